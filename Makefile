@@ -1,0 +1,21 @@
+# `make check` is what the pre-commit hook and CI run: format, lint, tests.
+VENV ?= .venv
+
+.PHONY: check format lint test install
+
+check: lint test
+
+install:
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet '.[test]'
+
+format:
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+lint:
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+
+test:
+	$(VENV)/bin/pytest

@@ -1,0 +1,353 @@
+"""ELMo as an ordinary Keras layer: a character CNN and a two-directional language model.
+
+The character part is in `hub_modules.character_cnn`; this file holds the recurrent layers and the
+encoder that puts both together.
+"""
+
+import keras
+import tensorflow as tf
+
+from hub_modules.character_cnn import CharacterCnn
+from hub_modules.weights import load_weights_by_name, weights_by_name
+
+# Run-time character ids (FACTS: bilm-tf's ids, shifted by one so that 0 is free for padding words).
+WORD_BEGIN, WORD_END, PAD_CHARACTER = 259, 260, 261
+SENTENCE_BEGIN, SENTENCE_END = 257, 258
+CHARACTERS_PER_WORD = 50
+STATE_ROWS = 128
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class LstmDirection(keras.layers.Layer):
+    """The weights of one direction of one LSTM layer with projection, in bilm-tf's own layout.
+
+    kernel `[input_width + projection_width, 4 * lstm_width]` with gates in the order input,
+    candidate, forget, output; bias `[4 * lstm_width]`, without the +1 that the forget gate gets at
+    run time; projection `[lstm_width, projection_width]`.
+    """
+
+    def __init__(self, lstm_width: int, projection_width: int, **kwargs):
+        super().__init__(**kwargs)
+        self.lstm_width = lstm_width
+        self.projection_width = projection_width
+
+    def build(self, input_shape):
+        rows = input_shape[-1] + self.projection_width
+        self.kernel = self.add_weight(name="kernel", shape=(rows, 4 * self.lstm_width))
+        self.bias = self.add_weight(
+            name="bias", shape=(4 * self.lstm_width,), initializer="zeros"
+        )
+        self.projection = self.add_weight(
+            name="projection", shape=(self.lstm_width, self.projection_width)
+        )
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "lstm_width": self.lstm_width,
+            "projection_width": self.projection_width,
+        }
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class BidirectionalLstm(keras.layers.Layer):
+    """Two LSTMs with projection, one per direction, run in one loop over time.
+
+    `c = clip(σ(f + 1) c + σ(i) tanh(j))`, `h = clip((σ(o) tanh(c)) W_projection)`; with a skip
+    connection the output is `h + input`, while the recurrent `h` stays without it. The input's part
+    of the gates is computed for all time steps in one matrix product.
+
+    Shapes: inputs `[2, batch, time, input_width]` (forward; backward, already reversed within each
+    row's length), state `(h [2, batch, projection_width], c [2, batch, lstm_width])`, lengths
+    `[batch]` → outputs `[2, batch, time, projection_width]` and the state after each row's last word.
+
+    Masking: padding comes after the last word in both directions, so it cannot reach a real word;
+    outputs there have no meaning.
+
+    Source: bilm-tf; FACTS of Peters et al. 2018, "Deep contextualized word representations".
+    """
+
+    def __init__(
+        self,
+        lstm_width: int,
+        projection_width: int,
+        cell_clip: float | None,
+        projection_clip: float | None,
+        skip_connection: bool,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.lstm_width = lstm_width
+        self.projection_width = projection_width
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.skip_connection = skip_connection
+        self.forward = LstmDirection(
+            lstm_width, projection_width, name="forward", dtype=self.dtype_policy
+        )
+        self.backward = LstmDirection(
+            lstm_width, projection_width, name="backward", dtype=self.dtype_policy
+        )
+
+    def build(self, input_shape):
+        self.input_width = input_shape[-1]
+        self.forward.build(input_shape)
+        self.backward.build(input_shape)
+
+    def _stacked(self, name: str):
+        weights = [getattr(direction, name) for direction in (self.forward, self.backward)]
+        return tf.stack([tf.cast(weight, self.compute_dtype) for weight in weights])
+
+    def call(self, inputs, state, lengths):
+        batch, time = tf.shape(inputs)[1], tf.shape(inputs)[2]
+        kernel, projection = self._stacked("kernel"), self._stacked("projection")
+        width = self.lstm_width
+        bias = self._stacked("bias") + tf.cast(
+            tf.repeat([0.0, 0.0, 1.0, 0.0], width), self.compute_dtype
+        )
+        # [time, 2, batch, 4 * lstm_width]
+        by_time = tf.transpose(inputs, [2, 0, 1, 3])
+        flat = tf.reshape(tf.transpose(inputs, [0, 2, 1, 3]), [2, -1, self.input_width])
+        gates_from_input = tf.matmul(flat, kernel[:, : self.input_width]) + bias[:, None]
+        gates_from_input = tf.transpose(
+            tf.reshape(gates_from_input, [2, time, batch, 4 * width]), [1, 0, 2, 3]
+        )
+        recurrent = kernel[:, self.input_width :]
+
+        def step(index, hidden, cell, outputs):
+            gates = gates_from_input[index] + tf.matmul(hidden, recurrent)
+            new_hidden, new_cell = self._cell(gates, cell, projection)
+            outputs = outputs.write(index, new_hidden)
+            alive = (index < lengths)[None, :, None]
+            hidden = tf.where(alive, new_hidden, hidden)
+            cell = tf.where(alive, new_cell, cell)
+            return index + 1, hidden, cell, outputs
+
+        hidden, cell = (tf.cast(part, dtype) for part, dtype in zip(state, self._dtypes, strict=True))
+        outputs = tf.TensorArray(
+            self.compute_dtype, size=time, element_shape=[2, None, self.projection_width]
+        )
+        _, hidden, cell, outputs = tf.while_loop(
+            lambda index, *_: index < time,
+            step,
+            (0, hidden, cell, outputs),
+            maximum_iterations=time,
+        )
+        stacked = outputs.stack()  # [time, 2, batch, projection_width]
+        if self.skip_connection:
+            stacked += by_time
+        return tf.transpose(stacked, [1, 2, 0, 3]), (hidden, cell)
+
+    @property
+    def _dtypes(self) -> tuple[str, str]:
+        # The cell adds up over time: half precision would lose the small increments.
+        return self.compute_dtype, "float32"
+
+    def _cell(self, gates, cell, projection):
+        input_gate, candidate, forget_gate, output_gate = tf.split(tf.cast(gates, "float32"), 4, -1)
+        cell = tf.sigmoid(forget_gate) * cell + tf.sigmoid(input_gate) * tf.tanh(candidate)
+        if self.cell_clip:
+            cell = tf.clip_by_value(cell, -self.cell_clip, self.cell_clip)
+        hidden = tf.cast(tf.sigmoid(output_gate) * tf.tanh(cell), self.compute_dtype)
+        hidden = tf.matmul(hidden, projection)
+        if self.projection_clip:
+            hidden = tf.clip_by_value(hidden, -self.projection_clip, self.projection_clip)
+        return hidden, cell
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "lstm_width": self.lstm_width,
+            "projection_width": self.projection_width,
+            "cell_clip": self.cell_clip,
+            "projection_clip": self.projection_clip,
+            "skip_connection": self.skip_connection,
+        }
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class ElmoEncoder(keras.layers.Layer):
+    """An ELMo that returns the token layer and every biLM layer.
+
+    Shapes: inputs `character_ids` `[batch, time, 50] int32` (a padding word is 50 zeros; sentence
+    boundaries are added and removed inside) → `{"layers": [num_layers + 1 times
+    [batch, time, 2 * projection_width]], "mask": [batch, time] bool}`, in the layer's compute dtype.
+    The first layer is the token layer twice, side by side.
+
+    Masking: states at padding positions are zero.
+
+    Freezing: no gradient is computed below the lowest trainable group.
+
+    Args:
+        filters: `[width, number]` of each character convolution.
+        skip_connections: every biLM layer but the first adds its input to its output.
+        cell_clip, projection_clip: bounds of the cell and of the projected state; None for none.
+        stateful: carry each row's state to the next call, as bilm-tf does, for up to 128 rows;
+            otherwise (default, repeatable) every sentence starts from zeros.
+
+    Source: Peters et al. 2018; bilm-tf.
+    """
+
+    def __init__(
+        self,
+        filters: list[list[int]],
+        character_width: int,
+        num_highway: int,
+        projection_width: int,
+        lstm_width: int,
+        num_layers: int = 2,
+        skip_connections: bool = True,
+        cell_clip: float | None = 3.0,
+        projection_clip: float | None = 3.0,
+        activation: str = "relu",
+        stateful: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        # Finding the distinct words of a batch gives shapes that a compiled program cannot know.
+        self.supports_jit = False
+        self.filters = [list(pair) for pair in filters]
+        self.character_width = character_width
+        self.num_highway = num_highway
+        self.projection_width = projection_width
+        self.lstm_width = lstm_width
+        self.num_layers = num_layers
+        self.skip_connections = skip_connections
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.activation = activation
+        self.stateful = stateful
+        policy = self.dtype_policy
+        self.char_cnn = CharacterCnn(
+            self.filters,
+            character_width,
+            num_highway,
+            projection_width,
+            activation,
+            name="char_cnn",
+            dtype=policy,
+        )
+        self.lstms = [
+            BidirectionalLstm(
+                lstm_width,
+                projection_width,
+                cell_clip,
+                projection_clip,
+                skip_connection=skip_connections and index > 0,
+                name=f"lstm_{index}",
+                dtype=policy,
+            )
+            for index in range(num_layers)
+        ]
+
+    def build(self, input_shape=None):
+        self.char_cnn.build((None, CHARACTERS_PER_WORD))
+        for lstm in self.lstms:
+            lstm.build((2, None, None, self.projection_width))
+        if self.stateful:
+            self.carried_hidden = self._state("carried_hidden", self.projection_width)
+            self.carried_cell = self._state("carried_cell", self.lstm_width)
+
+    def _state(self, name: str, width: int):
+        return self.add_weight(
+            name=name,
+            shape=(self.num_layers, 2, STATE_ROWS, width),
+            initializer="zeros",
+            trainable=False,
+            autocast=False,
+        )
+
+    @property
+    def group_layers(self) -> list[tuple[str, keras.layers.Layer]]:
+        """The layer groups, bottom to top, as (name, Keras layer)."""
+        return [("char_cnn", self.char_cnn), *[(lstm.name, lstm) for lstm in self.lstms]]
+
+    def call(self, inputs, training=None):
+        character_ids = tf.cast(inputs["character_ids"], tf.int32)
+        mask = tf.reduce_any(character_ids > 0, axis=-1)
+        words = _with_boundaries(character_ids, mask)
+        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1) + 2
+        tokens = self._token_layer(words)
+        frozen_so_far = not self.char_cnn.trainable
+        tokens = tf.stop_gradient(tokens) if frozen_so_far else tokens
+        # Both directions side by side; the backward one reads each row from its own end.
+        states = tf.stack([tokens, tf.reverse_sequence(tokens, lengths, seq_axis=1)])
+        layers = [tf.concat([tokens, tokens], axis=-1)]
+        for index, lstm in enumerate(self.lstms):
+            states, final = lstm(states, self._initial_state(index, tf.shape(mask)[0]), lengths)
+            frozen_so_far = frozen_so_far and not lstm.trainable
+            states = tf.stop_gradient(states) if frozen_so_far else states
+            self._carry(index, final)
+            backward = tf.reverse_sequence(states[1], lengths, seq_axis=1)
+            layers.append(tf.concat([states[0], backward], axis=-1))
+        visible = tf.cast(mask, self.compute_dtype)[..., None]
+        return {"layers": [layer[:, 1:-1] * visible for layer in layers], "mask": mask}
+
+    def _token_layer(self, words):
+        """Runs the character CNN once for each distinct word of the batch."""
+        shape = tf.shape(words)
+        flat = tf.reshape(words, [-1, CHARACTERS_PER_WORD])
+        distinct, index = tf.raw_ops.UniqueV2(x=flat, axis=[0])
+        distinct = tf.ensure_shape(distinct, [None, CHARACTERS_PER_WORD])
+        tokens = tf.gather(self.char_cnn(distinct), index)
+        return tf.reshape(tokens, [shape[0], shape[1], self.projection_width])
+
+    def _initial_state(self, index: int, batch):
+        if self.stateful:
+            return (
+                tf.convert_to_tensor(self.carried_hidden)[index, :, :batch],
+                tf.convert_to_tensor(self.carried_cell)[index, :, :batch],
+            )
+        return tf.zeros([2, batch, self.projection_width]), tf.zeros([2, batch, self.lstm_width])
+
+    def _carry(self, index: int, final) -> None:
+        if not self.stateful:
+            return
+        for variable, part in zip((self.carried_hidden, self.carried_cell), final, strict=True):
+            old = tf.convert_to_tensor(variable)
+            rows = tf.concat([tf.cast(part, old.dtype), old[index, :, tf.shape(part)[1] :]], axis=1)
+            variable.assign(tf.concat([old[:index], rows[None], old[index + 1 :]], axis=0))
+
+    def reset_states(self) -> None:
+        """Forgets the carried states of a stateful encoder."""
+        for variable in (self.carried_hidden, self.carried_cell):
+            variable.assign(tf.zeros(variable.shape))
+
+    def weights_by_name(self) -> dict:
+        """Every weight by its name in a module, as `lstm_0/forward/kernel`; no carried state."""
+        names = weights_by_name(self, first="char_cnn/embedding")
+        return {name: weight for name, weight in names.items() if "carried" not in name}
+
+    def load_weights_by_name(self, arrays: dict) -> None:
+        """Sets every weight from `{name: array}`; see `hub_modules.weights`."""
+        load_weights_by_name(self.weights_by_name(), arrays)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "filters": self.filters,
+            "character_width": self.character_width,
+            "num_highway": self.num_highway,
+            "projection_width": self.projection_width,
+            "lstm_width": self.lstm_width,
+            "num_layers": self.num_layers,
+            "skip_connections": self.skip_connections,
+            "cell_clip": self.cell_clip,
+            "projection_clip": self.projection_clip,
+            "activation": self.activation,
+            "stateful": self.stateful,
+        }
+
+
+def _boundary_word(character: int) -> list[int]:
+    padding = [PAD_CHARACTER] * (CHARACTERS_PER_WORD - 3)
+    return [WORD_BEGIN, character, WORD_END, *padding]
+
+
+def _with_boundaries(character_ids, mask):
+    """Puts a begin word before and an end word after each sentence's real words."""
+    batch, time = tf.shape(mask)[0], tf.shape(mask)[1]
+    begin = tf.broadcast_to(
+        tf.constant(_boundary_word(SENTENCE_BEGIN)), [batch, 1, CHARACTERS_PER_WORD]
+    )
+    words = tf.concat([begin, character_ids, tf.zeros_like(begin)], axis=1)
+    length = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+    at_end = tf.equal(tf.range(time + 2)[None], length[:, None] + 1)[..., None]
+    return tf.where(at_end, tf.constant(_boundary_word(SENTENCE_END)), words)

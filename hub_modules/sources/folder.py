@@ -1,0 +1,155 @@
+"""The small files beside foreign weights: settings in JSON, and the vocabulary."""
+
+import json
+import math
+from pathlib import Path
+
+from tf_adapt.errors import ArtifactError
+
+LARGEST_JSON_BYTES = 16 * 2**20
+SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+KINDS = {
+    "a positive integer": lambda value: type(value) is int and value > 0,
+    # What is counted in a loop has a bound, so that a false number cannot keep us busy.
+    "an integer from 1 to 1000": lambda value: type(value) is int and 1 <= value <= 1000,
+    "an integer from 0 to 1000": lambda value: type(value) is int and 0 <= value <= 1000,
+    "a list": lambda value: type(value) is list and len(value) <= 1000,
+    "true or false": lambda value: type(value) is bool,
+    "a text": lambda value: type(value) is str,
+    "an object": lambda value: type(value) is dict,
+    "a positive number": lambda value: _is_finite(value) and value > 0,
+    "a positive number or null": lambda value: value is None or (_is_finite(value) and value > 0),
+    "a number from 0 to below 1": lambda value: _is_finite(value) and 0 <= value < 1,
+}
+
+_REQUIRED = object()
+
+
+def read_json(path: Path) -> dict:
+    """Reads a JSON object.
+
+    Raises:
+        ArtifactError: the file is missing, too large, not UTF-8, not JSON, or not an object.
+    """
+    text = _text(path, LARGEST_JSON_BYTES)
+    try:
+        value = json.loads(text, object_pairs_hook=_without_repeats)
+    except (ValueError, RecursionError) as error:
+        raise ArtifactError(f"{path}: expected JSON, got something else: {error}") from error
+    if not isinstance(value, dict):
+        raise ArtifactError(f"{path}: expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def setting(settings: dict, key: str, kind: str, where: Path, default=_REQUIRED):
+    """A value of `settings` after a check of its kind; `key` may be a path such as `lstm.dim`.
+
+    Raises:
+        ArtifactError: the key is missing and has no default, or its value is of another kind.
+    """
+    value = settings
+    for part in key.split("."):
+        value = value.get(part, _REQUIRED) if isinstance(value, dict) else _REQUIRED
+    if value is _REQUIRED:
+        if default is not _REQUIRED:
+            return default
+        raise ArtifactError(f"{where}: {key}: expected {kind}, got nothing; add the key")
+    if not KINDS[kind](value):
+        raise ArtifactError(f"{where}: {key}: expected {kind}, got {value!r}")
+    return value
+
+
+def read_vocabulary(path: Path, rows: int) -> list[str]:
+    """Reads word pieces, one a line; the line number (from 0) is the id.
+
+    Args:
+        rows: rows of the embedding table, which may have spare ones at its end.
+
+    Raises:
+        ArtifactError: missing, not UTF-8, a piece twice or empty, a special piece missing, or more
+            pieces than rows.
+    """
+    lines = _text(path, LARGEST_JSON_BYTES).removeprefix("\ufeff").split("\n")
+    pieces = [line.removesuffix("\r") for line in lines]
+    if pieces[-1] == "":
+        pieces.pop()
+    first_line: dict[str, int] = {}
+    for number, piece in enumerate(pieces, start=1):
+        if piece == "":
+            raise ArtifactError(f"{path}:{number}: expected a word piece, got an empty line")
+        if first_line.setdefault(piece, number) != number:
+            raise ArtifactError(
+                f"{path}:{number}: the piece {piece!r} is already on line {first_line[piece]}; "
+                "expected each piece once"
+            )
+    missing = [piece for piece in SPECIAL_PIECES if piece not in first_line]
+    if missing:
+        raise ArtifactError(f"{path}: expected the special pieces {', '.join(missing)}, got none")
+    if len(pieces) > rows:
+        raise ArtifactError(
+            f"{path}: expected at most {rows} pieces (rows of the word embeddings), got "
+            f"{len(pieces)}; the vocabulary belongs to another model"
+        )
+    return pieces
+
+
+def write_vocabulary(path: Path, pieces: list[str]) -> None:
+    """The reverse of `read_vocabulary`."""
+    path.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8", newline="\n")
+
+
+def lower_casing(recorded: bool | None, told: bool | None, where: Path) -> bool:
+    """Whether text is lower-cased: what the source records, else what the user says; no guess.
+
+    Raises:
+        ArtifactError: neither says, or they disagree.
+    """
+    if recorded is None and told is None:
+        raise ArtifactError(
+            f"{where}: expected a record of whether the vocabulary is lower-cased, got none; say "
+            "--lower-case or --cased (in Python: lower_case=True or False)"
+        )
+    if recorded is not None and told is not None and recorded != told:
+        raise ArtifactError(
+            f"{where}: records lower-casing = {recorded}, but {told} was asked for; leave "
+            "--lower-case or --cased out, or use the tokenizer settings that belong to the weights"
+        )
+    return recorded if recorded is not None else told
+
+
+def require_file(path: Path, what: str) -> Path:
+    """The path, if there is such a file.
+
+    Raises:
+        ArtifactError: there is none; `what` says what belongs there.
+    """
+    if not path.is_file():
+        raise ArtifactError(f"{path}: expected {what}, got no such file")
+    return path
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError(f"a key occurs twice among {sorted(key for key, _ in pairs)}")
+    return value
+
+
+def _is_finite(value) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _text(path: Path, largest: int) -> str:
+    require_file(path, "a text file")
+    if path.stat().st_size > largest:
+        raise ArtifactError(
+            f"{path}: expected at most {largest} bytes, got {path.stat().st_size}"
+        )
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ArtifactError(
+            f"{path}: expected UTF-8, got byte {error.object[error.start]:#04x} at offset "
+            f"{error.start}"
+        ) from error

@@ -1,0 +1,221 @@
+"""BERT from HuggingFace's format: `config.json`, `model.safetensors`, `vocab.txt`.
+
+Source: HuggingFace transformers (`models/bert/modeling_bert.py`); linear layers are stored as
+`[out, in]`.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from hub_modules.sources import ModuleSource
+from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
+from hub_modules.sources.folder import (
+    lower_casing,
+    read_json,
+    read_vocabulary,
+    setting,
+    write_vocabulary,
+)
+from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
+from tf_adapt.errors import ArtifactError
+from tf_adapt.files import publish_folder
+
+ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
+
+_SELF, _ATTENTION = "encoder.layer.{layer}.attention.self", "encoder.layer.{layer}.attention"
+
+TABLE: Table = [
+    ("embeddings.word_embeddings.weight", "embeddings/word_embeddings", "same"),
+    ("embeddings.position_embeddings.weight", "embeddings/position_embeddings", "same"),
+    ("embeddings.token_type_embeddings.weight", "embeddings/token_type_embeddings", "same"),
+    ("embeddings.LayerNorm.weight", "embeddings/layer_norm/gamma", "same"),
+    ("embeddings.LayerNorm.bias", "embeddings/layer_norm/beta", "same"),
+    (f"{_SELF}.query.weight", "layer_{layer}/attention/query/kernel", "transpose"),
+    (f"{_SELF}.query.bias", "layer_{layer}/attention/query/bias", "same"),
+    (f"{_SELF}.key.weight", "layer_{layer}/attention/key/kernel", "transpose"),
+    (f"{_SELF}.key.bias", "layer_{layer}/attention/key/bias", "same"),
+    (f"{_SELF}.value.weight", "layer_{layer}/attention/value/kernel", "transpose"),
+    (f"{_SELF}.value.bias", "layer_{layer}/attention/value/bias", "same"),
+    (f"{_ATTENTION}.output.dense.weight", "layer_{layer}/attention/output/kernel", "transpose"),
+    (f"{_ATTENTION}.output.dense.bias", "layer_{layer}/attention/output/bias", "same"),
+    (f"{_ATTENTION}.output.LayerNorm.weight", "layer_{layer}/attention_layer_norm/gamma", "same"),
+    (f"{_ATTENTION}.output.LayerNorm.bias", "layer_{layer}/attention_layer_norm/beta", "same"),
+    (
+        "encoder.layer.{layer}.intermediate.dense.weight",
+        "layer_{layer}/intermediate/kernel",
+        "transpose",
+    ),
+    ("encoder.layer.{layer}.intermediate.dense.bias", "layer_{layer}/intermediate/bias", "same"),
+    ("encoder.layer.{layer}.output.dense.weight", "layer_{layer}/output/kernel", "transpose"),
+    ("encoder.layer.{layer}.output.dense.bias", "layer_{layer}/output/bias", "same"),
+    (
+        "encoder.layer.{layer}.output.LayerNorm.weight",
+        "layer_{layer}/output_layer_norm/gamma",
+        "same",
+    ),
+    (
+        "encoder.layer.{layer}.output.LayerNorm.bias",
+        "layer_{layer}/output_layer_norm/beta",
+        "same",
+    ),
+    ("pooler.dense.weight", "pooler/kernel", "transpose"),
+    ("pooler.dense.bias", "pooler/bias", "same"),
+]
+
+# Checkpoints of a model with a head carry this before the encoder's names.
+PREFIX = "bert."
+# Checkpoints that once came from TensorFlow keep its names for the two weights of a LayerNorm.
+RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+# Heads, and the numbers 0, 1, 2, … that some versions stored.
+LEFT_OUT = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
+
+
+def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
+    """Reads a folder with `config.json`, `model.safetensors`, `vocab.txt`.
+
+    Args:
+        lower_case: needed where `tokenizer_config.json` is missing or does not record it.
+
+    Raises:
+        ArtifactError: a file is missing or damaged; another architecture; a weight is missing,
+            unknown or of another shape; the casing is unknown.
+    """
+    folder = Path(path)
+    config_path = folder / "config.json"
+    config = _config(read_json(config_path), config_path)
+    recorded = _recorded_casing(folder / "tokenizer_config.json")
+    lower_case = lower_casing(recorded, lower_case, folder / "tokenizer_config.json")
+    vocabulary = read_vocabulary(folder / "vocab.txt", config["vocabulary_size"])
+    weights, left_out = _read_weights(_weights_file(folder), table_rows(config))
+    return ModuleSource("bert", config, weights, vocabulary, lower_case, left_out=left_out)
+
+
+def write(source: ModuleSource, folder: str | Path) -> None:
+    """Writes the files that `read` and HuggingFace's `BertModel` read.
+
+    Raises:
+        ArtifactError: the folder exists already or cannot be written.
+    """
+    settings = bert_settings(source.config, ACTIVATIONS) | {
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "position_embedding_type": "absolute",
+        "pad_token_id": source.vocabulary.index("[PAD]"),
+    }
+    tokenizer = {"do_lower_case": source.lower_case, "tokenizer_class": "BertTokenizer"}
+    arrays = to_foreign(table_rows(source.config), source.weights)
+    with publish_folder(folder) as aside:
+        (aside / "config.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
+        (aside / "tokenizer_config.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+        write_vocabulary(aside / "vocab.txt", source.vocabulary)
+        save_file(arrays, aside / "model.safetensors", metadata={"format": "pt"})
+
+
+def table_rows(config: dict) -> list[Row]:
+    """The name table, filled in for an encoder of this configuration."""
+    return expand(TABLE, bert_shapes(config), {"layer": config["num_layers"]})
+
+
+def _config(settings: dict, where: Path) -> dict:
+    for key, expected in (
+        ("model_type", "bert"),
+        ("position_embedding_type", "absolute"),
+        ("is_decoder", False),
+        ("add_cross_attention", False),
+    ):
+        got = settings.get(key, expected)
+        if got != expected:
+            raise ArtifactError(
+                f"{where}: {key}: expected {expected!r}, got {got!r}; only BERT encoders with "
+                "absolute positions are supported"
+            )
+    return bert_config(settings, ACTIVATIONS, where)
+
+
+def _recorded_casing(path: Path) -> bool | None:
+    if not path.is_file():
+        return None
+    settings = read_json(path)
+    lower_case = setting(settings, "do_lower_case", "true or false", path, default=None)
+    strip_accents = settings.get("strip_accents")
+    # Our tokenizer, like the original BERT, strips accents exactly when it lower-cases.
+    if strip_accents is not None and lower_case is not None and strip_accents != lower_case:
+        raise ArtifactError(
+            f"{path}: strip_accents: expected null or {lower_case} (as do_lower_case), got "
+            f"{strip_accents!r}; such a tokenizer is not supported"
+        )
+    if settings.get("tokenize_chinese_chars", True) is not True:
+        raise ArtifactError(
+            f"{path}: tokenize_chinese_chars: expected true, got "
+            f"{settings['tokenize_chinese_chars']!r}; such a tokenizer is not supported"
+        )
+    return lower_case
+
+
+def _weights_file(folder: Path) -> Path:
+    path = folder / "model.safetensors"
+    if path.is_file():
+        return path
+    if (folder / "model.safetensors.index.json").is_file():
+        advice = "the weights are in several files: save them again as one"
+    elif (folder / "pytorch_model.bin").is_file():
+        advice = (
+            "pytorch_model.bin is a pickle, which can run code, and is not read; save the model "
+            "with safetensors (in transformers: save_pretrained with safe_serialization=True)"
+        )
+    else:
+        advice = "save the model with safetensors"
+    raise ArtifactError(f"{path}: expected the weights, got no such file; {advice}")
+
+
+def _read_weights(
+    path: Path, rows: list[Row]
+) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    try:
+        with safe_open(path, framework="numpy") as file:
+            stored = {}  # the table's name → the file's
+            left_out = []
+            for name in file.keys():  # noqa: SIM118 (not a dict)
+                plain = _plain_name(name)
+                if plain.startswith(LEFT_OUT):
+                    left_out.append(name)
+                elif plain in stored:
+                    raise ArtifactError(
+                        f"{path}: {name}: expected one weight of this name, got {stored[plain]} too"
+                    )
+                else:
+                    stored[plain] = name
+            shapes = {
+                plain: tuple(file.get_slice(name).get_shape()) for plain, name in stored.items()
+            }
+            _check_pooler(stored, path)
+            check(rows, shapes, str(path))
+            weights = to_ours(rows, lambda plain: file.get_tensor(stored[plain]), str(path))
+    # safetensors reports a type that NumPy lacks as one of the last two.
+    except (SafetensorError, OSError, TypeError, KeyError) as error:
+        raise ArtifactError(
+            f"{path}: expected a safetensors file with float16, bfloat16 or float32 weights, got "
+            f"one that cannot be read ({error}); copy it again"
+        ) from error
+    return weights, tuple(sorted(left_out))
+
+
+def _plain_name(name: str) -> str:
+    plain = name.removeprefix(PREFIX)
+    for old, new in RENAMED.items():
+        if plain.endswith(old):
+            plain = plain.removesuffix(old) + new
+    return plain
+
+
+def _check_pooler(stored: dict[str, str], path: Path) -> None:
+    if "embeddings.word_embeddings.weight" in stored and "pooler.dense.weight" not in stored:
+        raise ArtifactError(
+            f"{path}: pooler.dense.weight: expected the pooler, got none: this checkpoint was saved "
+            "without it; convert one that has it (in transformers: BertModel with "
+            "add_pooling_layer=True, which starts a missing pooler at random: train it first)"
+        )

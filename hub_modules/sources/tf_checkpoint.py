@@ -1,0 +1,53 @@
+"""TensorFlow checkpoints of others, read as arrays: no graph is loaded and no code runs."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import tensorflow as tf
+
+from tf_adapt.errors import ArtifactError
+
+
+@contextlib.contextmanager
+def open_checkpoint(prefix: Path) -> Iterator[tf.train.CheckpointReader]:
+    """Yields TensorFlow's own reader of a checkpoint's variables.
+
+    Args:
+        prefix: path without `.index` and `.data-00000-of-00001`.
+
+    Raises:
+        ArtifactError: missing or damaged, or the declared sizes exceed the files. Damage that shows
+            only inside the `with` block is reported in the same way.
+    """
+    try:
+        reader = tf.train.load_checkpoint(str(prefix))
+        _check_sizes(prefix, reader)
+        yield reader
+    # Damage surfaces as many types: IndexError, DataLossError, OpError, NotFoundError, …
+    except (tf.errors.OpError, IndexError, ValueError, OSError, RuntimeError) as error:
+        raise ArtifactError(
+            f"{prefix}: expected a readable TensorFlow checkpoint (.index and .data files), got a "
+            f"missing or damaged one ({_first_line(error)}); copy it again"
+        ) from error
+
+
+def _check_sizes(prefix: Path, reader) -> None:
+    types = reader.get_variable_to_dtype_map()
+    declared = 0
+    for name, shape in reader.get_variable_to_shape_map().items():
+        if types[name] != tf.string:
+            size = types[name].size
+            for length in shape:
+                size *= int(length)
+            declared += size
+    stored = sum(file.stat().st_size for file in prefix.parent.glob(f"{prefix.name}.data-*"))
+    if declared > stored:
+        raise ArtifactError(
+            f"{prefix}: expected {declared} bytes of variables, got data files of {stored}; copy "
+            "the checkpoint again"
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:200]

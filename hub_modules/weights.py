@@ -1,0 +1,43 @@
+"""The weights of a native encoder by name: how they are listed, and how they are filled."""
+
+import keras
+import numpy as np
+
+from tf_adapt.errors import ArtifactError
+
+
+def weights_by_name(encoder: keras.layers.Layer, first: str) -> dict[str, keras.Variable]:
+    """Names each weight by its path inside the encoder.
+
+    Args:
+        encoder: a built encoder.
+        first: the name of one of its weights; what stands before it in that weight's path
+            belongs to the layers around the encoder.
+    """
+    prefix = next(w.path for w in encoder.weights if w.path.endswith(first)).removesuffix(first)
+    return {weight.path.removeprefix(prefix): weight for weight in encoder.weights}
+
+
+def load_weights_by_name(
+    variables: dict[str, keras.Variable], arrays: dict[str, np.ndarray]
+) -> None:
+    """Fills every weight, or none.
+
+    Raises:
+        ArtifactError: a weight is missing, unknown, or of another shape.
+    """
+    missing = sorted(set(variables) - set(arrays))
+    unknown = sorted(set(arrays) - set(variables))
+    if missing or unknown:
+        raise ArtifactError(
+            f"weights do not fit the encoder: missing {missing[:5]} ({len(missing)} in all), "
+            f"unknown {unknown[:5]} ({len(unknown)} in all); convert the module again"
+        )
+    for name, variable in variables.items():
+        expected, got = tuple(variable.shape), np.shape(arrays[name])
+        if expected != got:
+            raise ArtifactError(
+                f"weight {name}: expected shape {expected}, got {got}; convert the module again"
+            )
+    for name, variable in variables.items():
+        variable.assign(arrays[name])

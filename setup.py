@@ -1,0 +1,51 @@
+"""Packaging: what is installed, what it needs, and the `tf-adapt` command."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+# What only converting foreign weights needs; see CONTRIBUTING.md for the reason of each dependency.
+CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
+TEST = ["pandas", "pytest>=8", "pytest-timeout", "ruff", "scikit-learn", "scipy", "seqeval"]
+
+setup(
+    name="tf_adapt",
+    version="0.1.0",
+    description="Freeze the pretrained model, tune it, or something in between?",
+    long_description=Path(__file__).with_name("README.md").read_text("utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.11,<3.14",
+    packages=find_packages(include=["tf_adapt*", "hub_modules*"]),
+    package_data={
+        "tf_adapt": ["py.typed", "data/sample/*", "data/sample/*/*"],
+        "hub_modules": ["py.typed", "pretrained/**/*"],
+    },
+    install_requires=[
+        "click>=8.1",
+        "keras>=3.12",
+        "pydantic>=2.7",
+        "PyYAML>=6",
+        "rich>=13",
+        # tensorflow-hub imports pkg_resources, which later versions no longer bring.
+        "setuptools<81",
+        "tensorflow>=2.18,<2.22",
+        "tensorflow-datasets>=4.9.7",
+        "tensorflow-hub>=0.16,<0.17",
+        "tensorflow-text>=2.18,<2.22",
+    ],
+    extras_require={
+        "convert": CONVERT,
+        "test": TEST + CONVERT,
+        "bench": ["torch==2.13.0", "transformers>=5"],
+    },
+    entry_points={"console_scripts": ["tf-adapt=tf_adapt.cli:main"]},
+    classifiers=[
+        "License :: OSI Approved :: Apache Software License",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Text Processing :: Linguistic",
+        "Typing :: Typed",
+    ],
+)

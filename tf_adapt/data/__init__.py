@@ -1,0 +1,1 @@
+"""Data: bytes to records (formats), labels, named datasets, and batches for `model.fit`."""

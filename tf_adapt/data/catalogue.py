@@ -1,0 +1,215 @@
+"""The datasets this project knows by name: one table.
+
+Task kind, labels (in TensorFlow Datasets' spelling where it has them), metric, files, reader. Tag
+labels are listed in the scheme IOB2; `tf_adapt.data.datasets.dataset_labels` gives them in others.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from tf_adapt.data import formats
+from tf_adapt.data.labels import scheme_tags
+
+SAMPLE_FOLDER = Path(__file__).parent / "sample"
+
+
+@dataclass(frozen=True)
+class TfdsInfo:
+    """Where TensorFlow Datasets keeps a dataset: its name, splits and features.
+
+    Splits whose labels are not public are left out. `scheme` is the tag scheme of its copy.
+    """
+
+    name: str
+    splits: Mapping[str, str]
+    text_a: str = ""
+    text_b: str | None = None
+    label: str = "label"
+    scheme: str | None = None
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """What there is to know about a dataset before reading it.
+
+    `files` maps a split to its file name, or to several, of which the first that exists is read.
+    `scheme` is the tag scheme on disk, `entity_types` the types of a tagging dataset; `notes` say
+    what "source/split" is where the split's name does not. `folder` is set for data that ship
+    with the project.
+    """
+
+    kind: str
+    metric: str
+    files: Mapping[str, tuple[str, ...]]
+    read: Callable[..., list]
+    labels: tuple[str, ...] | None = None
+    label_range: tuple[float, float] | None = None
+    tfds: TfdsInfo | None = None
+    scheme: str | None = None
+    entity_types: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+
+
+_VALIDATION = {"train": "train", "dev": "validation"}
+_PAIR = {"text_a": "sentence1", "text_b": "sentence2"}
+_ENTITY_TYPES = ("PER", "ORG", "LOC", "MISC")
+_SST2_TFDS = TfdsInfo("glue/sst2", _VALIDATION, text_a="sentence")
+_SICK_FILES = {
+    "train": ("SICK_train.txt",),
+    "dev": ("SICK_trial.txt",),
+    "test": ("SICK_test_annotated.txt",),
+}
+_SICK_SPLITS = _VALIDATION | {"test": "test"}
+_SAMPLE_TABLES = {"train": ("train.tsv",), "dev": ("dev.tsv",)}
+_SAMPLE_PAIR = {"text_a": "text_a", "text_b": "text_b"}
+_PHRASES = "the labelled phrases of the train sentences (GLUE's train file)"
+
+DATASETS: dict[str, DatasetInfo] = {
+    "conll2003": DatasetInfo(
+        kind="tagging",
+        metric="span_f1",
+        files={"train": ("eng.train",), "dev": ("eng.testa",), "test": ("eng.testb",)},
+        read=formats.read_conll2003,
+        labels=tuple(scheme_tags(_ENTITY_TYPES, "IOB2")),
+        tfds=TfdsInfo(
+            "conll2003",
+            {"train": "train", "dev": "dev", "test": "test"},
+            text_a="tokens",
+            label="ner",
+            scheme="IOB2",
+        ),
+        scheme="IOB1",
+        entity_types=_ENTITY_TYPES,
+    ),
+    "sst2": DatasetInfo(
+        kind="classification",
+        metric="accuracy",
+        files={"train": ("train.tsv",), "dev": ("dev.tsv",), "test": ("test.tsv",)},
+        read=formats.read_sst2,
+        labels=("negative", "positive"),
+        tfds=_SST2_TFDS,
+        notes={"tfds/train": _PHRASES},
+    ),
+    "sst2_phrases": DatasetInfo(
+        kind="classification",
+        metric="accuracy",
+        files={"train": ("train_phrases.tsv",), "dev": ("dev.tsv",), "test": ("test.tsv",)},
+        read=formats.read_sst2,
+        labels=("negative", "positive"),
+        tfds=_SST2_TFDS,
+        notes={"tfds/train": _PHRASES, "files/train": _PHRASES},
+    ),
+    "sick_e": DatasetInfo(
+        kind="pair_classification",
+        metric="accuracy",
+        files=_SICK_FILES,
+        read=formats.read_sick_entailment,
+        labels=formats.SICK_LABELS,
+        tfds=TfdsInfo("sick", _SICK_SPLITS, "sentence_a", "sentence_b", "entailment_judgment"),
+    ),
+    "sick_r": DatasetInfo(
+        kind="pair_regression",
+        metric="pearson",
+        files=_SICK_FILES,
+        read=formats.read_sick_relatedness,
+        label_range=(1.0, 5.0),
+        tfds=TfdsInfo("sick", _SICK_SPLITS, "sentence_a", "sentence_b", "relatedness_score"),
+    ),
+    "mrpc": DatasetInfo(
+        kind="pair_classification",
+        metric="accuracy",
+        files={
+            "train": ("train.tsv",),
+            "dev": ("dev.tsv",),
+            "test": ("test.tsv", "msr_paraphrase_test.txt"),
+        },
+        read=formats.read_mrpc,
+        labels=("not_equivalent", "equivalent"),
+        tfds=TfdsInfo("glue/mrpc", _VALIDATION | {"test": "test"}, **_PAIR),
+    ),
+    "stsb": DatasetInfo(
+        kind="pair_regression",
+        metric="pearson",
+        files={"train": ("sts-train.csv",), "dev": ("sts-dev.csv",), "test": ("sts-test.csv",)},
+        read=formats.read_stsb,
+        label_range=(0.0, 5.0),
+        tfds=TfdsInfo("glue/stsb", _VALIDATION, **_PAIR),
+    ),
+    "mnli": DatasetInfo(
+        kind="pair_classification",
+        metric="accuracy",
+        files={"train": ("train.tsv", "train_subset.tsv"), "dev": ("dev_matched.tsv",)},
+        read=formats.read_mnli,
+        labels=formats.MNLI_LABELS,
+        tfds=TfdsInfo(
+            "glue/mnli",
+            {"train": "train", "dev": "validation_matched"},
+            "premise",
+            "hypothesis",
+        ),
+        notes={
+            "files/train": "all pairs, or those of a subset where only that file is there",
+            "files/dev": "matched genres",
+            "tfds/dev": "matched genres",
+        },
+    ),
+    "cola": DatasetInfo(
+        kind="classification",
+        metric="matthews",
+        files={"train": ("train.tsv",), "dev": ("dev.tsv",), "test": ("test.tsv",)},
+        read=formats.read_cola,
+        labels=("unacceptable", "acceptable"),
+        tfds=TfdsInfo("glue/cola", _VALIDATION, text_a="sentence"),
+    ),
+    "trec": DatasetInfo(
+        kind="classification",
+        metric="accuracy",
+        files={"train": ("train_5500.label",), "test": ("TREC_10.label",)},
+        read=formats.read_trec,
+        labels=formats.TREC_LABELS,
+        tfds=TfdsInfo(
+            "trec", {"train": "train", "test": "test"}, text_a="text", label="label-coarse"
+        ),
+    ),
+    "sample_classification": DatasetInfo(
+        kind="classification",
+        metric="accuracy",
+        files=_SAMPLE_TABLES,
+        read=partial(formats.read_tsv, columns={"text_a": "text", "label": "label"}),
+        labels=("number", "person", "place", "time"),
+        folder=SAMPLE_FOLDER / "classification",
+    ),
+    "sample_pair_classification": DatasetInfo(
+        kind="pair_classification",
+        metric="accuracy",
+        files=_SAMPLE_TABLES,
+        read=partial(formats.read_tsv, columns=_SAMPLE_PAIR | {"label": "label"}),
+        labels=("contradiction", "entailment", "neutral"),
+        folder=SAMPLE_FOLDER / "pair_classification",
+    ),
+    "sample_pair_regression": DatasetInfo(
+        kind="pair_regression",
+        metric="pearson",
+        files=_SAMPLE_TABLES,
+        read=partial(
+            formats.read_tsv,
+            columns=_SAMPLE_PAIR | {"label": "score"},
+            parse_label=formats.number_label,
+        ),
+        label_range=(0.0, 5.0),
+        folder=SAMPLE_FOLDER / "pair_regression",
+    ),
+    "sample_tagging": DatasetInfo(
+        kind="tagging",
+        metric="span_f1",
+        files={"train": ("train.txt",), "dev": ("dev.txt",)},
+        read=partial(formats.read_conll, num_columns=2),
+        labels=tuple(scheme_tags(_ENTITY_TYPES, "IOB2")),
+        scheme="IOB2",
+        entity_types=_ENTITY_TYPES,
+        folder=SAMPLE_FOLDER / "tagging",
+    ),
+}

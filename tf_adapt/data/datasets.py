@@ -1,0 +1,251 @@
+"""Loads a split of a named dataset, or one file in a dataset's own format, as records.
+
+Whatever the source, the same record type and the same label names come out. The texts may differ
+a little: TensorFlow Datasets holds other copies of some datasets.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from tf_adapt.data import formats
+from tf_adapt.data.catalogue import DATASETS, DatasetInfo
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.labels import check_labels, check_scheme, convert_scheme, scheme_tags
+from tf_adapt.errors import ConfigError, DataError
+
+SPLITS = ("train", "dev", "test")
+SOURCES = ("files", "tfds", "sample")
+DEV_PERCENT = 10
+DEV_SEED = 13
+
+__all__ = [
+    "DATASETS",
+    "dataset_info",
+    "dataset_labels",
+    "load_dataset",
+    "read_file",
+    "split_description",
+]
+
+
+def load_dataset(
+    name: str,
+    split: str,
+    source: str = "files",
+    data_dir: str | Path | None = None,
+    scheme: str = "IOB2",
+) -> list[Record | TaggedSentence]:
+    """Reads one split of a dataset that is listed in `DATASETS`.
+
+    Args:
+        name: a key of `DATASETS`.
+        split: train, dev or test. A dataset without a dev split gets a fixed part of train as
+            dev, which is then missing from train; `split_description` says so.
+        source: files (the publisher's files, in `data_dir`), tfds (TensorFlow Datasets, which
+            downloads what is not in its own `data_dir` yet) or sample (ships with the project).
+        data_dir: a folder.
+        scheme: IOB1, IOB2 or BIOES, the tag scheme of the result; tags are checked strictly in
+            the scheme of the source first.
+
+    Raises:
+        ConfigError: no such dataset, split, source or scheme; no `data_dir` for files.
+        DataError: a file or split is missing, or what is in it is wrong.
+    """
+    info = _checked(name, split, source)
+    from_split = "train" if _is_cut(info, split) else split
+    if source == "tfds":
+        from tf_adapt.data.tfds_records import read_tfds
+
+        examples = read_tfds(info, _tfds_split(name, info, from_split), data_dir)
+        source_scheme = info.tfds.scheme
+    else:
+        folder = _folder(name, info, source, data_dir)
+        examples = info.read(_find_file(name, info, from_split, folder))
+        source_scheme = info.scheme
+    if _is_cut(info, split):
+        examples = [example for example in examples if is_held_out(example) == (split == "dev")]
+    return _checked_labels(name, info, examples, split, source_scheme, scheme)
+
+
+def read_file(
+    path: str | Path, data: object, labelled: bool = True
+) -> list[Record | TaggedSentence]:
+    """Reads one file in the format of a config's `data` section.
+
+    A named dataset's file is read in its own format, tags converted to IOB2; a user's own file
+    with the section's format, kind, columns and scheme, tags as they are.
+
+    Args:
+        path: a file.
+        data: the section, of known dataset (`.dataset`) or of own files (`.format`, `.kind`,
+            `.columns`, `.scheme`).
+        labelled: False leaves labels out; the file need not have any.
+
+    Raises:
+        ConfigError: no such dataset, or format and kind do not fit.
+        DataError: what is in the file is wrong.
+    """
+    name = getattr(data, "dataset", None)
+    if name is not None:
+        info = dataset_info(name)
+        examples = info.read(path, labelled=labelled)
+        if not labelled:
+            return examples
+        return _checked_labels(name, info, examples, str(path), info.scheme, "IOB2")
+    columns = {key: value for key, value in dict(data.columns).items() if value is not None}
+    if data.kind == "tagging":
+        return _read_own_sentences(path, data, columns, labelled)
+    return _read_own_records(path, data, columns, labelled)
+
+
+def dataset_info(name: str) -> DatasetInfo:
+    """The table's row.
+
+    Raises:
+        ConfigError: no such dataset.
+    """
+    if name not in DATASETS:
+        nearest = get_close_matches(str(name), DATASETS, n=1)
+        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        raise ConfigError(f"dataset: expected one of {', '.join(DATASETS)}, got {name!r}{hint}")
+    return DATASETS[name]
+
+
+def dataset_labels(name: str, scheme: str = "IOB2") -> list[str] | None:
+    """Every label of a dataset, tags in `scheme`; None for a regression.
+
+    Raises:
+        ConfigError: no such dataset or scheme.
+    """
+    info = dataset_info(name)
+    if info.kind == "tagging":
+        return scheme_tags(info.entity_types, scheme)
+    return None if info.labels is None else list(info.labels)
+
+
+def split_description(name: str, split: str, source: str = "files") -> str:
+    """What a split really is, in words.
+
+    Raises:
+        ConfigError: no such dataset, split or source.
+    """
+    info = _checked(name, split, source)
+    cut = _is_cut(info, split)
+    from_split = "train" if cut else split
+    if source == "tfds":
+        origin = f"TensorFlow Datasets, {info.tfds.name}:{_tfds_split(name, info, from_split)}"
+    else:
+        origin = f"file {' or '.join(_file_names(name, info, from_split))}"
+    description = f"{name} {split} ({origin})"
+    if cut:
+        part = f"the {DEV_PERCENT} % of train that a hash of the text picks (seed {DEV_SEED})"
+        without = "" if split == "dev" else "all but "
+        description += f": {without}{part}; there is no dev split of its own"
+    note = info.notes.get(f"{source}/{split}")
+    return f"{description}: {note}" if note else description
+
+
+def is_held_out(record: Record) -> bool:
+    """True for the part of train that serves as dev where a dataset has none.
+
+    A function of the text alone: equal texts are never in both parts, and neither order nor
+    version changes the cut.
+    """
+    digest = hashlib.sha256(f"{DEV_SEED}:{record.text_a}".encode()).digest()
+    return int.from_bytes(digest[:8]) % 100 < DEV_PERCENT
+
+
+def _checked(name: str, split: str, source: str) -> DatasetInfo:
+    info = dataset_info(name)
+    if split not in SPLITS:
+        raise ConfigError(f"split: expected one of {', '.join(SPLITS)}, got {split!r}")
+    if source not in SOURCES:
+        raise ConfigError(f"source: expected one of {', '.join(SOURCES)}, got {source!r}")
+    sources = ["sample"] if info.folder else ["files", *(["tfds"] if info.tfds else [])]
+    if source not in sources:
+        raise ConfigError(f"source: expected {' or '.join(sources)} for {name}, got {source!r}")
+    return info
+
+
+def _is_cut(info: DatasetInfo, split: str) -> bool:
+    return "dev" not in info.files and split in ("train", "dev")
+
+
+def _tfds_split(name: str, info: DatasetInfo, split: str) -> str:
+    if split not in info.tfds.splits:
+        raise _no_split(name, split, "tfds", info.tfds.splits)
+    return info.tfds.splits[split]
+
+
+def _file_names(name: str, info: DatasetInfo, split: str) -> Sequence[str]:
+    if split not in info.files:
+        raise _no_split(name, split, "sample" if info.folder else "files", info.files)
+    return info.files[split]
+
+
+def _no_split(name: str, split: str, source: str, splits: object) -> DataError:
+    return DataError(
+        f"{name}: no {split} split with public labels in source {source}; "
+        f"expected one of {', '.join(splits)}"
+    )
+
+
+def _folder(name: str, info: DatasetInfo, source: str, data_dir: str | Path | None) -> Path:
+    if source == "sample":
+        return info.folder
+    if data_dir is None:
+        raise ConfigError(
+            f"data_dir: expected the folder of {name}'s files ({_file_list(info)}), got none"
+        )
+    return Path(data_dir)
+
+
+def _find_file(name: str, info: DatasetInfo, split: str, folder: Path) -> Path:
+    names = _file_names(name, info, split)
+    for file_name in names:
+        if (folder / file_name).exists():
+            return folder / file_name
+    what = "a folder without it" if folder.is_dir() else "no such folder"
+    raise DataError(
+        f"{folder}: expected the file {' or '.join(names)} ({name} {split}), got {what}; "
+        f"the files of {name} are {_file_list(info)}"
+    )
+
+
+def _file_list(info: DatasetInfo) -> str:
+    return ", ".join(f"{' or '.join(names)} ({split})" for split, names in info.files.items())
+
+
+def _checked_labels(
+    name: str, info: DatasetInfo, examples: list, split: str, source_scheme: str, scheme: str
+) -> list[Record | TaggedSentence]:
+    if info.kind == "tagging":
+        examples = convert_scheme(examples, source_scheme, scheme)
+    check_labels(examples, dataset_labels(name, scheme), f"{name} {split}", info.label_range)
+    return examples
+
+
+def _read_own_sentences(
+    path: str | Path, data: object, columns: dict, labelled: bool
+) -> list[TaggedSentence]:
+    if data.format != "conll":
+        raise ConfigError(f"data.format: expected conll for kind tagging, got {data.format!r}")
+    sentences = formats.read_conll(path, **columns, labelled=labelled)
+    if labelled:
+        check_scheme(sentences, data.scheme)
+    return sentences
+
+
+def _read_own_records(
+    path: str | Path, data: object, columns: dict, labelled: bool
+) -> list[Record]:
+    readers = {"tsv": formats.read_tsv, "csv": formats.read_csv, "jsonl": formats.read_jsonl}
+    if data.format not in readers:
+        raise ConfigError(
+            f"data.format: expected tsv, csv or jsonl for kind {data.kind}, got {data.format!r}"
+        )
+    is_regression = data.kind == "pair_regression"
+    parse_label = formats.number_label if is_regression else formats.text_label
+    return readers[data.format](path, columns, parse_label, labelled)

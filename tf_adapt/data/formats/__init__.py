@@ -1,0 +1,52 @@
+"""Bytes to records: one reader per file format, and nothing that needs TensorFlow."""
+
+from tf_adapt.data.formats.benchmarks import (
+    MNLI_LABELS,
+    SICK_LABELS,
+    TREC_LABELS,
+    read_cola,
+    read_conll2003,
+    read_mnli,
+    read_mrpc,
+    read_sick_entailment,
+    read_sick_relatedness,
+    read_sst2,
+    read_stsb,
+    read_trec,
+)
+from tf_adapt.data.formats.conll import read_conll
+from tf_adapt.data.formats.records import Record, TaggedSentence, check_score, check_text
+from tf_adapt.data.formats.tables import (
+    named_label,
+    number_label,
+    read_csv,
+    read_jsonl,
+    read_tsv,
+    text_label,
+)
+
+__all__ = [
+    "MNLI_LABELS",
+    "SICK_LABELS",
+    "TREC_LABELS",
+    "Record",
+    "TaggedSentence",
+    "check_score",
+    "check_text",
+    "named_label",
+    "number_label",
+    "read_cola",
+    "read_conll",
+    "read_conll2003",
+    "read_csv",
+    "read_jsonl",
+    "read_mnli",
+    "read_mrpc",
+    "read_sick_entailment",
+    "read_sick_relatedness",
+    "read_sst2",
+    "read_stsb",
+    "read_trec",
+    "read_tsv",
+    "text_label",
+]

@@ -1,0 +1,79 @@
+"""What every reader returns, and the checks that hold for each example wherever it came from."""
+
+import math
+import re
+import string
+from dataclasses import dataclass
+from numbers import Real
+
+from tf_adapt.errors import DataError
+
+FLOAT32_MAX = 3.4028234663852886e38
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One text, or one pair of texts, with its label; `where` is used in error messages."""
+
+    text_a: str
+    text_b: str | None = None
+    label: str | float | None = None
+    where: str = ""
+    genre: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedSentence:
+    """One sentence of a tagging dataset; `where` is the place of its first word."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] | None = None
+    where: str = ""
+    document: int = 0
+
+
+def check_text(text: str, where: str, column: str = "text") -> str:
+    """Returns `text` unchanged if an encoder can read it.
+
+    A text is empty if it holds nothing but ASCII white space, at which the encoders split.
+
+    Raises:
+        DataError: the text is empty, or holds a NUL or half of a surrogate pair.
+    """
+    if not text.strip(string.whitespace):
+        raise DataError(
+            f"{where}: expected a text in column {column!r}, got an empty one; "
+            "fill it in or remove the example"
+        )
+    if "\0" in text:
+        raise DataError(
+            f"{where}: expected text in column {column!r}, got a NUL character; remove it"
+        )
+    if _SURROGATE.search(text):
+        raise DataError(
+            f"{where}: expected text in column {column!r}, got half of a surrogate pair, "
+            "which UTF-8 cannot hold; write the character itself"
+        )
+    return text
+
+
+def check_score(score: float, where: str) -> float:
+    """Returns a regression target as a float.
+
+    Raises:
+        DataError: it is not a number, or not a finite number in float32.
+    """
+    if isinstance(score, bool) or not isinstance(score, Real):
+        raise DataError(f"{where}: expected a number as label, got {score!r}")
+    try:
+        value = float(score)
+    except OverflowError:
+        value = math.inf
+    # A comparison with NaN is false.
+    if not -FLOAT32_MAX <= value <= FLOAT32_MAX:
+        raise DataError(
+            f"{where}: expected a finite number (float32) as label, got {value:g}; "
+            "correct it or remove the example"
+        )
+    return value

@@ -1,0 +1,103 @@
+"""Bytes to lines: strict UTF-8, split at line feeds only, everything else refused by name.
+
+`str.splitlines` breaks at characters that occur inside sentences (U+2028, U+0085, 0x0B, 0x1C),
+and a lenient decoder replaces what it cannot read; both change examples without a word.
+"""
+
+import codecs
+from pathlib import Path
+
+from tf_adapt.errors import DataError
+
+_SIGNATURES = {
+    b"\x1f\x8b": "a gzip file",
+    b"PK\x03\x04": "a zip file (or a spreadsheet)",
+    b"\xfd7zXZ\x00": "an xz file",
+    codecs.BOM_UTF16_LE: "UTF-16 text",
+    codecs.BOM_UTF16_BE: "UTF-16 text",
+}
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """The lines of a UTF-8 file, without their ends; line `i` of the file is item `i - 1`.
+
+    A byte order mark at the start and carriage returns before line feeds are taken off. Every
+    other character stays, whatever its kind.
+
+    Raises:
+        DataError: the file is missing, a folder or unreadable; it is not UTF-8 text; it holds a
+            NUL byte; its lines end in carriage returns alone.
+    """
+    content = _read_bytes(Path(path))
+    _refuse_other_formats(path, content)
+    _refuse_nul(path, content)
+    text = _decode(path, content).removeprefix("\ufeff")
+    if "\r" in text and "\n" not in text:
+        raise DataError(
+            f"{path}: expected lines that end in a line feed, got carriage returns alone; "
+            "convert the line ends"
+        )
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def no_examples(path: str | Path) -> DataError:
+    """The error for a file in which a reader found nothing."""
+    return DataError(f"{path}: no examples in this file; expected at least one")
+
+
+def is_blank(line: str) -> bool:
+    """True if the line holds nothing but blanks and tabs (other white space may be a token)."""
+    return not line.strip(" \t")
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"{path}: expected a file, got nothing of that name") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: expected a file, got a folder; name a file in it") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error
+
+
+def _refuse_other_formats(path: str | Path, content: bytes) -> None:
+    for signature, looks_like in _SIGNATURES.items():
+        if content.startswith(signature):
+            raise DataError(
+                f"{path}: expected UTF-8 text, got what looks like {looks_like}; convert it first"
+            )
+
+
+def _refuse_nul(path: str | Path, content: bytes) -> None:
+    offset = content.find(b"\0")
+    if offset < 0:
+        return
+    start = content[:1000]
+    if start.count(b"\0") > len(start) / 5:
+        raise DataError(
+            f"{path}: expected UTF-8 text, got what looks like UTF-16 text or a binary file "
+            f"(many NUL bytes, the first at byte offset {offset}); convert it first"
+        )
+    raise DataError(
+        f"{path}:{_line_number(content, offset)}: expected text, got a NUL byte "
+        f"at byte offset {offset}; remove it"
+    )
+
+
+def _decode(path: str | Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}:{_line_number(content, error.start)}: expected UTF-8, got byte "
+            f"0x{content[error.start]:02X} at byte offset {error.start}, which is not; "
+            "the file may be in Latin-1 or another encoding: convert it to UTF-8"
+        ) from None
+
+
+def _line_number(content: bytes, offset: int) -> int:
+    return content.count(b"\n", 0, offset) + 1

@@ -1,0 +1,143 @@
+"""A pretrained module, named by its handle, as a Keras layer that can be frozen part by part."""
+
+import os
+
+import keras
+
+from hub_modules.load import load_module
+from tf_adapt.errors import ConfigError
+
+ELMO_MAX_WORDS = 1000
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class HubEncoder(keras.layers.Layer):
+    """A pretrained encoder: handle and `trainable` in, the states of every layer out.
+
+    Shapes: the inputs its `preprocessor` packs → `{"layers": [[batch, time, width], …] bottom to
+    top, "mask": [batch, time] bool, "pooled": [batch, width] (BERT)}`. Other keys of the inputs are
+    ignored. Under a half-precision dtype policy the native encoder computes in half precision.
+
+    Freezing: `encoder.trainable = False`, or `set_trainable_groups`, before `compile`. A frozen group
+    runs in inference mode, and no gradient is computed below the lowest trainable group. In the
+    module's own program (`execution="saved_model"`) only freezing all of it puts it in inference mode.
+
+    Args:
+        handle: a shipped module's name, a folder, or a TF Hub URL.
+        trainable: whether the pretrained weights learn.
+        execution: "native", "saved_model", or None: native where the module is recognised.
+        trust: accept a module without a manifest.
+        preprocessor: handle of the preprocessing module, where the module brings none.
+
+    Attributes:
+        family: "bert" or "elmo".
+        preprocessor: text → inputs, in the graph.
+        max_length: most positions of one input: BERT's position table, special tokens included;
+            ELMo 1,000 words (a bound on memory, not on the model).
+        module_hash: hash of the module's files, for caches and reports.
+
+    Raises:
+        ArtifactError: the module is missing, damaged, untrusted or of an unknown kind.
+        ConfigError: an argument is wrong, or the module cannot be trained.
+    """
+
+    def __init__(
+        self,
+        handle: str | os.PathLike,
+        trainable: bool = True,
+        execution: str | None = None,
+        trust: bool = False,
+        preprocessor: str | os.PathLike | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        module = load_module(handle, execution, trust, preprocessor, dtype=self.dtype_policy)
+        self.handle = os.fspath(handle)
+        self.trust = trust
+        self.execution = module.execution
+        self.family = module.family
+        self.max_length = module.max_length or ELMO_MAX_WORDS
+        self.module_hash = module.hash
+        self.encoder = module.encoder
+        # In a tuple, so that Keras does not count the preprocessing among this layer's parts.
+        self._preprocessing = (module.preprocessor, preprocessor)
+        self.built = True
+        if trainable and not self.weights:
+            raise ConfigError(
+                f"module {self.handle}: a TF1-format module can only be used frozen in TensorFlow 2 "
+                "(trainable=False, adaptation: feature_extraction); to tune an ELMo, convert its "
+                "original weights: `tf-adapt module convert --from bilm-tf SOURCE --out DIR`"
+            )
+        self.trainable = trainable
+
+    @property
+    def preprocessor(self):
+        """Text → inputs, in the graph: see `hub_modules.preprocess`."""
+        return self._preprocessing[0]
+
+    @property
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """The units of freezing and of learning rates, bottom to top: (name, variables)."""
+        if self.execution == "saved_model":
+            return self.encoder.groups
+        return [(name, layer.weights) for name, layer in self.encoder.group_layers]
+
+    @property
+    def trainable_groups(self) -> list[str]:
+        """Names of the groups of which any weight learns."""
+        learning = {id(weight) for weight in self.trainable_weights}
+        return [
+            name
+            for name, weights in self.layer_groups
+            if any(id(weight) in learning for weight in weights)
+        ]
+
+    def set_trainable_groups(self, names: list[str]) -> None:
+        """Lets the named groups learn and freezes the others.
+
+        Raises:
+            ConfigError: there is no such group.
+        """
+        known = [name for name, _ in self.layer_groups]
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise ConfigError(f"layer groups {unknown}: expected some of {known}")
+        self.trainable = bool(names)
+        if self.execution == "saved_model":
+            for name, weights in self.encoder.groups:
+                for weight in weights:
+                    weight.trainable = name in names
+        else:
+            for name, layer in self.encoder.group_layers:
+                layer.trainable = name in names
+
+    @property
+    def num_layers(self) -> int:
+        """How many layers' states come out."""
+        return self._output_shape[0]
+
+    @property
+    def output_width(self) -> int:
+        """Width of each layer's states."""
+        return self._output_shape[1]
+
+    @property
+    def _output_shape(self) -> tuple[int, int]:
+        if self.execution == "saved_model":
+            layers = self.encoder.example_layers()
+            return len(layers), int(layers[-1].shape[-1])
+        if self.family == "bert":
+            return self.encoder.num_layers + 1, self.encoder.width
+        return self.encoder.num_layers + 1, 2 * self.encoder.projection_width
+
+    def call(self, inputs, training=None):
+        return self.encoder(inputs, training=training)
+
+    def get_config(self) -> dict:
+        preprocessor = self._preprocessing[1]
+        return super().get_config() | {
+            "handle": self.handle,
+            "execution": self.execution,
+            "trust": self.trust,
+            "preprocessor": None if preprocessor is None else os.fspath(preprocessor),
+        }

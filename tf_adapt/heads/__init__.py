@@ -1,0 +1,1 @@
+"""Task-specific models on top of an encoder, one head a file."""

@@ -1,0 +1,203 @@
+"""Encoder and head as one Keras model, with the train step that adaptation needs."""
+
+import keras
+import tensorflow as tf
+
+from tf_adapt.encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+from tf_adapt.tasks import Task, build_head
+
+ADAPTATIONS = ("feature_extraction", "fine_tuning")
+
+
+def build_model(
+    task: Task,
+    encoder: HubEncoder,
+    head: str | keras.layers.Layer = "default",
+    adaptation: str | None = None,
+    head_dropout: float = 0.1,
+) -> "AdaptedModel":
+    """An encoder with a task's head on top, built and ready for `compile`.
+
+    Args:
+        task: what is predicted.
+        encoder: a `HubEncoder`.
+        head: "default" (the table in `tasks.py`), another name from it, or a Keras layer called as
+            `head(encoded, inputs, training=…)`.
+        adaptation: "feature_extraction" (the encoder stays frozen), "fine_tuning" (it learns), or
+            None: as `encoder.trainable` says.
+        head_dropout: share of units dropped before the last layer while training.
+
+    Raises:
+        ConfigError: the adaptation is unknown, or contradicts the encoder.
+    """
+    if adaptation not in (None, *ADAPTATIONS):
+        raise ConfigError(f"adaptation: expected one of {list(ADAPTATIONS)}, got {adaptation!r}")
+    if adaptation == "feature_extraction":
+        encoder.trainable = False
+    if adaptation == "fine_tuning" and not encoder.trainable:
+        raise ConfigError(
+            "adaptation: fine_tuning needs an encoder with trainable=True, got trainable=False"
+        )
+    if isinstance(head, str):
+        head = build_head(head, task, encoder.family, head_dropout)
+    if "pooler" in encoder.trainable_groups and getattr(head, "pooling", None) != "pooled":
+        # Nothing reads the pooled output: no gradient would reach the pooler.
+        encoder.set_trainable_groups([g for g in encoder.trainable_groups if g != "pooler"])
+    return AdaptedModel(task, encoder, head)
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class AdaptedModel(keras.Model):
+    """A pretrained encoder and a task-specific head.
+
+    Shapes: inputs `{"a": encoder inputs}`, or `{"a": …, "b": …}` where the texts of a pair are
+    encoded separately → float32: classification `[batch, labels]` logits; regression `[batch]`;
+    tagging `[batch, words, tags]` logits.
+
+    Attributes:
+        gradient_norm: a holder whose `value` is the global norm of the last step's gradient,
+            before clipping.
+    """
+
+    def __init__(self, task: Task, encoder: HubEncoder, head: keras.layers.Layer, **kwargs):
+        super().__init__(**kwargs)
+        self.task = task
+        self.encoder = encoder
+        self.head = head
+        # In a holder, so that Keras does not count it among the model's weights.
+        self.gradient_norm = _Holder(
+            tf.Variable(
+                0.0, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA
+            )
+        )
+        # Built at once: under a distribution strategy Keras would otherwise spend a pass over the
+        # data on it, and in several processes reduce that data across workers.
+        self(example_inputs(task, encoder.preprocessor))
+
+    def call(self, inputs, training=None):
+        encoded = [self.encoder(inputs[name], training=training) for name in sorted(inputs)]
+        return self.head(encoded, inputs["a"], training=training)
+
+    def train_step(self, data):
+        """Keras' own step, with the gradient summed over replicas before its norm is taken."""
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True)
+            loss = self.compute_loss(x, y, y_pred, sample_weight, training=True)
+            scaled_loss = self.optimizer.scale_loss(loss)
+        self._track_loss(loss, tf.shape(y)[0])
+        gradients = _summed_over_replicas(tape.gradient(scaled_loss, self.trainable_weights))
+        norm = tf.linalg.global_norm(gradients)
+        self.gradient_norm.value.assign(norm / self._loss_scale())
+        gradients = self._shared_out(gradients, norm)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_weights, strict=True))
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def _shared_out(self, gradients: list, norm) -> list:
+        """Each replica's share of the global gradient, which the optimizer is going to sum.
+
+        The optimizer clips before it sums; clipping the whole gradient here makes that a no-op.
+        """
+        replicas = self.distribute_strategy.num_replicas_in_sync
+        if replicas == 1:
+            return gradients
+        optimizer = getattr(self.optimizer, "inner_optimizer", self.optimizer)
+        if optimizer.global_clipnorm:
+            limit = optimizer.global_clipnorm * self._loss_scale()
+            gradients, _ = tf.clip_by_global_norm(gradients, limit, use_norm=norm)
+        return [None if gradient is None else gradient / replicas for gradient in gradients]
+
+    def test_step(self, data):
+        """Keras' own step, with the loss summed over replicas."""
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        y_pred = self(x, training=False)
+        loss = self.compute_loss(x, y, y_pred, sample_weight, training=False)
+        self._track_loss(loss, tf.shape(y)[0])
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def _track_loss(self, loss, examples) -> None:
+        # Each replica holds its share of the global batch's loss: the sum is the loss itself.
+        total = _summed_over_replicas([loss])[0]
+        self._loss_tracker.update_state(total, sample_weight=tf.cast(examples, tf.float32))
+
+    def _loss_scale(self):
+        scale = getattr(self.optimizer, "dynamic_scale", None)
+        return 1.0 if scale is None else tf.cast(scale, tf.float32)
+
+    def make_train_function(self, force=False):
+        if not self._in_several_processes():
+            return super().make_train_function(force)
+        if self.train_function is None or force:
+            self.train_function = self._distributed_function(self.train_step)
+        return self.train_function
+
+    def make_test_function(self, force=False):
+        if not self._in_several_processes():
+            return super().make_test_function(force)
+        if self.test_function is None or force:
+            self.test_function = self._distributed_function(self.test_step)
+        return self.test_function
+
+    def _in_several_processes(self) -> bool:
+        return self.distribute_strategy.extended._in_multi_worker_mode()
+
+    def _distributed_function(self, step):
+        """One step over all workers; Keras' own averages each scalar over an axis it has not."""
+        strategy = self.distribute_strategy
+
+        @tf.function
+        def function(iterator):
+            outputs = strategy.run(step, args=(next(iterator),))
+            return tf.nest.map_structure(
+                lambda value: strategy.reduce("MEAN", value, axis=None), outputs
+            )
+
+        return function
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        """Builds metrics from a made-up batch instead of one of the data's (see `__init__`)."""
+        x = example_inputs(self.task, self.encoder.preprocessor)
+        y = tf.zeros([1, 1] if self.task.is_tagging else [1], "float32" if self.task.is_regression else "int32")
+        super()._maybe_symbolic_build(data_batch=(x, y, None))
+
+    def get_config(self) -> dict:
+        parts = {"task": self.task, "encoder": self.encoder, "head": self.head}
+        return {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
+
+    @classmethod
+    def from_config(cls, config: dict, custom_objects=None) -> "AdaptedModel":
+        parts = {name: keras.saving.deserialize_keras_object(part) for name, part in config.items()}
+        return cls(**parts)
+
+    def build_from_config(self, config: dict) -> None:
+        """Nothing to do: the model is built when it is made."""
+
+
+class _Holder:
+    """Keeps a variable out of Keras' and TensorFlow's tracking."""
+
+    def __init__(self, value: tf.Variable):
+        self.value = value
+
+
+def example_inputs(task: Task, preprocessor) -> dict:
+    """Model inputs for one made-up example of one word, to build layers with."""
+    if task.is_tagging:
+        words = tf.ragged.constant([["a"]])
+        return {"a": preprocessor.pack_words(preprocessor.tokenize_words(words))}
+    units = preprocessor.tokenize(tf.constant(["a"]))
+    if not task.is_pair:
+        return {"a": preprocessor.pack([units])}
+    if preprocessor.family == "bert":
+        return {"a": preprocessor.pack([units, units])}
+    return {"a": preprocessor.pack([units]), "b": preprocessor.pack([units])}
+
+
+def _summed_over_replicas(gradients: list) -> list:
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return gradients
+    present = [tf.convert_to_tensor(gradient) for gradient in gradients if gradient is not None]
+    reduced = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, present))
+    return [None if gradient is None else next(reduced) for gradient in gradients]

@@ -1,0 +1,157 @@
+"""A trained model as a SavedModel that takes raw text, for TensorFlow Serving and `predict`.
+
+The SavedModel holds vocabulary and labels; it needs TensorFlow and tensorflow-text, not this project.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import tensorflow as tf
+
+from hub_modules.manifest import write_manifest
+from hub_modules.preprocess import split_words
+from tf_adapt.files import publish_folder
+from tf_adapt.model import AdaptedModel
+from tf_adapt.tasks import Task
+
+_TEXTS = {
+    name: tf.TensorSpec([None], tf.string, name=name) for name in ("text", "text_a", "text_b")
+}
+_TOKENS = tf.TensorSpec([None, None], tf.string, name="tokens")
+
+
+def export(
+    model: AdaptedModel,
+    folder: str | os.PathLike,
+    max_length: int | None = None,
+    truncate: bool = False,
+) -> Path:
+    """Writes `folder` as a SavedModel with the signature `serving_default`.
+
+    Shapes: `text` (pairs: `text_a`, `text_b`) `[batch] string` → `label` `[batch] string` and
+    `scores` `[batch, labels] float32` (softmax), or for regression `score` `[batch] float32`.
+    Tagging: `tokens` `[batch, words] string`, padded with "" → `tags` `[batch, words] string` ("" at
+    padding) and `scores` `[batch, words, tags]`.
+
+    Args:
+        max_length: most units of an input; by default the encoder's. A longer text is an error for
+            the caller of the served model, or cut with `truncate`; longer sentences in tagging are
+            split and every word still gets its tag.
+
+    Raises:
+        ArtifactError: the folder exists or cannot be written.
+    """
+    folder = Path(folder)
+    module = ServedModel(model, max_length or model.encoder.max_length, truncate)
+    with publish_folder(folder) as aside:
+        tf.saved_model.save(module, str(aside), signatures={"serving_default": module.signature()})
+        description = {"task": model.task.get_config(), "encoder": model.encoder.module_hash}
+        (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
+        write_manifest(aside, {"kind": "export"})
+    return folder
+
+
+def export_version(
+    model: AdaptedModel, folder: str | os.PathLike, max_length: int | None, truncate: bool
+) -> Path:
+    """Exports into the next numbered folder under `folder`, as TensorFlow Serving expects."""
+    folder = Path(folder)
+    taken = [int(p.name) for p in folder.glob("*") if p.name.isdigit()] if folder.is_dir() else []
+    return export(model, folder / str(max(taken, default=0) + 1), max_length, truncate)
+
+
+class ServedModel(tf.__internal__.tracking.AutoTrackable):
+    """Raw text → labels and scores, with everything that it needs tracked for saving."""
+
+    def __init__(self, model: AdaptedModel, max_length: int, truncate: bool):
+        self.variables = [variable.value for variable in model.variables]
+        self.preprocessor = model.encoder.preprocessor
+        # A black box keeps tables and assets of its own.
+        self.black_box = getattr(model.encoder.encoder, "module", None)
+        self.labels = None if model.task.is_regression else tf.constant(model.task.labels)
+        self._predict = ModelFromText(model, max_length, truncate)
+
+    def signature(self):
+        """The traced function of the task's signature."""
+        task = self._predict.task
+        if task.is_tagging:
+            return tf.function(self._tags, input_signature=[_TOKENS])
+        if task.is_pair:
+            specs = [_TEXTS["text_a"], _TEXTS["text_b"]]
+            return tf.function(
+                lambda text_a, text_b: self._label([text_a, text_b]), input_signature=specs
+            )
+        return tf.function(lambda text: self._label([text]), input_signature=[_TEXTS["text"]])
+
+    def _label(self, texts: list) -> dict:
+        outputs = self._predict.from_texts(texts)
+        if self.labels is None:
+            return {"score": outputs}
+        return {
+            "label": tf.gather(self.labels, tf.argmax(outputs, axis=-1)),
+            "scores": tf.nn.softmax(outputs),
+        }
+
+    def _tags(self, tokens) -> dict:
+        # Padding stands at the end of a row: a row's length is the place of its last real word.
+        places = tf.range(1, tf.shape(tokens)[1] + 1)
+        lengths = tf.reduce_max(tf.where(tokens == "", 0, places), axis=1)
+        words = tf.RaggedTensor.from_tensor(tokens, lengths=lengths)
+        logits = self._predict.from_words(words)
+        tags = logits.with_flat_values(
+            tf.gather(self.labels, tf.argmax(logits.flat_values, axis=-1))
+        )
+        scores = logits.with_flat_values(tf.nn.softmax(logits.flat_values))
+        width = tf.shape(tokens)[1]
+        num_tags = self.labels.shape[0]
+        return {
+            "tags": tags.to_tensor(default_value="", shape=[None, width]),
+            "scores": scores.to_tensor(shape=[None, width, num_tags]),
+        }
+
+
+class ModelFromText:
+    """A model's outputs for raw text, in the graph; long inputs as the run was told to take them."""
+
+    def __init__(self, model: AdaptedModel, max_length: int, truncate: bool):
+        self.task: Task = model.task
+        self._model = model
+        self._preprocessor = model.encoder.preprocessor
+        self._max_length = max_length
+        self._truncate = truncate
+
+    def from_texts(self, texts: list):
+        """`[batch] string` a segment → logits `[batch, labels]`, or scores `[batch]`."""
+        segments = [self._preprocessor.tokenize(text) for text in texts]
+        joint = self._preprocessor.family == "bert"
+        groups = [segments] if joint else [[segment] for segment in segments]
+        inputs = {
+            name: self._preprocessor.pack(self._fitted(group))
+            for name, group in zip("ab", groups, strict=False)
+        }
+        return self._model(inputs, training=False)
+
+    def _fitted(self, segments: list) -> list:
+        limit = self._max_length - self._preprocessor.special_tokens(len(segments))
+        if self._truncate:
+            return self._preprocessor.truncate(segments, limit)[0]
+        longest = tf.reduce_max(sum(segment.row_lengths() for segment in segments))
+        check = tf.debugging.assert_less_equal(
+            longest,
+            tf.cast(limit, longest.dtype),
+            message=f"an input is longer than the {limit} units that the model takes; shorten it, "
+            "or export with truncation",
+        )
+        with tf.control_dependencies([check] if check is not None else []):
+            return [segment.with_flat_values(tf.identity(segment.flat_values)) for segment in segments]
+
+    def from_words(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
+        """`[batch, (words)] string` → logits `[batch, (words), tags]`."""
+        units = self._preprocessor.tokenize_words(words)
+        budget = self._max_length - self._preprocessor.special_tokens(1)
+        chunks = split_words(units, budget)
+        logits = self._model({"a": self._preprocessor.pack_words(chunks)}, training=False)
+        in_chunks = tf.RaggedTensor.from_tensor(logits, lengths=chunks.row_lengths())
+        # Chunks keep the order of the words: the sentences' own row splits put them back together.
+        return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, words.row_splits)
