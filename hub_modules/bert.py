@@ -81,10 +81,11 @@ class BertEmbeddings(keras.layers.Layer):
 class SelfAttention(keras.layers.Layer):
     """Multi-head scaled dot-product self-attention with an output projection.
 
-    `softmax(Q Kᵀ / √head_width + mask) V`, heads side by side, times the output kernel.
+    `softmax(Q Kᵀ / √head_width) V` over the real positions, heads side by side, times the output
+    kernel.
 
-    Shapes: states `[batch, time, width]`, bias `[batch, 1, 1, time] float32` (0 for a real position,
-    a large negative number for padding) → `[batch, time, width]`. The softmax is computed in float32.
+    Shapes: states `[batch, time, width]`, mask `[batch, time] bool` (True = real) →
+    `[batch, time, width]`. The softmax is computed in float32.
 
     Source: Vaswani et al. 2017, equation 1.
     """
@@ -112,14 +113,15 @@ class SelfAttention(keras.layers.Layer):
         for dense in (self.query, self.key, self.value, self.output_projection):
             dense.build((None, None, self.width))
 
-    def call(self, states, bias, training=None):
+    def call(self, states, mask, training=None):
         head_width = self.width // self.num_heads
         query = self._heads(self.query(states) * head_width**-0.5)
         key = self._heads(self.key(states))
         value = self._heads(self.value(states))
         scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
         # [batch, heads, time, time]
-        weights = ops.softmax(ops.cast(scores, "float32") + bias)
+        scores = ops.where(mask[:, None, None, :], ops.cast(scores, "float32"), -1e9)
+        weights = ops.softmax(scores)
         weights = self.dropout_layer(ops.cast(weights, self.compute_dtype), training=training)
         mixed = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))
         shape = ops.shape(states)
@@ -145,7 +147,7 @@ class TransformerBlock(keras.layers.Layer):
 
     `h = LN(x + Attention(x))`, `y = LN(h + W₂ gelu(W₁ h))`, dropout before each sum.
 
-    Shapes: states `[batch, time, width]`, bias `[batch, 1, 1, time] float32` → `[batch, time, width]`.
+    Shapes: states `[batch, time, width]`, mask `[batch, time] bool` → `[batch, time, width]`.
 
     Source: Devlin et al. 2019; google-research/bert.
     """
@@ -197,8 +199,8 @@ class TransformerBlock(keras.layers.Layer):
         self.output_projection.build((None, None, self.intermediate_width))
         self.output_layer_norm.build(states)
 
-    def call(self, states, bias, training=None):
-        attended = self.attention(states, bias, training=training)
+    def call(self, states, mask, training=None):
+        attended = self.attention(states, mask, training=training)
         attended = self.attention_output_dropout(attended, training=training)
         states = self.attention_layer_norm(states + attended)
         inner = ACTIVATIONS[self.activation](self.intermediate(states))
@@ -323,7 +325,6 @@ class BertEncoder(keras.layers.Layer):
 
     def call(self, inputs, training=None):
         mask = ops.cast(inputs["input_mask"], "bool")
-        bias = ops.where(mask, 0.0, -1e9)[:, None, None, :]
         states = self.embeddings(
             inputs["input_word_ids"],
             inputs["input_type_ids"],
@@ -333,7 +334,7 @@ class BertEncoder(keras.layers.Layer):
         states = ops.stop_gradient(states) if frozen_so_far else states
         layers = [states]
         for block in self.blocks:
-            states = block(states, bias, training=training and block.trainable)
+            states = block(states, mask, training=training and block.trainable)
             frozen_so_far = frozen_so_far and not block.trainable
             states = ops.stop_gradient(states) if frozen_so_far else states
             layers.append(states)

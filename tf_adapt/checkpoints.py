@@ -128,7 +128,7 @@ def read(path: Path) -> Checkpoint:
 
 def to_arrays(variables: Iterable) -> Arrays:
     """Values of Keras variables, keyed by their position: names depend on what else was built."""
-    return {str(position): np.array(variable) for position, variable in enumerate(variables)}
+    return {str(position): variable.numpy() for position, variable in enumerate(variables)}
 
 
 def assign(variables: Sequence, arrays: Arrays, where: str) -> None:
@@ -144,7 +144,7 @@ def assign(variables: Sequence, arrays: Arrays, where: str) -> None:
         )
     for position, variable in enumerate(variables):
         array = arrays[str(position)]
-        expected = (tuple(variable.shape), str(np.array(variable).dtype))
+        expected = (tuple(variable.shape), variable.dtype)
         if (array.shape, str(array.dtype)) != expected:
             raise ArtifactError(
                 f"{where}: {variable.path}: expected shape and type {expected}, got "

@@ -60,8 +60,8 @@ class SquaredError(keras.losses.Loss):
 def global_mean(losses, real, sample_weight=None):
     """Sum of the real losses over the number of them in the global batch; 0 if there is none.
 
-    Under a distribution strategy with R replicas, each gets a value whose gradients, summed over the
-    replicas as Keras optimizers do, are those of the global mean, and which itself is that mean
+    Under a distribution strategy with R replicas, each gets a value whose gradients, summed over
+    the replicas as Keras optimizers do, are those of the global mean, and which itself is that mean
     divided by R: the convention of Keras losses, whose progress display multiplies by R.
 
     Shapes: losses and real (bool) of one shape, sample_weight of that shape or `[batch]` → scalar.

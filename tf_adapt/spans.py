@@ -1,6 +1,6 @@
 """Entities in tag sequences, strictly as the declared scheme defines them; plain Python."""
 
-SCHEMES = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES"}
+from tf_adapt.data.labels import SCHEMES
 
 
 def split_tag(tag: str) -> tuple[str, str]:

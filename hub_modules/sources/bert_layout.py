@@ -1,4 +1,4 @@
-"""What all sources of BERT share: the numbers in their settings, and the shapes of our weights."""
+"""What all sources of BERT share: the numbers in their settings, the shapes of our weights."""
 
 from pathlib import Path
 
@@ -19,8 +19,8 @@ def bert_config(settings: dict, activations: dict[str, str], where: Path) -> dic
     activation = setting(settings, "hidden_act", "a text", where)
     if activation not in activations:
         raise ArtifactError(
-            f"{where}: hidden_act: expected one of {sorted(activations)}, got {activation!r}; other "
-            "activations are not supported"
+            f"{where}: hidden_act: expected one of {sorted(activations)}, got {activation!r}; "
+            "other activations are not supported"
         )
     integer, share = "a positive integer", "a number from 0 to below 1"
     config = {

@@ -119,6 +119,10 @@ def _config(options: dict, where: Path) -> dict:
     def value(key: str, kind: str, **default):
         return setting(options, key, kind, where, **default)
 
+    def clip(key: str) -> float | None:
+        bound = value(key, "a positive number or null", default=None)
+        return None if bound is None else float(bound)
+
     _check_characters(value, where)
     positive, few = "a positive integer", "an integer from 1 to 1000"
     return {
@@ -129,8 +133,8 @@ def _config(options: dict, where: Path) -> dict:
         "lstm_width": value("lstm.dim", positive),
         "num_layers": value("lstm.n_layers", few),
         "skip_connections": value("lstm.use_skip_connections", "true or false"),
-        "cell_clip": _clip(value("lstm.cell_clip", "a positive number or null", default=None)),
-        "projection_clip": _clip(value("lstm.proj_clip", "a positive number or null", default=None)),
+        "cell_clip": clip("lstm.cell_clip"),
+        "projection_clip": clip("lstm.proj_clip"),
         "activation": value("char_cnn.activation", "a text"),
     }
 
@@ -139,9 +143,9 @@ def _check_characters(value, where: Path) -> None:
     characters = value("char_cnn.n_characters", "a positive integer")
     if characters == CHARACTER_ROWS:
         raise ArtifactError(
-            f"{where}: char_cnn.n_characters: expected {RUN_TIME_CHARACTERS}, got {characters}, the "
-            "number used while training; id 0 is added for padding afterwards: set n_characters to "
-            f"{RUN_TIME_CHARACTERS}"
+            f"{where}: char_cnn.n_characters: expected {RUN_TIME_CHARACTERS}, got {characters}, "
+            "the number used while training; id 0 is added for padding afterwards: set "
+            f"n_characters to {RUN_TIME_CHARACTERS}"
         )
     for key, expected in (
         ("n_characters", RUN_TIME_CHARACTERS),
@@ -172,10 +176,6 @@ def _filters(filters: list, where: Path) -> list[list[int]]:
     if not filters:
         raise ArtifactError(f"{where}: char_cnn.filters: expected at least one filter, got none")
     return [list(pair) for pair in filters]
-
-
-def _clip(value: float | None) -> float | None:
-    return None if value is None else float(value)
 
 
 def _options(config: dict) -> dict:

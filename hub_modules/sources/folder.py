@@ -63,32 +63,44 @@ def setting(settings: dict, key: str, kind: str, where: Path, default=_REQUIRED)
 def read_vocabulary(path: Path, rows: int) -> list[str]:
     """Reads word pieces, one a line; the line number (from 0) is the id.
 
-    Args:
-        rows: rows of the embedding table, which may have spare ones at its end.
-
     Raises:
-        ArtifactError: missing, not UTF-8, a piece twice or empty, a special piece missing, or more
-            pieces than rows.
+        ArtifactError: missing or not UTF-8, or as in `check_vocabulary`.
     """
     lines = _text(path, LARGEST_JSON_BYTES).removeprefix("\ufeff").split("\n")
     pieces = [line.removesuffix("\r") for line in lines]
     if pieces[-1] == "":
         pieces.pop()
+    return check_vocabulary(pieces, rows, str(path))
+
+
+def check_vocabulary(pieces: list[str], rows: int, where: str) -> list[str]:
+    """The pieces, if they can be a BERT's vocabulary.
+
+    Args:
+        rows: rows of the embedding table, which may have spare ones at its end.
+
+    Raises:
+        ArtifactError: a piece is empty or there twice, a special piece is missing, or there are
+            more pieces than rows.
+    """
     first_line: dict[str, int] = {}
     for number, piece in enumerate(pieces, start=1):
         if piece == "":
-            raise ArtifactError(f"{path}:{number}: expected a word piece, got an empty line")
+            raise ArtifactError(f"{where}:{number}: expected a word piece, got an empty line")
         if first_line.setdefault(piece, number) != number:
             raise ArtifactError(
-                f"{path}:{number}: the piece {piece!r} is already on line {first_line[piece]}; "
+                f"{where}:{number}: the piece {piece!r} is already on line {first_line[piece]}; "
                 "expected each piece once"
             )
     missing = [piece for piece in SPECIAL_PIECES if piece not in first_line]
     if missing:
-        raise ArtifactError(f"{path}: expected the special pieces {', '.join(missing)}, got none")
+        raise ArtifactError(
+            f"{where}: expected the special pieces {', '.join(SPECIAL_PIECES)}, got none of "
+            f"{', '.join(missing)}; use the vocabulary that belongs to the weights"
+        )
     if len(pieces) > rows:
         raise ArtifactError(
-            f"{path}: expected at most {rows} pieces (rows of the word embeddings), got "
+            f"{where}: expected at most {rows} pieces (rows of the word embeddings), got "
             f"{len(pieces)}; the vocabulary belongs to another model"
         )
     return pieces
@@ -143,9 +155,7 @@ def _is_finite(value) -> bool:
 def _text(path: Path, largest: int) -> str:
     require_file(path, "a text file")
     if path.stat().st_size > largest:
-        raise ArtifactError(
-            f"{path}: expected at most {largest} bytes, got {path.stat().st_size}"
-        )
+        raise ArtifactError(f"{path}: expected at most {largest} bytes, got {path.stat().st_size}")
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:

@@ -172,9 +172,7 @@ def _weights_file(folder: Path) -> Path:
     raise ArtifactError(f"{path}: expected the weights, got no such file; {advice}")
 
 
-def _read_weights(
-    path: Path, rows: list[Row]
-) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+def _read_weights(path: Path, rows: list[Row]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
     try:
         with safe_open(path, framework="numpy") as file:
             stored = {}  # the table's name → the file's
@@ -215,7 +213,7 @@ def _plain_name(name: str) -> str:
 def _check_pooler(stored: dict[str, str], path: Path) -> None:
     if "embeddings.word_embeddings.weight" in stored and "pooler.dense.weight" not in stored:
         raise ArtifactError(
-            f"{path}: pooler.dense.weight: expected the pooler, got none: this checkpoint was saved "
-            "without it; convert one that has it (in transformers: BertModel with "
+            f"{path}: pooler.dense.weight: expected the pooler, got none: this checkpoint was "
+            "saved without it; convert one that has it (in transformers: BertModel with "
             "add_pooling_layer=True, which starts a missing pooler at random: train it first)"
         )

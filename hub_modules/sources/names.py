@@ -89,8 +89,8 @@ def check(rows: list[Row], found: Mapping[str, Shape], where: str) -> None:
         )
     if unknown:
         raise ArtifactError(
-            f"{where}: {len(unknown)} weights are unknown: {_some(unknown)}; expected only those of "
-            "this configuration, so this may be another architecture"
+            f"{where}: {len(unknown)} weights are unknown: {_some(unknown)}; expected only those "
+            "of this configuration, so this may be another architecture"
         )
     for row in rows:
         if tuple(found[row.foreign]) != row.foreign_shape:

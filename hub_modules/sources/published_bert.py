@@ -37,7 +37,11 @@ TABLE: Table = [
     (f"{_SELF}/value/bias", "layer_{layer}/attention/value/bias", "split_columns"),
     (f"{_SELF}/attention_output/kernel", "layer_{layer}/attention/output/kernel", "split_rows"),
     (f"{_SELF}/attention_output/bias", "layer_{layer}/attention/output/bias", "same"),
-    (f"{_LAYER}/self_attention_layer_norm/gamma", "layer_{layer}/attention_layer_norm/gamma", "same"),
+    (
+        f"{_LAYER}/self_attention_layer_norm/gamma",
+        "layer_{layer}/attention_layer_norm/gamma",
+        "same",
+    ),
     (f"{_LAYER}/self_attention_layer_norm/beta", "layer_{layer}/attention_layer_norm/beta", "same"),
     (f"{_LAYER}/intermediate/kernel", "layer_{layer}/intermediate/kernel", "same"),
     (f"{_LAYER}/intermediate/bias", "layer_{layer}/intermediate/bias", "same"),
@@ -83,8 +87,8 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
         config = _config(_shapes(reader, keys))
         if config is None:
             raise ArtifactError(
-                f"{folder}: expected the variables of a BERT module published on TF Hub, got others; "
-                "such a module can only be run as it is (execution: saved_model)"
+                f"{folder}: expected the variables of a BERT module published on TF Hub, got "
+                "others; such a module can only be run as it is (execution: saved_model)"
             )
         rows = table_rows(config)
         weights = to_ours(rows, lambda name: reader.get_tensor(keys[name]), str(folder))
@@ -133,14 +137,14 @@ def _keys(reader) -> dict[str, str]:
 
 def _shapes(reader, keys: dict[str, str]) -> dict[str, tuple[int, ...]]:
     shapes = reader.get_variable_to_shape_map()
-    return {
-        name: tuple(shapes[key]) for name, key in keys.items() if not name.startswith(LEFT_OUT)
-    }
+    return {name: tuple(shapes[key]) for name, key in keys.items() if not name.startswith(LEFT_OUT)}
 
 
 def _config(found: dict[str, tuple[int, ...]]) -> dict | None:
     """Derives every size from the shapes; None unless names and shapes fit without remainder."""
-    layers = {int(match[1]) for name in found if (match := re.match(r"transformer/layer_(\d+)/", name))}
+    layers = {
+        int(match[1]) for name in found if (match := re.match(r"transformer/layer_(\d+)/", name))
+    }
     query = found.get("transformer/layer_0/self_attention/query/kernel", ())
     sizes = {
         "words": found.get("word_embeddings/embeddings", ()),

@@ -10,7 +10,7 @@ from tf_adapt.errors import ArtifactError
 
 
 @contextlib.contextmanager
-def open_checkpoint(prefix: Path) -> Iterator[tf.train.CheckpointReader]:
+def open_checkpoint(prefix: Path) -> Iterator:
     """Yields TensorFlow's own reader of a checkpoint's variables.
 
     Args:

@@ -93,8 +93,10 @@ def max_over_words(states, mask):
 
     Shapes: states `[batch, time, width]`, mask `[batch, time] bool` → `[batch, width]`.
     """
-    lowest = ops.where(mask[..., None], states, ops.full_like(states, float("-inf")))
-    return ops.where(ops.any(mask, axis=1)[:, None], ops.max(lowest, axis=1), 0.0)
+    real = ops.where(mask[..., None], states, ops.full_like(states, float("-inf")))
+    # With `initial`, also a batch without a single position has a largest value.
+    largest = ops.max(real, axis=1, initial=float("-inf"))
+    return ops.where(ops.any(mask, axis=1)[:, None], largest, ops.zeros_like(largest))
 
 
 def pair_features(u, v):

@@ -1,0 +1,208 @@
+"""Metrics against scikit-learn, SciPy and seqeval, on streams of batches."""
+
+import keras
+import numpy as np
+import pytest
+import seqeval.scheme
+import tensorflow as tf
+from scipy.stats import pearsonr
+from seqeval.metrics import f1_score
+from sklearn.metrics import matthews_corrcoef
+
+from tf_adapt.data.labels import scheme_tags
+from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
+from tf_adapt.spans import spans
+
+SEQEVAL = {
+    "IOB1": seqeval.scheme.IOB1,
+    "IOB2": seqeval.scheme.IOB2,
+    "BIOES": seqeval.scheme.IOBES,
+}
+
+
+def score(metric, batches, jit_compile=None):
+    update = tf.function(
+        lambda targets, outputs: metric.update_state(targets, outputs),
+        jit_compile=jit_compile,
+        reduce_retracing=True,
+    )
+    for targets, outputs in batches:
+        update(tf.constant(targets), tf.constant(outputs))
+    return float(metric.result())
+
+
+def cut(targets, outputs, seed):
+    """The examples in another order, in batches of unequal sizes."""
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(targets))
+    for part in np.split(order, np.sort(random.integers(0, len(order), size=5))):
+        yield targets[part], outputs[part]
+
+
+@pytest.mark.parametrize("num_classes", [2, 3, 6])
+@pytest.mark.parametrize("skill", [0.0, 1.5, -1.5, 20.0])
+def test_matthews_equals_scikit_learn(num_classes, skill):
+    random = np.random.default_rng(num_classes)
+    targets = random.integers(0, num_classes, size=(200, 2)).min(axis=1)  # uneven classes
+    logits = random.normal(size=(200, num_classes)) + skill * np.eye(num_classes)[targets]
+    got = score(MatthewsCorrelation(num_classes), cut(targets, logits, 0))
+    assert got == pytest.approx(matthews_corrcoef(targets, logits.argmax(-1)), abs=1e-6)
+
+
+def test_matthews_is_zero_where_undefined_and_ignores_padding():
+    logits = np.eye(3)[[1, 1, 1]]
+    assert score(MatthewsCorrelation(3), [(np.array([0, 1, 2]), logits)]) == 0
+    assert score(MatthewsCorrelation(3), [(np.array([1, 1, 1]), logits)]) == 0
+    assert score(MatthewsCorrelation(3), []) == 0
+    targets, logits = np.array([0, 1, -1]), np.eye(3)[[0, 1, 2]]
+    assert score(MatthewsCorrelation(3), [(targets, logits)], jit_compile=True) == 1
+
+
+def test_matthews_with_weights_equals_scikit_learn():
+    random = np.random.default_rng(3)
+    targets, logits = random.integers(0, 3, size=50), random.normal(size=(50, 3))
+    weights = random.uniform(size=50)
+    metric = MatthewsCorrelation(3)
+    metric.update_state(targets, logits, weights)
+    expected = matthews_corrcoef(targets, logits.argmax(-1), sample_weight=weights)
+    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("mean", "tolerance"), [(0, 1e-6), (3, 1e-6), (1e3, 1e-6), (-3e4, 1e-6)])
+@pytest.mark.parametrize("correlation", [-1.0, -0.3, 0.0, 0.9, 0.9999])
+def test_pearson_equals_scipy(mean, tolerance, correlation):
+    random = np.random.default_rng(5)
+    x, noise = random.normal(size=(2, 1000))
+    y = correlation * x + np.sqrt(1 - correlation**2) * noise
+    x, y = (x + mean).astype("float32"), (2 * y - mean).astype("float32")
+    expected = pearsonr(x.astype("float64"), y.astype("float64"))[0]
+    for seed in range(3):
+        got = score(PearsonCorrelation(), cut(x, y, seed))
+        assert got == pytest.approx(expected, abs=tolerance)
+
+
+def test_pearson_is_zero_where_undefined():
+    rising = np.linspace(0, 5, 100, dtype="float32")
+    for constant in (0.0, 0.1, 3.3, 1e4):
+        flat = np.full(100, constant, "float32")
+        assert score(PearsonCorrelation(), [(rising, flat)], jit_compile=True) == 0
+        assert score(PearsonCorrelation(), [(flat, rising)]) == 0
+    assert score(PearsonCorrelation(), [(rising[:1], rising[:1])]) == 0
+    assert score(PearsonCorrelation(), []) == 0
+
+
+def test_pearson_with_weights_repeats_examples():
+    random = np.random.default_rng(6)
+    x, y = random.normal(size=(2, 20)).astype("float32")
+    weights = random.integers(0, 4, size=20)
+    metric = PearsonCorrelation()
+    metric.update_state(x, y, weights)
+    expected = pearsonr(x.repeat(weights), y.repeat(weights))[0]
+    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
+
+
+def random_tags(random, tags, count):
+    """Sequences of 0 to 12 tags, from pure noise to long runs of one type."""
+    sequences = []
+    for _ in range(count):
+        stay = random.choice([0.0, 0.5, 0.9])
+        sequence = []
+        for _ in range(random.integers(0, 13)):
+            kind = sequence[-1][1:] if sequence and random.random() < stay else None
+            choices = [tag for tag in tags if tag[1:] == kind] or tags
+            sequence.append(str(random.choice(choices)))
+        sequences.append(sequence)
+    return sequences
+
+
+@pytest.mark.parametrize("scheme", SEQEVAL)
+def test_spans_equal_seqeval(scheme):
+    random = np.random.default_rng(7)
+    for tags in random_tags(random, scheme_tags(["A", "B"], scheme), 3000):
+        expected = seqeval.scheme.Entities([tags], SEQEVAL[scheme]).entities[0]
+        assert spans(tags, scheme) == [(one.tag, one.start, one.end) for one in expected], tags
+
+
+def test_spans_by_pencil():
+    assert spans(["B-PER-X", "I-PER-X", "I-LOC", "O", "B-A", "B-A"], "IOB2") == [
+        ("PER-X", 0, 2),
+        ("A", 4, 5),
+        ("A", 5, 6),
+    ]
+    assert spans(["I-A", "B-A", "I-A", "I-B", "B-A"], "IOB1") == [
+        ("A", 0, 1),
+        ("A", 1, 3),
+        ("B", 3, 4),
+    ]
+    assert spans(["S-A", "B-A", "I-A", "E-A", "B-A", "E-B"], "BIOES") == [("A", 0, 1), ("A", 1, 4)]
+
+
+def padded(sequences, labels, extra):
+    width = max(map(len, sequences), default=0) + extra
+    ids = [[labels.index(tag) for tag in tags] for tags in sequences]
+    return np.array([row + [-1] * (width - len(row)) for row in ids], "int32")
+
+
+def logits_of(ids, labels, random):
+    """Logits whose largest is at `ids`, with noise at padding."""
+    noise = random.integers(0, len(labels), size=ids.shape)
+    return np.eye(len(labels), dtype="float32")[np.where(ids >= 0, ids, noise)]
+
+
+@pytest.mark.parametrize("jit_compile", [None, True])
+@pytest.mark.parametrize("scheme", SEQEVAL)
+def test_span_f1_equals_seqeval(scheme, jit_compile):
+    random = np.random.default_rng(8)
+    labels = scheme_tags(["A", "B"], scheme)
+    random.shuffle(labels)
+    for _ in range(4):
+        true = random_tags(random, labels, 500)
+        predicted = [
+            [tag if random.random() < 0.8 else str(random.choice(labels)) for tag in tags]
+            for tags in true
+        ]
+        batches = []
+        for start in range(0, 500, 100):
+            part = slice(start, start + 100)
+            targets = padded(true[part], labels, extra=start // 100)
+            ids = padded(predicted[part], labels, extra=start // 100)
+            batches.append((targets, logits_of(ids, labels, random)))
+        got = score(SpanF1(labels, scheme), batches, jit_compile)
+        expected = f1_score(true, predicted, mode="strict", scheme=SEQEVAL[scheme])
+        assert got == pytest.approx(expected, abs=1e-7)
+        assert 0.2 < expected < 0.95
+
+
+def test_span_f1_without_entities_is_zero():
+    labels = ["O", "B-A", "I-A"]
+    outside, inside = np.zeros((2, 3), "int32"), np.full((2, 3), 1, "int32")
+    none = np.full((2, 3), -1, "int32")
+    logits = np.eye(3)
+    assert score(SpanF1(labels, "IOB2"), []) == 0
+    assert score(SpanF1(labels, "IOB2"), [(outside, logits[outside])]) == 0
+    assert score(SpanF1(labels, "IOB2"), [(inside, logits[outside])]) == 0
+    assert score(SpanF1(labels, "IOB2"), [(none, logits[inside])]) == 0
+    assert score(SpanF1(labels, "IOB2"), [(np.zeros((2, 0), "int32"), np.zeros((2, 0, 3)))]) == 0
+
+
+def test_span_f1_refuses_an_unknown_scheme():
+    with pytest.raises(ValueError, match="expected one of .*BIOES.*got 'IOB3'"):
+        SpanF1(["O"], "IOB3")
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        MatthewsCorrelation(3, name="mine"),
+        PearsonCorrelation(name="mine"),
+        SpanF1(["O", "S-A"], "BIOES", name="mine"),
+    ],
+)
+def test_a_metric_survives_serialization_and_reset(metric):
+    again = keras.metrics.deserialize(keras.metrics.serialize(metric))
+    assert type(again) is type(metric)
+    assert again.get_config() == metric.get_config()
+    for variable in again.variables:
+        variable.assign(tf.ones(variable.shape, variable.dtype))
+    again.reset_state()
+    assert all((variable.numpy() == 0).all() for variable in again.variables)

@@ -1,0 +1,115 @@
+"""All the data of one run: the splits of a config's `data` section, read and checked."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tf_adapt.data.datasets import (
+    dataset_info,
+    dataset_labels,
+    load_dataset,
+    read_file,
+    split_description,
+)
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.labels import check_labels, convert_scheme, label_set
+
+SUBSET_SEED = 29
+
+
+@dataclass
+class Splits:
+    """The examples of a run, and what they say about the task."""
+
+    name: str
+    kind: str
+    labels: list[str] | None
+    metric: str | None
+    label_range: tuple[float, float] | None
+    scheme: str
+    examples: dict[str, list[Record | TaggedSentence]]
+    descriptions: dict[str, str] = field(default_factory=dict)
+
+
+def load_splits(data) -> Splits:
+    """Reads train, dev and, where there is one, test, of a config's `data` section.
+
+    Labels are the dataset's own; of a user's own files those that the section lists, else those of
+    train in sorted order. Tags are converted to IOB2. `train_examples` takes that many examples of
+    train, picked by a fixed seed, in the order of the file.
+
+    Raises:
+        ConfigError, DataError: as the readers; a label of dev or test that train does not have.
+    """
+    return _known(data) if hasattr(data, "dataset") else _own_files(data)
+
+
+def fingerprint(examples: list[Record | TaggedSentence]) -> str:
+    """SHA-256 of texts and labels in order; file names do not count."""
+    digest = hashlib.sha256()
+    for example in examples:
+        if isinstance(example, TaggedSentence):
+            content = [example.words, example.tags]
+        else:
+            content = [example.text_a, example.text_b, example.label]
+        digest.update(json.dumps(content, ensure_ascii=True).encode("ascii") + b"\n")
+    return digest.hexdigest()
+
+
+def _known(data) -> Splits:
+    info = dataset_info(data.dataset)
+    names = ["train", "dev"] + (["test"] if _has_test(data, info) else [])
+    examples = {
+        split: load_dataset(data.dataset, split, data.source, data.data_dir) for split in names
+    }
+    descriptions = {split: split_description(data.dataset, split, data.source) for split in names}
+    available = len(examples["train"])
+    if data.train_examples is not None and data.train_examples < available:
+        examples["train"] = _subset(examples["train"], data.train_examples)
+        descriptions["train"] += f": {data.train_examples} examples of {available}"
+    labels = dataset_labels(data.dataset)
+    return Splits(
+        data.dataset,
+        info.kind,
+        labels,
+        info.metric,
+        info.label_range,
+        "IOB2",
+        examples,
+        descriptions,
+    )
+
+
+def _has_test(data, info) -> bool:
+    if data.source == "tfds":
+        return "test" in info.tfds.splits
+    folder = info.folder or Path(data.data_dir)
+    return any((folder / name).is_file() for name in info.files.get("test", ()))
+
+
+def _subset(examples: list, count: int) -> list:
+    picked = np.random.default_rng(SUBSET_SEED).permutation(len(examples))[:count]
+    return [examples[index] for index in sorted(picked)]
+
+
+def _own_files(data) -> Splits:
+    paths = {split: getattr(data, split) for split in ("train", "dev", "test")}
+    examples = {split: read_file(path, data) for split, path in paths.items() if path is not None}
+    if data.kind == "tagging":
+        examples = {
+            split: convert_scheme(sentences, data.scheme, "IOB2")
+            for split, sentences in examples.items()
+        }
+    labels = None
+    if data.kind != "pair_regression":
+        labels = data.labels or label_set(examples["train"], str(data.train))
+    label_range = None if data.label_range is None else tuple(data.label_range)
+    for split, found in examples.items():
+        check_labels(found, labels, f"{split} ({paths[split]})", label_range)
+    descriptions = {split: f"{split} (file {paths[split]})" for split in examples}
+    return Splits(
+        str(data.train), data.kind, labels, None, label_range, "IOB2", examples, descriptions
+    )

@@ -1,0 +1,300 @@
+"""One run: a config and a folder in, a trained model, its predictions and its scores out.
+
+The same config, data, versions and device give the same weights, bit by bit, whether or not the
+run was killed on the way: the order of the data is a function of (seed, epoch), and the states of
+optimizer, dropout and metrics are saved with the weights.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+import tf_adapt
+from tf_adapt import checkpoints, monitoring, run_folder
+from tf_adapt.config import Config, resolve_paths
+from tf_adapt.data.batches import PreparedData, batches_from, epoch_order, prepare
+from tf_adapt.data.splits import Splits, fingerprint, load_splits
+from tf_adapt.devices import is_chief, make_strategy
+from tf_adapt.encoder import HubEncoder
+from tf_adapt.interruption import Interruption, caught_signals, leave
+from tf_adapt.model import build_model
+from tf_adapt.run_report import finish_run
+from tf_adapt.run_state import RunState, restore_state, save_state
+from tf_adapt.schedules import linear_decay
+from tf_adapt.tasks import Task
+
+# As in google-research/bert: neither biases nor the parameters of LayerNorms decay.
+NOT_DECAYED = ("bias", "gamma", "beta")
+
+
+@dataclass
+class Run:
+    """The parts of one training at work."""
+
+    config: Config
+    folder: Path
+    model: keras.Model
+    data: dict[str, PreparedData]
+    splits: Splits
+    state: RunState
+    interruption: Interruption
+    writes: bool
+    started: float
+
+
+def train(config: Config, folder: str | Path) -> dict[str, Any]:
+    """Trains one model, or goes on with a run that was interrupted; returns `metrics.json`.
+
+    The weights of the epoch with the best dev score are the result (the first of equals); with
+    `patience` training ends after that many epochs without a better one, else all epochs run. A
+    finished run is left as it is.
+
+    Raises:
+        ConfigError, DataError, ArtifactError, TrainingError: what they say; the run folder then
+            holds the last good checkpoint, or nothing.
+        KeyboardInterrupt, SystemExit: after SIGINT or SIGTERM, once the state has been saved.
+    """
+    folder = Path(folder)
+    config = resolve_paths(config)
+    before = run_folder.saved_config(folder)
+    if before is not None:
+        run_folder.check_same_run(folder, before, config)
+        metrics = run_folder.finished_metrics(folder)
+        if metrics is not None and before.training.epochs == config.training.epochs:
+            return metrics
+    keras.utils.set_random_seed(config.training.seed)
+    tf.config.experimental.enable_op_determinism()
+    strategy = make_strategy(config.training.devices, config.training.strategy)
+    writes = is_chief(strategy)
+    with run_folder.locked(folder) if writes else contextlib.nullcontext():
+        run = _prepare_run(config, folder, strategy, writes)
+        _run_epochs(run)
+        return finish_run(run)
+
+
+def _prepare_run(
+    config: Config, folder: Path, strategy: tf.distribute.Strategy, writes: bool
+) -> Run:
+    started = time.monotonic()
+    settings = config.training
+    splits = load_splits(config.data)
+    task = Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
+    with _precision(settings.mixed_precision), strategy.scope():
+        model = _build(config, task)
+        data = {
+            split: prepare(examples, task, model.encoder, settings.max_length, settings.truncate)
+            for split, examples in splits.examples.items()
+        }
+        state = RunState(
+            identity=_identity(splits, model.encoder),
+            steps_per_epoch=len(_order(data["train"], config, epoch=0)),
+        )
+        # One batch is evaluated so that the metrics' variables exist before they are restored.
+        model.evaluate(dev_batches(data["dev"], config).take(1), verbose=0)
+        state = restore_state(folder / "checkpoint", state, model)
+    if writes:
+        run_folder.start(folder, config)
+    return Run(
+        config, folder, model, data, splits, state, Interruption(), writes, started
+    )
+
+
+def _build(config: Config, task: Task) -> keras.Model:
+    settings = config.training
+    encoder = HubEncoder(
+        config.encoder.handle,
+        trainable=config.adaptation != "feature_extraction",
+        execution=config.encoder.execution,
+        trust=config.encoder.trust,
+        preprocessor=config.encoder.preprocessor,
+    )
+    model = build_model(task, encoder, config.head, config.adaptation, config.head_dropout)
+    optimizer = keras.optimizers.AdamW(
+        float(settings.learning_rate),
+        weight_decay=settings.weight_decay,
+        global_clipnorm=settings.clip_norm,
+    )
+    optimizer.exclude_from_weight_decay(
+        var_list=[
+            weight
+            for weight in model.trainable_weights
+            if weight.name.split("/")[-1].split(":")[0].endswith(NOT_DECAYED)
+        ]
+    )
+    # Every batch has another length: XLA would compile each of them anew.
+    model.compile(optimizer=optimizer, loss=task.loss, metrics=task.metrics, jit_compile=False)
+    model.optimizer.build(model.trainable_weights)
+    return model
+
+
+def _run_epochs(run: Run) -> None:
+    total = run.config.training.epochs * run.state.steps_per_epoch
+    scalars = monitoring.Scalars(run.folder / "tensorboard", run.state, total)
+    with (
+        caught_signals() as run.interruption,
+        monitoring.ProgressDisplay(run.state, total, shown=run.writes) as display,
+        contextlib.closing(scalars),
+    ):
+        callbacks = [
+            monitoring.LearningRate(_schedule(run, total), run.state),
+            monitoring.FiniteGuard(lambda: _describe_step(run)),
+            _Steps(run),
+            display,
+            *([scalars] if run.writes else []),
+        ]
+        while run.state.epoch < run.config.training.epochs and not _is_stopped(run):
+            _train_epoch(run, callbacks)
+            _evaluate_epoch(run)
+            display.say(_line(run.state.history[-1]))
+            if run.writes:
+                scalars.write_row(run.state.history[-1])
+                run_folder.write_history(run.folder, run.state.history)
+    if run.writes and run.state.history:
+        run_folder.write_history(run.folder, run.state.history)
+
+
+def _schedule(run: Run, total: int):
+    settings = run.config.training
+    return linear_decay(settings.learning_rate, total, round(settings.warmup * total))
+
+
+def _train_epoch(run: Run, callbacks: list) -> None:
+    state, settings = run.state, run.config.training
+    if state.step == state.steps_per_epoch:
+        return  # interrupted in the evaluation after this epoch
+    started = time.monotonic()
+    dataset = batches_from(
+        run.data["train"],
+        settings.batch_size,
+        seed=settings.seed,
+        first_epoch=state.epoch,
+        skip=state.step,
+    )
+    # One call an epoch: what is left of an interrupted one is shorter than those that follow.
+    remaining = state.steps_per_epoch - state.step
+    history = run.model.fit(
+        dataset.apply(tf.data.experimental.assert_cardinality(remaining)),
+        initial_epoch=state.epoch,
+        epochs=state.epoch + 1,
+        callbacks=callbacks,
+        shuffle=False,
+        verbose=0,
+    ).history
+    state.logs = monitoring.plain_numbers({name: values[-1] for name, values in history.items()})
+    state.seconds["training"] += time.monotonic() - started
+
+
+def _evaluate_epoch(run: Run) -> None:
+    state, started = run.state, time.monotonic()
+    dataset = dev_batches(run.data["dev"], run.config)
+    dev = run.model.evaluate(dataset, callbacks=[_Steps(run)], return_dict=True, verbose=0)
+    dev = monitoring.plain_numbers(dev)
+    state.seconds["evaluation"] += time.monotonic() - started
+    row = {
+        "epoch": state.epoch + 1,
+        "step": state.global_step,
+        **state.logs,
+        **{f"dev_{name}": value for name, value in dev.items()},
+    }
+    state.history = [*state.history, row]
+    score = dev[run.model.task.metric]
+    if state.best is None or (score or 0.0) > (state.best["score"] or 0.0):
+        weights = checkpoints.to_arrays(run.model.weights)
+        name = checkpoints.best_name(state.epoch)
+        if run.writes:
+            checkpoints.save_best(run.folder / "checkpoint", name, weights)
+        state.best = {"epoch": state.epoch, "score": score, "name": name}
+    state.epoch, state.step, state.logs = state.epoch + 1, 0, None
+    save_state(run.folder / "checkpoint", state, run.model, run.writes)
+    run.interruption.unsaved = False
+    if run.interruption.requested is not None:
+        leave(run.interruption.requested)
+
+
+class _Steps(keras.callbacks.Callback):
+    """Counts the steps, restores the metrics of a broken epoch, and obeys signals between steps."""
+
+    def __init__(self, run: Run):
+        super().__init__()
+        self.run = run
+        # `fit` resets the metrics when it begins an epoch, also one that it goes on with.
+        self.metrics_before = (
+            checkpoints.to_arrays(run.model.metrics_variables) if run.state.step else None
+        )
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self.metrics_before is not None:
+            variables = self.run.model.metrics_variables
+            checkpoints.assign(variables, self.metrics_before, "metrics")
+            self.metrics_before = None
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.run.state.step += 1
+        # Several processes cannot agree on a step to stop after: they go back to the last epoch.
+        self.run.interruption.unsaved = self.run.config.training.strategy is None
+        self._obey()
+
+    def on_test_batch_end(self, batch, logs=None):
+        self._obey()
+
+    def _obey(self) -> None:
+        if self.run.interruption.requested is not None:
+            run = self.run
+            save_state(run.folder / "checkpoint", run.state, run.model, run.writes)
+            leave(run.interruption.requested)
+
+
+def dev_batches(prepared: PreparedData, config: Config) -> tf.data.Dataset:
+    """Batches in the order of the file, for evaluation."""
+    return batches_from(prepared, config.training.batch_size, shuffle=False)
+
+
+def _is_stopped(run: Run) -> bool:
+    patience, best = run.config.training.patience, run.state.best
+    return None not in (patience, best) and run.state.epoch - 1 - best["epoch"] >= patience
+
+
+def _order(prepared: PreparedData, config: Config, epoch: int) -> list:
+    settings = config.training
+    return epoch_order(prepared.lengths, settings.batch_size, settings.seed, epoch)
+
+
+def _describe_step(run: Run) -> str:
+    batch = _order(run.data["train"], run.config, run.state.epoch)[run.state.step]
+    places = [run.splits.examples["train"][index].where for index in batch]
+    return f"step {run.state.global_step + 1}, examples {', '.join(places)}"
+
+
+def _identity(splits: Splits, encoder: HubEncoder) -> dict[str, Any]:
+    return {
+        "tf_adapt": tf_adapt.__version__,
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+        "module": encoder.module_hash,
+        "labels": splits.labels,
+        "train data": fingerprint(splits.examples["train"]),
+        "dev data": fingerprint(splits.examples["dev"]),
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    shown = {name: value for name, value in row.items() if name not in ("epoch", "step")}
+    return f"epoch {row['epoch']}: " + ", ".join(
+        f"{name} {'undefined' if value is None else f'{value:.4f}'}" for name, value in shown.items()
+    )
+
+
+@contextlib.contextmanager
+def _precision(name: str | None) -> Iterator[None]:
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(f"mixed_{name}" if name else before)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
