@@ -8,12 +8,15 @@ import keras
 import tensorflow as tf
 
 from hub_modules.character_cnn import CharacterCnn
+from hub_modules.preprocess.elmo import (
+    CHARACTERS_PER_WORD,
+    PAD_CHARACTER,
+    WORD_BEGIN,
+    WORD_END,
+)
 from hub_modules.weights import load_weights_by_name, weights_by_name
 
-# Run-time character ids (FACTS: bilm-tf's ids, shifted by one so that 0 is free for padding words).
-WORD_BEGIN, WORD_END, PAD_CHARACTER = 259, 260, 261
 SENTENCE_BEGIN, SENTENCE_END = 257, 258
-CHARACTERS_PER_WORD = 50
 STATE_ROWS = 128
 
 
@@ -63,7 +66,7 @@ class BidirectionalLstm(keras.layers.Layer):
     Masking: padding comes after the last word in both directions, so it cannot reach a real word;
     outputs there have no meaning.
 
-    Source: bilm-tf; FACTS of Peters et al. 2018, "Deep contextualized word representations".
+    Source: Peters et al. 2018, "Deep contextualized word representations"; bilm-tf.
     """
 
     def __init__(

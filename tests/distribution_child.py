@@ -50,7 +50,7 @@ def compiled(kind, jit_compile=False):
         "regression": lambda: [PearsonCorrelation()],
         "tagging": lambda: [SpanF1(TAGS, "IOB2")],
     }[kind]()
-    model.compile(keras.optimizers.SGD(0.5), loss, metrics=metrics, jit_compile=jit_compile)
+    model.compile(keras.optimizers.SGD(0.05), loss, metrics=metrics, jit_compile=jit_compile)
     return model
 
 

@@ -153,9 +153,9 @@ def logits_of(ids, labels, random):
 @pytest.mark.parametrize("scheme", SEQEVAL)
 def test_span_f1_equals_seqeval(scheme, jit_compile):
     random = np.random.default_rng(8)
-    labels = scheme_tags(["A", "B"], scheme)
-    random.shuffle(labels)
-    for _ in range(4):
+    labels = scheme_tags(["A", "B", "C-D"], scheme)
+    for _ in range(1 if jit_compile else 4):
+        random.shuffle(labels)
         true = random_tags(random, labels, 500)
         predicted = [
             [tag if random.random() < 0.8 else str(random.choice(labels)) for tag in tags]
@@ -170,7 +170,7 @@ def test_span_f1_equals_seqeval(scheme, jit_compile):
         got = score(SpanF1(labels, scheme), batches, jit_compile)
         expected = f1_score(true, predicted, mode="strict", scheme=SEQEVAL[scheme])
         assert got == pytest.approx(expected, abs=1e-7)
-        assert 0.2 < expected < 0.95
+        assert 0.1 < expected < 0.95
 
 
 def test_span_f1_without_entities_is_zero():

@@ -21,7 +21,10 @@ def make(kind):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"kind": "regresion"}, "task kind: expected one of classification, pair_.*got 'regresion'"),
+        (
+            {"kind": "regresion"},
+            "task kind: expected one of classification, p.*got 'regresion'",
+        ),
         ({"kind": "os.system"}, "task kind: expected one of"),
         ({"kind": "classification"}, "labels: expected a list .* classification, got None"),
         ({"kind": "classification", "labels": []}, "labels: expected a list of at least one"),

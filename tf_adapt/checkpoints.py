@@ -51,16 +51,19 @@ def save(folder: Path, arrays: dict[str, Arrays], state: dict[str, Any]) -> Path
     return path
 
 
-def save_best(folder: Path, epoch: int, model: Arrays) -> str:
-    """Writes the model's arrays after a best epoch (from 0); returns the folder's name.
+def best_name(epoch: int) -> str:
+    """The name under which the weights after an epoch (from 0) are kept."""
+    return f"best_{epoch + 1:04d}"
+
+
+def save_best(folder: Path, name: str, model: Arrays) -> None:
+    """Writes the model's arrays after a best epoch.
 
     Raises:
         ArtifactError, TrainingError: as `save`.
     """
-    path = folder / f"best_{epoch + 1:04d}"
-    shutil.rmtree(path, ignore_errors=True)  # of a run that was killed before its checkpoint
-    _write(path, {"model": model}, {"epoch": epoch})
-    return path.name
+    shutil.rmtree(folder / name, ignore_errors=True)  # of a run killed before its checkpoint
+    _write(folder / name, {"model": model}, {})
 
 
 def load_latest(folder: Path) -> Checkpoint | None:

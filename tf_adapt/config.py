@@ -4,6 +4,7 @@ The classes below are the whole list of keys, types, ranges and defaults. Nothin
 text is never a number, `no` is never text. Imports no TensorFlow.
 """
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -177,6 +178,33 @@ def dump_config(config: Config) -> str:
     return yaml.safe_dump(config.model_dump(), sort_keys=False, allow_unicode=True)
 
 
+def resolve_paths(config: Config) -> Config:
+    """The same config with absolute paths, so that it means the same from any folder."""
+    data = config.data
+    names = ("data_dir",) if isinstance(data, DatasetConfig) else ("train", "dev", "test")
+    data = data.model_copy(update={name: _absolute(getattr(data, name)) for name in names})
+    encoder = config.encoder.model_copy(
+        update={
+            name: handle if _is_name_or_url(handle) else _absolute(handle)
+            for name, handle in (
+                ("handle", config.encoder.handle),
+                ("preprocessor", config.encoder.preprocessor),
+            )
+        }
+    )
+    return config.model_copy(update={"data": data, "encoder": encoder})
+
+
+def _absolute(path: str | None) -> str | None:
+    return None if path is None else os.path.abspath(path)
+
+
+def _is_name_or_url(handle: str | None) -> bool:
+    return handle is not None and (
+        handle in shipped_names() or handle.startswith(("http://", "https://"))
+    )
+
+
 def _set(content: dict, override: str, places: dict[KeyPath, str]) -> None:
     key, equals, text = override.partition("=")
     path = key.strip().split(".")
@@ -258,7 +286,7 @@ def _check_files(data: FilesConfig, where: str) -> None:
 
 def _check_handle(handle: str, key: str, where: str) -> None:
     names = shipped_names()
-    if handle in names or handle.startswith(("http://", "https://")):
+    if _is_name_or_url(handle):
         return
     if handle and "\0" not in handle and Path(handle).is_dir():
         return

@@ -126,9 +126,9 @@ class SpanF1(keras.metrics.Metric):
         self.labels = list(labels)
         self.scheme = scheme
         parts = [split_tag(tag) for tag in labels]
-        kinds = {kind: number for number, kind in enumerate(dict(parts).values())}
+        kinds = sorted({kind for prefix, kind in parts if prefix != "O"})
         self._prefixes = [PREFIXES.index(prefix) for prefix, _ in parts]
-        self._kinds = [-1 if prefix == "O" else kinds[kind] for prefix, kind in parts]
+        self._kinds = [-1 if prefix == "O" else kinds.index(kind) for prefix, kind in parts]
         # right, true, predicted
         self.counts = self.add_variable((3,), "zeros", dtype="float64", name="counts")
 

@@ -40,15 +40,18 @@ class RunState:
         return self.epoch * self.steps_per_epoch + self.step
 
 
-def save_state(folder: Path, state: RunState, model: keras.Model) -> None:
-    """Writes a checkpoint of the run.
+def save_state(folder: Path, state: RunState, model: keras.Model, writes: bool = True) -> None:
+    """Writes a checkpoint of the run; without `writes` the values are only read.
+
+    Of several processes one writes, but all read: reading a metric sums it over all of them.
 
     Raises:
         ArtifactError: not writable or no space.
         TrainingError: a value is not finite.
     """
     arrays = {name: checkpoints.to_arrays(group) for name, group in _variables(model).items()}
-    checkpoints.save(folder, arrays, asdict(state))
+    if writes:
+        checkpoints.save(folder, arrays, asdict(state))
 
 
 def restore_state(folder: Path, state: RunState, model: keras.Model) -> RunState:

@@ -10,7 +10,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from hub_modules.manifest import write_manifest
-from hub_modules.preprocess import split_words
+from hub_modules.preprocess import cut_words, split_words
 from tf_adapt.files import publish_folder
 from tf_adapt.model import AdaptedModel
 from tf_adapt.tasks import Task
@@ -136,20 +136,31 @@ class ModelFromText:
         limit = self._max_length - self._preprocessor.special_tokens(len(segments))
         if self._truncate:
             return self._preprocessor.truncate(segments, limit)[0]
-        longest = tf.reduce_max(sum(segment.row_lengths() for segment in segments))
+        lengths = sum(segment.row_lengths() for segment in segments)
+        with tf.control_dependencies(self._check(lengths, limit, "an input")):
+            return [tf.identity(segment) for segment in segments]
+
+    @staticmethod
+    def _check(lengths, limit: int, what: str) -> list:
+        """What must run before an over-long input is used: an error for the caller."""
         check = tf.debugging.assert_less_equal(
-            longest,
-            tf.cast(limit, longest.dtype),
-            message=f"an input is longer than the {limit} units that the model takes; shorten it, "
+            lengths,
+            tf.cast(limit, lengths.dtype),
+            message=f"{what} is longer than the {limit} units that the model takes; shorten it, "
             "or export with truncation",
         )
-        with tf.control_dependencies([check] if check is not None else []):
-            return [segment.with_flat_values(tf.identity(segment.flat_values)) for segment in segments]
+        return [] if check is None else [check]
 
     def from_words(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
         """`[batch, (words)] string` → logits `[batch, (words), tags]`."""
         units = self._preprocessor.tokenize_words(words)
         budget = self._max_length - self._preprocessor.special_tokens(1)
+        if self._truncate:
+            units = cut_words(units, budget)
+        else:
+            check = self._check(units.values.row_lengths(), budget, "a single word")
+            with tf.control_dependencies(check):
+                units = tf.identity(units)
         chunks = split_words(units, budget)
         logits = self._model({"a": self._preprocessor.pack_words(chunks)}, training=False)
         in_chunks = tf.RaggedTensor.from_tensor(logits, lengths=chunks.row_lengths())

@@ -6,6 +6,7 @@ optimizer, dropout and metrics are saved with the weights.
 """
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,7 +97,7 @@ def _prepare_run(
             steps_per_epoch=len(_order(data["train"], config, epoch=0)),
         )
         # One batch is evaluated so that the metrics' variables exist before they are restored.
-        model.evaluate(dev_batches(data["dev"], config).take(1), verbose=0)
+        model.evaluate(evaluation_batches(data["dev"], settings.batch_size).take(1), verbose=0)
         state = restore_state(folder / "checkpoint", state, model)
     if writes:
         run_folder.start(folder, config)
@@ -141,16 +142,17 @@ def _run_epochs(run: Run) -> None:
         monitoring.ProgressDisplay(run.state, total, shown=run.writes) as display,
         contextlib.closing(scalars),
     ):
+        steps = _Steps(run)
         callbacks = [
             monitoring.LearningRate(_schedule(run, total), run.state),
             monitoring.FiniteGuard(lambda: _describe_step(run)),
-            _Steps(run),
+            steps,
             display,
             *([scalars] if run.writes else []),
         ]
         while run.state.epoch < run.config.training.epochs and not _is_stopped(run):
             _train_epoch(run, callbacks)
-            _evaluate_epoch(run)
+            _evaluate_epoch(run, steps)
             display.say(_line(run.state.history[-1]))
             if run.writes:
                 scalars.write_row(run.state.history[-1])
@@ -190,10 +192,10 @@ def _train_epoch(run: Run, callbacks: list) -> None:
     state.seconds["training"] += time.monotonic() - started
 
 
-def _evaluate_epoch(run: Run) -> None:
+def _evaluate_epoch(run: Run, steps: "_Steps") -> None:
     state, started = run.state, time.monotonic()
-    dataset = dev_batches(run.data["dev"], run.config)
-    dev = run.model.evaluate(dataset, callbacks=[_Steps(run)], return_dict=True, verbose=0)
+    dataset = evaluation_batches(run.data["dev"], run.config.training.batch_size)
+    dev = run.model.evaluate(dataset, callbacks=[steps], return_dict=True, verbose=0)
     dev = monitoring.plain_numbers(dev)
     state.seconds["evaluation"] += time.monotonic() - started
     row = {
@@ -204,9 +206,9 @@ def _evaluate_epoch(run: Run) -> None:
     }
     state.history = [*state.history, row]
     score = dev[run.model.task.metric]
-    if state.best is None or (score or 0.0) > (state.best["score"] or 0.0):
-        weights = checkpoints.to_arrays(run.model.weights)
+    if state.best is None or _comparable(score) > _comparable(state.best["score"]):
         name = checkpoints.best_name(state.epoch)
+        weights = checkpoints.to_arrays(run.model.weights)
         if run.writes:
             checkpoints.save_best(run.folder / "checkpoint", name, weights)
         state.best = {"epoch": state.epoch, "score": score, "name": name}
@@ -250,14 +252,21 @@ class _Steps(keras.callbacks.Callback):
             leave(run.interruption.requested)
 
 
-def dev_batches(prepared: PreparedData, config: Config) -> tf.data.Dataset:
-    """Batches in the order of the file, for evaluation."""
-    return batches_from(prepared, config.training.batch_size, shuffle=False)
+def evaluation_batches(prepared: PreparedData, batch_size: int) -> tf.data.Dataset:
+    """Batches in the order of the file."""
+    count = math.ceil(len(prepared.lengths) / batch_size)
+    dataset = batches_from(prepared, batch_size, shuffle=False)
+    return dataset.apply(tf.data.experimental.assert_cardinality(count))
 
 
 def _is_stopped(run: Run) -> bool:
     patience, best = run.config.training.patience, run.state.best
     return None not in (patience, best) and run.state.epoch - 1 - best["epoch"] >= patience
+
+
+def _comparable(score: float | None) -> float:
+    """A score that is undefined (Pearson of constant predictions) is worse than any other."""
+    return -math.inf if score is None else score
 
 
 def _order(prepared: PreparedData, config: Config, epoch: int) -> list:

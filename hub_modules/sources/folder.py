@@ -106,8 +106,16 @@ def check_vocabulary(pieces: list[str], rows: int, where: str) -> list[str]:
     return pieces
 
 
-def write_vocabulary(path: Path, pieces: list[str]) -> None:
-    """The reverse of `read_vocabulary`."""
+def write_vocabulary(path: Path, pieces: list[str] | None) -> None:
+    """The reverse of `read_vocabulary`.
+
+    Raises:
+        ArtifactError: there is no vocabulary.
+    """
+    if pieces is None:
+        raise ArtifactError(
+            f"{path.name}: expected a vocabulary, got none; the source has none, so add it to it"
+        )
     path.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8", newline="\n")
 
 

@@ -70,6 +70,8 @@ TABLE: Table = [
 PREFIX = "bert."
 # Checkpoints that once came from TensorFlow keep its names for the two weights of a LayerNorm.
 RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+# Two implementations of the original BERT's tokenization.
+TOKENIZERS = ("BertTokenizer", "BertTokenizerFast")
 # Heads, and the numbers 0, 1, 2, … that some versions stored.
 LEFT_OUT = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
 
@@ -104,7 +106,6 @@ def write(source: ModuleSource, folder: str | Path) -> None:
         "model_type": "bert",
         "architectures": ["BertModel"],
         "position_embedding_type": "absolute",
-        "pad_token_id": source.vocabulary.index("[PAD]"),
     }
     tokenizer = {"do_lower_case": source.lower_case, "tokenizer_class": "BertTokenizer"}
     arrays = to_foreign(table_rows(source.config), source.weights)
@@ -147,6 +148,11 @@ def _recorded_casing(path: Path) -> bool | None:
         raise ArtifactError(
             f"{path}: strip_accents: expected null or {lower_case} (as do_lower_case), got "
             f"{strip_accents!r}; such a tokenizer is not supported"
+        )
+    if settings.get("tokenizer_class", TOKENIZERS[0]) not in TOKENIZERS:
+        raise ArtifactError(
+            f"{path}: tokenizer_class: expected one of {', '.join(TOKENIZERS)}, got "
+            f"{settings['tokenizer_class']!r}; such a tokenizer is not supported"
         )
     if settings.get("tokenize_chinese_chars", True) is not True:
         raise ArtifactError(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 
 from tf_adapt.errors import ArtifactError
 
@@ -25,7 +26,14 @@ def open_checkpoint(prefix: Path) -> Iterator:
         _check_sizes(prefix, reader)
         yield reader
     # Damage surfaces as many types: IndexError, DataLossError, OpError, NotFoundError, …
-    except (tf.errors.OpError, IndexError, ValueError, OSError, RuntimeError) as error:
+    except (
+        tf.errors.OpError,
+        DecodeError,
+        IndexError,
+        ValueError,
+        OSError,
+        RuntimeError,
+    ) as error:
         raise ArtifactError(
             f"{prefix}: expected a readable TensorFlow checkpoint (.index and .data files), got a "
             f"missing or damaged one ({_first_line(error)}); copy it again"

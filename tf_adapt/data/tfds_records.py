@@ -1,5 +1,6 @@
 """Records from TensorFlow Datasets, which keeps and downloads the public datasets."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,21 +33,35 @@ def _load(tfds_info: TfdsInfo, split: str, data_dir: str | Path | None) -> tuple
     import tf_adapt.data.tfds_sick  # noqa: F401  (defining the builder makes `sick` known)
 
     try:
-        dataset, info = tfds.load(
-            tfds_info.name,
-            split=split,
-            data_dir=None if data_dir is None else str(data_dir),
-            with_info=True,
-        )
+        with _few_retries():
+            dataset, info = tfds.load(
+                tfds_info.name,
+                split=split,
+                data_dir=None if data_dir is None else str(data_dir),
+                with_info=True,
+            )
         return list(tfds.as_numpy(dataset)), info.features
     # Network, disk, checksums, manual files: each fails with exceptions of its own.
     except Exception as error:
-        reason = next(iter(str(error).strip().splitlines()), "")[:200]
+        reason = " ".join(str(error).split())[:500]
         raise DataError(
             f"{tfds_info.name}:{split}: cannot be had from TensorFlow Datasets "
             f"({type(error).__name__}: {reason}); download it once where there is a network and "
             "name the folder as data_dir, or use source: files"
         ) from error
+
+
+@contextlib.contextmanager
+def _few_retries() -> Iterator[None]:
+    """Without a network, TFDS's ten retries with doubling waits last three and a half minutes."""
+    from tensorflow_datasets.core.download import downloader
+
+    retries = downloader.MAX_RETRIES
+    downloader.MAX_RETRIES = min(retries, 4)
+    try:
+        yield
+    finally:
+        downloader.MAX_RETRIES = retries
 
 
 def _records(

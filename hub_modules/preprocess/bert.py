@@ -1,0 +1,190 @@
+"""BERT's inputs: WordPiece ids, joint packing, and the place of each word's first piece."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import tensorflow as tf
+import tensorflow_text
+
+from hub_modules.preprocess.segments import truncate
+from tf_adapt.errors import ArtifactError
+
+SPECIAL_TOKENS = {
+    "padding_id": "[PAD]",
+    "start_of_sequence_id": "[CLS]",
+    "end_of_segment_id": "[SEP]",
+    "mask_id": "[MASK]",
+}
+UNKNOWN = "[UNK]"
+CONTINUATION = "##"
+
+
+class BertPreprocessor(tf.Module):
+    """Text → WordPiece ids → BERT's inputs; the vocabulary lives inside and is exported with it.
+
+    Cleaning, lower-casing (NFKD, accents stripped) and splitting are tensorflow-text's; a word of
+    more than 100 bytes, or that no sequence of pieces makes up, is one `[UNK]`.
+
+    Args:
+        vocabulary: word pieces in the order of their ids.
+        lower_case: whether the vocabulary is lower-cased.
+
+    Raises:
+        ArtifactError: a piece is empty or there twice, or a special token is missing.
+
+    Source: Devlin et al. 2019, section 3; Wu et al. 2016, section 4.1 (WordPiece).
+    """
+
+    family = "bert"
+
+    def __init__(self, vocabulary: Sequence[str], lower_case: bool):
+        super().__init__(name="bert_preprocessor")
+        vocabulary = list(vocabulary)
+        _check_vocabulary(vocabulary)
+        ids = {piece: number for number, piece in enumerate(vocabulary)}
+        special = {name: ids[piece] for name, piece in SPECIAL_TOKENS.items() if piece in ids}
+        self.special_token_ids = {"vocab_size": len(vocabulary), **special}
+        self.unknown_id = ids[UNKNOWN]
+        # On the CPU, where the tokenizer runs: its tables must not travel at each call.
+        with tf.device("CPU:0"):
+            self._tokenizer = _tokenizer(vocabulary, lower_case)
+            self._continues = tf.constant([p.startswith(CONTINUATION) for p in vocabulary])
+
+    def special_tokens(self, num_segments: int) -> int:
+        """Special tokens that a joint pack of so many segments adds."""
+        return num_segments + 1
+
+    def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """`[batch] string` → piece ids `[batch, (pieces)] int32`, without special tokens."""
+        return self._tokenizer.tokenize(texts)
+
+    def tokenize_words(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
+        """`[batch, (words)] string` → `[batch, (words), (pieces)] int32`.
+
+        A word that has no piece (white space, control characters only) gets `[UNK]`.
+        """
+        return words.with_values(fill_empty(self.tokenize(words.values), self.unknown_id))
+
+    def group_words(self, pieces: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Pieces put together into the words they came from: `[batch, (words), (pieces)]`."""
+        starts = tf.logical_not(tf.gather(self._continues, pieces.values))
+        places = tf.where(starts)[:, 0]
+        total = tf.size(starts, out_type=tf.int64)
+        words = tf.RaggedTensor.from_row_splits(
+            pieces.values, tf.concat([places, [total]], axis=0)
+        )
+        count = tf.concat([[0], tf.cumsum(tf.cast(starts, tf.int64))], axis=0)
+        return tf.RaggedTensor.from_row_splits(words, tf.gather(count, pieces.row_splits))
+
+    def pack(self, segments: list[tf.RaggedTensor], length: int | None = None) -> dict:
+        """`[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`: see `pack_segments`."""
+        return pack_segments(segments, self.special_token_ids, length)
+
+    def pack_words(self, word_units: tf.RaggedTensor) -> dict:
+        """As `pack`, with the place of each word's first piece: see `pack_word_pieces`."""
+        return pack_word_pieces(word_units, self.special_token_ids)
+
+    def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
+        """See `hub_modules.preprocess.truncate`; `limit` without special tokens."""
+        return truncate(segments, limit)
+
+
+def pack_segments(
+    segments: list[tf.RaggedTensor], special: dict[str, int], length: int | None = None
+) -> dict:
+    """Joins segments to BERT's inputs, padded to the longest row of the batch or to `length`.
+
+    Shapes: segments `[batch, (units)] int32` → `input_word_ids`, `input_mask` (1 = real),
+    `input_type_ids` (number of the segment, its `[SEP]` included), each `[batch, time] int32`.
+
+    Raises:
+        tf.errors.InvalidArgumentError: a row is longer than `length`.
+    """
+    batch = tf.shape(segments[0].row_lengths())[0]
+    column = _column_of(batch)
+    parts, starts, end = [column(special["start_of_sequence_id"])], [], 1
+    for segment in segments:
+        parts += [segment, column(special["end_of_segment_id"])]
+        starts.append(end)
+        end += tf.cast(segment.row_lengths(), tf.int32) + 1
+    time = tf.reduce_max(tf.concat([end, [len(segments) + 1]], axis=0))
+    if length is not None:
+        time = _checked_length(length, time)
+    positions = tf.range(time)[None, :]
+    mask = tf.cast(positions < end[:, None], tf.int32)
+    types = sum(
+        (tf.cast(positions >= start[:, None], tf.int32) for start in starts[1:]),
+        start=tf.zeros_like(mask),
+    )
+    ids = tf.concat(parts, axis=1).to_tensor(special["padding_id"], shape=tf.stack([batch, time]))
+    packed = {"input_word_ids": ids, "input_mask": mask, "input_type_ids": types * mask}
+    width = length if isinstance(length, int) else None
+    return {name: tf.ensure_shape(value, [None, width]) for name, value in packed.items()}
+
+
+def pack_word_pieces(word_units: tf.RaggedTensor, special: dict[str, int]) -> dict:
+    """BERT's inputs for sentences of words, and `first_piece` `[batch, words] int32`.
+
+    `first_piece` is the position of a word's first piece in the packed row; −1 is padding.
+    Every word must have a piece.
+    """
+    piece_splits = word_units.values.row_splits
+    sentence_starts = tf.gather(piece_splits, word_units.row_starts())
+    offsets = piece_splits[:-1] - tf.gather(sentence_starts, word_units.value_rowids())
+    # 1 is the place after [CLS].
+    first_piece = word_units.with_values(tf.cast(offsets, tf.int32) + 1).to_tensor(-1)
+    packed = pack_segments([word_units.merge_dims(1, 2)], special)
+    return {**packed, "first_piece": first_piece}
+
+
+def fill_empty(units: tf.RaggedTensor, filler: int) -> tf.RaggedTensor:
+    """Gives each empty row of `[rows, (units)]` the one unit `filler`."""
+    missing = tf.cast(units.row_lengths() == 0, tf.int64)
+    fillers = tf.fill([tf.reduce_sum(missing)], tf.cast(filler, units.dtype))
+    return tf.concat([units, tf.RaggedTensor.from_row_lengths(fillers, missing)], axis=1)
+
+
+def _column_of(batch: tf.Tensor):
+    return lambda piece: tf.RaggedTensor.from_tensor(tf.fill([batch, 1], piece))
+
+
+def _checked_length(length, longest: tf.Tensor) -> tf.Tensor:
+    length = tf.cast(length, tf.int32)
+    message = "pack: a row with its special tokens is longer than `length`; truncate it first"
+    with tf.control_dependencies([tf.debugging.assert_less_equal(longest, length, message)]):
+        return tf.identity(length)
+
+
+def _tokenizer(vocabulary: list[str], lower_case: bool):
+    try:
+        return tensorflow_text.FastBertTokenizer(
+            vocab=vocabulary,
+            lower_case_nfd_strip_accents=lower_case,
+            unknown_token=UNKNOWN,
+            token_out_type=tf.int32,
+            support_detokenization=False,
+        )
+    except (RuntimeError, ValueError) as error:
+        raise ArtifactError(
+            f"vocabulary of {len(vocabulary)} word pieces: tensorflow-text cannot use it ({error}); "
+            "take the vocabulary that belongs to the weights"
+        ) from error
+
+
+def _check_vocabulary(vocabulary: list[str]) -> None:
+    where = f"vocabulary of {len(vocabulary)} word pieces"
+    remedy = "take the vocabulary that belongs to the weights, unchanged"
+    if "" in vocabulary:
+        line = vocabulary.index("") + 1
+        raise ArtifactError(f"{where}: expected a piece in line {line}, got an empty one; {remedy}")
+    piece, count = Counter(vocabulary).most_common(1)[0] if vocabulary else ("", 0)
+    if count > 1:
+        lines = [number for number, other in enumerate(vocabulary, 1) if other == piece][:2]
+        raise ArtifactError(
+            f"{where}: expected each piece once, got {piece!r} in lines {lines[0]} and {lines[1]}; "
+            f"{remedy}"
+        )
+    needed = [token for token in (*SPECIAL_TOKENS.values(), UNKNOWN) if token != "[MASK]"]
+    missing = [token for token in needed if token not in vocabulary]
+    if missing:
+        raise ArtifactError(f"{where}: {', '.join(missing)} missing; {remedy}")

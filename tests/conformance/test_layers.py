@@ -1,0 +1,172 @@
+"""What every public layer and head must do; a new one gets a row in conftest.py."""
+
+import importlib
+import inspect
+import pkgutil
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import hub_modules
+import tf_adapt
+
+IGNORED = {
+    "BlackBoxEncoder": "made of a restored SavedModel, not of plain values; see tests/parity",
+    "HubEncoder": "a module on disk around an encoder of this table; see tests/test_encoder.py",
+    "AdaptedModel": "a model, made of a task, an encoder and a head; see tests/test_model.py",
+}
+
+
+def public_layers() -> set[str]:
+    found = set()
+    for package in (hub_modules, tf_adapt):
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if module.name.endswith("__main__"):
+                continue
+            for name, value in vars(importlib.import_module(module.name)).items():
+                ours = getattr(value, "__module__", None) == module.name
+                if ours and inspect.isclass(value) and issubclass(value, keras.layers.Layer):
+                    found.add(name)
+    return {name for name in found if not name.startswith("_")}
+
+
+def assert_close(got: list, expected: list, tolerance: float = 1e-6) -> None:
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=tolerance, rtol=tolerance)
+
+
+def test_every_public_layer_is_in_the_table(rows):
+    layers = [row.make() for row in rows.values()]
+    tested = {type(part).__name__ for layer in layers for part in layer._flatten_layers()}
+    public = public_layers()
+    assert {"BertEncoder", "LinearHead"} <= public
+    missing = public - tested - set(IGNORED)
+    assert not missing, "give these layers a row in conftest.py, or a reason in IGNORED"
+    assert set(IGNORED) <= public - tested, "ignored, but in the table or gone"
+
+
+def test_the_config_is_complete(row):
+    config = row.config | row.unusual
+    parameters = inspect.signature(row.layer.__init__).parameters
+    arguments = {n: p for n, p in parameters.items() if n not in ("self", "kwargs")}
+    assert set(config) == set(arguments), "a row's config and unusual name every argument"
+    layer = row.layer(**config, name="mine", dtype="mixed_bfloat16", trainable=False)
+    for name, value in config.items():
+        assert value != arguments[name].default, f"{name}: the default would hide a loss"
+        assert value == layer.get_config()[name], name
+    again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
+    assert again.get_config() == layer.get_config()
+    for name in arguments:
+        assert getattr(layer, name) == getattr(again, name) == layer.get_config()[name]
+
+
+def test_the_config_of_every_part_is_complete(row):
+    for part in row.make()._flatten_layers():
+        if type(part).__module__.startswith(("hub_modules.", "tf_adapt.")):
+            arguments = set(inspect.signature(type(part).__init__).parameters)
+            config = part.get_config()
+            inherited = {"activity_regularizer", "autocast"}
+            assert arguments - {"self", "kwargs"} - inherited <= set(config), type(part).__name__
+            assert type(part).from_config(config).get_config() == config
+
+
+def test_a_symbolic_call_builds_every_weight(row):
+    def unknown_sizes(array):
+        known = array.shape[-1:] if array.dtype == "float32" else array.shape[2:]
+        unknown = [None] * (array.ndim - len(known))
+        return keras.KerasTensor([*unknown, *known], str(array.dtype))
+
+    layer = row.layer(**row.config)
+    layer(*keras.tree.map_structure(unknown_sizes, row.inputs(0)))
+    shapes = [tuple(weight.shape) for weight in layer.weights]
+    assert shapes == [tuple(weight.shape) for weight in row.make().weights]
+    layer(*row.inputs(1))
+    assert len(layer.weights) == len(shapes)
+
+
+def test_a_graph_computes_what_eager_computes(row):
+    layer = row.make()
+    assert_close(row.results(tf.function(layer), extra=2), row.results(layer, extra=2))
+
+
+@pytest.mark.parametrize("extra", [1, 7, 50])
+def test_padding_never_changes_a_result(row, extra):
+    layer = row.make()
+    assert_close(row.results(layer, extra), row.results(layer))
+
+
+def test_restored_variables_give_bitwise_the_same(row, tmp_path):
+    layer, other = row.make(), row.make(seed=1)
+    np.savez(tmp_path / "weights.npz", *[variable.numpy() for variable in layer.variables])
+    expected = row.results(layer)
+    assert not all(map(np.array_equal, expected, row.results(other)))
+    with np.load(tmp_path / "weights.npz", allow_pickle=False) as arrays:
+        for variable, array in zip(other.variables, arrays.values(), strict=True):
+            variable.assign(array)
+    for got, wanted in zip(row.results(other), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_mixed_precision(row, policy):
+    layer = row.make(dtype=policy)
+    for part in row.real(layer(*row.inputs(1), training=True)):
+        assert part.dtype == ("float32" if row.gives_logits else layer.compute_dtype)
+        assert np.isfinite(tf.cast(part, tf.float32)).all()
+    assert {weight.dtype for weight in layer.weights} == {"float32"}
+    expected = row.results(row.make())
+    scale = 1 + max(np.abs(part).max() for part in expected)
+    assert_close(row.results(layer), expected, tolerance=0.05 * scale)
+
+
+def gradients(row, layer) -> dict[str, np.ndarray | None]:
+    """Gradient of every weight, trainable or not, by its path."""
+    random = np.random.default_rng(9)
+    with tf.GradientTape() as tape:
+        for weight in layer.weights:
+            tape.watch(weight.value)
+        parts = row.real(layer(*row.inputs(2), training=True))
+        loss = tf.add_n([tf.reduce_sum(part * random.normal(size=part.shape)) for part in parts])
+    found = tape.gradient(loss, [weight.value for weight in layer.weights])
+    return {
+        weight.path: None if one is None else np.asarray(tf.convert_to_tensor(one))
+        for weight, one in zip(layer.weights, found, strict=True)
+    }
+
+
+def test_the_gradient_reaches_every_trainable_weight(row):
+    layer = row.make()
+    assert len(layer.trainable_weights) == len(layer.weights)
+    for path, gradient in gradients(row, layer).items():
+        assert gradient is not None, path
+        assert np.isfinite(gradient).all(), path
+        # Adding one number to all scores of a query changes no attention weight.
+        assert gradient.any() or path.endswith("key/bias"), path
+    layer.trainable = False
+    assert layer.trainable_weights == []
+
+
+def test_no_gradient_is_computed_below_the_lowest_trainable_group(encoder_row):
+    layer = encoder_row.make()
+    for name, group in layer.group_layers:
+        group.trainable = False
+        found = gradients(encoder_row, layer)
+        learning = {weight.path for weight in layer.trainable_weights}
+        assert {path for path, gradient in found.items() if gradient is not None} == learning, name
+    assert not learning
+
+
+def test_training_reaches_every_dropout(row):
+    names = [name for name in row.config if "dropout" in name]
+    none = dict.fromkeys(names, 0.0)
+    for name in names:
+        expected = row.results(row.make(**none), training=True)
+        layer = row.make(**none | {name: 0.99999})
+        assert_close(row.results(layer, training=False), expected)
+        # All is dropped: chance has no part in it, and next to nothing of the input is left.
+        dropped = row.results(layer, training=True)
+        assert_close(row.results(layer, training=True), dropped)
+        changes = [np.abs(one - other).max() for one, other in zip(dropped, expected, strict=True)]
+        assert max(changes) > 0.01

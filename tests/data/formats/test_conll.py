@@ -1,0 +1,87 @@
+import pytest
+
+from tf_adapt.data.formats import TaggedSentence, read_conll, read_conll2003
+from tf_adapt.errors import DataError
+
+
+def _write(folder, text: str):
+    path = folder / "file.txt"
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_sentences_documents_and_places(tmp_path):
+    path = _write(
+        tmp_path,
+        "-DOCSTART- O\n\nEU B-ORG\nsays O\n\n\n\nyes O\n-DOCSTART-\n-DOCSTART- O\nParis B-LOC\n",
+    )
+    assert read_conll(path) == [
+        TaggedSentence(("EU", "says"), ("B-ORG", "O"), f"{path}:3", 0),
+        TaggedSentence(("yes",), ("O",), f"{path}:8", 0),
+        TaggedSentence(("Paris",), ("B-LOC",), f"{path}:11", 1),
+    ]
+
+
+def test_first_document_needs_no_start_line(tmp_path):
+    path = _write(tmp_path, "a O\n\n-DOCSTART- O\n\nb O\n")
+    assert [sentence.document for sentence in read_conll(path)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("a O\nb B-X\n", {}),
+        ("a\tO\nb\tB-X\n", {}),
+        ("a N O\nb N B-X\n", {"tags": 2}),
+        ("a N O\nb N B-X\n", {"tags": -1}),
+        ("O a\nB-X b\n", {"words": 1, "tags": 0}),
+        ("a O\nb B-X\n \t\n", {"num_columns": 2}),
+    ],
+)
+def test_columns(tmp_path, text, arguments):
+    (sentence,) = read_conll(_write(tmp_path, text), **arguments)
+    assert sentence.words == ("a", "b")
+    assert sentence.tags == ("O", "B-X")
+
+
+def test_a_tab_file_keeps_blanks_in_words(tmp_path):
+    (sentence,) = read_conll(_write(tmp_path, "New York\tB-LOC\n.\tO\n"))
+    assert sentence.words == ("New York", ".")
+
+
+@pytest.mark.parametrize("text", ["a\nb\n\nc\n", "a X\nb X\n\nc X\n"])
+def test_words_alone_can_be_read_without_labels(tmp_path, text):
+    sentences = read_conll(_write(tmp_path, text), labelled=False)
+    assert [sentence.words for sentence in sentences] == [("a", "b"), ("c",)]
+    assert [sentence.tags for sentence in sentences] == [None, None]
+
+
+def test_conll2003_without_labels_has_one_column_or_four(tmp_path):
+    for text in ("a\nb\n", "a N I-NP O\nb N I-NP O\n"):
+        (sentence,) = read_conll2003(_write(tmp_path, text), labelled=False)
+        assert sentence.words == ("a", "b")
+        assert sentence.tags is None
+    with pytest.raises(DataError, match=":1: expected 4 columns, got 2"):
+        read_conll2003(_write(tmp_path, "a O\nb O\n"), labelled=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("a O\nb\n", {}, r"txt:2: expected 2 columns, got 1; columns are parted by one blank"),
+        ("a O\nb O O\n", {}, r"txt:2: expected 2 columns, got 3"),
+        ("a  O\n", {"num_columns": 2}, r"txt:1: expected 2 columns, got 3"),
+        ("a\tO\nb O\n", {}, r"txt:2: expected 2 columns, got 1; columns are parted by one tab"),
+        ("a O\n O\n", {}, r"txt:2: expected a value in every column, got nothing in column 1"),
+        ("a O\nb \n", {}, r"txt:2: expected a value in every column, got nothing in column 2"),
+        ("a\nb\n", {}, r"txt:1: expected 2 columns, got 1"),
+        ("a\nb\n", {"tags": -1}, r"txt:1: expected a column of tags beside the words"),
+        ("a O\n", {"num_columns": 4, "tags": 3}, r"txt:1: expected 4 columns, got 2"),
+        ("", {}, "no examples in this file"),
+        ("\n\n\n", {}, "no examples in this file"),
+        ("-DOCSTART- O\n\n-DOCSTART- O\n", {}, "no examples in this file"),
+    ],
+)
+def test_errors_name_file_and_line(tmp_path, text, arguments, message):
+    with pytest.raises(DataError, match=message):
+        read_conll(_write(tmp_path, text), **arguments)

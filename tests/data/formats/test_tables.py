@@ -1,0 +1,161 @@
+import csv
+import io
+import json
+
+import pytest
+
+from tf_adapt.data.formats import (
+    Record,
+    named_label,
+    number_label,
+    read_csv,
+    read_jsonl,
+    read_tsv,
+    text_label,
+)
+from tf_adapt.errors import DataError
+
+ODD = ["a\u2028b", "a\u0085b", "a\x0bb", "a\x1cb", "a\u00a0b", "\u3000", "\u200b", '"', "a,b", "é"]
+ONE = {"text_a": "text", "label": "label"}
+PAIR = {"text_a": "first", "text_b": "second", "label": "score"}
+
+
+def _write(folder, text: str):
+    path = folder / "file"
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_tsv_reads_quotes_as_characters(tmp_path):
+    path = _write(tmp_path, 'id\ttext\tlabel\n1\t"a\tx\n2\tb"\ty\n3\t""c""\tx\n')
+    assert read_tsv(path, ONE) == [
+        Record('"a', label="x", where=f"{path}:2"),
+        Record('b"', label="y", where=f"{path}:3"),
+        Record('""c""', label="x", where=f"{path}:4"),
+    ]
+
+
+def test_pairs_scores_and_genres(tmp_path):
+    path = _write(tmp_path, "score\tsecond\tfirst\tkind\n-1.5e0\tb\ta\tnews\n")
+    columns = PAIR | {"genre": "kind"}
+    assert read_tsv(path, columns, number_label) == [Record("a", "b", -1.5, f"{path}:2", "news")]
+
+
+def test_csv_agrees_with_the_csv_writer(tmp_path):
+    fields = [*ODD, '"quoted"', "tab\there", "a, b", "'"]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(["text", "label"])
+    writer.writerows([field, "x"] for field in fields)
+    records = read_csv(_write(tmp_path, buffer.getvalue()), ONE)
+    assert [record.text_a for record in records] == fields
+
+
+def test_json_lines_agree_with_the_json_writer(tmp_path):
+    fields = [*ODD, "line\nbreak", "tab\there", "carriage\rreturn", "😀"]
+    for ascii_only in (True, False):
+        lines = [
+            json.dumps({"text": field, "label": 1, "other": [None]}, ensure_ascii=ascii_only)
+            for field in fields
+        ]
+        records = read_jsonl(_write(tmp_path, "\n".join(lines)), ONE)
+        assert [record.text_a for record in records] == fields
+        assert {record.label for record in records} == {"1"}
+
+
+@pytest.mark.parametrize("read", [read_tsv, read_csv])
+def test_tables_without_the_label_column_can_be_read(tmp_path, read):
+    separator = "\t" if read is read_tsv else ","
+    for rows in (["text", "a"], ["text,label", "a,x"], ["text,label", "a,"]):
+        path = _write(tmp_path, "\n".join(rows).replace(",", separator))
+        assert read(path, ONE, labelled=False) == [Record("a", where=f"{path}:2")]
+
+
+def test_json_lines_without_labels_can_be_read(tmp_path):
+    path = _write(tmp_path, '{"text": "a"}\n{"text": "b", "label": null}\n')
+    assert [record.text_a for record in read_jsonl(path, ONE, labelled=False)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("text\tlabel\na\tx\nb\n", r"file:3: expected 2 columns, got 1"),
+        ("text\tlabel\na\tx\ty\n", r"file:2: expected 2 columns, got 3"),
+        ("text\tlabels\na\tx\n", r"file:1: expected one column 'label', got the columns 'text'"),
+        ("text\tlabel\tlabel\na\tx\tx\n", r"file:1: expected one column 'label', got two of"),
+        ("text\tlabel\n\tx\n", r"file:2: expected a text in column 'text', got an empty one"),
+        ("text\tlabel\n \x0b\tx\n", r"file:2: expected a text in column 'text', got an empty"),
+        ("text\tlabel\na\t\n", r"file:2: expected a text in column 'label', got an empty one"),
+        ("text\tlabel\na\tx\n\nb\tx\n", r"file:3: expected an example, got an empty line"),
+        ("", "no examples in this file"),
+        ("\n\n", "no examples in this file"),
+        ("text\tlabel\n", "no examples in this file"),
+        ("text\tlabel\n\n\n", "no examples in this file"),
+    ],
+)
+def test_table_errors_name_file_and_line(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        read_tsv(_write(tmp_path, text), ONE)
+    with pytest.raises(DataError, match=message):
+        read_csv(_write(tmp_path, text.replace("\t", ",")), ONE)
+
+
+def test_a_forgotten_quote_never_joins_rows(tmp_path):
+    for middle in ('"b', '"b""', 'b,"', '"b\nc",x\n"d"'):
+        text = f'text,label\na,x\n{middle},x\ne,x\n"f",x\n'
+        with pytest.raises(DataError, match="file:3: expected comma-separated values"):
+            read_csv(_write(tmp_path, text), ONE)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "file:2: expected one JSON object"),
+        ("[1]", "file:2: expected one JSON object, got list"),
+        ('{"text": "b"} {}', "file:2: expected one JSON object"),
+        ('{"text": "b", "text": "c", "label": "x"}', "file:2: .*a key is written twice"),
+        ('{"text": "b", "label": "x", "other": NaN}', "file:2: .*NaN is not JSON"),
+        ('{"text": "b", "label": "x", "other": -Infinity}', "file:2: .*-Infinity is not JSON"),
+        ('{"text": "b"}', "file:2: expected a field 'label', got 'text'"),
+        ('{"text": 1, "label": "x"}', "file:2: expected a text in column 'text', got int 1"),
+        ('{"text": "b", "label": true}', "file:2: expected a text as label, got bool True"),
+        ('{"text": "b", "label": 1.5}', "file:2: expected a text as label, got float 1.5"),
+        ('{"text": "b\\u0000", "label": "x"}', "file:2: .*got a NUL character"),
+        ('{"text": "b\\ud800", "label": "x"}', "file:2: .*half of a surrogate pair"),
+        ('{"text": "", "label": "x"}', "file:2: expected a text in column 'text', got an empty"),
+        ("[" * 100_000, "file:2: expected one JSON object"),
+        ('{"text": "b", "label": ' + "9" * 5000 + "}", "file:2: expected one JSON object"),
+    ],
+)
+def test_json_lines_are_read_strictly(tmp_path, line, message):
+    path = _write(tmp_path, f'{{"text": "a", "label": "x"}}\n{line}\n')
+    with pytest.raises(DataError, match=message):
+        read_jsonl(path, ONE)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("1", 1.0), ("+1.", 1.0), ("-.5", -0.5), ("2e3", 2000.0), ("3.4e38", 3.4e38), (4, 4.0)],
+)
+def test_numbers(value, expected):
+    assert number_label(value, "f:1") == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["nan", "inf", "-Infinity", "1e39", "1e999", "1_000", " 1", "1,5", "٣", "0x1", "", "."]
+    + [float("nan"), float("-inf"), 1e39, 10**400, True, None],
+)
+def test_what_is_no_finite_number_is_refused(value):
+    with pytest.raises(DataError, match="^f:1: expected .*number.* as label, got"):
+        number_label(value, "f:1")
+
+
+def test_labels_by_name():
+    parse = named_label({"0": "no", "1": "yes"})
+    assert parse("1", "f:1") == "yes"
+    with pytest.raises(DataError, match="f:1: expected as label one of '0', '1', got '2'"):
+        parse("2", "f:1")
+    assert text_label("x", "f:1") == "x"
+    with pytest.raises(DataError, match="f:1: expected a text as label, got NoneType None"):
+        text_label(None, "f:1")

@@ -1,0 +1,215 @@
+import itertools
+import re
+
+import pytest
+
+from tf_adapt.data.formats import Record, TaggedSentence, read_conll2003
+from tf_adapt.data.labels import (
+    check_labels,
+    check_scheme,
+    convert_scheme,
+    label_set,
+    scheme_tags,
+    word_where,
+)
+from tf_adapt.errors import ConfigError, DataError
+
+SCHEMES = ("IOB1", "IOB2", "BIOES")
+TYPES = ("X", "Y")
+
+
+def _sentence(tags, where="f.txt:10"):
+    return TaggedSentence(tuple(f"w{i}" for i in range(len(tags))), tuple(tags), where, 3)
+
+
+def _all_entities(length: int, start: int = 0):
+    """Every way to place entities of the two types on words start … length - 1."""
+    if start >= length:
+        yield ()
+        return
+    yield from _all_entities(length, start + 1)
+    for end in range(start + 1, length + 1):
+        for kind in TYPES:
+            for rest in _all_entities(length, end):
+                yield ((start, end, kind), *rest)
+
+
+def _spell(entities, length: int, scheme: str) -> tuple[str, ...]:
+    """The definition of each scheme, word by word."""
+    tags = []
+    for word in range(length):
+        inside = [entity for entity in entities if entity[0] <= word < entity[1]]
+        if not inside:
+            tags.append("O")
+            continue
+        start, end, kind = inside[0]
+        first, last = word == start, word == end - 1
+        if scheme == "BIOES":
+            prefix = {(True, True): "S", (True, False): "B", (False, True): "E"}.get(
+                (first, last), "I"
+            )
+        elif scheme == "IOB2":
+            prefix = "B" if first else "I"
+        else:
+            follows = any(entity[1:] == (start, kind) for entity in entities)
+            prefix = "B" if first and follows else "I"
+        tags.append(f"{prefix}-{kind}")
+    return tuple(tags)
+
+
+@pytest.mark.parametrize("length", range(6))
+def test_conversions_keep_every_possible_set_of_entities(length):
+    for entities in _all_entities(length):
+        spelled = {scheme: _spell(entities, length, scheme) for scheme in SCHEMES}
+        for source, target in itertools.product(SCHEMES, repeat=2):
+            (converted,) = convert_scheme([_sentence(spelled[source])], source, target)
+            assert converted == _sentence(spelled[target])
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("length", range(1, 5))
+def test_exactly_the_sequences_that_spell_entities_are_legal(scheme, length):
+    legal = {_spell(entities, length, scheme) for entities in _all_entities(length)}
+    tags = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in TYPES)]
+    for sequence in itertools.product(tags, repeat=length):
+        try:
+            check_scheme([_sentence(sequence)], scheme)
+            accepted = True
+        except DataError:
+            accepted = False
+        assert accepted == (sequence in legal), sequence
+
+
+@pytest.mark.parametrize("tag", ["B_PER", "B-", "-", "b-per", "PER", "O-PER", "o", "BI-PER", " O"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_malformed_tags(scheme, tag):
+    message = f"f.txt:12: tag {tag!r} is not legal in the scheme {scheme}: expected O, B-TYPE or "
+    with pytest.raises(DataError, match=re.escape(message)):
+        check_scheme([_sentence(["O", "O"]), _sentence(["O", "O", tag])], scheme)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags", "line", "message"),
+    [
+        ("IOB2", ["B-PER", "O", "I-PER"], 12, "expected B-PER or I-PER before it, got O"),
+        ("IOB2", ["B-PER", "I-ORG"], 11, "expected B-ORG or I-ORG before it, got B-PER"),
+        ("IOB2", ["S-PER"], 10, "expected O, B-TYPE or I-TYPE"),
+        ("IOB1", ["O", "B-PER"], 11, "B-PER only parts two neighbouring entities"),
+        ("IOB1", ["I-ORG", "B-PER"], 11, "before it is I-ORG"),
+        ("BIOES", ["O", "B-PER"], 11, "expected I-PER or E-PER after it, got O"),
+        ("BIOES", ["B-PER", "I-PER", "S-PER"], 11, "expected I-PER or E-PER after it, got S-PER"),
+        ("BIOES", ["S-PER", "E-PER"], 11, "expected B-PER or I-PER before it, got S-PER"),
+    ],
+)
+def test_illegal_neighbours_are_named_with_their_line(scheme, tags, line, message):
+    with pytest.raises(DataError, match=f"f.txt:{line}: tag .* scheme {scheme}: .*{message}"):
+        check_scheme([_sentence(tags)], scheme)
+
+
+def test_a_type_may_hold_a_hyphen():
+    sentence = _sentence(["B-PER-X", "I-PER-X", "B-PER"])
+    (converted,) = convert_scheme([sentence], "IOB2", "BIOES")
+    assert converted.tags == ("B-PER-X", "E-PER-X", "S-PER")
+
+
+def test_tags_and_words_must_be_as_many():
+    with pytest.raises(DataError, match="f:1: expected 2 tags, one for each word, got 1"):
+        check_scheme([TaggedSentence(("a", "b"), ("O",), "f:1")], "IOB2")
+    with pytest.raises(DataError, match="f:1: expected a tag for each word, got no tags"):
+        check_scheme([TaggedSentence(("a",), None, "f:1")], "IOB2")
+
+
+def test_unknown_scheme():
+    for call in (
+        lambda: check_scheme([], "BIO"),
+        lambda: convert_scheme([], "IOB2", "BIO"),
+        lambda: scheme_tags(["PER"], "BIO"),
+    ):
+        with pytest.raises(ConfigError, match="scheme: expected one of IOB1, IOB2, BIOES, got 'BI"):
+            call()
+
+
+def test_scheme_tags():
+    assert scheme_tags(["X", "Y"], "IOB2") == ["O", "B-X", "I-X", "B-Y", "I-Y"]
+    assert scheme_tags(["X"], "BIOES") == ["O", "B-X", "I-X", "E-X", "S-X"]
+
+
+def test_places_of_words():
+    assert word_where(_sentence("OOO", "a:b/c:7"), 2) == "a:b/c:9"
+    assert word_where(_sentence("OOO", "glue/x:train[3]"), 2) == "glue/x:train[3], word 3"
+    assert word_where(_sentence("OOO", ""), 0) == "sentence, word 1"
+
+
+@pytest.mark.parametrize(("name", "entities"), [("eng.train", 23_499), ("eng.testa", 5_942)])
+def test_official_number_of_entities_survives_every_conversion(shared, name, entities):
+    sentences = read_conll2003(shared / "data" / "conll2003" / name)
+    iob2 = convert_scheme(sentences, "IOB1", "IOB2")
+    assert sum(tag[0] == "B" for sentence in iob2 for tag in sentence.tags) == entities
+    bioes = convert_scheme(iob2, "IOB2", "BIOES")
+    assert sum(tag[0] in "BS" for sentence in bioes for tag in sentence.tags) == entities
+    assert sum(tag[0] in "ES" for sentence in bioes for tag in sentence.tags) == entities
+    assert convert_scheme(bioes, "BIOES", "IOB1") == sentences
+
+
+def test_iob1_on_disk_is_not_taken_for_iob2(shared):
+    sentences = read_conll2003(shared / "data" / "conll2003" / "eng.train")
+    with pytest.raises(DataError, match="eng.train:1: tag 'I-ORG' is not legal in the scheme IOB2"):
+        check_scheme(sentences, "IOB2")
+
+
+def test_label_sets():
+    records = [Record("a", label=label) for label in ("y", "x", "y")]
+    assert label_set(records, "train") == ["x", "y"]
+    sentences = [_sentence(["B-X", "I-X"]), _sentence(["O", "B-A"])]
+    assert label_set(sentences, "train") == ["O", "B-A", "B-X", "I-X"]
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ([], "no examples in train"),
+        ([Record("a", label=None, where="f:2")], "f:2: expected a label, got none"),
+        ([Record("a", label=1.5, where="f:2")], "f:2: expected a text as label, got 1.5"),
+    ],
+)
+def test_label_sets_need_labels(records, message):
+    with pytest.raises(DataError, match=message):
+        label_set(records, "train")
+
+
+def test_unknown_label_is_named_with_place_and_count():
+    labels = ["z", "x", "q", "z", "z"]
+    records = [Record("a", label=label, where=f"dev:{i}") for i, label in enumerate(labels)]
+    with pytest.raises(DataError) as error:
+        check_labels(records, ["x", "y"], "dev")
+    assert "dev: expected the labels 'x', 'y'" in str(error.value)
+    assert "'z', first at dev:0, 3 in all; 'q', first at dev:2, 1 in all" in str(error.value)
+
+
+def test_unknown_tag_is_named_with_its_own_line():
+    with pytest.raises(DataError, match="'B-Y', first at f.txt:12, 1 in all"):
+        check_labels([_sentence(["O", "B-X", "B-Y"])], ["O", "B-X", "I-X"], "dev")
+
+
+@pytest.mark.parametrize("label", [-1, 2, True, 0.0])
+def test_ids_outside_the_labels_are_refused(label):
+    with pytest.raises(DataError, match=rf"ids from 0 to 1\), got {label}, first at f:1, 1 in all"):
+        check_labels([Record("a", label=label, where="f:1")], ["x", "y"], "train")
+
+
+def test_known_labels_and_ids_pass():
+    check_labels([Record("a", label=label) for label in ("x", "y", 0, 1)], ["x", "y"], "train")
+
+
+@pytest.mark.parametrize("label", [float("nan"), float("inf"), -float("inf"), 1e39, 10**400])
+def test_targets_must_be_finite(label):
+    with pytest.raises(DataError, match=r"f:1: expected a finite number \(float32\) as label, got"):
+        check_labels([Record("a", "b", label, "f:1")], None, "train")
+
+
+def test_targets_must_be_numbers_in_range():
+    check_labels([Record("a", "b", label) for label in (0, 5.0, 2.5)], None, "train", (0, 5))
+    with pytest.raises(DataError, match="f:1: expected a label from 0 to 5, got 5.1"):
+        check_labels([Record("a", "b", 5.1, "f:1")], None, "train", (0, 5))
+    with pytest.raises(DataError, match="f:1: expected a number as label, got 'x'"):
+        check_labels([Record("a", "b", "x", "f:1")], None, "train")

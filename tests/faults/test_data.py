@@ -1,0 +1,182 @@
+"""Fault cases D1 to D8, D10, D12 to D14: what reading refuses, and what it must leave alone."""
+
+import gzip
+from types import SimpleNamespace
+
+import pytest
+
+from tf_adapt.data import formats
+from tf_adapt.data.datasets import load_dataset, read_file
+from tf_adapt.data.labels import check_labels, check_scheme, label_set
+from tf_adapt.errors import DataError
+
+CONLL = "".join(f"word{i} O\n" + ("\n" if i % 5 == 4 else "") for i in range(25))
+COLUMNS = {"text_a": "text", "label": "label"}
+TABLE = "text\tlabel\n" + "".join(f"text {i}\t{'xy'[i % 2]}\n" for i in range(10))
+ODD_TOKENS = ["a\u2028b", "a\u0085b", "a\x0bb", "a\x1cb", "a\u00a0b", "\u3000", "\u200b"]
+
+
+def _write(folder, content: str | bytes, name: str = "data.txt"):
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def _refused(call, *patterns: str) -> None:
+    with pytest.raises(DataError) as error:
+        call()
+    assert error.value.exit_code == 3
+    for pattern in patterns:
+        assert pattern in str(error.value)
+
+
+def _read_table(path):
+    return formats.read_tsv(path, COLUMNS)
+
+
+@pytest.mark.parametrize(("line", "got"), [("word", 1), ("word O O", 3)])
+def test_d1_a_column_too_few_or_too_many(tmp_path, line, got):
+    lines = CONLL.split("\n")
+    assert lines[16]
+    lines[16] = line
+    path = _write(tmp_path, "\n".join(lines))
+    _refused(lambda: formats.read_conll(path), f"data.txt:17: expected 2 columns, got {got}")
+
+
+def test_d2_an_unpaired_quote_is_a_character(tmp_path):
+    lines = TABLE.split("\n")
+    lines[3] = '"text\ty'
+    records = _read_table(_write(tmp_path, "\n".join(lines)))
+    assert len(records) == 10
+    assert records[2].text_a == '"text'
+
+
+def test_d3_one_line_stays_one_line_and_one_token_one_token(tmp_path):
+    path = _write(tmp_path, "".join(f"{token} O\n" for token in ODD_TOKENS))
+    (sentence,) = formats.read_conll(path)
+    assert list(sentence.words) == ODD_TOKENS
+    path = _write(tmp_path, "\n".join(ODD_TOKENS))
+    (sentence,) = formats.read_conll(path, labelled=False)
+    assert list(sentence.words) == ODD_TOKENS
+    texts = [" ".join(ODD_TOKENS), *ODD_TOKENS]
+    path = _write(tmp_path, "".join(f"{text}\n" for text in ["text", *texts]))
+    records = formats.read_tsv(path, COLUMNS, labelled=False)
+    assert [record.text_a for record in records] == texts
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            TABLE.encode().replace(b"text 3", b"text\xe9"),
+            "data.txt:5: expected UTF-8, got byte 0xE9",
+        ),
+        (TABLE.encode("utf-16"), "looks like UTF-16"),
+        (gzip.compress(TABLE.encode()), "looks like a gzip file"),
+    ],
+    ids=["latin-1", "utf-16", "gzip"],
+)
+def test_d4_other_encodings_and_formats(tmp_path, content, message):
+    path = _write(tmp_path, content)
+    _refused(lambda: _read_table(path), message)
+    if b"\xe9" in content:
+        _refused(lambda: _read_table(path), f"at byte offset {content.index(0xE9)}")
+
+
+def test_d4_a_folder(tmp_path):
+    _refused(lambda: _read_table(tmp_path), "got a folder")
+
+
+def test_d5_byte_order_mark_line_ends_and_last_line(tmp_path):
+    plain = _read_table(_write(tmp_path, TABLE))
+    for variant in (
+        b"\xef\xbb\xbf" + TABLE.encode(),
+        TABLE.replace("\n", "\r\n").encode(),
+        TABLE.rstrip("\n").encode(),
+        TABLE.replace("\n", "\r\n").rstrip().encode(),
+    ):
+        assert _read_table(_write(tmp_path, variant)) == plain
+    sentences = formats.read_conll(_write(tmp_path, CONLL))
+    for variant in ("\ufeff" + CONLL, CONLL.replace("\n", "\r\n"), CONLL.rstrip("\n")):
+        assert formats.read_conll(_write(tmp_path, variant)) == sentences
+
+
+def test_d6_a_nul_byte(tmp_path):
+    path = _write(tmp_path, TABLE.replace("text 7", "te\0xt"))
+    _refused(lambda: _read_table(path), "data.txt:9", "NUL")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n\n", "-DOCSTART- -X- O O\n\n"])
+@pytest.mark.parametrize(("split", "name"), [("train", "eng.train"), ("dev", "eng.testa")])
+def test_d7_no_examples(tmp_path, content, split, name):
+    _write(tmp_path, content, name)
+    call = lambda: load_dataset("conll2003", split, data_dir=tmp_path)  # noqa: E731
+    _refused(call, f"{name}: no examples in this file")
+    if "DOCSTART" not in content:
+        path = _write(tmp_path, content)
+        _refused(lambda: _read_table(path), "no examples in")
+
+
+def test_d8_empty_sentences_and_texts(tmp_path):
+    path = _write(tmp_path, CONLL.replace("\n\n", "\n\n\n", 2))
+    sentences = formats.read_conll(path)
+    assert [len(sentence.words) for sentence in sentences] == [5] * 5
+    assert [sentence.words[0] for sentence in sentences] == [f"word{i}" for i in range(0, 25, 5)]
+    path = _write(tmp_path, TABLE.replace("text 4", ""))
+    _refused(lambda: _read_table(path), "data.txt:6: expected a text", "empty")
+
+
+def test_d10_a_label_in_dev_that_train_lacks(tmp_path):
+    train = _read_table(_write(tmp_path, TABLE, "train.tsv"))
+    path = _write(tmp_path, TABLE.replace("\ty", "\tz"), "dev.tsv")
+    call = lambda: check_labels(_read_table(path), label_set(train, "train"), "dev")  # noqa: E731
+    _refused(call, "dev: ", "'z'", "dev.tsv:3", "5 in all")
+
+
+@pytest.mark.parametrize("label", [-1, 2])
+def test_d12_ids_outside_the_labels(label):
+    records = [formats.Record("a", label=0), formats.Record("b", label=label, where="train[1]")]
+    _refused(lambda: check_labels(records, ["x", "y"], "train"), f"got {label}", "train[1]")
+
+
+IOB1_TAGS = ["I-PER", "O", "I-LOC"]
+IOB2_TAGS = ["B-PER", "I-PER", "O"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags", "line"),
+    [
+        ("IOB2", IOB1_TAGS, 1),
+        ("IOB1", IOB2_TAGS, 1),
+        ("IOB2", ["O", "S-PER", "O"], 2),
+        ("IOB2", ["O", "O", "I-PER"], 3),
+        ("IOB2", ["O", "B_PER", "O"], 2),
+        ("IOB2", ["O", "B-", "O"], 2),
+        ("IOB2", ["O", "-", "O"], 2),
+        ("IOB2", ["O", "O", "b-per"], 3),
+    ],
+)
+def test_d13_tags_that_are_not_of_the_scheme(tmp_path, scheme, tags, line):
+    lines = [f"word {tag}" for tag in tags]
+    path = _write(tmp_path, "\n".join(["first O", "", *lines]))
+    data = SimpleNamespace(
+        format="conll", kind="tagging", columns={"words": 0, "tags": 1}, scheme=scheme
+    )
+    expected = f"data.txt:{line + 2}: tag {tags[line - 1]!r} is not legal in the scheme {scheme}"
+    _refused(lambda: read_file(path, data), expected)
+
+
+def test_d13_a_type_with_a_hyphen_is_legal(tmp_path):
+    path = _write(tmp_path, "a B-PER-X\nb I-PER-X\n")
+    sentences = formats.read_conll(path)
+    check_scheme(sentences, "IOB2")
+    assert label_set(sentences, "train") == ["B-PER-X", "I-PER-X"]
+
+
+@pytest.mark.parametrize("value", ["NaN", "nan", "inf", "-Infinity", "1e39"])
+def test_d14_targets_that_are_not_finite(tmp_path, value):
+    path = _write(tmp_path, f"text\tlabel\na\t1.5\nb\t{value}\n")
+    call = lambda: formats.read_tsv(path, COLUMNS, formats.number_label)  # noqa: E731
+    _refused(call, "data.txt:3: expected a finite number")
+    records = [formats.Record("a", "b", float(value), "train[0]")]
+    _refused(lambda: check_labels(records, None, "train"), "train[0]: expected a finite number")

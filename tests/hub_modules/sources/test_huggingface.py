@@ -1,0 +1,159 @@
+import json
+
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from hub_modules.bert import BertEncoder
+from hub_modules.sources import huggingface
+from tf_adapt.errors import ArtifactError
+
+
+@pytest.fixture
+def folder(tiny_bert, tmp_path):
+    huggingface.write(tiny_bert, tmp_path / "bert")
+    return tmp_path / "bert"
+
+
+def edit_json(path, **changes) -> None:
+    settings = json.loads(path.read_text("utf-8")) | changes
+    settings = {key: value for key, value in settings.items() if value is not ...}
+    path.write_text(json.dumps(settings), encoding="utf-8")
+
+
+def edit_weights(folder, edit) -> None:
+    path = folder / "model.safetensors"
+    save_file(edit(load_file(path)), path)
+
+
+def test_written_and_read_back(folder, tiny_bert, assert_same_source):
+    assert_same_source(huggingface.read(folder), tiny_bert)
+
+
+@pytest.mark.parametrize("name", ["minilm_l6_h384", "bert_small"])
+def test_real_checkpoint_comes_back_bit_for_bit(shared, tmp_path, name):
+    folder = shared / "models" / name
+    huggingface.write(huggingface.read(folder, lower_case=True), tmp_path / "copy")
+    written, real = (load_file(each / "model.safetensors") for each in (tmp_path / "copy", folder))
+    real.pop("embeddings.position_ids", None)
+    assert written.keys() == real.keys()
+    for key, array in real.items():
+        np.testing.assert_array_equal(written[key], array.astype(np.float32), err_msg=key)
+    assert (tmp_path / "copy/vocab.txt").read_bytes() == (folder / "vocab.txt").read_bytes()
+
+
+def test_the_table_covers_every_weight_of_the_encoder(tiny_bert):
+    encoder = BertEncoder(**tiny_bert.config)
+    encoder.build()
+    expected = {name: tuple(weight.shape) for name, weight in encoder.weights_by_name().items()}
+    assert {row.ours: row.shape for row in huggingface.table_rows(tiny_bert.config)} == expected
+
+
+def test_names_of_a_model_with_heads_converted_from_tensorflow(
+    folder, tiny_bert, assert_same_source
+):
+    def edit(arrays):
+        renamed = {
+            f"bert.{name}".replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+                "LayerNorm.bias", "LayerNorm.beta"
+            ): array
+            for name, array in arrays.items()
+        }
+        heads = {
+            "cls.predictions.bias": np.zeros(9, np.float32),
+            "cls.seq_relationship.weight": np.zeros((2, 6), np.float32),
+            "bert.embeddings.position_ids": np.arange(5)[None],
+        }
+        return renamed | heads
+
+    edit_weights(folder, edit)
+    source = huggingface.read(folder)
+    assert_same_source(source, tiny_bert)
+    assert source.left_out == (
+        "bert.embeddings.position_ids",
+        "cls.predictions.bias",
+        "cls.seq_relationship.weight",
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_half_precision_becomes_float32(folder, tiny_bert, dtype):
+    edit_weights(folder, lambda arrays: {name: a.astype(dtype) for name, a in arrays.items()})
+    for name, array in huggingface.read(folder).weights.items():
+        assert array.dtype == np.float32
+        expected = tiny_bert.weights[name].astype(dtype).astype(np.float32)
+        np.testing.assert_array_equal(array, expected)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [("gelu", "gelu_exact"), ("gelu_new", "gelu_tanh"), ("gelu_pytorch_tanh", "gelu_tanh")],
+)
+def test_activations(folder, theirs, ours):
+    edit_json(folder / "config.json", hidden_act=theirs)
+    assert huggingface.read(folder).config["activation"] == ours
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden_act": "relu"}, "hidden_act: expected one of .*, got 'relu'"),
+        ({"position_embedding_type": "relative_key"}, "expected 'absolute', got 'relative_key'"),
+        ({"model_type": "roberta"}, "model_type: expected 'bert', got 'roberta'"),
+        ({"is_decoder": True}, "is_decoder: expected False, got True"),
+        ({"num_attention_heads": 4}, "multiple of the number of heads, got width 6 and 4 heads"),
+        ({"hidden_size": ...}, "hidden_size: expected a positive integer, got nothing"),
+        ({"hidden_dropout_prob": 1}, "hidden_dropout_prob: expected a number from 0 to below 1"),
+        ({"num_hidden_layers": 10**12}, "num_hidden_layers: expected an integer from 1 to 1000"),
+        ({"num_hidden_layers": 3}, "16 are missing: encoder.layer.2.attention.output.LayerNorm"),
+        ({"intermediate_size": 2**40}, r"intermediate.*: expected shape .*, got \(10, 6\)"),
+    ],
+)
+def test_settings_that_do_not_fit(folder, changes, message):
+    edit_json(folder / "config.json", **changes)
+    with pytest.raises(ArtifactError, match=message):
+        huggingface.read(folder)
+
+
+def test_casing_comes_from_the_tokenizer_or_the_user(folder):
+    path = folder / "tokenizer_config.json"
+    edit_json(path, do_lower_case=False)
+    assert huggingface.read(folder).lower_case is False
+    edit_json(path, do_lower_case=...)
+    assert huggingface.read(folder, lower_case=True).lower_case is True
+    path.unlink()
+    assert huggingface.read(folder, lower_case=False).lower_case is False
+    with pytest.raises(ArtifactError, match="--lower-case or --cased"):
+        huggingface.read(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"strip_accents": False}, "strip_accents: expected null or True .*, got False"),
+        ({"tokenizer_class": "BertJapaneseTokenizer"}, "tokenizer_class: expected one of Bert"),
+        ({"tokenize_chinese_chars": False}, "tokenize_chinese_chars: expected true, got False"),
+    ],
+)
+def test_other_tokenizers_are_refused(folder, changes, message):
+    edit_json(folder / "tokenizer_config.json", **changes)
+    with pytest.raises(ArtifactError, match=message):
+        huggingface.read(folder)
+
+
+def test_missing_pooler_is_explained(folder):
+    edit_weights(
+        folder, lambda arrays: {n: a for n, a in arrays.items() if not n.startswith("pooler")}
+    )
+    with pytest.raises(ArtifactError, match="expected the pooler, got none"):
+        huggingface.read(folder)
+
+
+def test_one_weight_under_two_names(folder):
+    def edit(arrays):
+        return arrays | {"bert.pooler.dense.bias": arrays["pooler.dense.bias"]}
+
+    edit_weights(folder, edit)
+    with pytest.raises(ArtifactError, match="expected one weight of this name"):
+        huggingface.read(folder)

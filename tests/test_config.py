@@ -1,0 +1,167 @@
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tf_adapt.config import config_from, dump_config, load_config, resolve_paths
+from tf_adapt.config_errors import did_you_mean
+from tf_adapt.errors import ConfigError
+from tf_adapt.strict_yaml import float_text, parse_yaml
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+VALID = """\
+data: {dataset: mrpc, source: tfds}
+encoder: {handle: HANDLE}
+adaptation: fine_tuning
+training:
+  epochs: 3
+  batch_size: 32
+  learning_rate: 2.0e-5
+"""
+OWN_PAIRS = {
+    "format": "tsv",
+    "kind": "pair_classification",
+    "train": "train.tsv",
+    "dev": "dev.tsv",
+    "columns": {"text_a": "first", "text_b": "second", "label": "gold"},
+}
+
+
+@pytest.fixture
+def config_file(tmp_path) -> Path:
+    path = tmp_path / "config.yaml"
+    path.write_text(VALID.replace("HANDLE", str(tmp_path)), encoding="utf-8")
+    return path
+
+
+def test_values_and_defaults(config_file):
+    config = load_config(config_file)
+    assert config.data.dataset == "mrpc"
+    assert config.training.learning_rate == 2e-5
+    assert (config.head, config.head_dropout, config.training.warmup) == ("default", 0.1, 0.1)
+    assert config.training.patience is None
+    assert config.training.seed == 0
+
+
+def test_overrides_and_seed(config_file):
+    overrides = ["training.epochs=1", "training.devices=cpu:2", "data.train_examples=64"]
+    config = load_config(config_file, [*overrides, "training.patience=null"], seed=7)
+    assert config.training.epochs == 1
+    assert config.training.devices == "cpu:2"
+    assert config.data.train_examples == 64
+    assert config.training.seed == 7
+
+
+def test_override_makes_a_missing_section(config_file):
+    path = config_file
+    path.write_text(path.read_text().split("training:")[0])
+    rates = ["training.epochs=1", "training.batch_size=8", "training.learning_rate=0.001"]
+    assert load_config(path, rates).training.batch_size == 8
+
+
+def test_dump_reads_back_equal(config_file, tmp_path):
+    config = load_config(config_file, ["training.learning_rate=1.0e-7", "training.warmup=0"])
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(dump_config(config), encoding="utf-8")
+    assert load_config(copy) == config
+    assert set(yaml.safe_load(dump_config(config))["training"]) == set(
+        type(config.training).model_fields
+    )
+
+
+def test_resolved_paths_do_not_depend_on_the_folder(config_file, tmp_path, monkeypatch):
+    (tmp_path / "module").mkdir()
+    monkeypatch.chdir(tmp_path)
+    overrides = ["encoder.handle=module", "data.source=files", "data.data_dir=texts"]
+    config = resolve_paths(load_config(config_file, overrides))
+    assert config.encoder.handle == str(tmp_path / "module")
+    assert config.data.data_dir == str(tmp_path / "texts")
+    url = resolve_paths(load_config(config_file, ["encoder.handle=https://example.org/bert/1"]))
+    assert url.encoder.handle == "https://example.org/bert/1"
+
+
+def test_own_files(config_file, tmp_path):
+    content = yaml.safe_load(config_file.read_text()) | {"data": OWN_PAIRS}
+    config = config_from(content, "here")
+    assert config.data.columns.text_b == "second"
+    assert config.data.test is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"columns": {"text_a": "x", "label": "y"}}, r"data\.columns\.text_b: needed"),
+        ({"kind": "classification"}, r"data\.columns\.text_b: not a column"),
+        ({"kind": "tagging"}, r"data\.format: expected conll"),
+        ({"format": "conll"}, r"data\.format: expected conll"),
+        ({"colums": {}}, r"data\.colums: unknown key; did you mean columns\?"),
+        ({"columns": {"text": "x"}}, r"data\.columns\.text: unknown key; did you mean text_b\?"),
+        ({"labels": [False, True]}, r"data\.labels\.0: .*got False; YAML reads yes, no"),
+        ({"label_range": [0]}, r"data\.label_range: expected two numbers"),
+    ],
+)
+def test_own_files_refused(config_file, change, message):
+    content = yaml.safe_load(config_file.read_text()) | {"data": OWN_PAIRS | change}
+    with pytest.raises(ConfigError, match=message):
+        config_from(content, "here")
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.strategy=multi_worker", None),
+        ("data.source=files", r"data\.data_dir: expected the folder"),
+        ("data.dataset=mrcp", r"expected one of .*mrpc.*did you mean mrpc\?"),
+        ("training", "expected KEY=VALUE"),
+        ("adaptation.x=1", "adaptation is a value, not a section"),
+        ("learning_rate=1.0", r"did you mean training\.learning_rate\?"),
+    ],
+)
+def test_overrides_are_checked(config_file, override, message):
+    if message is None:
+        assert load_config(config_file, [override]).training.strategy == "multi_worker"
+        return
+    with pytest.raises(ConfigError, match=message):
+        load_config(config_file, [override])
+
+
+def test_strategy_excludes_devices(config_file):
+    overrides = ["training.strategy=multi_worker", "training.devices=all"]
+    with pytest.raises(ConfigError, match=r"training\.strategy: expected null"):
+        load_config(config_file, overrides)
+
+
+def test_line_of_the_problem(config_file):
+    path = config_file
+    path.write_text(path.read_text().replace("batch_size: 32", "batch_size: '32'"))
+    with pytest.raises(ConfigError, match=r"config\.yaml:6: training\.batch_size: .*got '32'"):
+        load_config(path)
+
+
+@pytest.mark.parametrize("value", [2e-5, 1e-3, 1e16, 0.1, 3.5e-320, 1e300, 123456.75])
+def test_float_text_is_a_number_for_yaml(value):
+    text = float_text(value)
+    read = yaml.safe_load(text)
+    assert isinstance(read, float)
+    assert math.isclose(read, value)
+
+
+def test_lines_of_keys():
+    content, lines = parse_yaml("a:\n  b: 1\n  c:\n    - {d: 2}\n", "here")
+    assert content == {"a": {"b": 1, "c": [{"d": 2}]}}
+    assert lines == {("a",): 1, ("a", "b"): 2, ("a", "c"): 3, ("a", "c", 0, "d"): 4}
+
+
+def test_nearest_name():
+    assert did_you_mean("bert_smal", ["bert_small", "elmo_small"]) == "; did you mean bert_small?"
+    assert did_you_mean("xyz", ["bert_small"]) == ""
+
+
+def test_every_shipped_config_is_valid(monkeypatch):
+    monkeypatch.chdir(CONFIGS.parent)
+    paths = sorted(CONFIGS.rglob("*"))
+    files = [path for path in paths if path.is_file() and path.name != "README.md"]
+    assert [path for path in files if path.suffix != ".yaml"] == []
+    for path in files:
+        assert load_config(path).about is not None, path

@@ -1,0 +1,258 @@
+"""The command line `tf-adapt`. TensorFlow is imported only by the commands that compute."""
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from tf_adapt import __version__
+from tf_adapt.errors import ConfigError, TfAdaptError
+
+SOURCES = ("bilm-tf", "google-bert", "huggingface", "keras-nlp")
+DEBUG = "TF_ADAPT_DEBUG"
+INTERRUPTED, TERMINATED, BUG = 130, 143, 70
+
+
+class Commands(click.Group):
+    """The group of commands, which turns every error into one last line and an exit code."""
+
+    def main(self, *args, standalone_mode: bool = True, **extra) -> Any:
+        """Runs a command as a program does: ends with its exit code."""
+        logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+        if not os.environ.get(DEBUG):
+            warnings.simplefilter("ignore")
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGTERM, _terminated)
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)
+        except TfAdaptError as error:
+            code = _fail(type(error).__name__, str(error), error.exit_code)
+        except click.ClickException as error:
+            code = _fail("ConfigError", _usage(error), ConfigError.exit_code)
+        except (KeyboardInterrupt, click.Abort):
+            code = _fail("Interrupted", "the same command goes on where it stopped", INTERRUPTED)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 1
+        except Exception as error:
+            code = _bug(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tf-adapt")
+def cli() -> None:
+    """Freeze the pretrained model, tune it, or something in between? Find out on your own data."""
+
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_trust_option = click.option(
+    "--trust", is_flag=True, help="Accept a module without a manifest: its program runs as yours."
+)
+_set_option = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Overrides a key of the config."
+)
+
+
+@cli.command()
+@click.argument("config")
+@click.option("--out", required=True, metavar="RUN", help="The run folder; an unfinished run in it goes on.")
+@_set_option
+@click.option("--seed", type=int, help="Overrides training.seed.")
+@_json_option
+def train(config: str, out: str, overrides: tuple[str, ...], seed: int | None, as_json: bool) -> None:
+    """Trains one model as CONFIG says, into a run folder."""
+    from tf_adapt.config import load_config
+
+    loaded = load_config(config, overrides, seed)
+    with _tensorflow():
+        from tf_adapt.training import train as train_run
+    metrics = train_run(loaded, out)
+    lines = [f"{split}: {_scores(metrics[split])}" for split in ("dev", "test") if split in metrics]
+    _print(metrics, [*lines, f"run folder: {out}"], as_json)
+
+
+@cli.command()
+@click.argument("run")
+@click.option("--data", required=True, metavar="FILE", help="In the format of the run's dataset.")
+@_json_option
+def evaluate(run: str, data: str, as_json: bool) -> None:
+    """Scores a trained RUN on a labelled file."""
+    with _tensorflow():
+        from tf_adapt.predicting import evaluate_file
+    scores = evaluate_file(run, data)
+    _print(scores, [_scores(scores)], as_json)
+
+
+@cli.command()
+@click.argument("run_or_export")
+@click.option("--input", "source", required=True, metavar="FILE", help="In the dataset's format; labels are ignored.")
+@click.option("--output", required=True, metavar="FILE", help="One line for each example.")
+def predict(run_or_export: str, source: str, output: str) -> None:
+    """Predicts the examples of a file with a trained run or an exported model."""
+    with _tensorflow():
+        from tf_adapt.predicting import predict_file
+    predict_file(run_or_export, source, output)
+    click.echo(f"predictions: {output}")
+
+
+@cli.command()
+@click.argument("run")
+@click.option("--out", required=True, metavar="DIR", help="Gets the next numbered version folder.")
+def export(run: str, out: str) -> None:
+    """Writes a trained RUN as a SavedModel that takes raw text."""
+    with _tensorflow():
+        from tf_adapt.predicting import load_run
+        from tf_adapt.run_folder import saved_config
+        from tf_adapt.serving import export_version
+    from pathlib import Path
+
+    model = load_run(run)
+    settings = saved_config(Path(run)).training
+    click.echo(f"exported: {export_version(model, out, settings.max_length, settings.truncate)}")
+
+
+@cli.command()
+@click.argument("handle")
+@click.option("--input", "source", required=True, metavar="FILE", help="One text a line.")
+@click.option("--output", required=True, metavar="FILE", help="HDF5, one data set a line, as bilm-tf.")
+@_trust_option
+def encode(handle: str, source: str, output: str, trust: bool) -> None:
+    """Writes the states of every layer of a module for each text of a file."""
+    with _tensorflow():
+        from tf_adapt.predicting import encode_file
+    encode_file(handle, source, output, trust)
+    click.echo(f"features: {output}")
+
+
+@cli.group()
+def module() -> None:
+    """Pretrained modules: convert foreign weights, look inside."""
+
+
+@module.command()
+@click.option("--from", "source_format", type=click.Choice(SOURCES), required=True, help="Format of the weights.")
+@click.argument("source")
+@click.option("--out", required=True, metavar="DIR", help="New folder for the module.")
+@click.option("--lower-case/--cased", default=None, help="Whether text is lower-cased first, where the source does not say.")
+def convert(source_format: str, source: str, out: str, lower_case: bool | None) -> None:
+    """Writes a Hub module from the weights in SOURCE."""
+    with _tensorflow():
+        import importlib
+
+        from hub_modules.export import write_module
+    reader = importlib.import_module(f"hub_modules.sources.{source_format.replace('-', '_')}")
+    write_module(reader.read(source, lower_case), out)
+    click.echo(f"module: {out}")
+
+
+@module.command()
+@click.argument("handle")
+@_trust_option
+@_json_option
+def inspect(handle: str, trust: bool, as_json: bool) -> None:
+    """Shows layers, groups, widths, parameters and hashes of a module."""
+    with _tensorflow():
+        from tf_adapt.inspecting import inspect_module
+    found = inspect_module(handle, trust)
+    _print(found, [f"{name}: {value}" for name, value in _flat(found)], as_json)
+
+
+@cli.group()
+def data() -> None:
+    """The data of a run."""
+
+
+@data.command()
+@click.argument("config")
+@_set_option
+@_json_option
+def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
+    """Reads all data of CONFIG as training would, and reports; trains nothing."""
+    from tf_adapt.config import load_config
+
+    loaded = load_config(config, overrides)
+    with _tensorflow():
+        from tf_adapt.data.check import refuse_over_long
+        from tf_adapt.inspecting import inspect_data
+    report = inspect_data(loaded)
+    _print(report, [f"{name}: {value}" for name, value in _flat(report)], as_json)
+    if not loaded.training.truncate:
+        refuse_over_long(report)
+
+
+@contextlib.contextmanager
+def _tensorflow() -> Iterator[None]:
+    """Imports inside the block leave no chatter of TensorFlow's on stderr."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if os.environ.get(DEBUG):
+        yield
+        return
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        import tensorflow as tf
+
+        tf.config.list_physical_devices()  # looks for a GPU, aloud
+        logging.getLogger("tensorflow").setLevel(logging.ERROR)
+        logging.getLogger("absl").setLevel(logging.ERROR)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _print(content: dict, lines: list[str], as_json: bool) -> None:
+    click.echo(json.dumps(content, ensure_ascii=False, indent=1) if as_json else "\n".join(lines))
+
+
+def _scores(scores: dict[str, float | None]) -> str:
+    return ", ".join(
+        f"{name} {'undefined' if value is None else f'{value:.4f}'}"
+        for name, value in scores.items()
+    )
+
+
+def _flat(content: dict, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in content.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _usage(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f"; see {context.command_path} --help" if context else ""
+    return f"{error.format_message()}{hint}"
+
+
+def _fail(name: str, message: str, code: int) -> int:
+    # One line, so that the last line of stderr is the whole message.
+    click.echo(f"{name}: {' '.join(message.split())}", err=True)
+    return code
+
+
+def _bug(error: Exception) -> int:
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    return _fail(
+        type(error).__name__,
+        f"{error} — this is a bug in tf_adapt: run the command again with {DEBUG}=1 and report "
+        "what it prints",
+        BUG,
+    )
+
+
+def _terminated(number: int, frame) -> None:
+    raise SystemExit(TERMINATED)

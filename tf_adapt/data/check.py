@@ -1,0 +1,101 @@
+"""A report on the data of a run: sizes, labels, lengths, duplicates, what would be truncated."""
+
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.splits import Splits
+from tf_adapt.errors import DataError
+
+
+def check_data(splits: Splits, prepared: dict[str, Any]) -> dict[str, Any]:
+    """Plain values to print: one section a split, then the duplicates within and across splits.
+
+    Args:
+        splits: the examples.
+        prepared: of each split, tokenized with truncation: `.lengths` in units (word pieces, or
+            words for ELMo) as they enter the encoder, and `.truncated`, how many had to be cut.
+    """
+    report: dict[str, Any] = {"dataset": splits.name, "kind": splits.kind}
+    for split, examples in splits.examples.items():
+        report[split] = {
+            "what": splits.descriptions[split],
+            "examples": len(examples),
+            "labels": _labels(examples),
+            "words": _lengths([_words(example) for example in examples]),
+            "units": _lengths(prepared[split].lengths),
+            "longer than the limit": int(prepared[split].truncated),
+        }
+    report["duplicates"] = _duplicates(splits.examples)
+    return report
+
+
+def refuse_over_long(report: dict[str, Any]) -> None:
+    """What training would say to examples longer than the limit.
+
+    Raises:
+        DataError: there are some.
+    """
+    counts = {
+        split: section["longer than the limit"]
+        for split, section in report.items()
+        if isinstance(section, dict) and section.get("longer than the limit")
+    }
+    if counts:
+        found = ", ".join(f"{count} in {split}" for split, count in counts.items())
+        raise DataError(
+            f"expected examples within the encoder's limit or training.max_length, got longer "
+            f"ones: {found}; shorten them, or set training.truncate: true"
+        )
+
+
+def _labels(examples: list[Record | TaggedSentence]) -> dict[str, Any]:
+    """How often each label occurs; of a regression, what the targets are like."""
+    if isinstance(examples[0], TaggedSentence):
+        counts = Counter(tag for sentence in examples for tag in sentence.tags)
+    elif isinstance(examples[0].label, float):
+        targets = np.array([example.label for example in examples])
+        return {
+            "least": float(targets.min()),
+            "mean": round(float(targets.mean()), 3),
+            "most": float(targets.max()),
+        }
+    else:
+        counts = Counter(example.label for example in examples)
+    return dict(sorted(counts.items()))
+
+
+def _words(example: Record | TaggedSentence) -> int:
+    if isinstance(example, TaggedSentence):
+        return len(example.words)
+    return len(example.text_a.split()) + len((example.text_b or "").split())
+
+
+def _lengths(lengths) -> dict[str, float]:
+    lengths = np.asarray(lengths)
+    return {
+        "mean": round(float(lengths.mean()), 1),
+        "median": float(np.median(lengths)),
+        "99 %": float(np.percentile(lengths, 99)),
+        "longest": int(lengths.max()),
+    }
+
+
+def _duplicates(examples: dict[str, list]) -> dict[str, int]:
+    """Distinct texts that occur more than once in a split, or in both of two splits."""
+    texts = {split: Counter(map(_text, found)) for split, found in examples.items()}
+    within = {f"within {s}": sum(n > 1 for n in counts.values()) for s, counts in texts.items()}
+    across = {
+        f"in both {first} and {second}": len(texts[first].keys() & texts[second].keys())
+        for first, second in combinations(texts, 2)
+    }
+    return within | across
+
+
+def _text(example: Record | TaggedSentence) -> tuple:
+    if isinstance(example, TaggedSentence):
+        return example.words
+    return (example.text_a, example.text_b)

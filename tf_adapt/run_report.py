@@ -1,0 +1,98 @@
+"""The end of a run: predictions and scores of the best weights, parameters, times, memory."""
+
+import resource
+import sys
+import time
+from typing import Any
+
+import keras
+import tensorflow as tf
+import tensorflow_text
+
+import tf_adapt
+from tf_adapt import checkpoints, run_folder
+from tf_adapt.data.batches import batches_from
+from tf_adapt.monitoring import plain_numbers
+from tf_adapt.predicting import write_predictions
+
+
+def finish_run(run) -> dict[str, Any]:
+    """Puts the best weights into the model, predicts, scores, and writes `metrics.json`.
+
+    Raises:
+        ArtifactError: the best weights are damaged, or nothing can be written.
+    """
+    best = run.state.best
+    weights = checkpoints.read(run.folder / "checkpoint" / best["name"]).arrays["model"]
+    checkpoints.assign(run.model.weights, weights, best["name"])
+    scores = {"dev": _dev_scores(run)}
+    if "test" in run.data:
+        dataset = batches_from(run.data["test"], run.config.training.batch_size, shuffle=False)
+        scores["test"] = plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
+    if run.writes:
+        for split in scores:
+            path = run.folder / "predictions" / f"{split}.tsv"
+            write_predictions(path, run.model, run.splits.examples[split], run.config)
+    metrics = _metrics(run, scores)
+    if run.writes:
+        run_folder.write_metrics(run.folder, metrics)
+    return metrics
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    return {
+        "tf_adapt": tf_adapt.__version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "tensorflow": tf.__version__,
+        "tensorflow_text": tensorflow_text.__version__,
+        "keras": keras.__version__,
+    }
+
+
+def _dev_scores(run) -> dict[str, float | None]:
+    row = run.state.history[run.state.best["epoch"]]
+    return {
+        name.removeprefix("dev_"): value for name, value in row.items() if name.startswith("dev_")
+    }
+
+
+def _metrics(run, scores: dict[str, dict]) -> dict[str, Any]:
+    return {
+        "dataset": run.splits.name,
+        "adaptation": run.config.adaptation,
+        "encoder": run.config.encoder.handle,
+        "seed": run.config.training.seed,
+        **scores,
+        "metric": run.model.task.metric,
+        "best_epoch": run.state.best["epoch"] + 1,
+        "epochs": run.state.epoch,
+        "splits": run.splits.descriptions,
+        "truncated": {split: prepared.truncated for split, prepared in run.data.items()},
+        "parameters": {
+            "total": _count(run.model.weights),
+            "trainable": _count(run.model.trainable_weights),
+        },
+        "seconds": {
+            **{name: round(value, 1) for name, value in run.state.seconds.items()},
+            "total": round(time.monotonic() - run.started, 1),
+        },
+        **_peak_memory(),
+        "versions": versions(),
+    }
+
+
+def _count(variables: list) -> int:
+    return sum(int(tf.size(variable)) for variable in variables)
+
+
+def _peak_memory() -> dict[str, float]:
+    """Of this process, and of the fullest GPU where there is one."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    memory = {"peak_memory_mb": round(peak / 1e6, 1)}
+    gpus = [device.name.removeprefix("/device:") for device in tf.config.list_logical_devices("GPU")]
+    if gpus:
+        peaks = [tf.config.experimental.get_memory_info(gpu)["peak"] for gpu in gpus]
+        memory["peak_gpu_memory_mb"] = round(max(peaks) / 1e6, 1)
+    return memory
