@@ -259,7 +259,9 @@ class BertEncoder(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         if activation not in ACTIVATIONS:
-            raise ValueError(f"activation: expected one of {sorted(ACTIVATIONS)}, got {activation!r}")
+            raise ValueError(
+                f"activation: expected one of {sorted(ACTIVATIONS)}, got {activation!r}"
+            )
         if width % num_heads:
             raise ValueError(f"width {width} is not a multiple of num_heads {num_heads}")
         # Batches differ in length; compiling a program for each length costs more than it saves.

@@ -33,6 +33,9 @@ class Highway(keras.layers.Layer):
         transformed = tf.nn.relu(tf.matmul(states, self.transform_kernel) + self.transform_bias)
         return gate * transformed + (1 - gate) * states
 
+    def get_config(self) -> dict:
+        return super().get_config()
+
 
 @keras.saving.register_keras_serializable("hub_modules")
 class CharacterCnn(keras.layers.Layer):
@@ -59,7 +62,9 @@ class CharacterCnn(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         if activation not in ACTIVATIONS:
-            raise ValueError(f"activation: expected one of {sorted(ACTIVATIONS)}, got {activation!r}")
+            raise ValueError(
+                f"activation: expected one of {sorted(ACTIVATIONS)}, got {activation!r}"
+            )
         self.filters = [list(pair) for pair in filters]
         self.character_width = character_width
         self.num_highway = num_highway

@@ -37,9 +37,7 @@ class LstmDirection(keras.layers.Layer):
     def build(self, input_shape):
         rows = input_shape[-1] + self.projection_width
         self.kernel = self.add_weight(name="kernel", shape=(rows, 4 * self.lstm_width))
-        self.bias = self.add_weight(
-            name="bias", shape=(4 * self.lstm_width,), initializer="zeros"
-        )
+        self.bias = self.add_weight(name="bias", shape=(4 * self.lstm_width,), initializer="zeros")
         self.projection = self.add_weight(
             name="projection", shape=(self.lstm_width, self.projection_width)
         )
@@ -125,7 +123,9 @@ class BidirectionalLstm(keras.layers.Layer):
             cell = tf.where(alive, new_cell, cell)
             return index + 1, hidden, cell, outputs
 
-        hidden, cell = (tf.cast(part, dtype) for part, dtype in zip(state, self._dtypes, strict=True))
+        hidden, cell = (
+            tf.cast(part, dtype) for part, dtype in zip(state, self._dtypes, strict=True)
+        )
         outputs = tf.TensorArray(
             self.compute_dtype, size=time, element_shape=[2, None, self.projection_width]
         )

@@ -133,9 +133,7 @@ class BertModule(_EncoderModule):
         @tf.function(input_signature=[_BERT_INPUTS])
         def serve(inputs):
             outputs = self(inputs, training=False)
-            return {
-                name: output for name, output in outputs.items() if name != "encoder_outputs"
-            }
+            return {name: output for name, output in outputs.items() if name != "encoder_outputs"}
 
         return {"serving_default": serve}
 

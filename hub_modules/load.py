@@ -8,7 +8,6 @@ from typing import Any
 import tensorflow as tf
 
 from hub_modules.black_box import BlackBoxEncoder, family_of
-from hub_modules.checkpoint import read_variables
 from hub_modules.export import native_encoder
 from hub_modules.manifest import module_hash, read_manifest, verify
 from hub_modules.preprocess import (
@@ -19,6 +18,8 @@ from hub_modules.preprocess import (
 )
 from hub_modules.shipped import PRETRAINED, shipped_names
 from hub_modules.sources import published_bert
+from hub_modules.sources.folder import read_vocabulary
+from hub_modules.tf_checkpoint import read_variables
 from tf_adapt.errors import ArtifactError, ConfigError
 
 
@@ -69,7 +70,9 @@ def load_module(
         )
     if manifest is not None:
         verify(folder, manifest)
-    recognised = manifest is not None or published_bert.recognise(_encoder_folder(folder))
+    recognised = manifest is not None or (
+        not _is_tf1(folder) and published_bert.recognise(_encoder_folder(folder)) is not None
+    )
     if execution == "native" and not recognised:
         raise ConfigError(
             f"module {handle}: its variables are not recognised, so it cannot run natively; "
@@ -146,10 +149,10 @@ def _encoder_folder(folder: Path) -> Path:
 def _from_manifest(folder: Path, manifest: dict, dtype) -> LoadedModule:
     encoder = native_encoder(manifest["kind"], manifest["config"], dtype=dtype)
     arrays = read_variables(folder / "encoder")
-    wanted = encoder.weights_by_name()
-    # The module's own scalar mix is not part of the encoder.
-    extra = {"aggregation/weights", "aggregation/scaling"}
-    encoder.load_weights_by_name({k: v for k, v in arrays.items() if k in wanted or k not in extra})
+    # An ELMo module's own scalar mix is not part of the encoder.
+    encoder.load_weights_by_name(
+        {name: array for name, array in arrays.items() if not name.startswith("aggregation/")}
+    )
     return LoadedModule(
         family=manifest["kind"],
         encoder=encoder,
@@ -163,25 +166,18 @@ def _from_manifest(folder: Path, manifest: dict, dtype) -> LoadedModule:
 def _own_preprocessor(folder: Path, manifest: dict):
     if manifest["kind"] == "elmo":
         return ElmoPreprocessor()
-    return BertPreprocessor(read_vocabulary(folder / "vocab.txt"), manifest["lower_case"])
-
-
-def read_vocabulary(path: Path) -> list[str]:
-    """Word pieces of a vocabulary file, one a line, in the order of their ids."""
-    # Not splitlines(): it also breaks at characters that occur inside word pieces.
-    return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+    vocabulary = read_vocabulary(folder / "vocab.txt", manifest["config"]["vocabulary_size"])
+    return BertPreprocessor(vocabulary, manifest["lower_case"])
 
 
 def _from_published(folder: Path, preprocessor, dtype) -> LoadedModule:
-    saved_model = _encoder_folder(folder)
-    source = published_bert.read(saved_model)
+    source = published_bert.read(_encoder_folder(folder))
     encoder = native_encoder("bert", source.config, dtype=dtype)
     encoder.load_weights_by_name(source.weights)
     return LoadedModule(
         family="bert",
         encoder=encoder,
-        preprocessor=_given_preprocessor(folder, preprocessor)
-        or BertPreprocessor(source.vocabulary, source.lower_case),
+        preprocessor=_bert_preprocessor(folder, None, preprocessor),
         hash=module_hash(folder),
         execution="native",
         max_length=source.config["max_positions"],
@@ -189,36 +185,38 @@ def _from_published(folder: Path, preprocessor, dtype) -> LoadedModule:
 
 
 def _black_box(folder: Path, manifest: dict | None, preprocessor) -> LoadedModule:
-    saved_model = _encoder_folder(folder)
-    module = _restore(saved_model)
+    module = _restore(_encoder_folder(folder))
     family = family_of(module)
     encoder = BlackBoxEncoder(module, family, name=f"{family}_black_box", dtype="float32")
     if family == "elmo":
         given, max_length = ElmoTokensPreprocessor(), None
     else:
-        given = _given_preprocessor(folder, preprocessor)
-        if given is None and manifest is not None:
-            given = _own_preprocessor(folder, manifest)
-        if given is None and published_bert.recognise(saved_model):
-            source = published_bert.read(saved_model)
-            given = BertPreprocessor(source.vocabulary, source.lower_case)
-        if given is None:
-            raise ConfigError(
-                f"module {folder}: it brings no preprocessing; name its preprocessing module with "
-                "preprocessor= (encoder.preprocessor in a config)"
-            )
+        given = _bert_preprocessor(folder, manifest, preprocessor)
         max_length = _positions(encoder)
     return LoadedModule(family, encoder, given, module_hash(folder), "saved_model", max_length)
 
 
-def _given_preprocessor(folder: Path, preprocessor):
-    """The preprocessing module named by the user, or the one beside a plain encoder."""
+def _bert_preprocessor(folder: Path, manifest: dict | None, preprocessor):
+    """What turns text into a BERT's inputs.
+
+    In this order: the preprocessing module that the user names, the module's own vocabulary, the
+    preprocessing module beside it.
+    """
     if preprocessor is not None:
         return SavedModelPreprocessor(_restore(find_module(preprocessor)))
-    beside = folder / "preprocess"
-    if beside.is_dir() and not (folder / "manifest.json").is_file():
-        return SavedModelPreprocessor(_restore(beside))
-    return None
+    if manifest is not None:
+        return _own_preprocessor(folder, manifest)
+    saved_model = _encoder_folder(folder)
+    if published_bert.recognise(saved_model):
+        source = published_bert.read(saved_model)
+        if source.vocabulary is not None and source.lower_case is not None:
+            return BertPreprocessor(source.vocabulary, source.lower_case)
+    if (folder / "preprocess").is_dir():
+        return SavedModelPreprocessor(_restore(folder / "preprocess"))
+    raise ConfigError(
+        f"module {folder}: it brings no preprocessing; name its preprocessing module with "
+        "preprocessor= (encoder.preprocessor in a config)"
+    )
 
 
 def _positions(encoder: BlackBoxEncoder) -> int | None:
@@ -228,12 +226,16 @@ def _positions(encoder: BlackBoxEncoder) -> int | None:
     return None
 
 
+def _is_tf1(saved_model: Path) -> bool:
+    return (saved_model / "tfhub_module.pb").is_file()
+
+
 def _restore(saved_model: Path):
     import tensorflow_text  # noqa: F401  # registers the ops of preprocessing modules
 
     try:
         # A TF1 module of the Hub has no tags; the loader must be told.
-        tags = [] if (saved_model / "tfhub_module.pb").is_file() else None
+        tags = [] if _is_tf1(saved_model) else None
         return tf.saved_model.load(str(saved_model), tags=tags)
     except Exception as error:
         # A damaged SavedModel surfaces as OSError, ValueError, IndexError or a TensorFlow error.

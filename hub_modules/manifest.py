@@ -52,9 +52,7 @@ def read_manifest(folder: str | Path) -> dict | None:
     content = _read(folder / MANIFEST)
     seal = _read(folder / SEAL).strip().decode("ascii", "replace")
     if hashlib.sha256(content).hexdigest() != seal:
-        raise ArtifactError(
-            f"{folder / MANIFEST}: its SHA-256 is not the one in {SEAL}; {_ADVICE}"
-        )
+        raise ArtifactError(f"{folder / MANIFEST}: its SHA-256 is not the one in {SEAL}; {_ADVICE}")
     manifest = json.loads(content)
     if manifest.get("format") != FORMAT:
         raise ArtifactError(

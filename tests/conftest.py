@@ -32,3 +32,46 @@ def _not_at_hand(reason: str) -> None:
     if os.environ.get("TF_ADAPT_REQUIRE_SHARED"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory) -> Path:
+    """A module folder with a BERT of random weights, small enough to train in a second.
+
+    Its SavedModel holds the weights only, so it runs natively, not as a black box.
+    """
+    import numpy as np
+    import tensorflow as tf
+
+    from hub_modules.bert import BertEncoder
+    from hub_modules.manifest import write_manifest
+
+    characters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    marks = [*"'?.,-!()&$%:;/"]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *marks]
+    pieces += ["the", "what", "is", "who", "where", *(f"##{letter}" for letter in characters)]
+    config = {
+        "vocabulary_size": len(pieces),
+        "width": 16,
+        "num_layers": 2,
+        "num_heads": 2,
+        "intermediate_width": 32,
+        "max_positions": 256,
+    }
+    encoder = BertEncoder(**config)
+    encoder.build()
+    random = np.random.default_rng(5)
+    weights = {
+        name: variable.numpy() + random.normal(0, 0.05, variable.shape).astype("float32")
+        for name, variable in encoder.weights_by_name().items()
+    }
+    folder = tmp_path_factory.mktemp("modules") / "tiny_bert"
+    holder = tf.Module()
+    holder.stored = [tf.Variable(value, name=name) for name, value in weights.items()]
+    tf.saved_model.save(holder, str(folder / "encoder"))
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
+    groups = [name for name, _ in encoder.group_layers]
+    shapes = {name: list(value.shape) for name, value in weights.items()}
+    contract = {"kind": "bert", "config": config, "lower_case": True}
+    write_manifest(folder, contract | {"groups": groups, "weights": shapes})
+    return folder

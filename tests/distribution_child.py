@@ -50,7 +50,8 @@ def compiled(kind, jit_compile=False):
         "regression": lambda: [PearsonCorrelation()],
         "tagging": lambda: [SpanF1(TAGS, "IOB2")],
     }[kind]()
-    model.compile(keras.optimizers.SGD(0.05), loss, metrics=metrics, jit_compile=jit_compile)
+    rate = 0.05 if kind == "regression" else 0.5
+    model.compile(keras.optimizers.SGD(rate), loss, metrics=metrics, jit_compile=jit_compile)
     return model
 
 

@@ -16,7 +16,7 @@ _HOMES = {
     "encode": "tf_adapt.predicting",
     "export": "tf_adapt.serving",
     "load_dataset": "tf_adapt.data.datasets",
-    "load_run": "tf_adapt.predicting",
+    "load_run": "tf_adapt.trained",
     "predict": "tf_adapt.predicting",
 }
 

@@ -151,7 +151,7 @@ def assign(variables: Sequence, arrays: Arrays, where: str) -> None:
         if (array.shape, str(array.dtype)) != expected:
             raise ArtifactError(
                 f"{where}: {variable.path}: expected shape and type {expected}, got "
-                f"{(array.shape, str(array.dtype))}; it belongs to another config, module or version"
+                f"{(array.shape, str(array.dtype))}; it belongs to another config or module"
             )
     for position, variable in enumerate(variables):
         variable.assign(arrays[str(position)])

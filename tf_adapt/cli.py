@@ -1,6 +1,7 @@
 """The command line `tf-adapt`. TensorFlow is imported only by the commands that compute."""
 
 import contextlib
+import faulthandler
 import json
 import logging
 import os
@@ -26,7 +27,7 @@ class Commands(click.Group):
 
     def main(self, *args, standalone_mode: bool = True, **extra) -> Any:
         """Runs a command as a program does: ends with its exit code."""
-        logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+        logging.basicConfig(format="%(levelname)s: %(message)s", handlers=[_Messages()])
         if not os.environ.get(DEBUG):
             warnings.simplefilter("ignore")
         with contextlib.suppress(ValueError):  # not the main thread
@@ -64,17 +65,22 @@ _set_option = click.option(
 
 @cli.command()
 @click.argument("config")
-@click.option("--out", required=True, metavar="RUN", help="The run folder; an unfinished run in it goes on.")
+@click.option(
+    "--out", required=True, metavar="RUN", help="The run folder; an unfinished run in it goes on."
+)
 @_set_option
 @click.option("--seed", type=int, help="Overrides training.seed.")
 @_json_option
-def train(config: str, out: str, overrides: tuple[str, ...], seed: int | None, as_json: bool) -> None:
+def train(
+    config: str, out: str, overrides: tuple[str, ...], seed: int | None, as_json: bool
+) -> None:
     """Trains one model as CONFIG says, into a run folder."""
     from tf_adapt.config import load_config
 
     loaded = load_config(config, overrides, seed)
-    with _tensorflow():
-        from tf_adapt.training import train as train_run
+    _start_tensorflow()
+    from tf_adapt.training import train as train_run
+
     metrics = train_run(loaded, out)
     lines = [f"{split}: {_scores(metrics[split])}" for split in ("dev", "test") if split in metrics]
     _print(metrics, [*lines, f"run folder: {out}"], as_json)
@@ -86,22 +92,30 @@ def train(config: str, out: str, overrides: tuple[str, ...], seed: int | None, a
 @_json_option
 def evaluate(run: str, data: str, as_json: bool) -> None:
     """Scores a trained RUN on a labelled file."""
-    with _tensorflow():
-        from tf_adapt.predicting import evaluate_file
+    _start_tensorflow()
+    from tf_adapt.trained import evaluate_file
+
     scores = evaluate_file(run, data)
     _print(scores, [_scores(scores)], as_json)
 
 
 @cli.command()
 @click.argument("run_or_export")
-@click.option("--input", "source", required=True, metavar="FILE", help="In the dataset's format; labels are ignored.")
+@click.option(
+    "--input",
+    "source",
+    required=True,
+    metavar="FILE",
+    help="In the dataset's format; labels are ignored.",
+)
 @click.option("--output", required=True, metavar="FILE", help="One line for each example.")
 def predict(run_or_export: str, source: str, output: str) -> None:
     """Predicts the examples of a file with a trained run or an exported model."""
-    with _tensorflow():
-        from tf_adapt.predicting import predict_file
-    predict_file(run_or_export, source, output)
-    click.echo(f"predictions: {output}")
+    _start_tensorflow()
+    from tf_adapt.trained import predict_file
+
+    count = predict_file(run_or_export, source, output)
+    click.echo(f"{count} predictions: {output}")
 
 
 @cli.command()
@@ -109,28 +123,34 @@ def predict(run_or_export: str, source: str, output: str) -> None:
 @click.option("--out", required=True, metavar="DIR", help="Gets the next numbered version folder.")
 def export(run: str, out: str) -> None:
     """Writes a trained RUN as a SavedModel that takes raw text."""
-    with _tensorflow():
-        from tf_adapt.predicting import load_run
-        from tf_adapt.run_folder import saved_config
-        from tf_adapt.serving import export_version
-    from pathlib import Path
+    _start_tensorflow()
+    from tf_adapt.trained import export_run
 
-    model = load_run(run)
-    settings = saved_config(Path(run)).training
-    click.echo(f"exported: {export_version(model, out, settings.max_length, settings.truncate)}")
+    click.echo(f"export: {export_run(run, out)}")
 
 
 @cli.command()
 @click.argument("handle")
 @click.option("--input", "source", required=True, metavar="FILE", help="One text a line.")
-@click.option("--output", required=True, metavar="FILE", help="HDF5, one data set a line, as bilm-tf.")
+@click.option(
+    "--output", required=True, metavar="FILE", help="HDF5, one data set a line, as bilm-tf."
+)
 @_trust_option
 def encode(handle: str, source: str, output: str, trust: bool) -> None:
     """Writes the states of every layer of a module for each text of a file."""
-    with _tensorflow():
-        from tf_adapt.predicting import encode_file
-    encode_file(handle, source, output, trust)
-    click.echo(f"features: {output}")
+    from tf_adapt.data.formats.text import no_examples, read_lines
+
+    _start_tensorflow()
+    from tf_adapt.encoder import HubEncoder
+    from tf_adapt.predicting import encode as encode_texts
+    from tf_adapt.predicting import write_features
+
+    texts = read_lines(source)
+    if not texts:
+        raise no_examples(source)
+    features = encode_texts(HubEncoder(handle, trainable=False, trust=trust), texts)
+    write_features(output, features)
+    click.echo(f"features of {len(features)} texts: {output}")
 
 
 @cli.group()
@@ -139,16 +159,27 @@ def module() -> None:
 
 
 @module.command()
-@click.option("--from", "source_format", type=click.Choice(SOURCES), required=True, help="Format of the weights.")
+@click.option(
+    "--from",
+    "source_format",
+    type=click.Choice(SOURCES),
+    required=True,
+    help="Format of the weights.",
+)
 @click.argument("source")
 @click.option("--out", required=True, metavar="DIR", help="New folder for the module.")
-@click.option("--lower-case/--cased", default=None, help="Whether text is lower-cased first, where the source does not say.")
+@click.option(
+    "--lower-case/--cased",
+    default=None,
+    help="Whether text is lower-cased first, where the source does not say.",
+)
 def convert(source_format: str, source: str, out: str, lower_case: bool | None) -> None:
     """Writes a Hub module from the weights in SOURCE."""
-    with _tensorflow():
-        import importlib
+    _start_tensorflow()
+    import importlib
 
-        from hub_modules.export import write_module
+    from hub_modules.export import write_module
+
     reader = importlib.import_module(f"hub_modules.sources.{source_format.replace('-', '_')}")
     write_module(reader.read(source, lower_case), out)
     click.echo(f"module: {out}")
@@ -160,8 +191,9 @@ def convert(source_format: str, source: str, out: str, lower_case: bool | None) 
 @_json_option
 def inspect(handle: str, trust: bool, as_json: bool) -> None:
     """Shows layers, groups, widths, parameters and hashes of a module."""
-    with _tensorflow():
-        from tf_adapt.inspecting import inspect_module
+    _start_tensorflow()
+    from tf_adapt.inspecting import inspect_module
+
     found = inspect_module(handle, trust)
     _print(found, [f"{name}: {value}" for name, value in _flat(found)], as_json)
 
@@ -180,36 +212,53 @@ def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
     from tf_adapt.config import load_config
 
     loaded = load_config(config, overrides)
-    with _tensorflow():
-        from tf_adapt.data.check import refuse_over_long
-        from tf_adapt.inspecting import inspect_data
+    _start_tensorflow()
+    from tf_adapt.data.check import refuse_over_long
+    from tf_adapt.inspecting import inspect_data
+
     report = inspect_data(loaded)
     _print(report, [f"{name}: {value}" for name, value in _flat(report)], as_json)
     if not loaded.training.truncate:
         refuse_over_long(report)
 
 
-@contextlib.contextmanager
-def _tensorflow() -> Iterator[None]:
-    """Imports inside the block leave no chatter of TensorFlow's on stderr."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    if os.environ.get(DEBUG):
-        yield
-        return
-    sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        import tensorflow as tf
+class _Messages(logging.Handler):
+    """Writes log records to whatever stderr is at that moment."""
 
-        tf.config.list_physical_devices()  # looks for a GPU, aloud
-        logging.getLogger("tensorflow").setLevel(logging.ERROR)
-        logging.getLogger("absl").setLevel(logging.ERROR)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(self.format(record), err=True)
+
+
+def _start_tensorflow() -> None:
+    """Imports TensorFlow; until the command ends, what its C++ parts print on stderr is dropped.
+
+    They write to file descriptor 2 whatever they are told. Our own messages go on; a crash still
+    shows where it happened; TF_ADAPT_DEBUG=1 shows everything.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if not os.environ.get(DEBUG):
+        click.get_current_context().with_resource(_quiet_descriptor())
+    import tensorflow as tf
+
+    tf.get_logger().setLevel(logging.ERROR)
+    logging.getLogger("absl").setLevel(logging.ERROR)
+
+
+@contextlib.contextmanager
+def _quiet_descriptor() -> Iterator[None]:
+    before, kept = sys.stderr, os.dup(2)
+    with open(kept, "w", buffering=1, encoding="utf-8") as ours, open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            if before is sys.__stderr__:  # else someone has put another stream in its place
+                sys.stderr = ours
+            if not faulthandler.is_enabled():
+                faulthandler.enable(ours)
+            yield
+        finally:
+            faulthandler.disable()
+            sys.stderr = before
+            os.dup2(kept, 2)
 
 
 def _print(content: dict, lines: list[str], as_json: bool) -> None:

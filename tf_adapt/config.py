@@ -195,6 +195,20 @@ def resolve_paths(config: Config) -> Config:
     return config.model_copy(update={"data": data, "encoder": encoder})
 
 
+def data_section(section: dict | None, kind: str) -> DatasetConfig | FilesConfig:
+    """A `data` section from its plain values; without any, that of plain files of a kind.
+
+    Plain files: TSV with the header `text_a` (pairs: `text_a`, `text_b`), or CoNLL columns whose
+    first is the word.
+    """
+    if section is None:
+        names = ("text_a", "text_b") if kind.startswith("pair_") else ("text_a",)
+        columns = {"words": 0} if kind == "tagging" else {name: name for name in names}
+        form = "conll" if kind == "tagging" else "tsv"
+        section = {"format": form, "kind": kind, "train": "", "dev": "", "columns": columns}
+    return (DatasetConfig if "dataset" in section else FilesConfig)(**section)
+
+
 def _absolute(path: str | None) -> str | None:
     return None if path is None else os.path.abspath(path)
 

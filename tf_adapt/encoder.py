@@ -16,11 +16,12 @@ class HubEncoder(keras.layers.Layer):
 
     Shapes: the inputs its `preprocessor` packs → `{"layers": [[batch, time, width], …] bottom to
     top, "mask": [batch, time] bool, "pooled": [batch, width] (BERT)}`. Other keys of the inputs are
-    ignored. Under a half-precision dtype policy the native encoder computes in half precision.
+    ignored. Under a half-precision dtype policy the native encoder computes in that precision.
 
-    Freezing: `encoder.trainable = False`, or `set_trainable_groups`, before `compile`. A frozen group
-    runs in inference mode, and no gradient is computed below the lowest trainable group. In the
-    module's own program (`execution="saved_model"`) only freezing all of it puts it in inference mode.
+    Freezing: `encoder.trainable = False`, or `set_trainable_groups`, before `compile`. A frozen
+    group runs in inference mode, and no gradient is computed below the lowest trainable group. In
+    the module's own program (`execution="saved_model"`) only freezing all of it puts it in
+    inference mode.
 
     Args:
         handle: a shipped module's name, a folder, or a TF Hub URL.

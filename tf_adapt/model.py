@@ -1,5 +1,7 @@
 """Encoder and head as one Keras model, with the train step that adaptation needs."""
 
+import functools
+
 import keras
 import tensorflow as tf
 
@@ -41,9 +43,10 @@ def build_model(
         )
     if isinstance(head, str):
         head = build_head(head, task, encoder.family, head_dropout)
-    if "pooler" in encoder.trainable_groups and getattr(head, "pooling", None) != "pooled":
-        # Nothing reads the pooled output: no gradient would reach the pooler.
-        encoder.set_trainable_groups([g for g in encoder.trainable_groups if g != "pooler"])
+    # What no head reads would get no gradient: ELMo's own mix, and BERT's pooler for some heads.
+    unread = {"aggregation"} | ({"pooler"} if getattr(head, "pooling", "") != "pooled" else set())
+    if unread & set(encoder.trainable_groups):
+        encoder.set_trainable_groups([g for g in encoder.trainable_groups if g not in unread])
     return AdaptedModel(task, encoder, head)
 
 
@@ -67,9 +70,7 @@ class AdaptedModel(keras.Model):
         self.head = head
         # In a holder, so that Keras does not count it among the model's weights.
         self.gradient_norm = _Holder(
-            tf.Variable(
-                0.0, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA
-            )
+            tf.Variable(0.0, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
         )
         # Built at once: under a distribution strategy Keras would otherwise spend a pass over the
         # data on it, and in several processes reduce that data across workers.
@@ -78,6 +79,11 @@ class AdaptedModel(keras.Model):
     def call(self, inputs, training=None):
         encoded = [self.encoder(inputs[name], training=training) for name in sorted(inputs)]
         return self.head(encoded, inputs["a"], training=training)
+
+    @functools.cached_property
+    def forward(self):
+        """The model in inference mode as a graph, traced once for all calls of `predict`."""
+        return tf.function(lambda inputs: self(inputs, training=False), reduce_retracing=True)
 
     def train_step(self, data):
         """Keras' own step, with the gradient summed over replicas before its norm is taken."""
@@ -158,7 +164,10 @@ class AdaptedModel(keras.Model):
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
         """Builds metrics from a made-up batch instead of one of the data's (see `__init__`)."""
         x = example_inputs(self.task, self.encoder.preprocessor)
-        y = tf.zeros([1, 1] if self.task.is_tagging else [1], "float32" if self.task.is_regression else "int32")
+        y = tf.zeros(
+            [1, 1] if self.task.is_tagging else [1],
+            "float32" if self.task.is_regression else "int32",
+        )
         super()._maybe_symbolic_build(data_batch=(x, y, None))
 
     def get_config(self) -> dict:

@@ -1,6 +1,7 @@
 """The folder of one run: who may write in it, which config it belongs to, and what is finished.
 
-    config.yaml  history.csv  metrics.json  predictions/{dev,test}.tsv  tensorboard/  checkpoint/
+    config.yaml  task.json  history.csv  metrics.json  predictions/{dev,test}.tsv  tensorboard/
+    checkpoint/
 
 `metrics.json` is written last: with it, the run is finished.
 """
@@ -22,6 +23,7 @@ from tf_adapt.files import write_text
 from tf_adapt.strict_yaml import read_yaml
 
 CONFIG, HISTORY, METRICS, LOCK = "config.yaml", "history.csv", "metrics.json", ".lock"
+TASK = "task.json"
 # What may differ when a run goes on: the notes, and the number of epochs, upwards.
 FREE_KEYS = ("about", "training.epochs")
 
@@ -64,9 +66,7 @@ def saved_config(folder: Path) -> Config | None:
     if path.is_file():
         try:
             content, lines = read_yaml(path)
-            return config_from(
-                content, str(path), {key: f"{path}:{n}" for key, n in lines.items()}
-            )
+            return config_from(content, str(path), {key: f"{path}:{n}" for key, n in lines.items()})
         except ConfigError as error:
             raise ArtifactError(f"run folder: {error}") from None
     if folder.exists() and not folder.is_dir():
@@ -126,6 +126,27 @@ def start(folder: Path, config: Config) -> None:
         (folder / METRICS).unlink()
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
+
+
+def write_task(folder: Path, task: dict[str, Any]) -> None:
+    """Writes `task.json`: kind, labels and metric, so that a run can be used without its data."""
+    write_text(folder / TASK, json.dumps(task, ensure_ascii=False) + "\n")
+
+
+def saved_task(folder: Path) -> dict[str, Any]:
+    """The content of `task.json`.
+
+    Raises:
+        ArtifactError: it is missing or damaged.
+    """
+    path = folder / TASK
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ArtifactError(
+            f"{path}: cannot be read ({error}); expected the folder of a run that was started with "
+            "`tf-adapt train`"
+        ) from None
 
 
 def write_history(folder: Path, rows: list[dict[str, Any]]) -> None:

@@ -13,7 +13,7 @@ import tf_adapt
 from tf_adapt import checkpoints, run_folder
 from tf_adapt.data.batches import batches_from
 from tf_adapt.monitoring import plain_numbers
-from tf_adapt.predicting import write_predictions
+from tf_adapt.predicting import model_outputs, to_predictions, write_predictions
 
 
 def finish_run(run) -> dict[str, Any]:
@@ -31,8 +31,7 @@ def finish_run(run) -> dict[str, Any]:
         scores["test"] = plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
     if run.writes:
         for split in scores:
-            path = run.folder / "predictions" / f"{split}.tsv"
-            write_predictions(path, run.model, run.splits.examples[split], run.config)
+            _predict(run, split)
     metrics = _metrics(run, scores)
     if run.writes:
         run_folder.write_metrics(run.folder, metrics)
@@ -48,6 +47,14 @@ def versions() -> dict[str, str]:
         "tensorflow_text": tensorflow_text.__version__,
         "keras": keras.__version__,
     }
+
+
+def _predict(run, split: str) -> None:
+    examples, batch_size = run.splits.examples[split], run.config.training.batch_size
+    outputs = model_outputs(run.model, run.data[split], batch_size)
+    predictions = to_predictions(run.model.task, examples, outputs)
+    path = run.folder / "predictions" / f"{split}.tsv"
+    write_predictions(path, run.model.task, examples, predictions)
 
 
 def _dev_scores(run) -> dict[str, float | None]:
@@ -91,8 +98,8 @@ def _peak_memory() -> dict[str, float]:
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     memory = {"peak_memory_mb": round(peak / 1e6, 1)}
-    gpus = [device.name.removeprefix("/device:") for device in tf.config.list_logical_devices("GPU")]
+    gpus = len(tf.config.list_logical_devices("GPU"))
     if gpus:
-        peaks = [tf.config.experimental.get_memory_info(gpu)["peak"] for gpu in gpus]
+        peaks = [tf.config.experimental.get_memory_info(f"GPU:{i}")["peak"] for i in range(gpus)]
         memory["peak_gpu_memory_mb"] = round(max(peaks) / 1e6, 1)
     return memory

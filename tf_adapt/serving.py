@@ -1,6 +1,6 @@
 """A trained model as a SavedModel that takes raw text, for TensorFlow Serving and `predict`.
 
-The SavedModel holds vocabulary and labels; it needs TensorFlow and tensorflow-text, not this project.
+The SavedModel holds vocabulary and labels; it needs TensorFlow and tensorflow-text, nothing else.
 """
 
 import json
@@ -26,18 +26,21 @@ def export(
     folder: str | os.PathLike,
     max_length: int | None = None,
     truncate: bool = False,
+    data: dict | None = None,
 ) -> Path:
     """Writes `folder` as a SavedModel with the signature `serving_default`.
 
     Shapes: `text` (pairs: `text_a`, `text_b`) `[batch] string` → `label` `[batch] string` and
     `scores` `[batch, labels] float32` (softmax), or for regression `score` `[batch] float32`.
-    Tagging: `tokens` `[batch, words] string`, padded with "" → `tags` `[batch, words] string` ("" at
-    padding) and `scores` `[batch, words, tags]`.
+    Tagging: `tokens` `[batch, words] string`, padded with "" → `tags` `[batch, words] string` (""
+    at padding) and `scores` `[batch, words, tags]`.
 
     Args:
         max_length: most units of an input; by default the encoder's. A longer text is an error for
             the caller of the served model, or cut with `truncate`; longer sentences in tagging are
             split and every word still gets its tag.
+        data: the `data` section of a run's config, so that `tf-adapt predict` reads the same files
+            for the export as for the run.
 
     Raises:
         ArtifactError: the folder exists or cannot be written.
@@ -46,19 +49,16 @@ def export(
     module = ServedModel(model, max_length or model.encoder.max_length, truncate)
     with publish_folder(folder) as aside:
         tf.saved_model.save(module, str(aside), signatures={"serving_default": module.signature()})
-        description = {"task": model.task.get_config(), "encoder": model.encoder.module_hash}
+        description = {"task": model.task.get_config(), "data": data}
         (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
         write_manifest(aside, {"kind": "export"})
     return folder
 
 
-def export_version(
-    model: AdaptedModel, folder: str | os.PathLike, max_length: int | None, truncate: bool
-) -> Path:
-    """Exports into the next numbered folder under `folder`, as TensorFlow Serving expects."""
-    folder = Path(folder)
-    taken = [int(p.name) for p in folder.glob("*") if p.name.isdigit()] if folder.is_dir() else []
-    return export(model, folder / str(max(taken, default=0) + 1), max_length, truncate)
+def next_version(folder: str | os.PathLike) -> Path:
+    """The next numbered folder under `folder`, as TensorFlow Serving expects them."""
+    taken = [int(path.name) for path in Path(folder).glob("*") if path.name.isdigit()]
+    return Path(folder) / str(max(taken, default=0) + 1)
 
 
 class ServedModel(tf.__internal__.tracking.AutoTrackable):
@@ -103,16 +103,15 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
             tf.gather(self.labels, tf.argmax(logits.flat_values, axis=-1))
         )
         scores = logits.with_flat_values(tf.nn.softmax(logits.flat_values))
-        width = tf.shape(tokens)[1]
-        num_tags = self.labels.shape[0]
+        width, num_tags = tf.shape(tokens)[1], self.labels.shape[0]
         return {
-            "tags": tags.to_tensor(default_value="", shape=[None, width]),
-            "scores": scores.to_tensor(shape=[None, width, num_tags]),
+            "tags": tags.to_tensor("", shape=tf.stack([-1, width])),
+            "scores": scores.to_tensor(shape=tf.stack([-1, width, num_tags])),
         }
 
 
 class ModelFromText:
-    """A model's outputs for raw text, in the graph; long inputs as the run was told to take them."""
+    """A model's outputs for raw text, in the graph; over-long inputs are refused, cut or split."""
 
     def __init__(self, model: AdaptedModel, max_length: int, truncate: bool):
         self.task: Task = model.task

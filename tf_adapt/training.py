@@ -19,7 +19,7 @@ import tensorflow as tf
 import tf_adapt
 from tf_adapt import checkpoints, monitoring, run_folder
 from tf_adapt.config import Config, resolve_paths
-from tf_adapt.data.batches import PreparedData, batches_from, epoch_order, prepare
+from tf_adapt.data.batches import PreparedData, batches_from, epoch_batches, epoch_order, prepare
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
 from tf_adapt.devices import is_chief, make_strategy
 from tf_adapt.encoder import HubEncoder
@@ -97,13 +97,14 @@ def _prepare_run(
             steps_per_epoch=len(_order(data["train"], config, epoch=0)),
         )
         # One batch is evaluated so that the metrics' variables exist before they are restored.
-        model.evaluate(evaluation_batches(data["dev"], settings.batch_size).take(1), verbose=0)
+        model.evaluate(
+            batches_from(data["dev"], settings.batch_size, shuffle=False).take(1), verbose=0
+        )
         state = restore_state(folder / "checkpoint", state, model)
     if writes:
         run_folder.start(folder, config)
-    return Run(
-        config, folder, model, data, splits, state, Interruption(), writes, started
-    )
+        run_folder.write_task(folder, task.get_config())
+    return Run(config, folder, model, data, splits, state, Interruption(), writes, started)
 
 
 def _build(config: Config, task: Task) -> keras.Model:
@@ -171,17 +172,12 @@ def _train_epoch(run: Run, callbacks: list) -> None:
     if state.step == state.steps_per_epoch:
         return  # interrupted in the evaluation after this epoch
     started = time.monotonic()
-    dataset = batches_from(
-        run.data["train"],
-        settings.batch_size,
-        seed=settings.seed,
-        first_epoch=state.epoch,
-        skip=state.step,
-    )
-    # One call an epoch: what is left of an interrupted one is shorter than those that follow.
-    remaining = state.steps_per_epoch - state.step
+    # One call an epoch: what is left of an interrupted one is shorter than those that follow, and
+    # Keras would take its length for theirs.
     history = run.model.fit(
-        dataset.apply(tf.data.experimental.assert_cardinality(remaining)),
+        epoch_batches(
+            run.data["train"], settings.batch_size, settings.seed, state.epoch, skip=state.step
+        ),
         initial_epoch=state.epoch,
         epochs=state.epoch + 1,
         callbacks=callbacks,
@@ -194,7 +190,7 @@ def _train_epoch(run: Run, callbacks: list) -> None:
 
 def _evaluate_epoch(run: Run, steps: "_Steps") -> None:
     state, started = run.state, time.monotonic()
-    dataset = evaluation_batches(run.data["dev"], run.config.training.batch_size)
+    dataset = batches_from(run.data["dev"], run.config.training.batch_size, shuffle=False)
     dev = run.model.evaluate(dataset, callbacks=[steps], return_dict=True, verbose=0)
     dev = monitoring.plain_numbers(dev)
     state.seconds["evaluation"] += time.monotonic() - started
@@ -252,13 +248,6 @@ class _Steps(keras.callbacks.Callback):
             leave(run.interruption.requested)
 
 
-def evaluation_batches(prepared: PreparedData, batch_size: int) -> tf.data.Dataset:
-    """Batches in the order of the file."""
-    count = math.ceil(len(prepared.lengths) / batch_size)
-    dataset = batches_from(prepared, batch_size, shuffle=False)
-    return dataset.apply(tf.data.experimental.assert_cardinality(count))
-
-
 def _is_stopped(run: Run) -> bool:
     patience, best = run.config.training.patience, run.state.best
     return None not in (patience, best) and run.state.epoch - 1 - best["epoch"] >= patience
@@ -295,7 +284,8 @@ def _identity(splits: Splits, encoder: HubEncoder) -> dict[str, Any]:
 def _line(row: dict[str, Any]) -> str:
     shown = {name: value for name, value in row.items() if name not in ("epoch", "step")}
     return f"epoch {row['epoch']}: " + ", ".join(
-        f"{name} {'undefined' if value is None else f'{value:.4f}'}" for name, value in shown.items()
+        f"{name} {'undefined' if value is None else f'{value:.4f}'}"
+        for name, value in shown.items()
     )
 
 

@@ -70,9 +70,7 @@ class BertPreprocessor(tf.Module):
         starts = tf.logical_not(tf.gather(self._continues, pieces.values))
         places = tf.where(starts)[:, 0]
         total = tf.size(starts, out_type=tf.int64)
-        words = tf.RaggedTensor.from_row_splits(
-            pieces.values, tf.concat([places, [total]], axis=0)
-        )
+        words = tf.RaggedTensor.from_row_splits(pieces.values, tf.concat([places, [total]], axis=0))
         count = tf.concat([[0], tf.cumsum(tf.cast(starts, tf.int64))], axis=0)
         return tf.RaggedTensor.from_row_splits(words, tf.gather(count, pieces.row_splits))
 
@@ -166,8 +164,8 @@ def _tokenizer(vocabulary: list[str], lower_case: bool):
         )
     except (RuntimeError, ValueError) as error:
         raise ArtifactError(
-            f"vocabulary of {len(vocabulary)} word pieces: tensorflow-text cannot use it ({error}); "
-            "take the vocabulary that belongs to the weights"
+            f"vocabulary of {len(vocabulary)} word pieces: tensorflow-text cannot use it "
+            f"({error}); take the vocabulary that belongs to the weights"
         ) from error
 
 

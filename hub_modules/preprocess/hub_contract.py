@@ -1,7 +1,6 @@
 """TF Hub's contract for preprocessing of text: written for ours, and read from other modules."""
 
 import tensorflow as tf
-import tensorflow_text
 
 from hub_modules.preprocess.bert import (
     BertPreprocessor,
@@ -25,7 +24,7 @@ def hub_preprocessor(preprocessor: BertPreprocessor):
 
     Callable: texts `[batch] string`, seq_length = 128 → `input_word_ids`, `input_mask`,
     `input_type_ids` `[batch, seq_length] int32`. `.tokenize(texts)` → `[batch, (words), (pieces)]`;
-    `.bert_pack_inputs([segment] or [segment, segment], seq_length=128)`, cut to fit by round robin;
+    `.bert_pack_inputs([segment] or [segment, segment], seq_length=128)`, cut to fit;
     `.tokenize.get_special_tokens_dict()`. It needs TensorFlow and tensorflow-text only.
     """
     return _HubPreprocessor(preprocessor)
@@ -74,8 +73,7 @@ class _HubPacker(tf.__internal__.tracking.AutoTrackable):
             segment.merge_dims(1, 2) if segment.ragged_rank > 1 else segment for segment in inputs
         ]
         room = seq_length - self.preprocessor.special_tokens(len(segments))
-        trimmed = tensorflow_text.RoundRobinTrimmer(room).trim(segments)
-        return self.preprocessor.pack(trimmed, seq_length)
+        return self.preprocessor.pack(truncate(segments, room)[0], seq_length)
 
 
 class SavedModelPreprocessor(tf.Module):
@@ -136,6 +134,7 @@ def _special_token_ids(module) -> dict[str, int]:
     if missing:
         raise ArtifactError(
             "preprocessing module: expected .tokenize with get_special_tokens_dict() (TF Hub's "
-            f"contract for text), got none of {', '.join(missing)}; name a BERT preprocessing module"
+            f"contract for text), got none of {', '.join(missing)}; "
+            "name a preprocessing module for BERT"
         )
     return ids

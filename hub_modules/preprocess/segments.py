@@ -10,11 +10,13 @@ def truncate(segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tens
 
     One segment keeps its prefix. Of two, the longer loses its last unit (the second, if they are
     equally long) until both fit; here as a formula, with `h = ceil(limit / 2)`:
-    `a' = min(a, max(h, limit - b))`, `b' = min(b, limit - a')`.
+    `a' = min(a, max(h, limit - b))`, `b' = min(b, limit - a')`. Filling both in turns, one unit at a
+    time, as TF Hub's modules do (round robin), ends at the same lengths.
 
     Shapes: segments `[batch, (units)]`, one or two → the same; cut `[batch] bool`.
 
-    Source: google-research/bert, run_classifier.py, the truncation of a pair of sequences.
+    Source: google-research/bert, run_classifier.py, the truncation of a pair of sequences;
+    tensorflow-text, RoundRobinTrimmer.
     """
     lengths = [segment.row_lengths() for segment in segments]
     limit = tf.cast(limit, lengths[0].dtype)

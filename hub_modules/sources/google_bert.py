@@ -20,7 +20,7 @@ from hub_modules.sources.folder import (
     write_vocabulary,
 )
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
-from hub_modules.sources.tf_checkpoint import open_checkpoint
+from hub_modules.tf_checkpoint import open_checkpoint
 from tf_adapt.errors import ArtifactError
 from tf_adapt.files import publish_folder
 

@@ -11,13 +11,12 @@ import re
 from pathlib import Path
 
 import tensorflow as tf
-from tensorflow.core.protobuf import trackable_object_graph_pb2
 
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bert_layout import bert_shapes
 from hub_modules.sources.folder import lower_casing, read_vocabulary
 from hub_modules.sources.names import Row, Table, expand, to_ours
-from hub_modules.sources.tf_checkpoint import open_checkpoint
+from hub_modules.tf_checkpoint import keys_by_full_name, open_checkpoint
 from tf_adapt.errors import ArtifactError
 
 _LAYER = "transformer/layer_{layer}"
@@ -55,7 +54,6 @@ TABLE: Table = [
 
 # The masked-language-model head of modules that carry one.
 LEFT_OUT = ("cls/",)
-OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def recognise(folder: str | Path) -> dict | None:
@@ -122,17 +120,8 @@ def _flags(reader) -> list[str]:
 
 def _keys(reader) -> dict[str, str]:
     """Full name of each weight → its key in the checkpoint."""
-    if not reader.has_tensor(OBJECT_GRAPH_KEY):
-        return {}
-    graph = trackable_object_graph_pb2.TrackableObjectGraph()
-    graph.ParseFromString(bytes(reader.get_tensor(OBJECT_GRAPH_KEY)))
     flags = _flags(reader)
-    return {
-        attribute.full_name.removesuffix(":0"): attribute.checkpoint_key
-        for node in graph.nodes
-        for attribute in node.attributes
-        if reader.has_tensor(attribute.checkpoint_key) and attribute.checkpoint_key not in flags
-    }
+    return {name: key for name, key in keys_by_full_name(reader).items() if key not in flags}
 
 
 def _shapes(reader, keys: dict[str, str]) -> dict[str, tuple[int, ...]]:

@@ -79,7 +79,7 @@ def _lengths(lengths) -> dict[str, float]:
     return {
         "mean": round(float(lengths.mean()), 1),
         "median": float(np.median(lengths)),
-        "99 %": float(np.percentile(lengths, 99)),
+        "99 %": round(float(np.percentile(lengths, 99)), 1),
         "longest": int(lengths.max()),
     }
 

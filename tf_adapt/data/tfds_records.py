@@ -28,11 +28,11 @@ def read_tfds(
 
 
 def _load(tfds_info: TfdsInfo, split: str, data_dir: str | Path | None) -> tuple:
-    import tensorflow_datasets as tfds
-
-    import tf_adapt.data.tfds_sick  # noqa: F401  (defining the builder makes `sick` known)
-
     try:
+        import tensorflow_datasets as tfds
+
+        import tf_adapt.data.tfds_sick  # noqa: F401  (defining the builder makes `sick` known)
+
         with _few_retries():
             dataset, info = tfds.load(
                 tfds_info.name,
@@ -41,7 +41,7 @@ def _load(tfds_info: TfdsInfo, split: str, data_dir: str | Path | None) -> tuple
                 with_info=True,
             )
         return list(tfds.as_numpy(dataset)), info.features
-    # Network, disk, checksums, manual files: each fails with exceptions of its own.
+    # Unfit versions, network, disk, checksums, manual files: each fails with its own exceptions.
     except Exception as error:
         reason = " ".join(str(error).split())[:500]
         raise DataError(

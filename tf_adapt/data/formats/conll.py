@@ -25,7 +25,7 @@ def read_conll(
     Args:
         path: file in UTF-8.
         words: column of the words, counted from 0.
-        tags: column of the tags; -1 is the last.
+        tags: column of the tags.
         num_columns: the number of columns every line must have.
         labelled: False reads words only; a file of one column (words) will do.
 
@@ -41,7 +41,7 @@ def read_conll(
         starts_document = _starts_document(line)
         if not is_blank(line) and not starts_document:
             where = f"{path}:{number}"
-            layout = layout or _layout(line, words, tags, num_columns, labelled, where)
+            layout = layout or _layout(line, words, tags, num_columns, labelled)
             first_line = first_line if rows else number
             rows.append(_split(line, layout, where))
             continue
@@ -61,20 +61,15 @@ def _starts_document(line: str) -> bool:
 
 
 def _layout(
-    line: str, words: int, tags: int, num_columns: int | None, labelled: bool, where: str
+    line: str, words: int, tags: int, num_columns: int | None, labelled: bool
 ) -> tuple[str, int]:
     """Separator and number of columns, from the line of the first word."""
     separator = "\t" if "\t" in line else " "
     got = line.count(separator) + 1
-    if not labelled:
-        return separator, max(num_columns or got, words + 1) if got > 1 else words + 1
-    expected = num_columns or max(got, words + 1, tags + 1)
-    if tags % expected == words:
-        raise DataError(
-            f"{where}: expected a column of tags beside the words, got {got} columns; "
-            "name both columns, counted from 0"
-        )
-    return separator, expected
+    if not labelled and got == 1:
+        return separator, words + 1
+    needed = max(words, tags) if labelled else words
+    return separator, num_columns or max(got, needed + 1)
 
 
 def _split(line: str, layout: tuple[str, int], where: str) -> list[str]:

@@ -1,13 +1,44 @@
-"""TensorFlow checkpoints of others, read as arrays: no graph is loaded and no code runs."""
+"""TensorFlow checkpoints read as arrays: no graph is loaded and no code runs."""
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
+from tensorflow.core.protobuf import trackable_object_graph_pb2
 
 from tf_adapt.errors import ArtifactError
+
+OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+def read_variables(saved_model: Path) -> dict[str, np.ndarray]:
+    """The variables of a TF2 SavedModel: `{full name: array}`.
+
+    Raises:
+        ArtifactError: they are missing or damaged.
+    """
+    with open_checkpoint(saved_model / "variables" / "variables") as reader:
+        return {name: reader.get_tensor(key) for name, key in keys_by_full_name(reader).items()}
+
+
+def keys_by_full_name(reader) -> dict[str, str]:
+    """Full name of each variable → its key in the checkpoint of a TF2 SavedModel; else empty.
+
+    Such a checkpoint names variables by position; the full names are in the object graph beside.
+    """
+    if not reader.has_tensor(OBJECT_GRAPH_KEY):
+        return {}
+    graph = trackable_object_graph_pb2.TrackableObjectGraph()
+    graph.ParseFromString(bytes(reader.get_tensor(OBJECT_GRAPH_KEY)))
+    return {
+        attribute.full_name.removesuffix(":0"): attribute.checkpoint_key
+        for node in graph.nodes
+        for attribute in node.attributes
+        if reader.has_tensor(attribute.checkpoint_key)
+    }
 
 
 @contextlib.contextmanager

@@ -1,0 +1,119 @@
+"""Run by test_interruption.py: trains again and again, each time killed, until a run gets through.
+
+Imports TensorFlow once and forks for every attempt, before TensorFlow has started anything, so that
+an attempt costs a training and not an import. Prints one JSON object.
+
+Usage: interrupting.py CONFIG OUT KILLS SEED WAY, where WAY is SIGKILL, SIGINT or SIGTERM at random
+moments, or `renames`: attempt n dies at its n-th rename, before or after it in turn.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import tensorflow as tf  # noqa: F401  # imported before the fork
+import tensorflow_text  # noqa: F401
+
+import tf_adapt.training  # noqa: F401
+from tf_adapt import files
+from tf_adapt.cli import cli
+
+DIED = 9
+PATIENCE_SECONDS = 120
+
+
+def attempt(config: str, out: str, rename_to_die_at: int | None = None) -> int:
+    """Starts a training in a child process; returns its pid."""
+    child = os.fork()
+    if child:
+        return child
+    if rename_to_die_at is not None:
+        die_at_rename(rename_to_die_at)
+    log = os.open(f"{out}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    try:
+        cli(["train", config, "--out", out], prog_name="tf-adapt")
+    except SystemExit as ended:
+        os._exit(ended.code)
+    os._exit(99)
+
+
+def die_at_rename(number: int) -> None:
+    """Ends the process at the given rename: before it if the number is odd, else after it."""
+    rename, done = files.rename, 0
+
+    def counting(source, target):
+        nonlocal done
+        done += 1
+        if done == number and number % 2:
+            os._exit(DIED)
+        rename(source, target)
+        if done == number:
+            os._exit(DIED)
+
+    files.rename = counting
+
+
+def wait(child: int, seconds: float) -> int | None:
+    """Exit code of the child (negative: the signal it died of), or None if it still runs."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    return None
+
+
+def interrupted_at_random(config: str, out: str, kills: int, seed: int, way: str) -> dict:
+    """Kills attempts after random times, the last is left alone."""
+    generator = random.Random(seed)
+    started = time.monotonic()
+    if wait(attempt(config, f"{out}_whole"), PATIENCE_SECONDS) != 0:
+        raise SystemExit("the run that nobody interrupts failed")
+    whole = time.monotonic() - started
+    moments, codes, seconds_to_end = [], [], []
+    for _ in range(kills):
+        child = attempt(config, out)
+        moments.append(round(generator.uniform(0.2, 0.7) * whole, 3))
+        code = wait(child, moments[-1])
+        if code is None:
+            sent = time.monotonic()
+            os.kill(child, getattr(signal, way))
+            code = wait(child, PATIENCE_SECONDS)
+            seconds_to_end.append(round(time.monotonic() - sent, 2))
+        codes.append(code)
+    codes.append(wait(attempt(config, out), PATIENCE_SECONDS))
+    return {"codes": codes, "moments": moments, "seconds_to_end": seconds_to_end}
+
+
+def interrupted_at_renames(config: str, out: str, kills: int) -> dict:
+    """Attempt n dies at rename n; the last is left alone."""
+    if wait(attempt(config, f"{out}_whole"), PATIENCE_SECONDS) != 0:
+        raise SystemExit("the run that nobody interrupts failed")
+    codes = []
+    for number in range(1, kills + 1):
+        codes.append(wait(attempt(config, out, number), PATIENCE_SECONDS))
+        if codes[-1] == 0:
+            break
+    codes.append(wait(attempt(config, out), PATIENCE_SECONDS))
+    return {"codes": codes}
+
+
+def main() -> None:
+    config, out, kills, seed, way = sys.argv[1:]
+    Path(out).parent.mkdir(parents=True, exist_ok=True)
+    if way == "renames":
+        result = interrupted_at_renames(config, out, int(kills))
+    else:
+        result = interrupted_at_random(config, out, int(kills), int(seed), way)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

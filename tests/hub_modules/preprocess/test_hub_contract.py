@@ -1,0 +1,188 @@
+"""The exported preprocessing module, read back by processes that know nothing of this project."""
+
+import json
+import os
+import shutil
+import string
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from hub_modules.preprocess import BertPreprocessor, SavedModelPreprocessor, hub_preprocessor
+from tf_adapt.errors import ArtifactError
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+VOCABULARY = [*SPECIAL, *string.ascii_lowercase, *(f"##{c}" for c in string.ascii_lowercase)]
+TEXTS = ["Hi a", "§ bab", ""]
+
+# Only TensorFlow and tensorflow-text: the folder of this project is not on the path.
+READER = """
+import json, sys
+import tensorflow as tf
+import tensorflow_text
+
+module = tf.saved_model.load(sys.argv[1])
+texts = tf.constant(json.loads(sys.argv[2]))
+words = module.tokenize(texts)
+pack = module.bert_pack_inputs
+results = {
+    "words": words.to_list(),
+    "packed": pack([words, words.merge_dims(1, 2).with_row_splits_dtype(tf.int64)][:1],
+                   seq_length=6)["input_word_ids"].numpy().tolist(),
+    "pair": pack([words, words], seq_length=7)["input_type_ids"].numpy().tolist(),
+    "default": module(texts)["input_word_ids"].shape.as_list(),
+    "special": {k: int(v) for k, v in module.tokenize.get_special_tokens_dict().items()},
+    "foreign": sorted(n for n in sys.modules if n.split(".")[0] in ("tf_adapt", "hub_modules")),
+}
+print("RESULTS" + json.dumps(results))
+"""
+
+# hub.KerasLayer is a Keras 2 layer: it enters tf_keras models.
+KERAS_2 = """
+import json, sys
+import tensorflow as tf
+import tensorflow_text
+import tensorflow_hub as hub
+import tf_keras
+
+module = hub.load(sys.argv[1])
+inputs = [tf_keras.Input(shape=(), dtype=tf.string) for _ in range(2)]
+tokenize = hub.KerasLayer(module.tokenize)
+pack = hub.KerasLayer(module.bert_pack_inputs, arguments={"seq_length": 7})
+pair = tf_keras.Model(inputs, pack([tokenize(text) for text in inputs]))
+text = tf_keras.Input(shape=(), dtype=tf.string)
+single = tf_keras.Model(text, hub.KerasLayer(sys.argv[1])(text))
+texts = tf.constant(json.loads(sys.argv[2]))
+results = {
+    "pair": pair([texts, texts])["input_word_ids"].numpy().tolist(),
+    "single": single(texts)["input_word_ids"].numpy().tolist(),
+    "mapped": next(iter(tf.data.Dataset.from_tensors(texts).map(lambda t: single(t))))[
+        "input_word_ids"].numpy().tolist(),
+}
+print("RESULTS" + json.dumps(results))
+"""
+
+
+def run_elsewhere(program: str, *arguments: str, python: str = sys.executable) -> dict:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [python, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment | {"TF_CPP_MIN_LOG_LEVEL": "3"},
+        cwd="/",
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.split("RESULTS")[1])
+
+
+@pytest.fixture
+def ours():
+    return hub_preprocessor(BertPreprocessor(VOCABULARY, lower_case=True))
+
+
+@pytest.fixture
+def moved(ours, tmp_path):
+    """The module, saved, and moved away from where it was written."""
+    tf.saved_model.save(ours, str(tmp_path / "written"))
+    shutil.move(tmp_path / "written", tmp_path / "moved")
+    return str(tmp_path / "moved")
+
+
+def expected_of(ours) -> dict:
+    texts = tf.constant(TEXTS)
+    words = ours.tokenize(texts)
+    special = ours.tokenize.get_special_tokens_dict()
+    return {
+        "words": words.to_list(),
+        "packed": ours.bert_pack_inputs([words], 6)["input_word_ids"].numpy().tolist(),
+        "pair": ours.bert_pack_inputs([words, words], 7)["input_type_ids"].numpy().tolist(),
+        "default": [len(TEXTS), 128],
+        "special": {name: int(value) for name, value in special.items()},
+        "foreign": [],
+    }
+
+
+def test_a_fresh_process_with_tensorflow_alone(ours, moved):
+    assert run_elsewhere(READER, moved, json.dumps(TEXTS)) == expected_of(ours)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("variable", ["TF_ADAPT_OLDEST_PYTHON", "TF_ADAPT_NEWEST_PYTHON"])
+def test_another_tensorflow_reads_it(ours, moved, variable):
+    python = os.environ.get(variable)
+    if not python:
+        pytest.skip(f"{variable} does not name the interpreter of another TensorFlow")
+    got = run_elsewhere(READER, moved, json.dumps(TEXTS), python=python)
+    assert got == expected_of(ours)
+
+
+@pytest.mark.slow
+def test_in_keras_2_models_through_tensorflow_hub(ours, moved):
+    pytest.importorskip("tf_keras")
+    texts = tf.constant(TEXTS)
+    words = ours.tokenize(texts)
+    got = run_elsewhere(KERAS_2, moved, json.dumps(TEXTS))
+    pair = ours.bert_pack_inputs([words, words], 7)["input_word_ids"]
+    single = ours(texts)["input_word_ids"].numpy().tolist()
+    assert got == {"pair": pair.numpy().tolist(), "single": single, "mapped": single}
+
+
+def test_reading_back_gives_a_preprocessor_that_can_be_exported_again(moved, tmp_path):
+    """A re-export must take along what the module loaded: nothing may point back to its folder."""
+
+    class Reexport(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.preprocessor = SavedModelPreprocessor(tf.saved_model.load(moved))
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+        def __call__(self, texts):
+            return self.preprocessor.pack([self.preprocessor.tokenize(texts)])
+
+    module = Reexport()
+    expected = module(tf.constant(TEXTS))
+    tf.saved_model.save(module, str(tmp_path / "again"))
+    shutil.rmtree(moved)
+    got = tf.saved_model.load(str(tmp_path / "again"))(tf.constant(TEXTS))
+    for name, value in expected.items():
+        np.testing.assert_array_equal(got[name], value)
+
+
+def test_a_published_module_survives_a_re_export(reference, tmp_path):
+    """The published one keeps its vocabulary in a file, which the re-export must carry along."""
+    copy = tmp_path / "module"
+    shutil.copytree(reference / "published_hub_bert" / "preprocess", copy)
+    holder = tf.Module()
+    holder.preprocessor = SavedModelPreprocessor(tf.saved_model.load(str(copy)))
+    holder.tokenize = tf.function(
+        holder.preprocessor.tokenize, input_signature=[tf.TensorSpec([None], tf.string)]
+    )
+    expected = holder.tokenize(tf.constant(["Hello there"])).to_list()
+    tf.saved_model.save(holder, str(tmp_path / "written"))
+    shutil.move(tmp_path / "written", tmp_path / "moved")
+    shutil.rmtree(copy)
+    again = tf.saved_model.load(str(tmp_path / "moved"))
+    assert again.tokenize(tf.constant(["Hello there"])).to_list() == expected
+
+
+def test_a_module_without_a_tokenizer_is_refused():
+    with pytest.raises(ArtifactError, match="expected .tokenize with get_special_tokens_dict"):
+        SavedModelPreprocessor(tf.Module())
+
+
+def test_a_module_that_knows_every_word_is_refused(ours):
+    class NoWordPieces:
+        def __call__(self, texts):
+            return tf.strings.unicode_decode(texts, "UTF-8")
+
+        get_special_tokens_dict = ours.tokenize.get_special_tokens_dict
+
+    module = tf.Module()
+    module.tokenize = NoWordPieces()
+    with pytest.raises(ArtifactError, match="expected one unknown token .* got 5000 tokens"):
+        SavedModelPreprocessor(module)

@@ -1,0 +1,163 @@
+"""What is written works without this project, in TF Hub's contract, and can be trained there."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from hub_modules.export import native_encoder, write_module
+from hub_modules.load import load_module
+from hub_modules.shipped import PRETRAINED
+from hub_modules.sources import ModuleSource
+from tf_adapt.errors import ArtifactError
+
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "##c", "d", "e"]
+CONFIGS = {
+    "bert": {
+        "vocabulary_size": len(VOCABULARY),
+        "width": 8,
+        "num_layers": 2,
+        "num_heads": 2,
+        "intermediate_width": 12,
+        "max_positions": 16,
+    },
+    "elmo": {
+        "filters": [[1, 4], [2, 4]],
+        "character_width": 4,
+        "num_highway": 1,
+        "projection_width": 6,
+        "lstm_width": 5,
+    },
+}
+
+
+def source(family):
+    encoder = native_encoder(family, CONFIGS[family])
+    rng = np.random.default_rng(3)
+    weights = {
+        name: rng.normal(0, 0.3, weight.shape).astype("float32")
+        for name, weight in encoder.weights_by_name().items()
+    }
+    return ModuleSource(family, CONFIGS[family], weights, VOCABULARY, family == "bert" or None)
+
+
+@pytest.fixture(scope="module", params=["bert", "elmo"])
+def written(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("modules") / request.param
+    write_module(source(request.param), folder)
+    return folder
+
+
+def test_the_weights_come_back_bit_by_bit(written):
+    family = written.name
+    found = load_module(written).encoder.weights_by_name()
+    for name, array in source(family).weights.items():
+        np.testing.assert_array_equal(found[name].numpy(), array)
+
+
+def test_an_existing_folder_is_not_overwritten(written):
+    with pytest.raises(ArtifactError, match="does not exist yet"):
+        write_module(source(written.name), written)
+
+
+def test_a_weight_of_another_shape_leaves_nothing_behind(tmp_path):
+    wrong = source("bert")
+    wrong.weights["pooler/bias"] = np.zeros(9, "float32")
+    with pytest.raises(ArtifactError, match="pooler/bias"):
+        write_module(wrong, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+# Runs in a process that must not see this project: TensorFlow, tensorflow-text and tensorflow-hub.
+STRANGER = """
+import json, sys
+import numpy as np, tensorflow as tf, tensorflow_text, tensorflow_hub as hub, tf_keras
+family, folder = sys.argv[1:]
+if family == "bert":
+    preprocess = hub.load(folder + "/preprocess")
+    text = tf.constant(["a bc d", "e"])
+    packed = preprocess.bert_pack_inputs([preprocess.tokenize(text)], seq_length=6)
+    inputs = {name: tf_keras.Input([None], dtype="int32", name=name) for name in packed}
+    key, values, training = "pooled_output", packed, True
+else:
+    values = {"tokens": tf.constant([["a", "bc"], ["e", ""]]), "sequence_len": tf.constant([2, 1])}
+    inputs = {"tokens": tf_keras.Input([None], dtype="string", name="tokens"),
+              "sequence_len": tf_keras.Input([], dtype="int32", name="sequence_len")}
+    key = "elmo"
+encoder = hub.load(folder + "/encoder")
+outputs = encoder(values, training=False)
+layer = hub.KerasLayer(folder + "/encoder", trainable=True)
+output = layer(inputs)[key]
+if family == "elmo":
+    output = tf_keras.layers.GlobalMaxPooling1D()(output)
+model = tf_keras.Model(inputs, tf_keras.layers.Dense(1)(output))
+model.compile("sgd", "mse")
+before = [variable.numpy() for variable in layer.trainable_weights]
+model.fit(values, np.ones([2, 1]), epochs=2, verbose=0)
+moved = [bool(np.any(old != new.numpy())) for old, new in zip(before, layer.trainable_weights)]
+assert "hub_modules" not in sys.modules and "tf_adapt" not in sys.modules
+plain = lambda value: [plain(v) for v in value] if isinstance(value, list) else value.numpy().tolist()
+print(json.dumps({"outputs": {k: plain(v) for k, v in outputs.items()}, "moved": moved,
+                  "variables": len(encoder.trainable_variables)}))
+"""
+
+
+def run_stranger(family: str, folder: Path, cwd: Path) -> dict:
+    finished = subprocess.run(
+        [sys.executable, "-I", "-c", STRANGER, family, str(folder)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=180,
+    )
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    return json.loads(finished.stdout.strip().splitlines()[-1])
+
+
+def test_plain_hub_loads_and_trains_it_and_gets_our_numbers(written, tmp_path):
+    family = written.name
+    got = run_stranger(family, written, tmp_path)
+    native = load_module(written)
+    texts = tf.constant(["a bc d", "e"] if family == "bert" else ["a bc", "e"])
+    outputs = native.encoder(native.preprocessor.pack([native.preprocessor.tokenize(texts)]))
+    layers = [np.asarray(layer) for layer in outputs["layers"]]
+    mask = np.asarray(outputs["mask"])
+    theirs = {name: np.array(value) for name, value in got["outputs"].items()}
+    if family == "bert":
+        real = np.where(mask)[:2]
+        np.testing.assert_allclose(
+            theirs["embedding_output"][:, :5][real], layers[0][real], atol=1e-5
+        )
+        for one, other in zip(got["outputs"]["encoder_outputs"], layers[1:], strict=True):
+            np.testing.assert_allclose(np.array(one)[:, :5][real], other[real], atol=1e-5)
+        np.testing.assert_allclose(theirs["pooled_output"], outputs["pooled"], atol=1e-5)
+        np.testing.assert_array_equal(theirs["default"], theirs["pooled_output"])
+        np.testing.assert_array_equal(
+            theirs["sequence_output"], got["outputs"]["encoder_outputs"][-1]
+        )
+        assert got["variables"] == 39 and all(got["moved"])
+    else:
+        np.testing.assert_allclose(theirs["word_emb"], layers[0][..., :6], atol=1e-5)
+        np.testing.assert_allclose(theirs["lstm_outputs1"], layers[1], atol=1e-5)
+        np.testing.assert_allclose(theirs["lstm_outputs2"], layers[2], atol=1e-5)
+        mixed = np.mean(layers, axis=0)
+        np.testing.assert_allclose(theirs["elmo"], mixed, atol=1e-5)
+        np.testing.assert_allclose(theirs["default"], mixed.sum(1) / [[2], [1]], atol=1e-5)
+        assert got["variables"] == 25 and all(got["moved"])
+
+
+def test_elmo_takes_raw_text_as_its_second_signature(tmp_path):
+    module = tf.saved_model.load(str(PRETRAINED / "elmo_small" / "encoder"))
+    by_text = module(tf.constant(["The cat sat", "Hello", ""]))
+    tokens = tf.constant([["The", "cat", "sat"], ["Hello", "", ""], ["", "", ""]])
+    lengths = tf.constant([3, 1, 0])
+    by_tokens = module.signatures["tokens"](tokens=tokens, sequence_len=lengths)
+    served = module.signatures["default"](text=tf.constant(["The cat sat", "Hello", ""]))
+    for name in ("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "default"):
+        np.testing.assert_allclose(by_text[name], by_tokens[name], atol=1e-6)
+        np.testing.assert_allclose(by_text[name], served[name], atol=1e-6)
+    assert not np.any(by_text["default"][2])

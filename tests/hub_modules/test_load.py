@@ -1,0 +1,146 @@
+"""From handle to encoder: verification, recognition, black box = native, faults of modules."""
+
+import os
+import shutil
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import hub_modules.load
+from hub_modules.load import find_module, load_module
+from hub_modules.shipped import PRETRAINED, shipped_names
+from tf_adapt.errors import ArtifactError, ConfigError
+
+TEXTS = ["The cat sat on the mat .", "Hello", "U.S. President Grant visited Paris , Texas ."]
+
+
+def encode(module):
+    units = module.preprocessor.tokenize(tf.constant(TEXTS))
+    outputs = module.encoder(module.preprocessor.pack([units]))
+    mask = np.asarray(outputs["mask"])
+    return [np.asarray(layer)[mask] for layer in outputs["layers"]]
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the smaller shipped module, to be damaged."""
+    return shutil.copytree(PRETRAINED / "elmo_small", tmp_path / "elmo_small")
+
+
+def test_two_modules_ship():
+    assert shipped_names() == ["bert_small", "elmo_small"]
+
+
+@pytest.mark.parametrize("name", ["bert_small", "elmo_small"])
+def test_black_box_equals_native_in_every_layer(name, record_property):
+    native, black_box = load_module(name), load_module(name, execution="saved_model")
+    assert (native.execution, black_box.execution) == ("native", "saved_model")
+    pairs = list(zip(encode(native), encode(black_box), strict=True))
+    assert len(pairs) == {"bert_small": 5, "elmo_small": 3}[name]
+    difference = max(np.abs(one - other).max() for one, other in pairs)
+    record_property("largest difference", float(difference))
+    assert difference < 1e-5
+
+
+def test_a_published_module_runs_both_ways(reference):
+    folder = reference / "published_hub_bert"
+    with pytest.raises(ArtifactError, match="trust"):
+        load_module(folder)
+    native = load_module(folder, trust=True)
+    black_box = load_module(folder, trust=True, execution="saved_model")
+    with_embeddings, blocks = encode(native), encode(black_box)
+    # The published one does not give out its embeddings' output.
+    assert len(with_embeddings) == len(blocks) + 1
+    for one, other in zip(with_embeddings[1:], blocks, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    assert native.max_length == black_box.max_length
+    assert load_module(folder / "encoder", trust=True).hash != native.hash
+
+
+def test_a_folder_and_its_encoder_are_the_same_module(copied):
+    assert load_module(copied).hash == load_module(copied / "encoder").hash
+
+
+def test_wrong_arguments_say_what_is_expected():
+    with pytest.raises(ConfigError, match="'native' or 'saved_model'"):
+        load_module("bert_small", execution="fast")
+    with pytest.raises(ArtifactError, match="bert_small, elmo_small"):
+        load_module("bert_smal")
+
+
+FILES = ["saved_model.pb", "variables/variables.index", "variables/variables.data-00000-of-00001"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_half_deleted_module_is_named_with_its_missing_file(copied, name):
+    (copied / "encoder" / name).unlink()
+    with pytest.raises(ArtifactError, match=os.path.basename(name).split("-")[0]):
+        load_module(copied)
+
+
+@pytest.mark.parametrize("name", [*FILES, "fingerprint.pb"])
+@pytest.mark.parametrize("damage", ["flip", "truncate"])
+def test_damage_is_found_by_hash_before_anything_is_loaded(copied, name, damage, monkeypatch):
+    monkeypatch.setattr(hub_modules.load, "read_variables", None)
+    monkeypatch.setattr(tf.saved_model, "load", None)
+    path = copied / "encoder" / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content if damage == "flip" else content[: len(content) // 2])
+    for execution in ("native", "saved_model"):
+        with pytest.raises(ArtifactError, match=path.name):
+            load_module(copied, execution=execution)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_damage_without_a_manifest_is_one_artifact_error(copied, name):
+    (copied / "manifest.json").unlink()
+    (copied / "manifest.sha256").unlink()
+    path = copied / "encoder" / name
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(ArtifactError, match="convert it again|copy"):
+        load_module(copied, trust=True)
+
+
+def test_a_url_without_network_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path))
+    with pytest.raises(ArtifactError, match="cannot be fetched.*give its folder.*TFHUB_CACHE_DIR"):
+        find_module("https://localhost:9/google/bert/4")
+
+
+def test_the_hub_cache_is_used_and_a_half_deleted_entry_is_named(tmp_path, monkeypatch):
+    import hashlib
+
+    url = "https://tfhub.dev/somebody/elmo/1"
+    entry = tmp_path / hashlib.sha1(url.encode()).hexdigest()
+    shutil.copytree(PRETRAINED / "elmo_small" / "encoder", entry)
+    monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path))
+    assert find_module(url) == entry
+    module = load_module(url, trust=True)
+    assert (module.family, module.execution) == ("elmo", "saved_model")
+    (entry / "saved_model.pb").unlink()
+    with pytest.raises(ArtifactError, match="saved_model.pb is missing; remove the folder"):
+        find_module(url)
+
+
+def test_hub_is_not_imported_for_a_folder():
+    if "tensorflow_hub" in sys.modules:
+        pytest.skip("another test of this process imported it")
+    load_module("elmo_small")
+    assert "tensorflow_hub" not in sys.modules
+
+
+class Stranger(tf.Module):
+    """A module of neither interface."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def __call__(self, texts):
+        return tf.strings.length(texts)
+
+
+def test_a_module_of_another_kind_is_refused_with_the_interfaces(tmp_path):
+    tf.saved_model.save(Stranger(), str(tmp_path / "other"))
+    with pytest.raises(ArtifactError, match="input_word_ids.*tokens, sequence_len"):
+        load_module(tmp_path / "other", trust=True)

@@ -1,0 +1,186 @@
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tf_adapt import cli as cli_module
+from tf_adapt.cli import cli
+from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
+
+HEAVY = ("tensorflow", "keras", "pydantic", "pandas", "numpy", "rich")
+COMMANDS = [
+    [],
+    ["train"],
+    ["evaluate"],
+    ["predict"],
+    ["export"],
+    ["encode"],
+    ["module"],
+    ["module", "convert"],
+    ["module", "inspect"],
+    ["data"],
+    ["data", "check"],
+]
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def last_line(result) -> str:
+    assert "Traceback" not in result.output
+    return result.stderr.splitlines()[-1]
+
+
+def test_help_starts_in_less_than_a_second():
+    program = (
+        "import sys\n"
+        "sys.argv = ['tf-adapt', '--help']\n"
+        "import atexit\n"
+        f"atexit.register(lambda: print([m for m in {HEAVY!r} if m in sys.modules]))\n"
+        "from tf_adapt.cli import cli\n"
+        "cli()\n"
+    )
+    started = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert time.monotonic() - started < 1
+    assert "Usage" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_python_dash_m():
+    done = subprocess.run(
+        [sys.executable, "-m", "tf_adapt", "--version"], capture_output=True, text=True
+    )
+    assert done.stdout.startswith("tf-adapt, version ")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help(command):
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert "Usage" in result.output
+
+
+@pytest.mark.parametrize("command", [["train"], ["evaluate"], ["module", "inspect"],
+                                     ["data", "check"]], ids=" ".join)  # fmt: skip
+def test_json_where_results_are_printed(command):
+    assert "--json" in run(*command, "--help").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train"], "ConfigError: Missing argument 'CONFIG'"),
+        (["train", "c.yaml"], "ConfigError: Missing option '--out'"),
+        (["trian"], "ConfigError: No such command 'trian'"),
+        (["train", "absent.yaml", "--out", "x"], "ConfigError: absent.yaml: cannot be read"),
+        (["module", "convert", "--from", "x", "y", "--out", "z"], "ConfigError: Invalid value"),
+        (["train", "c.yaml", "--out", "x", "--seed", "x"], "ConfigError: Invalid value"),
+    ],
+)
+def test_usage_errors_are_config_errors(arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert last_line(result).startswith(message)
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """A command that raises what the test says."""
+
+    def install(error: BaseException):
+        @click.command()
+        def fail():
+            raise error
+
+        monkeypatch.setitem(cli.commands, "fail", fail)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(ConfigError, 2), (DataError, 3), (ArtifactError, 4), (TrainingError, 5)],
+)
+def test_exit_code_and_last_line_of_each_error(failing, error, code):
+    failing(error("train.tsv:3: first line\nsecond line"))
+    result = run("fail")
+    assert result.exit_code == code
+    assert last_line(result) == f"{error.__name__}: train.tsv:3: first line second line"
+
+
+def test_interrupted(failing):
+    failing(KeyboardInterrupt())
+    result = run("fail")
+    assert result.exit_code == 130
+    assert last_line(result).startswith("Interrupted: ")
+    failing(SystemExit(143))
+    assert run("fail").exit_code == 143
+
+
+def test_a_bug_is_named_as_one(failing, monkeypatch):
+    monkeypatch.delenv("TF_ADAPT_DEBUG", raising=False)
+    failing(ZeroDivisionError("division by zero"))
+    result = run("fail")
+    assert result.exit_code == 70
+    assert last_line(result).startswith("ZeroDivisionError: division by zero — this is a bug")
+    assert "TF_ADAPT_DEBUG=1" in last_line(result)
+
+
+def test_debug_shows_where(failing, monkeypatch):
+    monkeypatch.setenv("TF_ADAPT_DEBUG", "1")
+    failing(ZeroDivisionError("division by zero"))
+    result = run("fail")
+    assert "Traceback" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("ZeroDivisionError: ")
+
+
+def test_tensorflow_is_silent_until_the_command_ends():
+    program = (
+        "import os, sys, click\n"
+        "from tf_adapt.cli import _start_tensorflow, cli\n"
+        "@cli.command()\n"
+        "def quiet():\n"
+        "    _start_tensorflow()\n"
+        "    import keras, tensorflow\n"
+        "    keras.Sequential([keras.layers.Dense(1)])(tensorflow.zeros([1, 1]))\n"
+        "    os.write(2, b'chatter')\n"
+        "    click.echo('ours', err=True)\n"
+        "    raise ValueError('last')\n"
+        "cli(['quiet'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    ours, last = done.stderr.splitlines()
+    assert ours == "ours"
+    assert last.startswith("ValueError: last — this is a bug")
+
+
+def test_flat_and_scores():
+    report = {"a": {"b": 1, "c": {}}, "d": None}
+    assert list(cli_module._flat(report)) == [("a b", 1), ("a c", {}), ("d", None)]
+    assert cli_module._scores({"accuracy": 0.5, "matthews": None}) == (
+        "accuracy 0.5000, matthews undefined"
+    )
+
+
+def test_convert_and_inspect(tmp_path, shared):
+    source = shared / "reference" / "bilm_tf"
+    if not Path(source).is_dir():
+        pytest.skip("no small weights to convert")
+    out = tmp_path / "module"
+    result = run("module", "convert", "--from", "bilm-tf", str(source), "--out", str(out))
+    assert result.exit_code == 0, result.output
+    result = run("module", "inspect", str(out), "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["family"] == "elmo"
+    assert list(found["groups"]) == ["char_cnn", "lstm_0", "lstm_1"]
+    assert found["parameters"] == sum(found["groups"].values())
+    assert found["recognised"] is True
+    assert "encoder/saved_model.pb" in found["files"]

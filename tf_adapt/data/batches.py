@@ -1,0 +1,153 @@
+"""Batches for Keras: similar lengths together, in an order that (seed, epoch) alone decides."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_adapt.data.prepare import PreparedData, prepare
+from tf_adapt.errors import ConfigError
+from tf_adapt.tasks import Task
+
+__all__ = ["PreparedData", "batches", "batches_from", "epoch_batches", "epoch_order", "prepare"]
+
+# Examples are sorted by length within a window of this many batches: long enough that a batch holds
+# similar lengths, short enough that batches differ from epoch to epoch.
+WINDOW_BATCHES = 50
+_PREFETCHED = 4
+
+
+def batches(
+    records: Any,
+    task: Task,
+    encoder: Any,
+    batch_size: int = 32,
+    seed: int = 0,
+    shuffle: bool = True,
+    max_length: int | None = None,
+    truncate: bool = False,
+    first_epoch: int = 0,
+    skip: int = 0,
+) -> tf.data.Dataset:
+    """Examples as a dataset for `fit`, `evaluate` and `predict`; one pass is one epoch.
+
+    Shapes: `({"a": inputs}, targets)`, for pairs that the encoder reads apart `({"a": …, "b": …},
+    targets)`; without labels only the inputs. Targets `[batch]`, tagging `[batch, words]` with −1
+    at padding. Every tensor is padded to the longest of its batch.
+
+    Args:
+        records: from `load_dataset` or a reader, or what `in_memory_records` accepts.
+        shuffle: with False, batches keep the order of the records.
+        max_length, truncate: see `prepare`.
+        first_epoch, skip: see `batches_from`.
+
+    Raises:
+        ConfigError, DataError: see `prepare`.
+    """
+    prepared = prepare(records, task, encoder, max_length, truncate)
+    return batches_from(prepared, batch_size, seed, shuffle, first_epoch, skip)
+
+
+def batches_from(
+    prepared: PreparedData,
+    batch_size: int = 32,
+    seed: int = 0,
+    shuffle: bool = True,
+    first_epoch: int = 0,
+    skip: int = 0,
+) -> tf.data.Dataset:
+    """Batches whose k-th iteration is epoch `first_epoch + k`, the first without `skip` batches.
+
+    An iteration counts when it is begun. Under a distribution strategy Keras begins more of them
+    than it finishes, so that epochs are passed over: there, `epoch_batches` is the exact one.
+
+    The number of batches is known to Keras, but for `skip`: then it is for the caller to fit that
+    one epoch alone, since Keras takes the length of the first epoch for that of all.
+    """
+    iterations = itertools.count()
+
+    def order() -> Iterator[np.ndarray]:
+        iteration = next(iterations)
+        epoch = _epoch_order(prepared, batch_size, seed, shuffle, first_epoch + iteration)
+        yield from epoch[0 if iteration else skip :]
+
+    dataset = _dataset(prepared, order)
+    if skip:
+        return dataset
+    count = -(-len(prepared.lengths) // batch_size)
+    return dataset.apply(tf.data.experimental.assert_cardinality(count))
+
+
+def epoch_batches(
+    prepared: PreparedData,
+    batch_size: int,
+    seed: int,
+    epoch: int,
+    skip: int = 0,
+    shuffle: bool = True,
+) -> tf.data.Dataset:
+    """The batches of one epoch from the `skip`-th on; every iteration gives the same ones.
+
+    For training loops that resume: nothing depends on how often the dataset was iterated.
+    """
+    order = _epoch_order(prepared, batch_size, seed, shuffle, epoch)[skip:]
+    dataset = _dataset(prepared, lambda: iter(order))
+    return dataset.apply(tf.data.experimental.assert_cardinality(len(order)))
+
+
+def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """Which examples each batch of an epoch holds; the same for the same (seed, epoch), always.
+
+    A random permutation is sorted by length within windows of `WINDOW_BATCHES` batches, cut into
+    batches of `batch_size` (all full but one), and the batches are permuted.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths))
+    window = WINDOW_BATCHES * batch_size
+    parts = [order[start : start + window] for start in range(0, len(order), window)]
+    order = np.concatenate([part[np.argsort(lengths[part], kind="stable")] for part in parts])
+    cut = _consecutive(order, batch_size)
+    return [cut[number] for number in random.permutation(len(cut))]
+
+
+def _epoch_order(
+    prepared: PreparedData, batch_size: int, seed: int, shuffle: bool, epoch: int
+) -> list[np.ndarray]:
+    if shuffle:
+        return epoch_order(prepared.lengths, batch_size, seed, epoch)
+    return _consecutive(np.arange(len(prepared.lengths)), batch_size)
+
+
+def _consecutive(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    if batch_size < 1:
+        raise ConfigError(f"batch_size: expected at least 1, got {batch_size}")
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+
+def _dataset(prepared: PreparedData, order: Callable[[], Iterator]) -> tf.data.Dataset:
+    signature = tf.TensorSpec([None], tf.int64)
+    dataset = tf.data.Dataset.from_generator(order, output_signature=signature)
+    dataset = dataset.map(
+        lambda index: _batch(prepared, index), num_parallel_calls=tf.data.AUTOTUNE
+    )
+    return dataset.prefetch(_PREFETCHED)
+
+
+def _batch(prepared: PreparedData, index: tf.Tensor):
+    """The examples at `index` `[batch]`, gathered, packed and padded."""
+    pack = prepared.preprocessor.pack
+    segments = [tf.gather(segment, index) for segment in prepared.segments]
+    if prepared.sentence_splits is not None:
+        inputs = {"a": prepared.preprocessor.pack_words(segments[0])}
+    elif prepared.joint:
+        inputs = {"a": pack(segments)}
+    else:
+        inputs = {name: pack([segment]) for name, segment in zip("ab", segments, strict=False)}
+    if prepared.targets is None:
+        return inputs
+    targets = tf.gather(prepared.targets, index)
+    if isinstance(targets, tf.RaggedTensor):
+        targets = targets.to_tensor(-1)
+    return inputs, targets

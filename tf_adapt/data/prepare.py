@@ -1,0 +1,239 @@
+"""Records to units: every text is tokenized and checked once, before the first batch."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from hub_modules.preprocess import cut_words, split_words
+from tf_adapt.data.formats import Record, TaggedSentence, check_text
+from tf_adapt.data.in_memory import in_memory_records
+from tf_adapt.data.labels import check_labels, word_where
+from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.tasks import Task
+
+# No word of a language is that long; BERT's tokenizer and ELMo would see next to nothing of it.
+LONGEST_WORD = 1000
+_CHUNK = 8192
+# What is one word to the encoder: BERT also splits at punctuation and around Chinese characters,
+# ELMo at white space only.
+_CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
+_LONG_WORD = {
+    "bert": re.compile(rf"[^\W{_CHINESE}]{{{LONGEST_WORD + 1},}}"),
+    "elmo": re.compile(rf"[^ \t\n\r\v\f]{{{LONGEST_WORD + 1},}}"),
+}
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """Tokenized examples, in the order of the records.
+
+    Attributes:
+        preprocessor: packs the units.
+        segments: one ragged tensor per text of an example `[examples, (units)]`; tagging: one,
+            `[examples, (words), (units)]`, where an example is a sentence or a part of one.
+        joint: whether the texts of a pair are packed into one row.
+        lengths: `[examples]`, units of the packed row, special tokens included.
+        targets: `[examples] int32` (regression: float32), tagging `[examples, (words)] int32`, or
+            None for data without labels.
+        truncated: number of records that lost units.
+        sentence_splits: tagging: row splits of the sentences over all words, which put what is
+            computed for each word together again; else None.
+    """
+
+    preprocessor: Any
+    segments: list[tf.RaggedTensor]
+    joint: bool
+    lengths: np.ndarray
+    targets: tf.Tensor | tf.RaggedTensor | None
+    truncated: int
+    sentence_splits: np.ndarray | None = None
+
+
+def prepare(
+    records: Any,
+    task: Task,
+    encoder: Any,
+    max_length: int | None = None,
+    truncate: bool = False,
+) -> PreparedData:
+    """Tokenizes and checks all examples.
+
+    Args:
+        records: what a reader returned, or what `in_memory_records` accepts.
+        encoder: its `preprocessor`, `family` and `max_length` are used.
+        max_length: most units of a packed row, special tokens included; by default the encoder's.
+        truncate: cut what is longer, and count it; sentences in tagging are split instead, so that
+            only a single word can be too long.
+
+    Raises:
+        ConfigError: `max_length` is out of range.
+        DataError: a text or a label is wrong, or an example is too long.
+    """
+    records = in_memory_records(records, task)
+    limit = _checked_limit(max_length, encoder)
+    # On the CPU, where the input pipeline runs.
+    with tf.device("CPU:0"):
+        if task.is_tagging:
+            return _prepare_tagging(records, task, encoder.preprocessor, limit, truncate)
+        return _prepare_texts(records, task, encoder.preprocessor, limit, truncate)
+
+
+def _checked_limit(max_length: int | None, encoder: Any) -> int:
+    if max_length is None:
+        return encoder.max_length
+    # ELMo has no table of positions: there, the encoder's number is only a sensible bound.
+    highest = encoder.max_length if encoder.family == "bert" else None
+    lowest = encoder.preprocessor.special_tokens(2) + 1
+    if max_length < lowest or (highest is not None and max_length > highest):
+        bound = f" and at most {highest}, which the encoder can take" if highest else ""
+        raise ConfigError(f"max_length: expected at least {lowest}{bound}, got {max_length}")
+    return max_length
+
+
+def _prepare_texts(
+    records: list[Record], task: Task, preprocessor: Any, limit: int, may_cut: bool
+) -> PreparedData:
+    texts = [[record.text_a for record in records]]
+    if task.is_pair:
+        texts.append([record.text_b for record in records])
+    for column in texts:
+        for text, record in zip(column, records, strict=True):
+            check_text(text, record.where)
+    units = [_in_chunks(preprocessor.tokenize, column) for column in texts]
+    joint = preprocessor.family == "bert"
+    groups = [units] if joint else [[segment] for segment in units]
+    budget = limit - preprocessor.special_tokens(len(groups[0]))
+    lengths = np.stack([sum(s.row_lengths() for s in group).numpy() for group in groups])
+    long_words = _long_words(records, preprocessor.family)
+    if not may_cut:
+        _refuse_long_words(long_words)
+        _refuse_long(lengths.max(axis=0), budget, limit, [record.where for record in records])
+    cut = (lengths > budget).any(axis=0)
+    cut[list(long_words)] = True
+    kept = [segment for group in groups for segment in preprocessor.truncate(group, budget)[0]]
+    return PreparedData(
+        preprocessor=preprocessor,
+        segments=kept,
+        joint=joint,
+        lengths=np.minimum(lengths.max(axis=0), budget) + limit - budget,
+        targets=_targets(records, task),
+        truncated=int(cut.sum()),
+    )
+
+
+def _prepare_tagging(
+    sentences: list[TaggedSentence], task: Task, preprocessor: Any, limit: int, may_cut: bool
+) -> PreparedData:
+    for sentence in sentences:
+        for index, word in enumerate(sentence.words):
+            if "\0" in word or not word.isprintable() or not word.strip():
+                check_text(word, word_where(sentence, index), "words")
+    units = _in_chunks(lambda words: _word_units(preprocessor, words), sentences)
+    budget = limit - preprocessor.special_tokens(1)
+    word_lengths = units.values.row_lengths().numpy()
+    long_words = _long_words(sentences, preprocessor.family)
+    if not may_cut:
+        _refuse_long_words(long_words)
+        places = _Places(sentences, units.row_splits.numpy())
+        _refuse_long(word_lengths, budget, limit, places, "one word of ")
+    sentence_of_word = units.value_rowids().numpy()
+    cut = set(sentence_of_word[word_lengths > budget].tolist()) | set(long_words)
+    chunks = split_words(cut_words(units, budget), budget)
+    targets = _targets(sentences, task)
+    if targets is not None:
+        targets = tf.RaggedTensor.from_row_splits(targets, chunks.row_splits)
+    return PreparedData(
+        preprocessor=preprocessor,
+        segments=[chunks],
+        joint=True,
+        lengths=chunks.merge_dims(1, 2).row_lengths().numpy() + limit - budget,
+        targets=targets,
+        truncated=len(cut),
+        sentence_splits=units.row_splits.numpy(),
+    )
+
+
+def _in_chunks(tokenize: Callable, values: Sequence) -> tf.RaggedTensor:
+    parts = [tokenize(values[start : start + _CHUNK]) for start in range(0, len(values), _CHUNK)]
+    return tf.concat(parts, axis=0)
+
+
+def _word_units(preprocessor: Any, sentences: list[TaggedSentence]) -> tf.RaggedTensor:
+    words = tf.constant([word for sentence in sentences for word in sentence.words])
+    lengths = [len(sentence.words) for sentence in sentences]
+    return preprocessor.tokenize_words(tf.RaggedTensor.from_row_lengths(words, lengths))
+
+
+def _targets(records: list, task: Task) -> tf.Tensor | None:
+    """Ids or numbers of the examples (tagging: of all words, in one row); None without labels."""
+    labels = [r.tags if isinstance(r, TaggedSentence) else r.label for r in records]
+    if all(label is None for label in labels):
+        return None
+    check_labels(records, task.labels, "data", task.label_range)
+    if task.is_regression:
+        return tf.constant(labels, tf.float32)
+    ids = {name: number for number, name in enumerate(task.labels)}
+    names = [tag for tags in labels for tag in tags] if task.is_tagging else labels
+    return tf.constant(
+        [name if isinstance(name, Integral) else ids[name] for name in names], tf.int32
+    )
+
+
+class _Places(Sequence):
+    """Where each word of tagged sentences stands, found when an error message needs it."""
+
+    def __init__(self, sentences: list[TaggedSentence], splits: np.ndarray):
+        self._sentences, self._splits = sentences, splits
+
+    def __len__(self):
+        return int(self._splits[-1])
+
+    def __getitem__(self, number):
+        sentence = int(np.searchsorted(self._splits, number, side="right")) - 1
+        return word_where(self._sentences[sentence], int(number - self._splits[sentence]))
+
+
+def _refuse_long(
+    lengths: np.ndarray, budget: int, limit: int, places: Sequence[str], what: str = ""
+) -> None:
+    over = np.flatnonzero(lengths > budget)
+    if not len(over):
+        return
+    special = limit - budget
+    raise DataError(
+        f"{places[over[0]]}: expected at most {limit} units (special tokens included), got {what}"
+        f"{lengths[over[0]] + special} ({len(over)} too long in all); set truncate: true, or raise "
+        "max_length if the encoder allows it"
+    )
+
+
+def _long_words(records: Iterable, family: str) -> dict[int, tuple[str, int]]:
+    """Number of each example with a word beyond `LONGEST_WORD`: its place and that length."""
+    found = {}
+    for number, record in enumerate(records):
+        for where, word in _words_to_measure(record, family):
+            if len(word) > LONGEST_WORD:
+                found.setdefault(number, (where, len(word)))
+    return found
+
+
+def _words_to_measure(record: Record | TaggedSentence, family: str) -> Iterable[tuple[str, str]]:
+    if isinstance(record, TaggedSentence):
+        if max(map(len, record.words)) <= LONGEST_WORD:
+            return []
+        return ((word_where(record, index), word) for index, word in enumerate(record.words))
+    texts = [text for text in (record.text_a, record.text_b) if text and len(text) > LONGEST_WORD]
+    return ((record.where, word) for text in texts for word in _LONG_WORD[family].findall(text))
+
+
+def _refuse_long_words(found: dict[int, tuple[str, int]]) -> None:
+    for where, length in found.values():
+        raise DataError(
+            f"{where}: expected words of at most {LONGEST_WORD} characters, got one of {length} "
+            f"({len(found)} examples with such words); correct it, or set truncate: true"
+        )

@@ -1,0 +1,165 @@
+"""Predictions of a trained model, and an encoder's features, for texts in memory."""
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+
+from tf_adapt.data.batches import PreparedData, batches_from, prepare
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.in_memory import in_memory_records
+from tf_adapt.encoder import HubEncoder
+from tf_adapt.files import write_bytes, write_text
+from tf_adapt.model import AdaptedModel
+from tf_adapt.tasks import Task
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says of one example.
+
+    Attributes:
+        label: the label; a number for regression; for tagging a tuple with one tag a word.
+        scores: probability of each label, in the order of the task's labels; empty for regression;
+            for tagging the probability of each word's tag.
+    """
+
+    label: str | float | tuple[str, ...]
+    scores: tuple[float, ...]
+
+
+def predict(
+    model: AdaptedModel,
+    data: Sequence,
+    batch_size: int = 32,
+    max_length: int | None = None,
+    truncate: bool = False,
+) -> list[Prediction]:
+    """Predicts texts, pairs of texts or sentences of words: one `Prediction` each, in order.
+
+    Args:
+        data: as for `batches`: texts, pairs, lists of words, records, or a pandas frame. Labels
+            are not looked at.
+        max_length, truncate: see `batches`.
+
+    Raises:
+        DataError: an example is empty or too long.
+    """
+    records = [_without_label(record) for record in in_memory_records(data, model.task)]
+    prepared = prepare(records, model.task, model.encoder, max_length, truncate)
+    return to_predictions(model.task, records, model_outputs(model, prepared, batch_size))
+
+
+def model_outputs(model: AdaptedModel, prepared: PreparedData, batch_size: int) -> np.ndarray:
+    """Outputs in the order of the data.
+
+    Shapes: `[examples, labels]`, regression `[examples]`, tagging `[all words, tags]`, float32.
+    """
+    outputs = []
+    for batch in batches_from(prepared, batch_size, shuffle=False):
+        inputs = batch[0] if isinstance(batch, tuple) else batch
+        batch_outputs = model.forward(inputs).numpy()
+        if model.task.is_tagging:
+            batch_outputs = batch_outputs[word_mask(inputs["a"])]
+        outputs.append(batch_outputs)
+    return np.concatenate(outputs)
+
+
+def word_mask(inputs: dict) -> np.ndarray:
+    """Which places of a batch of sentences are words: `[batch, words] bool`."""
+    if "first_piece" in inputs:
+        return inputs["first_piece"].numpy() >= 0
+    if "sequence_len" in inputs:
+        return tf.sequence_mask(inputs["sequence_len"], inputs["tokens"].shape[1]).numpy()
+    return inputs["character_ids"].numpy().any(axis=-1)
+
+
+def to_predictions(task: Task, records: list, outputs: np.ndarray) -> list[Prediction]:
+    """Labels and probabilities of what `model_outputs` returned for these records."""
+    if task.is_regression:
+        return [Prediction(float(score), ()) for score in outputs]
+    probabilities = tf.nn.softmax(outputs).numpy()
+    best = outputs.argmax(axis=-1)
+    if not task.is_tagging:
+        return [
+            Prediction(task.labels[label], tuple(map(float, row)))
+            for label, row in zip(best, probabilities, strict=True)
+        ]
+    ends = np.cumsum([len(record.words) for record in records])
+    certainty = probabilities[np.arange(len(best)), best]
+    return [
+        Prediction(
+            tuple(task.labels[label] for label in best[end - len(record.words) : end]),
+            tuple(map(float, certainty[end - len(record.words) : end])),
+        )
+        for record, end in zip(records, ends, strict=True)
+    ]
+
+
+def write_predictions(
+    path: str | os.PathLike, task: Task, records: list, predictions: list[Prediction]
+) -> None:
+    """Writes one line for each example, in order; for tagging CoNLL columns, `word tag`.
+
+    Sentence tasks: tab-separated with a header: `prediction` and one column of probabilities a
+    label (regression: `prediction` alone).
+    """
+    if task.is_tagging:
+        sentences = (
+            "".join(f"{word} {tag}\n" for word, tag in zip(record.words, one.label, strict=True))
+            for record, one in zip(records, predictions, strict=True)
+        )
+        write_text(path, "\n".join(sentences))
+        return
+    names = [] if task.is_regression else task.labels
+    rows = ["\t".join(["prediction", *names])]
+    for one in predictions:
+        label = f"{one.label:.6f}" if task.is_regression else one.label
+        rows.append("\t".join([label, *(f"{score:.6f}" for score in one.scores)]))
+    write_text(path, "\n".join(rows) + "\n")
+
+
+def encode(encoder: HubEncoder, texts: Sequence[str], batch_size: int = 32) -> list[np.ndarray]:
+    """Features of each text: one array `[layers, units, width] float32`, bottom layer first.
+
+    Units are what the encoder reads: for BERT word pieces with `[CLS]` and `[SEP]`, for ELMo the
+    words between white space.
+
+    Raises:
+        DataError: a text is empty or too long.
+    """
+    task = Task("classification", labels=["none"])
+    prepared = prepare(in_memory_records(list(texts), task), task, encoder, None, False)
+    forward = tf.function(lambda inputs: encoder(inputs, training=False), reduce_retracing=True)
+    features = []
+    for batch in batches_from(prepared, batch_size, shuffle=False):
+        encoded = forward(batch["a"])
+        layers = tf.stack([tf.cast(layer, tf.float32) for layer in encoded["layers"]], axis=1)
+        for states, mask in zip(layers.numpy(), encoded["mask"].numpy(), strict=True):
+            features.append(states[:, mask])
+    return features
+
+
+def write_features(path: str | os.PathLike, features: list[np.ndarray]) -> None:
+    """Writes HDF5 in bilm-tf's layout: data set "i" holds text i, `[layers, units, width]`.
+
+    Raises:
+        ArtifactError: the file cannot be written.
+    """
+    # Keras needs h5py, so it is there; imported here because nothing else of this file does.
+    import h5py
+
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        for index, array in enumerate(features):
+            file.create_dataset(str(index), data=array, dtype="float32")
+    write_bytes(path, content.getvalue())
+
+
+def _without_label(record: Record | TaggedSentence) -> Record | TaggedSentence:
+    if isinstance(record, TaggedSentence):
+        return TaggedSentence(record.words, None, record.where, record.document)
+    return Record(record.text_a, record.text_b, None, record.where, record.genre)

@@ -1,0 +1,147 @@
+"""What can be done with a trained run or an export: load it, score a file, predict a file."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from hub_modules.manifest import read_manifest, verify
+from tf_adapt import checkpoints, run_folder
+from tf_adapt.config import Config, data_section
+from tf_adapt.data.batches import batches_from, prepare
+from tf_adapt.data.datasets import read_file
+from tf_adapt.encoder import HubEncoder
+from tf_adapt.errors import ArtifactError
+from tf_adapt.model import AdaptedModel, build_model
+from tf_adapt.predicting import Prediction, predict, to_predictions, write_predictions
+from tf_adapt.serving import export, next_version
+from tf_adapt.tasks import Task
+
+BATCH_SIZE = 32
+
+
+def load_run(folder: str | os.PathLike) -> AdaptedModel:
+    """The model of a run, with the weights of its best epoch.
+
+    Raises:
+        ArtifactError: no run is there, it has no finished epoch, or its files are damaged.
+    """
+    return _load(Path(folder))[0]
+
+
+def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, float]:
+    """Loss and metrics of a run on a labelled file in the format of the run's dataset.
+
+    Raises:
+        ArtifactError: as `load_run`.
+        DataError: what is in the file is wrong, or does not fit the run's labels.
+    """
+    model, config = _load(Path(run))
+    records = read_file(path, config.data)
+    settings = config.training
+    prepared = prepare(records, model.task, model.encoder, settings.max_length, settings.truncate)
+    model.compile(loss=model.task.loss, metrics=model.task.metrics, jit_compile=False)
+    dataset = batches_from(prepared, settings.batch_size, shuffle=False)
+    return {
+        name: float(value)
+        for name, value in model.evaluate(dataset, return_dict=True, verbose=0).items()
+    }
+
+
+def predict_file(
+    run_or_export: str | os.PathLike, path: str | os.PathLike, output: str | os.PathLike
+) -> int:
+    """Predicts a file with a run or an export and writes `output`; returns the examples predicted.
+
+    The file is read in the format of the run's dataset, labels ignored. An export that was written
+    without that knowledge takes plain files: see `config.data_section`.
+
+    Raises:
+        ArtifactError: the run or export is missing or damaged, or `output` cannot be written.
+        DataError: what is in the file is wrong.
+    """
+    folder = Path(run_or_export)
+    if (folder / "saved_model.pb").is_file():
+        task, records, predictions = _predict_with_export(folder, path)
+    else:
+        model, config = _load(folder)
+        settings = config.training
+        task, records = model.task, read_file(path, config.data, labelled=False)
+        predictions = predict(
+            model, records, settings.batch_size, settings.max_length, settings.truncate
+        )
+    write_predictions(output, task, records, predictions)
+    return len(records)
+
+
+def export_run(run: str | os.PathLike, folder: str | os.PathLike) -> Path:
+    """Exports a run into the next numbered folder under `folder`; returns that folder.
+
+    Raises:
+        ArtifactError: as `load_run` and `export`.
+    """
+    model, config = _load(Path(run))
+    settings, data = config.training, config.data.model_dump(mode="json")
+    return export(model, next_version(folder), settings.max_length, settings.truncate, data)
+
+
+def _load(folder: Path) -> tuple[AdaptedModel, Config]:
+    config = run_folder.saved_config(folder)
+    if config is None:
+        raise ArtifactError(
+            f"{folder}: expected the folder of a run or of an export, got none; train one with "
+            "`tf-adapt train`"
+        )
+    task = Task.from_config(run_folder.saved_task(folder))
+    best = checkpoints.load_best(folder / "checkpoint")
+    encoder = HubEncoder(
+        config.encoder.handle,
+        trainable=config.adaptation != "feature_extraction",
+        execution=config.encoder.execution,
+        trust=config.encoder.trust,
+        preprocessor=config.encoder.preprocessor,
+    )
+    model = build_model(task, encoder, config.head, config.adaptation, config.head_dropout)
+    checkpoints.assign(model.weights, best.arrays["model"], str(best.path))
+    return model, config
+
+
+def _predict_with_export(folder: Path, path) -> tuple[Task, list, list[Prediction]]:
+    import tensorflow_text  # noqa: F401  # registers the ops of the export
+
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise ArtifactError(
+            f"{folder}: expected an export with a manifest, got a SavedModel without one; write it "
+            "with `tf-adapt export`"
+        )
+    verify(folder, manifest)
+    description = json.loads((folder / "task.json").read_text("utf-8"))
+    task = Task.from_config(description["task"])
+    records = read_file(path, data_section(description["data"], task.kind), labelled=False)
+    serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
+    outputs = [
+        _served(task, serve, records[start : start + BATCH_SIZE])
+        for start in range(0, len(records), BATCH_SIZE)
+    ]
+    return task, records, to_predictions(task, records, np.concatenate(outputs))
+
+
+def _served(task: Task, serve, records: list) -> np.ndarray:
+    """Numbers from which `to_predictions` makes the labels of a served batch."""
+    if task.is_tagging:
+        words = tf.ragged.constant([record.words for record in records], dtype=tf.string)
+        scores = serve(tokens=words.to_tensor(""))["scores"]
+        scores = tf.RaggedTensor.from_tensor(scores, lengths=words.row_lengths()).flat_values
+    elif task.is_pair:
+        texts = {
+            name: [getattr(record, name) for record in records] for name in ("text_a", "text_b")
+        }
+        served = serve(**{name: tf.constant(values) for name, values in texts.items()})
+        scores = served["score"] if task.is_regression else served["scores"]
+    else:
+        scores = serve(text=tf.constant([record.text_a for record in records]))["scores"]
+    # Probabilities come out of the export; their logarithms are logits again.
+    return scores.numpy() if task.is_regression else np.log(np.maximum(scores.numpy(), 1e-38))
