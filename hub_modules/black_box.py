@@ -31,12 +31,9 @@ class BlackBoxEncoder(keras.layers.Layer):
         self.module = module
         self.family = family
         self.is_tf1 = not callable(module)
-        trainable = {id(variable) for variable in getattr(module, "trainable_variables", ())}
-        self.module_weights = [
-            _as_keras_variable(variable)
-            for variable in getattr(module, "variables", ())
-            if id(variable) in trainable
-        ]
+        # TensorFlow 2 can run a TF1-format module, not train it: it counts as one without weights.
+        variables = () if self.is_tf1 else module.trainable_variables
+        self.module_weights = [_as_keras_variable(variable) for variable in variables]
         self.built = True
 
     @property

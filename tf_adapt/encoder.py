@@ -71,6 +71,15 @@ class HubEncoder(keras.layers.Layer):
             )
         self.trainable = trainable
 
+    def __setattr__(self, name, value):
+        if name != "trainable":
+            super().__setattr__(name, value)
+            return
+        # TensorFlow's tracking skips the assignment of a value that is there already, but after
+        # `set_trainable_groups` parts may be frozen while the whole says True.
+        for layer in self._flatten_layers():
+            keras.layers.Layer.trainable.fset(layer, bool(value))
+
     @property
     def preprocessor(self):
         """Text → inputs, in the graph: see `hub_modules.preprocess`."""

@@ -102,14 +102,15 @@ def to_predictions(task: Task, records: list, outputs: np.ndarray) -> list[Predi
 def write_predictions(
     path: str | os.PathLike, task: Task, records: list, predictions: list[Prediction]
 ) -> None:
-    """Writes one line for each example, in order; for tagging CoNLL columns, `word tag`.
+    """Writes one line for each example, in order; for tagging CoNLL columns, word and tag parted by
+    a tab (a word may hold a blank).
 
     Sentence tasks: tab-separated with a header: `prediction` and one column of probabilities a
     label (regression: `prediction` alone).
     """
     if task.is_tagging:
         sentences = (
-            "".join(f"{word} {tag}\n" for word, tag in zip(record.words, one.label, strict=True))
+            "".join(f"{word}\t{tag}\n" for word, tag in zip(record.words, one.label, strict=True))
             for record, one in zip(records, predictions, strict=True)
         )
         write_text(path, "\n".join(sentences))

@@ -8,30 +8,27 @@ optimizer, dropout and metrics are saved with the weights.
 import contextlib
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 import tf_adapt
 from tf_adapt import checkpoints, monitoring, run_folder
+from tf_adapt.compiling import compiled_model, precision
 from tf_adapt.config import Config, resolve_paths
 from tf_adapt.data.batches import PreparedData, batches_from, epoch_batches, epoch_order, prepare
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
 from tf_adapt.devices import is_chief, make_strategy
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.interruption import Interruption, caught_signals, leave
-from tf_adapt.model import build_model
 from tf_adapt.run_report import finish_run
 from tf_adapt.run_state import RunState, restore_state, save_state
 from tf_adapt.schedules import linear_decay
 from tf_adapt.tasks import Task
-
-# As in google-research/bert: neither biases nor the parameters of LayerNorms decay.
-NOT_DECAYED = ("bias", "gamma", "beta")
 
 
 @dataclass
@@ -86,8 +83,8 @@ def _prepare_run(
     settings = config.training
     splits = load_splits(config.data)
     task = Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
-    with _precision(settings.mixed_precision), strategy.scope():
-        model = _build(config, task)
+    with precision(settings.mixed_precision), strategy.scope():
+        model = compiled_model(config, task)
         data = {
             split: prepare(examples, task, model.encoder, settings.max_length, settings.truncate)
             for split, examples in splits.examples.items()
@@ -105,34 +102,6 @@ def _prepare_run(
         run_folder.start(folder, config)
         run_folder.write_task(folder, task.get_config())
     return Run(config, folder, model, data, splits, state, Interruption(), writes, started)
-
-
-def _build(config: Config, task: Task) -> keras.Model:
-    settings = config.training
-    encoder = HubEncoder(
-        config.encoder.handle,
-        trainable=config.adaptation != "feature_extraction",
-        execution=config.encoder.execution,
-        trust=config.encoder.trust,
-        preprocessor=config.encoder.preprocessor,
-    )
-    model = build_model(task, encoder, config.head, config.adaptation, config.head_dropout)
-    optimizer = keras.optimizers.AdamW(
-        float(settings.learning_rate),
-        weight_decay=settings.weight_decay,
-        global_clipnorm=settings.clip_norm,
-    )
-    optimizer.exclude_from_weight_decay(
-        var_list=[
-            weight
-            for weight in model.trainable_weights
-            if weight.name.split("/")[-1].split(":")[0].endswith(NOT_DECAYED)
-        ]
-    )
-    # Every batch has another length: XLA would compile each of them anew.
-    model.compile(optimizer=optimizer, loss=task.loss, metrics=task.metrics, jit_compile=False)
-    model.optimizer.build(model.trainable_weights)
-    return model
 
 
 def _run_epochs(run: Run) -> None:
@@ -222,8 +191,9 @@ class _Steps(keras.callbacks.Callback):
         super().__init__()
         self.run = run
         # `fit` resets the metrics when it begins an epoch, also one that it goes on with.
+        goes_on = 0 < run.state.step < run.state.steps_per_epoch
         self.metrics_before = (
-            checkpoints.to_arrays(run.model.metrics_variables) if run.state.step else None
+            checkpoints.to_arrays(run.model.metrics_variables) if goes_on else None
         )
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -233,10 +203,12 @@ class _Steps(keras.callbacks.Callback):
             self.metrics_before = None
 
     def on_train_batch_end(self, batch, logs=None):
-        self.run.state.step += 1
+        state = self.run.state
+        state.step += 1
         # Several processes cannot agree on a step to stop after: they go back to the last epoch.
         self.run.interruption.unsaved = self.run.config.training.strategy is None
-        self._obey()
+        if state.step < state.steps_per_epoch:  # after the last one, the epoch's logs come first
+            self._obey()
 
     def on_test_batch_end(self, batch, logs=None):
         self._obey()
@@ -264,7 +236,11 @@ def _order(prepared: PreparedData, config: Config, epoch: int) -> list:
 
 
 def _describe_step(run: Run) -> str:
-    batch = _order(run.data["train"], run.config, run.state.epoch)[run.state.step]
+    prepared = run.data["train"]
+    batch = _order(prepared, run.config, run.state.epoch)[run.state.step]
+    if prepared.sentence_splits is not None:  # parts of long sentences stand for their sentences
+        first_words = prepared.segments[0].row_splits.numpy()[batch]
+        batch = np.searchsorted(prepared.sentence_splits, first_words, side="right") - 1
     places = [run.splits.examples["train"][index].where for index in batch]
     return f"step {run.state.global_step + 1}, examples {', '.join(places)}"
 
@@ -287,13 +263,3 @@ def _line(row: dict[str, Any]) -> str:
         f"{name} {'undefined' if value is None else f'{value:.4f}'}"
         for name, value in shown.items()
     )
-
-
-@contextlib.contextmanager
-def _precision(name: str | None) -> Iterator[None]:
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(f"mixed_{name}" if name else before)
-    try:
-        yield
-    finally:
-        keras.config.set_dtype_policy(before)

@@ -10,8 +10,8 @@ def truncate(segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tens
 
     One segment keeps its prefix. Of two, the longer loses its last unit (the second, if they are
     equally long) until both fit; here as a formula, with `h = ceil(limit / 2)`:
-    `a' = min(a, max(h, limit - b))`, `b' = min(b, limit - a')`. Filling both in turns, one unit at a
-    time, as TF Hub's modules do (round robin), ends at the same lengths.
+    `a' = min(a, max(h, limit - b))`, `b' = min(b, limit - a')`. Filling both in turns, one unit at
+    a time, as TF Hub's modules do (round robin), ends at the same lengths.
 
     Shapes: segments `[batch, (units)]`, one or two → the same; cut `[batch] bool`.
 

@@ -103,7 +103,14 @@ def published(reference):
 @pytest.fixture(scope="module")
 def sentences(shared) -> list[str]:
     lines = (shared / "data" / "multinli" / "dev_matched.tsv").read_bytes().decode("utf-8")
-    tricky = ["", " ", "½ cup · ﬁ 𝒳 [CLS] é\u200bx \x01", "日本語 and English", "x" * 200, "a##b ##c"]
+    tricky = [
+        "",
+        " ",
+        "½ cup · ﬁ 𝒳 [CLS] é\u200bx \x01",
+        "日本語 and English",
+        "x" * 200,
+        "a##b ##c",
+    ]
     return tricky + lines.split("\n")[1:1001]
 
 

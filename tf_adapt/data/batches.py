@@ -65,7 +65,11 @@ def batches_from(
 
     The number of batches is known to Keras, but for `skip`: then it is for the caller to fit that
     one epoch alone, since Keras takes the length of the first epoch for that of all.
+
+    Raises:
+        ConfigError: `batch_size` is less than 1.
     """
+    _check_batch_size(batch_size)
     iterations = itertools.count()
 
     def order() -> Iterator[np.ndarray]:
@@ -91,7 +95,11 @@ def epoch_batches(
     """The batches of one epoch from the `skip`-th on; every iteration gives the same ones.
 
     For training loops that resume: nothing depends on how often the dataset was iterated.
+
+    Raises:
+        ConfigError: `batch_size` is less than 1.
     """
+    _check_batch_size(batch_size)
     order = _epoch_order(prepared, batch_size, seed, shuffle, epoch)[skip:]
     dataset = _dataset(prepared, lambda: iter(order))
     return dataset.apply(tf.data.experimental.assert_cardinality(len(order)))
@@ -121,9 +129,12 @@ def _epoch_order(
 
 
 def _consecutive(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+
+def _check_batch_size(batch_size: int) -> None:
     if batch_size < 1:
         raise ConfigError(f"batch_size: expected at least 1, got {batch_size}")
-    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
 
 
 def _dataset(prepared: PreparedData, order: Callable[[], Iterator]) -> tf.data.Dataset:

@@ -180,7 +180,8 @@ def test_a_module_that_knows_every_word_is_refused(ours):
         def __call__(self, texts):
             return tf.strings.unicode_decode(texts, "UTF-8")
 
-        get_special_tokens_dict = ours.tokenize.get_special_tokens_dict
+        def get_special_tokens_dict(self):
+            return ours.tokenize.get_special_tokens_dict()
 
     module = tf.Module()
     module.tokenize = NoWordPieces()

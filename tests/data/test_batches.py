@@ -1,0 +1,335 @@
+"""The order of examples as a pure function of (seed, epoch), and what a batch holds."""
+
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from hub_modules.preprocess import BertPreprocessor
+from tf_adapt.data import batches as batches_module
+from tf_adapt.data.batches import (
+    WINDOW_BATCHES,
+    batches,
+    batches_from,
+    epoch_batches,
+    epoch_order,
+    prepare,
+)
+from tf_adapt.errors import ConfigError
+from tf_adapt.tasks import Task
+
+TEXT = Task("classification", labels=["no", "yes"])
+PAIR = Task("pair_classification", labels=["no", "yes"])
+TAGS = Task("tagging", labels=["O", "B-PER", "I-PER"])
+
+
+def word_of(number: int) -> str:
+    """A distinct word for each number; longer for some than for others."""
+    return "".join(chr(ord("a") + int(digit)) for digit in str(number)) * (number % 5 + 1)
+
+
+def examples(count: int) -> list[tuple[str, int]]:
+    return [(word_of(number), number % 2) for number in range(count)]
+
+
+def read(dataset, texts_of) -> list[list[str]]:
+    return [texts_of(inputs["a"]) for inputs, _ in dataset]
+
+
+@pytest.mark.parametrize(("count", "batch_size"), [(1, 1), (1, 32), (7, 3), (333, 2), (500, 32)])
+@pytest.mark.parametrize("epoch", [0, 1, 7])
+def test_order_holds_every_example_once_in_full_batches(count, batch_size, epoch):
+    lengths = np.random.default_rng(count).integers(3, 60, count)
+    order = epoch_order(lengths, batch_size, seed=5, epoch=epoch)
+    np.testing.assert_array_equal(np.sort(np.concatenate(order)), np.arange(count))
+    sizes = sorted(len(batch) for batch in order)
+    assert sizes[1:] == [batch_size] * (len(order) - 1)
+    assert 0 < sizes[0] <= batch_size
+
+
+def test_order_is_pure_in_seed_and_epoch():
+    lengths = np.random.default_rng(0).integers(3, 60, 200)
+    orders = {}
+    for seed in (0, 1):
+        for epoch in (0, 1):
+            one, other = [np.concatenate(epoch_order(lengths, 8, seed, epoch)) for _ in range(2)]
+            np.testing.assert_array_equal(one, other)
+            orders[seed, epoch] = tuple(one)
+    assert len(set(orders.values())) == 4
+
+
+def test_a_batch_holds_similar_lengths_and_batches_change():
+    lengths = np.random.default_rng(0).integers(1, 100, 3200)
+    order = epoch_order(lengths, 32, seed=0, epoch=0)
+    spread = np.mean([np.ptp(lengths[batch]) for batch in order])
+    assert spread < 100 / WINDOW_BATCHES * 1.5
+    partners = [
+        {frozenset(batch.tolist()) for batch in epoch_order(lengths, 32, 0, epoch)}
+        for epoch in (0, 1)
+    ]
+    assert not partners[0] & partners[1]
+    # The batches are not in the order of their lengths.
+    means = [lengths[batch].mean() for batch in order[:WINDOW_BATCHES]]
+    assert np.corrcoef(means, np.arange(len(means)))[0, 1] < 0.5
+
+
+def test_every_record_once_an_epoch_with_its_label(bert, texts_of):
+    data = examples(50)
+    dataset = batches(data, TEXT, bert(), batch_size=8)
+    for _ in range(2):
+        seen = [
+            (text, int(label))
+            for inputs, labels in dataset
+            for text, label in zip(texts_of(inputs["a"]), labels, strict=True)
+        ]
+        assert sorted(seen) == sorted(data)
+
+
+def test_iterations_are_epochs_and_a_resumed_one_goes_on(bert, texts_of):
+    prepared = prepare(examples(50), TEXT, bert())
+    dataset = batches_from(prepared, 8, seed=3)
+    epochs = [read(dataset, texts_of) for _ in range(3)]
+    assert epochs[0] != epochs[1] != epochs[2]
+    resumed = batches_from(prepared, 8, seed=3, first_epoch=1, skip=4)
+    assert read(resumed, texts_of) == epochs[1][4:]
+    assert read(resumed, texts_of) == epochs[2]
+    other = batches_from(prepared, 8, seed=4)
+    assert read(other, texts_of) != epochs[0]
+
+
+def test_one_epoch_as_often_as_one_likes(bert, texts_of):
+    prepared = prepare(examples(50), TEXT, bert())
+    dataset = batches_from(prepared, 8, seed=3)
+    epochs = [read(dataset, texts_of) for _ in range(2)]
+    one = epoch_batches(prepared, 8, seed=3, epoch=1, skip=2)
+    assert int(one.cardinality()) == 5
+    assert read(one, texts_of) == read(one, texts_of) == epochs[1][2:]
+    in_order = epoch_batches(prepared, 8, seed=3, epoch=1, shuffle=False)
+    assert sum(read(in_order, texts_of), []) == [text for text, _ in examples(50)]
+
+
+def test_without_shuffling_the_order_is_that_of_the_records(bert, texts_of):
+    data = examples(20)
+    dataset = batches(data, TEXT, bert(), batch_size=8, shuffle=False)
+    for _ in range(2):
+        assert [text for batch in read(dataset, texts_of) for text in batch] == [t for t, _ in data]
+
+
+def test_padding_goes_to_the_longest_of_the_batch_only(bert):
+    prepared = prepare(examples(300), TEXT, bert())
+    for (inputs, _), order in zip(
+        epoch_batches(prepared, 16, 0, 0), epoch_order(prepared.lengths, 16, 0, 0), strict=True
+    ):
+        longest = prepared.lengths[order].max()
+        for value in inputs["a"].values():
+            assert value.shape == (len(order), longest)
+        np.testing.assert_array_equal(
+            inputs["a"]["input_mask"].numpy().sum(axis=1), prepared.lengths[order]
+        )
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_batch_larger_than_the_data(bert, count):
+    dataset = batches(examples(count), TEXT, bert(), batch_size=32)
+    assert int(dataset.cardinality()) == 1
+    ((inputs, labels),) = list(dataset)
+    assert inputs["a"]["input_word_ids"].shape[0] == labels.shape[0] == count
+
+
+def test_an_impossible_batch_size_is_refused(bert):
+    prepared = prepare(["a"], TEXT, bert())
+    with pytest.raises(ConfigError, match="batch_size: expected at least 1, got 0"):
+        epoch_batches(prepared, 0, seed=0, epoch=0)
+    with pytest.raises(ConfigError, match="batch_size: expected at least 1, got -1"):
+        batches_from(prepared, -1)
+
+
+def test_cardinality_is_known_except_for_a_skip(bert):
+    prepared = prepare(examples(50), TEXT, bert())
+    assert int(batches_from(prepared, 8).cardinality()) == 7
+    skipping = batches_from(prepared, 8, skip=3)
+    assert int(skipping.cardinality()) == tf.data.UNKNOWN_CARDINALITY
+    assert len(list(skipping)) == 4
+
+
+def test_without_labels_only_inputs(bert):
+    (inputs,) = list(batches(["a", "b c"], TEXT, bert()))
+    assert set(inputs) == {"a"}
+
+
+def test_pairs_read_apart(elmo):
+    dataset = batches([("a b c", "d", 1), ("e", "f g", 0)], PAIR, elmo(), shuffle=False)
+    ((inputs, labels),) = list(dataset)
+    assert inputs["a"]["character_ids"].shape == (2, 3, 50)
+    assert inputs["b"]["character_ids"].shape == (2, 2, 50)
+    assert labels.numpy().tolist() == [1, 0]
+
+
+def test_tags_are_padded_like_the_words(bert, elmo):
+    data = [(["ab", "c"], ["B-PER", "I-PER"]), (["d"], ["O"])]
+    for encoder in (bert(), elmo()):
+        ((inputs, tags),) = list(batches(data, TAGS, encoder, shuffle=False))
+        assert tags.numpy().tolist() == [[1, 2], [0, -1]]
+        if encoder.family == "bert":
+            np.testing.assert_array_equal(inputs["a"]["first_piece"], [[1, 3], [1, -1]])
+        else:
+            assert inputs["a"]["character_ids"].shape == (2, 2, 50)
+
+
+@pytest.mark.parametrize("task", [TEXT, PAIR, TAGS])
+def test_types_and_ranks_are_known_before_the_first_batch(bert, elmo, task):
+    row = {
+        "classification": ("a", 1),
+        "pair_classification": ("a", "b", 1),
+        "tagging": (["a"], [1]),
+    }
+    for encoder in (bert(), elmo()):
+        spec = batches([row[task.kind]] * 3, task, encoder).element_spec
+        for leaf in tf.nest.flatten(spec):
+            assert leaf.dtype == tf.int32
+            assert leaf.shape.rank is not None
+        inputs, targets = spec
+        assert targets.shape.rank == (2 if task.is_tagging else 1)
+        if encoder.family == "elmo":
+            assert inputs["a"]["character_ids"].shape[2] == 50
+
+
+class BagOfPieces(keras.Model):
+    """A model that reads what `batches` yields."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = keras.layers.Embedding(100, 2)
+
+    def call(self, inputs):
+        return keras.ops.mean(self.embed(inputs["a"]["input_word_ids"]), axis=1)
+
+
+def test_fit_sees_the_epochs_one_after_the_other(bert, monkeypatch):
+    begun = []
+
+    def recorded(lengths, batch_size, seed, epoch):
+        begun.append(epoch)
+        return epoch_order(lengths, batch_size, seed, epoch)
+
+    monkeypatch.setattr(batches_module, "epoch_order", recorded)
+    model = BagOfPieces()
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    steps = []
+    counter = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: steps.append(batch)
+    )
+    dataset = batches(examples(50), TEXT, bert(), batch_size=8)
+    model.fit(dataset, epochs=3, verbose=0, shuffle=False, callbacks=[counter])
+    assert begun == [0, 1, 2]
+    assert steps == [*range(7)] * 3
+    assert model.predict(batches(["a", "b"], TEXT, bert()), verbose=0).shape == (2, 2)
+
+
+# Two devices must be made before TensorFlow starts: in a process of its own.
+TWO_DEVICES = """
+import json, string, sys
+from types import SimpleNamespace
+import keras
+import tensorflow as tf
+from hub_modules.preprocess import BertPreprocessor
+from tf_adapt.data.batches import epoch_batches, prepare
+from tf_adapt.tasks import Task
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+tf.config.experimental.enable_op_determinism()
+letters = string.ascii_lowercase
+vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{c}" for c in letters)]
+task = Task("classification", labels=["no", "yes"])
+strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+with strategy.scope():
+    preprocessor = BertPreprocessor(vocabulary, True)
+encoder = SimpleNamespace(preprocessor=preprocessor, family="bert", max_length=64)
+
+class Sums(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.seen = keras.metrics.Sum(name="seen")
+        self.weight = self.add_weight(shape=(), initializer="zeros")
+
+    def call(self, inputs):
+        mask = keras.ops.cast(inputs["a"]["input_mask"], "float32")
+        return self.weight * keras.ops.sum(mask, axis=1)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        self.seen.update_state(keras.ops.sum(x["a"]["input_mask"]))
+        return keras.ops.mean(y_pred)
+
+with strategy.scope():
+    model = Sums()
+    model.compile("sgd")
+
+def share(data):
+    with strategy.scope():
+        prepared = prepare(data, task, encoder)
+    dataset = epoch_batches(prepared, 8, seed=1, epoch=2)
+    split = []
+    for inputs, labels in strategy.experimental_distribute_dataset(dataset):
+        ids = strategy.experimental_local_results(inputs["a"]["input_word_ids"])
+        labels = strategy.experimental_local_results(labels)
+        split.append([[a.numpy().tolist(), b.numpy().tolist()] for a, b in zip(ids, labels)])
+    whole = [[x["a"]["input_word_ids"].numpy().tolist(), y.numpy().tolist()] for x, y in dataset]
+    steps = []
+    counter = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: steps.append(batch))
+    history = model.fit(dataset, epochs=2, verbose=0, shuffle=False, callbacks=[counter]).history
+    return {"split": split, "whole": whole, "steps": steps, "seen": history["seen"],
+            "pieces": int(prepared.lengths.sum())}
+
+print("RESULTS" + json.dumps([share(data) for data in json.loads(sys.argv[1])]))
+"""
+
+
+def test_two_devices_share_each_batch_and_lose_nothing():
+    # The last batch is full, unequal for the two, and a single example.
+    counts = [16, 21, 17]
+    data = [[[word_of(number), number % 2] for number in range(count)] for count in counts]
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_DEVICES, json.dumps(data)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""},
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    results = json.loads(done.stdout.split("RESULTS")[1])
+    for count, got in zip(counts, results, strict=True):
+        assert len(got["split"]) == len(got["whole"]) == -(-count // 8)
+        for parts, (ids, labels) in zip(got["split"], got["whole"], strict=True):
+            assert [row for part in parts for row in part[0]] == ids
+            assert [label for part in parts for label in part[1]] == labels
+            sizes = [len(part[1]) for part in parts]
+            assert max(sizes) - min(sizes) <= 1
+        assert got["steps"] == [*range(len(got["whole"]))] * 2
+        assert got["seen"] == [got["pieces"]] * 2
+
+
+def test_bucketing_saves_padding_on_real_sentences(shared, record_property):
+    lines = (shared / "data" / "sst2" / "train.tsv").read_bytes().decode("utf-8").split("\n")[1:]
+    vocabulary = (shared / "models" / "minilm_l6_h384" / "vocab.txt").read_bytes().decode("utf-8")
+    preprocessor = BertPreprocessor(vocabulary.removesuffix("\n").split("\n"), lower_case=True)
+    encoder = SimpleNamespace(preprocessor=preprocessor, family="bert", max_length=512)
+    prepared = prepare([line.split("\t")[0] for line in lines if line], TEXT, encoder)
+
+    def padding(order) -> float:
+        real = sum(int(prepared.lengths[batch].sum()) for batch in order)
+        return 1 - real / sum(int(prepared.lengths[batch].max()) * len(batch) for batch in order)
+
+    bucketed = padding(epoch_order(prepared.lengths, 32, 0, 0))
+    permuted = np.random.default_rng(0).permutation(len(prepared.lengths))
+    shuffled = padding([permuted[i : i + 32] for i in range(0, len(permuted), 32)])
+    record_property("padding", {"bucketed": bucketed, "shuffled": shuffled})
+    print(f"padding: {bucketed:.1%} with bucketing, {shuffled:.1%} with plain shuffling")
+    assert bucketed < shuffled / 5

@@ -1,0 +1,140 @@
+"""HubEncoder: both executions, freezing by group, the TF1 format, use in a user's own Keras model."""
+
+import importlib.util
+import inspect
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tf_adapt.encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+
+TEXTS = tf.constant(["The cat sat .", "Hello Paris"])
+
+
+def pack(encoder):
+    return encoder.preprocessor.pack([encoder.preprocessor.tokenize(TEXTS)])
+
+
+def moved_groups(encoder, steps=2):
+    """Which groups' weights change when a user's own Keras model is fitted."""
+    inputs = {
+        name: keras.Input(value.shape[1:], dtype=value.dtype.name, name=name)
+        for name, value in pack(encoder).items()
+    }
+    top = keras.ops.max(encoder(inputs)["layers"][-1], axis=1)
+    model = keras.Model(inputs, keras.layers.Dense(1)(top))
+    model.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=False)
+    before = {name: [w.numpy() for w in weights] for name, weights in encoder.layer_groups}
+    model.fit(pack(encoder), np.ones((2, 1)), epochs=steps, verbose=0)
+    return {
+        name
+        for name, weights in encoder.layer_groups
+        if any(np.any(old != new.numpy()) for old, new in zip(before[name], weights, strict=True))
+    }
+
+
+BERT = ["embeddings", "layer_0", "layer_1", "layer_2", "layer_3", "pooler"]
+ELMO = ["char_cnn", "lstm_0", "lstm_1"]
+
+
+@pytest.mark.parametrize("execution", ["native", "saved_model"])
+def test_groups_of_bert_learn_as_told(execution):
+    encoder = HubEncoder("bert_small", execution=execution)
+    assert [name for name, _ in encoder.layer_groups] == BERT
+    assert (encoder.family, encoder.num_layers, encoder.output_width) == ("bert", 5, 256)
+    assert encoder.max_length == 256
+    encoder.set_trainable_groups(["layer_2", "layer_3"])
+    assert encoder.trainable_groups == ["layer_2", "layer_3"]
+    assert moved_groups(encoder) == {"layer_2", "layer_3"}
+    encoder.trainable = False
+    assert encoder.trainable_groups == [] and not encoder.trainable_weights
+    assert moved_groups(encoder) == set()
+    encoder.trainable = True
+    assert encoder.trainable_groups == BERT
+
+
+def test_groups_of_elmo_learn_as_told():
+    encoder = HubEncoder("elmo_small")
+    assert [name for name, _ in encoder.layer_groups] == ELMO
+    assert (encoder.family, encoder.num_layers, encoder.output_width) == ("elmo", 3, 256)
+    encoder.set_trainable_groups(["lstm_1"])
+    assert moved_groups(encoder) == {"lstm_1"}
+    encoder.trainable = True
+    assert moved_groups(encoder) == set(ELMO)
+
+
+def test_an_elmo_black_box_learns_by_group():
+    encoder = HubEncoder("elmo_small", execution="saved_model")
+    assert [name for name, _ in encoder.layer_groups] == [*ELMO, "aggregation"]
+    encoder.set_trainable_groups(["lstm_0"])
+    gradients = black_box_gradients(encoder)
+    assert {name for name, gradient in gradients.items() if gradient is not None} == {"lstm_0"}
+
+
+def black_box_gradients(encoder):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(encoder(pack(encoder))["layers"][-1] ** 2)
+    weights = encoder.trainable_weights
+    found = dict(zip(map(id, weights), tape.gradient(loss, weights), strict=True))
+    return {name: found.get(id(group[0])) for name, group in encoder.layer_groups}
+
+
+def test_a_frozen_black_box_runs_in_inference_mode():
+    encoder = HubEncoder("bert_small", trainable=False, execution="saved_model")
+    one, other = (encoder(pack(encoder), training=True)["pooled"] for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+    encoder.trainable = True
+    one, other = (encoder(pack(encoder), training=True)["pooled"] for _ in range(2))
+    assert np.abs(one - other).max() > 1e-3
+
+
+def test_unknown_groups_are_refused():
+    with pytest.raises(ConfigError, match="layer_9.*expected some of.*layer_3"):
+        HubEncoder("bert_small").set_trainable_groups(["layer_9"])
+
+
+def write_tf1_elmo(folder):
+    path = Path(__file__).with_name("tf1_elmo.py")
+    spec = importlib.util.spec_from_file_location("tf1_elmo", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.write_tf1_elmo(folder)
+
+
+def test_a_tf1_module_works_frozen_and_says_how_to_tune(tmp_path):
+    folder = write_tf1_elmo(tmp_path / "elmo3")
+    encoder = HubEncoder(folder, trainable=False, trust=True)
+    assert (encoder.family, encoder.execution) == ("elmo", "saved_model")
+    assert (encoder.num_layers, encoder.output_width) == (3, 8)
+    outputs = encoder(pack(encoder))
+    rows = np.arange(120.0).reshape(30, 4)
+    hello, paris = rows[5], rows[5]
+    tokens = outputs["layers"][0].numpy()
+    np.testing.assert_array_equal(tokens[1, :2], [np.tile(hello, 2), np.tile(paris, 2)])
+    np.testing.assert_array_equal(outputs["layers"][2].numpy()[1, 2:], np.zeros((2, 8)))
+    np.testing.assert_array_equal(outputs["layers"][2].numpy()[0, 0], 3 * np.tile(rows[3], 2))
+    for execution in (None, "saved_model"):
+        with pytest.raises(ConfigError, match="frozen.*module convert --from bilm-tf"):
+            HubEncoder(folder, trainable=True, trust=True, execution=execution)
+    with pytest.raises(ConfigError, match="cannot run natively"):
+        HubEncoder(folder, trainable=False, trust=True, execution="native")
+
+
+def test_mixed_precision_is_the_native_layers():
+    encoder = HubEncoder("bert_small", dtype="mixed_bfloat16")
+    outputs = encoder(pack(encoder))
+    assert outputs["layers"][0].dtype == tf.bfloat16
+    assert {weight.dtype for weight in encoder.weights} == {"float32"}
+
+
+def test_the_configuration_is_complete():
+    arguments = set(inspect.signature(HubEncoder.__init__).parameters) - {"self", "kwargs"}
+    encoder = HubEncoder("elmo_small", trainable=False, execution="saved_model")
+    config = encoder.get_config()
+    assert arguments <= set(config)
+    copy = HubEncoder.from_config(config)
+    assert (copy.trainable, copy.execution, copy.handle) == (False, "saved_model", "elmo_small")

@@ -1,0 +1,102 @@
+"""Encoder and head together: what learns, what is refused, plain Keras `fit`, save and restore."""
+
+import keras
+import numpy as np
+import pytest
+
+import tf_adapt as ta
+from tf_adapt.errors import ConfigError
+
+PAIRS = [("a man sings", "he sings", "yes"), ("a dog barks", "rain falls", "no")]
+TASKS = {
+    "classification": (
+        ta.Task("classification", labels=["no", "yes"]),
+        [("a good film", "yes"), ("dull", "no"), ("fine", "yes")],
+    ),
+    "pair_classification": (ta.Task("pair_classification", labels=["no", "yes"]), PAIRS),
+    "pair_regression": (
+        ta.Task("pair_regression"),
+        [("a man sings", "he sings", 4.5), ("a dog barks", "rain falls", 0.5)],
+    ),
+    "tagging": (
+        ta.Task("tagging", labels=["O", "B-PER", "I-PER"]),
+        [(["Ann", "Lee", "sings"], ["B-PER", "I-PER", "O"]), (["rain"], ["O"])],
+    ),
+}
+
+
+def fitted(kind, handle, adaptation, **options):
+    task, data = TASKS[kind]
+    encoder = ta.HubEncoder(handle, trainable=adaptation == "fine_tuning", **options)
+    model = ta.build_model(task, encoder, adaptation=adaptation)
+    model.compile(keras.optimizers.Adam(1e-3), loss=task.loss, metrics=task.metrics)
+    before = [weight.numpy() for weight in model.weights]
+    history = model.fit(ta.batches(data, task, encoder, batch_size=2), epochs=2, verbose=0).history
+    moved = {
+        weight.path
+        for old, weight in zip(before, model.weights, strict=True)
+        if np.any(old != weight.numpy())
+    }
+    return model, moved, history
+
+
+@pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.parametrize("handle", ["bert_small", "elmo_small"])
+def test_every_trainable_weight_learns_and_no_other(kind, handle):
+    model, moved, history = fitted(kind, handle, "fine_tuning")
+    assert moved == {weight.path for weight in model.trainable_weights}
+    unread = {"pooler"} if handle == "bert_small" and kind == "tagging" else set()
+    groups = {name for name, _ in model.encoder.layer_groups}
+    assert set(model.encoder.trainable_groups) == groups - unread
+    assert np.isfinite(history["loss"]).all()
+    assert np.isfinite(model.gradient_norm.value.numpy()) and model.gradient_norm.value > 0
+
+
+@pytest.mark.parametrize("execution", ["native", "saved_model"])
+def test_feature_extraction_trains_the_head_alone(execution):
+    model, moved, _ = fitted("classification", "bert_small", "feature_extraction", execution=execution)
+    assert moved == {weight.path for weight in model.head.trainable_weights}
+    assert len(moved) == 2
+
+
+def test_contradictions_and_unknown_names_are_refused():
+    task = TASKS["classification"][0]
+    frozen = ta.HubEncoder("elmo_small", trainable=False)
+    with pytest.raises(ConfigError, match="fine_tuning needs.*trainable=True"):
+        ta.build_model(task, frozen, adaptation="fine_tuning")
+    with pytest.raises(ConfigError, match="feature_extraction.*fine_tuning.*got 'thaw'"):
+        ta.build_model(task, frozen, adaptation="thaw")
+    with pytest.raises(ConfigError, match="head: expected one of default"):
+        ta.build_model(task, frozen, head="bcn")
+    assert not ta.build_model(task, frozen).encoder.trainable
+
+
+def test_a_head_of_ones_own():
+    class Mean(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.dense = keras.layers.Dense(2)
+
+        def call(self, encoded, inputs=None, training=None):
+            return self.dense(keras.ops.mean(encoded[0]["layers"][1], axis=1))
+
+    task, data = TASKS["classification"]
+    encoder = ta.HubEncoder("elmo_small", trainable=False)
+    model = ta.build_model(task, encoder, head=Mean())
+    assert len(ta.predict(model, [text for text, _ in data])) == 3
+
+
+def test_plain_keras_saves_and_loads_the_model(tmp_path):
+    model, _, _ = fitted("pair_classification", "elmo_small", "fine_tuning")
+    model.save(tmp_path / "x.keras")
+    copy = keras.saving.load_model(tmp_path / "x.keras")
+    pairs = [pair[:2] for pair in PAIRS]
+    assert ta.predict(copy, pairs) == ta.predict(model, pairs)
+    for one, other in zip(model.weights, copy.weights, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def test_summary_names_both_parts(capsys):
+    ta.build_model(TASKS["classification"][0], ta.HubEncoder("elmo_small")).summary()
+    shown = capsys.readouterr().out
+    assert "HubEncoder" in shown and "LinearHead" in shown
