@@ -11,10 +11,13 @@ import tensorflow as tf
 
 from hub_modules.manifest import write_manifest
 from hub_modules.preprocess import cut_words, split_words
+from tf_adapt.data.prepare import checked_limit
+from tf_adapt.errors import ArtifactError
 from tf_adapt.files import publish_folder
 from tf_adapt.model import AdaptedModel
 from tf_adapt.tasks import Task
 
+EXPORT = "export"
 _TEXTS = {
     name: tf.TensorSpec([None], tf.string, name=name) for name in ("text", "text_a", "text_b")
 }
@@ -35,6 +38,9 @@ def export(
     Tagging: `tokens` `[batch, words] string`, padded with "" → `tags` `[batch, words] string` (""
     at padding) and `scores` `[batch, words, tags]`.
 
+    A served batch is answered as a whole, so a text without content (empty, white space) is no
+    error there as it is in `predict`: it gets the label that the model has for no words at all.
+
     Args:
         max_length: most units of an input; by default the encoder's. A longer text is an error for
             the caller of the served model, or cut with `truncate`; longer sentences in tagging are
@@ -44,20 +50,31 @@ def export(
 
     Raises:
         ArtifactError: the folder exists or cannot be written.
+        ConfigError: `max_length` is out of range.
     """
     folder = Path(folder)
-    module = ServedModel(model, max_length or model.encoder.max_length, truncate)
+    module = ServedModel(model, checked_limit(max_length, model.encoder), truncate)
     with publish_folder(folder) as aside:
-        tf.saved_model.save(module, str(aside), signatures={"serving_default": module.signature()})
+        _save(module, aside)
         description = {"task": model.task.get_config(), "data": data}
         (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
-        write_manifest(aside, {"kind": "export"})
+        write_manifest(aside, {"kind": EXPORT})
     return folder
+
+
+def _save(module: "ServedModel", folder: Path) -> None:
+    try:
+        tf.saved_model.save(module, str(folder), signatures={"serving_default": module.signature()})
+    except tf.errors.OpError as error:
+        raise ArtifactError(
+            f"{folder}: the SavedModel cannot be written ({error.message}); free space or choose "
+            "another folder, then export again"
+        ) from error
 
 
 def next_version(folder: str | os.PathLike) -> Path:
     """The next numbered folder under `folder`, as TensorFlow Serving expects them."""
-    taken = [int(path.name) for path in Path(folder).glob("*") if path.name.isdigit()]
+    taken = [int(path.name) for path in Path(folder).glob("*") if path.name.isdecimal()]
     return Path(folder) / str(max(taken, default=0) + 1)
 
 

@@ -7,23 +7,25 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.manifest import read_manifest, verify
+from hub_modules.manifest import MANIFEST, read_manifest, verify
 from tf_adapt import checkpoints, run_folder
-from tf_adapt.config import Config, data_section
+from tf_adapt.config import Config, FilesConfig, data_section
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.datasets import read_file
+from tf_adapt.data.labels import convert_scheme
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ArtifactError
 from tf_adapt.model import AdaptedModel, build_model
+from tf_adapt.monitoring import plain_numbers
 from tf_adapt.predicting import Prediction, predict, to_predictions, write_predictions
-from tf_adapt.serving import export, next_version
+from tf_adapt.serving import EXPORT, export, next_version
 from tf_adapt.tasks import Task
 
 BATCH_SIZE = 32
 
 
 def load_run(folder: str | os.PathLike) -> AdaptedModel:
-    """The model of a run, with the weights of its best epoch.
+    """The model of a run, with the weights of its best epoch; it computes in float32.
 
     Raises:
         ArtifactError: no run is there, it has no finished epoch, or its files are damaged.
@@ -31,8 +33,10 @@ def load_run(folder: str | os.PathLike) -> AdaptedModel:
     return _load(Path(folder))[0]
 
 
-def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, float]:
+def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, float | None]:
     """Loss and metrics of a run on a labelled file in the format of the run's dataset.
+
+    None is a score that is undefined, such as Pearson's for constant predictions.
 
     Raises:
         ArtifactError: as `load_run`.
@@ -40,14 +44,14 @@ def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, 
     """
     model, config = _load(Path(run))
     records = read_file(path, config.data)
+    # A dataset's tags come in the scheme of the task, those of the user's own files as they are.
+    if model.task.is_tagging and isinstance(config.data, FilesConfig):
+        records = convert_scheme(records, config.data.scheme, model.task.scheme)
     settings = config.training
     prepared = prepare(records, model.task, model.encoder, settings.max_length, settings.truncate)
     model.compile(loss=model.task.loss, metrics=model.task.metrics, jit_compile=False)
     dataset = batches_from(prepared, settings.batch_size, shuffle=False)
-    return {
-        name: float(value)
-        for name, value in model.evaluate(dataset, return_dict=True, verbose=0).items()
-    }
+    return plain_numbers(model.evaluate(dataset, return_dict=True, verbose=0))
 
 
 def predict_file(
@@ -63,7 +67,7 @@ def predict_file(
         DataError: what is in the file is wrong.
     """
     folder = Path(run_or_export)
-    if (folder / "saved_model.pb").is_file():
+    if (folder / MANIFEST).is_file() or (folder / "saved_model.pb").is_file():
         task, records, predictions = _predict_with_export(folder, path)
     else:
         model, config = _load(folder)
@@ -88,12 +92,13 @@ def export_run(run: str | os.PathLike, folder: str | os.PathLike) -> Path:
 
 
 def _load(folder: Path) -> tuple[AdaptedModel, Config]:
-    config = run_folder.saved_config(folder)
-    if config is None:
+    if not (folder / run_folder.CONFIG).is_file():
         raise ArtifactError(
-            f"{folder}: expected the folder of a run or of an export, got none; train one with "
-            "`tf-adapt train`"
+            f"{folder}: expected the folder of a run or of an export, but it holds neither "
+            f"{run_folder.CONFIG} nor {MANIFEST}; name the folder that `tf-adapt train` or "
+            "`tf-adapt export` wrote"
         )
+    config = run_folder.saved_config(folder)
     task = Task.from_config(run_folder.saved_task(folder))
     best = checkpoints.load_best(folder / "checkpoint")
     encoder = HubEncoder(
@@ -112,10 +117,10 @@ def _predict_with_export(folder: Path, path) -> tuple[Task, list, list[Predictio
     import tensorflow_text  # noqa: F401  # registers the ops of the export
 
     manifest = read_manifest(folder)
-    if manifest is None:
+    if manifest is None or manifest.get("kind") != EXPORT:
+        got = "a SavedModel without manifest" if manifest is None else f"a {manifest.get('kind')}"
         raise ArtifactError(
-            f"{folder}: expected an export with a manifest, got a SavedModel without one; write it "
-            "with `tf-adapt export`"
+            f"{folder}: expected an export, got {got}; write one with `tf-adapt export`"
         )
     verify(folder, manifest)
     description = json.loads((folder / "task.json").read_text("utf-8"))

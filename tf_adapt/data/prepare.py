@@ -75,7 +75,7 @@ def prepare(
         DataError: a text or a label is wrong, or an example is too long.
     """
     records = in_memory_records(records, task)
-    limit = _checked_limit(max_length, encoder)
+    limit = checked_limit(max_length, encoder)
     # On the CPU, where the input pipeline runs.
     with tf.device("CPU:0"):
         if task.is_tagging:
@@ -83,7 +83,12 @@ def prepare(
         return _prepare_texts(records, task, encoder.preprocessor, limit, truncate)
 
 
-def _checked_limit(max_length: int | None, encoder: Any) -> int:
+def checked_limit(max_length: int | None, encoder: Any) -> int:
+    """Most units of a packed row, special tokens included; by default the encoder's.
+
+    Raises:
+        ConfigError: `max_length` is out of range.
+    """
     if max_length is None:
         return encoder.max_length
     # ELMo has no table of positions: there, the encoder's number is only a sensible bound.
