@@ -23,6 +23,8 @@ setup(
     },
     install_requires=[
         "click>=8.1",
+        # tensorflow-datasets imports it and does not ask for it.
+        "importlib_resources",
         "keras>=3.12",
         "pydantic>=2.7",
         "PyYAML>=6",

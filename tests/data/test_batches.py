@@ -292,6 +292,7 @@ print("RESULTS" + json.dumps([share(data) for data in json.loads(sys.argv[1])]))
 """
 
 
+@pytest.mark.slow
 def test_two_devices_share_each_batch_and_lose_nothing():
     # The last batch is full, unequal for the two, and a single example.
     counts = [16, 21, 17]

@@ -80,7 +80,7 @@ def run_elsewhere(program: str, *arguments: str, python: str = sys.executable) -
     return json.loads(done.stdout.split("RESULTS")[1])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ours():
     return hub_preprocessor(BertPreprocessor(VOCABULARY, lower_case=True))
 
