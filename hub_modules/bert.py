@@ -234,8 +234,8 @@ class BertEncoder(keras.layers.Layer):
     computed below the lowest trainable group.
 
     Args:
-        activation: "gelu_exact" (erf; HuggingFace checkpoints) or "gelu_tanh" (google-research/bert,
-            keras-hub, published Hub modules).
+        activation: "gelu_exact" (erf; HuggingFace checkpoints) or "gelu_tanh"
+            (google-research/bert, keras-hub, published Hub modules).
         dropout: share of units dropped after the embeddings and each sub-layer while training.
         attention_dropout: share of attention weights dropped while training.
 

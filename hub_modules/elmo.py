@@ -59,7 +59,8 @@ class BidirectionalLstm(keras.layers.Layer):
 
     Shapes: inputs `[2, batch, time, input_width]` (forward; backward, already reversed within each
     row's length), state `(h [2, batch, projection_width], c [2, batch, lstm_width])`, lengths
-    `[batch]` → outputs `[2, batch, time, projection_width]` and the state after each row's last word.
+    `[batch]` → outputs `[2, batch, time, projection_width]` and the state after each row's last
+    word.
 
     Masking: padding comes after the last word in both directions, so it cannot reach a real word;
     outputs there have no meaning.
@@ -172,7 +173,7 @@ class ElmoEncoder(keras.layers.Layer):
 
     Shapes: inputs `character_ids` `[batch, time, 50] int32` (a padding word is 50 zeros; sentence
     boundaries are added and removed inside) → `{"layers": [num_layers + 1 times
-    [batch, time, 2 * projection_width]], "mask": [batch, time] bool}`, in the layer's compute dtype.
+    [batch, time, 2 * projection_width]], "mask": [batch, time] bool}`, in the compute dtype.
     The first layer is the token layer twice, side by side.
 
     Masking: states at padding positions are zero.

@@ -28,7 +28,7 @@ _ELMO_TEXT = tf.TensorSpec([None], tf.string, name="text")
 
 
 def write_module(source: ModuleSource, folder: str | Path) -> None:
-    """Writes `folder/encoder`, for BERT `folder/preprocess` and `folder/vocab.txt`, and the manifest.
+    """Writes `encoder`, for BERT `preprocess` and `vocab.txt`, and the manifest into a new folder.
 
     Raises:
         ArtifactError: the folder exists or cannot be written, or the weights do not fit.

@@ -17,7 +17,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def reference() -> Path:
-    """The recordings of other implementations (TF_ADAPT_REFERENCE, or $TF_ADAPT_SHARED/reference)."""
+    """What other implementations computed (TF_ADAPT_REFERENCE, TF_ADAPT_SHARED/reference)."""
     folder = os.environ.get("TF_ADAPT_REFERENCE")
     if folder:
         return Path(folder)

@@ -84,7 +84,9 @@ def finish(process):
 def history(run):
     with open(run / "history.csv") as file:
         rows = list(csv.DictReader(file))
-    return {name: [float(row[name]) for row in rows] for name in ("loss", "dev_loss", "dev_span_f1")}
+    return {
+        name: [float(row[name]) for row in rows] for name in ("loss", "dev_loss", "dev_span_f1")
+    }
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""HubEncoder: both executions, freezing by group, the TF1 format, use in a user's own Keras model."""
+"""HubEncoder: both executions, freezing by group, the TF1 format, a user's own Keras model."""
 
 import importlib.util
 import inspect

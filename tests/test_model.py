@@ -54,7 +54,9 @@ def test_every_trainable_weight_learns_and_no_other(kind, handle):
 
 @pytest.mark.parametrize("execution", ["native", "saved_model"])
 def test_feature_extraction_trains_the_head_alone(execution):
-    model, moved, _ = fitted("classification", "bert_small", "feature_extraction", execution=execution)
+    model, moved, _ = fitted(
+        "classification", "bert_small", "feature_extraction", execution=execution
+    )
     assert moved == {weight.path for weight in model.head.trainable_weights}
     assert len(moved) == 2
 

@@ -1,6 +1,7 @@
 """An export answers raw text as `predict` does, in a process that knows TensorFlow alone."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
+from hub_modules.shipped import PRETRAINED
 from tf_adapt import files, serving
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.serving import next_version
@@ -164,6 +166,7 @@ def test_a_stranger_gets_the_tags_of_predict(exported, answers):
     assert alone["tags"] == [list(expected[0].label)]
 
 
+@pytest.mark.slow
 def test_saved_model_cli(exported, tmp_path):
     made = exported("pair_classification")
     command = (
@@ -177,7 +180,7 @@ def test_saved_model_cli(exported, tmp_path):
     for name in ("serving_default", "text_a", "text_b", "label", "scores"):
         assert f"'{name}'" in shown
     pairs = [("It rains .", "The sun shines ."), ("a", "b"), ("caf\u00e9", "\u5317\u4eac")]
-    expressions = "; ".join(f"{name}={values!r}" for name, values in request(pairs).items())
+    expressions = ";".join(f"{name}={values!r}" for name, values in request(pairs).items())
     choice = ["--tag_set", "serve", "--signature_def", "serving_default"]
     done = subprocess.run(
         [*program, "run", *place, *choice, "--input_exprs", expressions, "--outdir", str(tmp_path)],
@@ -217,9 +220,13 @@ def test_rows_of_padding_and_words_without_content(exported):
 
 def test_bytes_that_are_not_utf8_do_not_spoil_their_batch(exported):
     words = exported("tagging").serve(tokens=[[b"a\xff\xfe", b"\0"], [b"rain", b""]])
-    assert words["tags"].numpy()[1, 0].decode() == exported("tagging").predict([["rain"]])[0].label[0]
+    assert (
+        words["tags"].numpy()[1, 0].decode() == exported("tagging").predict([["rain"]])[0].label[0]
+    )
     texts = exported("classification").serve(text=[b"\xff \xc3", b"dull"])
-    assert texts["label"].numpy()[1].decode() == exported("classification").predict(["dull"])[0].label
+    assert (
+        texts["label"].numpy()[1].decode() == exported("classification").predict(["dull"])[0].label
+    )
 
 
 def test_too_long_is_an_error_that_names_the_limit(exported):
@@ -290,8 +297,6 @@ def test_a_full_disk_is_an_artifact_error(exported, tmp_path, monkeypatch):
 @pytest.fixture
 def copy(exported, tmp_path):
     """A copy of an export, to be damaged, and a file to predict."""
-    import shutil
-
     (tmp_path / "texts.tsv").write_text("text_a\nA warm film .\ndull\n", "utf-8")
     return Path(shutil.copytree(exported("classification").folder, tmp_path / "1"))
 
@@ -320,8 +325,6 @@ def test_a_damaged_export_is_refused_by_name(copy, tmp_path, name, damage):
 
 
 def test_what_is_no_export_is_refused(copy, tmp_path):
-    from hub_modules.shipped import PRETRAINED
-
     output = tmp_path / "out.tsv"
     with pytest.raises(ArtifactError, match="expected an export, got a bert"):
         predict_file(PRETRAINED / "bert_small", tmp_path / "texts.tsv", output)

@@ -65,7 +65,7 @@ class HubEncoder(keras.layers.Layer):
         self.built = True
         if trainable and not self.weights:
             raise ConfigError(
-                f"module {self.handle}: a TF1-format module can only be used frozen in TensorFlow 2 "
+                f"module {self.handle}: TensorFlow 2 can use a TF1-format module only frozen "
                 "(trainable=False, adaptation: feature_extraction); to tune an ELMo, convert its "
                 "original weights: `tf-adapt module convert --from bilm-tf SOURCE --out DIR`"
             )

@@ -100,7 +100,8 @@ before = [variable.numpy() for variable in layer.trainable_weights]
 model.fit(values, np.ones([2, 1]), epochs=2, verbose=0)
 moved = [bool(np.any(old != new.numpy())) for old, new in zip(before, layer.trainable_weights)]
 assert "hub_modules" not in sys.modules and "tf_adapt" not in sys.modules
-plain = lambda value: [plain(v) for v in value] if isinstance(value, list) else value.numpy().tolist()
+def plain(value):
+    return [plain(v) for v in value] if isinstance(value, list) else value.numpy().tolist()
 print(json.dumps({"outputs": {k: plain(v) for k, v in outputs.items()}, "moved": moved,
                   "variables": len(encoder.trainable_variables)}))
 """
