@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import click
+import h5py
 import pytest
 from click.testing import CliRunner
 
@@ -184,3 +185,41 @@ def test_convert_and_inspect(tmp_path, shared):
     assert found["parameters"] == sum(found["groups"].values())
     assert found["recognised"] is True
     assert "encoder/saved_model.pb" in found["files"]
+
+
+def test_encode_writes_one_data_set_a_line(tiny_bert, tmp_path):
+    (tmp_path / "texts").write_text("the\nwhat is the\n", encoding="utf-8")
+    output = tmp_path / "features.hdf5"
+    result = run(
+        "encode", str(tiny_bert), "--input", str(tmp_path / "texts"), "--output", str(output)
+    )
+    assert result.exit_code == 0, result.output
+    with h5py.File(output) as file:
+        shapes = {name: file[name].shape for name in file}
+    assert shapes == {"0": (3, 3, 16), "1": (3, 5, 16)}  # layers, [CLS] … [SEP], width
+    (tmp_path / "texts").write_text("")
+    result = run(
+        "encode", str(tiny_bert), "--input", str(tmp_path / "texts"), "--output", str(output)
+    )
+    assert result.exit_code == 3
+    assert "no examples in this file" in last_line(result)
+
+
+def test_data_check(tiny_bert, tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "data: {dataset: sample_classification, source: sample}\n"
+        f"encoder: {{handle: {tiny_bert}}}\n"
+        "adaptation: fine_tuning\n"
+        "training: {epochs: 1, batch_size: 8, learning_rate: 0.01}\n"
+    )
+    result = run("data", "check", str(config), "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert report["train"]["examples"] == 150
+    assert sum(report["train"]["labels"].values()) == 150
+    assert report["duplicates"]["in both train and dev"] == 0
+    result = run("data", "check", str(config), "--set", "training.max_length=20")
+    assert result.exit_code == 3
+    assert "dev longer than the limit: " in result.stdout
+    assert last_line(result).startswith("DataError: expected examples within the encoder's limit")

@@ -23,6 +23,12 @@ def test_new_folder_has_no_config(tmp_path):
     assert run_folder.saved_config(tmp_path) is None
 
 
+def test_what_a_killed_process_left_does_not_count(tmp_path):
+    (tmp_path / ".lock").touch()
+    (tmp_path / ".config.yaml.0123.partial").touch()
+    assert run_folder.saved_config(tmp_path) is None
+
+
 def test_config_comes_back(tmp_path):
     run_folder.start(tmp_path, config())
     assert run_folder.saved_config(tmp_path) == config()

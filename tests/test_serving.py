@@ -1,5 +1,6 @@
 """An export answers raw text as `predict` does, in a process that knows TensorFlow alone."""
 
+import functools
 import json
 import shutil
 import subprocess
@@ -88,9 +89,12 @@ class Exported:
     def predict(self, data):
         return ta.predict(self.model, data, 3, self.max_length, self.truncate)
 
+    @functools.cached_property
+    def signature(self):
+        return tf.saved_model.load(str(self.folder)).signatures["serving_default"]
+
     def serve(self, **inputs):
-        served = tf.saved_model.load(str(self.folder)).signatures["serving_default"]
-        return served(**{name: tf.constant(values) for name, values in inputs.items()})
+        return self.signature(**{name: tf.constant(values) for name, values in inputs.items()})
 
 
 @pytest.fixture(scope="module")
@@ -219,14 +223,11 @@ def test_rows_of_padding_and_words_without_content(exported):
 
 
 def test_bytes_that_are_not_utf8_do_not_spoil_their_batch(exported):
-    words = exported("tagging").serve(tokens=[[b"a\xff\xfe", b"\0"], [b"rain", b""]])
-    assert (
-        words["tags"].numpy()[1, 0].decode() == exported("tagging").predict([["rain"]])[0].label[0]
-    )
-    texts = exported("classification").serve(text=[b"\xff \xc3", b"dull"])
-    assert (
-        texts["label"].numpy()[1].decode() == exported("classification").predict(["dull"])[0].label
-    )
+    tagger, classifier = exported("tagging"), exported("classification")
+    found = tagger.serve(tokens=[[b"a\xff\xfe", b"\0"], [b"rain", b""]])["tags"].numpy()
+    assert found[1, 0].decode() == tagger.predict([["rain"]])[0].label[0]
+    found = classifier.serve(text=[b"\xff \xc3", b"dull"])["label"].numpy()
+    assert found[1].decode() == classifier.predict(["dull"])[0].label
 
 
 def test_too_long_is_an_error_that_names_the_limit(exported):
@@ -289,7 +290,7 @@ def test_a_full_disk_is_an_artifact_error(exported, tmp_path, monkeypatch):
         raise tf.errors.ResourceExhaustedError(None, None, "No space left on device")
 
     monkeypatch.setattr(serving.tf.saved_model, "save", full)
-    with pytest.raises(ArtifactError, match="No space left on device"):
+    with pytest.raises(ArtifactError, match="/1: .*No space left on device"):
         ta.export(exported("pair_regression").model, tmp_path / "1")
     assert not list(tmp_path.iterdir())
 

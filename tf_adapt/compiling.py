@@ -7,20 +7,19 @@ import keras
 
 from tf_adapt.config import Config
 from tf_adapt.encoder import HubEncoder
-from tf_adapt.model import build_model
+from tf_adapt.model import AdaptedModel, build_model
 from tf_adapt.tasks import Task
 
 # As in google-research/bert: neither biases nor the parameters of LayerNorms decay.
 NOT_DECAYED = ("bias", "gamma", "beta")
 
 
-def compiled_model(config: Config, task: Task) -> keras.Model:
-    """Builds the model with AdamW (bias-corrected), clipped by the global norm, and compiles it.
+def configured_model(config: Config, task: Task) -> AdaptedModel:
+    """Builds encoder and head as the config says.
 
     Raises:
         ConfigError, ArtifactError: as `HubEncoder` and `build_model`.
     """
-    settings = config.training
     encoder = HubEncoder(
         config.encoder.handle,
         trainable=config.adaptation != "feature_extraction",
@@ -28,7 +27,17 @@ def compiled_model(config: Config, task: Task) -> keras.Model:
         trust=config.encoder.trust,
         preprocessor=config.encoder.preprocessor,
     )
-    model = build_model(task, encoder, config.head, config.adaptation, config.head_dropout)
+    return build_model(task, encoder, config.head, config.adaptation, config.head_dropout)
+
+
+def compiled_model(config: Config, task: Task) -> AdaptedModel:
+    """Builds the model with AdamW (bias-corrected), clipped by the global norm, and compiles it.
+
+    Raises:
+        ConfigError, ArtifactError: as `configured_model`.
+    """
+    settings = config.training
+    model = configured_model(config, task)
     optimizer = keras.optimizers.AdamW(
         float(settings.learning_rate),
         weight_decay=settings.weight_decay,

@@ -71,7 +71,7 @@ def saved_config(folder: Path) -> Config | None:
             raise ArtifactError(f"run folder: {error}") from None
     if folder.exists() and not folder.is_dir():
         raise ArtifactError(f"{folder}: expected a folder, got a file; choose another --out")
-    if folder.is_dir() and any(entry.name != LOCK for entry in folder.iterdir()):
+    if folder.is_dir() and not all(_is_passing(entry.name) for entry in folder.iterdir()):
         raise ArtifactError(
             f"{folder}: expected a run folder or an empty one, got files without a {CONFIG}; "
             "choose another --out"
@@ -161,6 +161,11 @@ def write_history(folder: Path, rows: list[dict[str, Any]]) -> None:
 def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
     """Writes `metrics.json`, by which the run is finished."""
     write_text(folder / METRICS, json.dumps(metrics, indent=1, ensure_ascii=False) + "\n")
+
+
+def _is_passing(name: str) -> bool:
+    """The lock, and what a killed process was writing: removed by the next one to hold the lock."""
+    return name == LOCK or (name.startswith(".") and name.endswith(".partial"))
 
 
 def _acquire(lock: Path) -> int:

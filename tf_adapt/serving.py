@@ -55,16 +55,16 @@ def export(
     folder = Path(folder)
     module = ServedModel(model, checked_limit(max_length, model.encoder), truncate)
     with publish_folder(folder) as aside:
-        _save(module, aside)
+        _save(module, aside, folder)
         description = {"task": model.task.get_config(), "data": data}
         (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
         write_manifest(aside, {"kind": EXPORT})
     return folder
 
 
-def _save(module: "ServedModel", folder: Path) -> None:
+def _save(module: "ServedModel", aside: Path, folder: Path) -> None:
     try:
-        tf.saved_model.save(module, str(folder), signatures={"serving_default": module.signature()})
+        tf.saved_model.save(module, str(aside), signatures={"serving_default": module.signature()})
     except tf.errors.OpError as error:
         raise ArtifactError(
             f"{folder}: the SavedModel cannot be written ({error.message}); free space or choose "

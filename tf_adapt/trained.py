@@ -9,14 +9,13 @@ import tensorflow as tf
 
 from hub_modules.manifest import MANIFEST, read_manifest, verify
 from tf_adapt import checkpoints, run_folder
+from tf_adapt.compiling import configured_model
 from tf_adapt.config import Config, FilesConfig, data_section
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.labels import convert_scheme
-from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ArtifactError
-from tf_adapt.model import AdaptedModel, build_model
-from tf_adapt.monitoring import plain_numbers
+from tf_adapt.model import AdaptedModel
 from tf_adapt.predicting import Prediction, predict, to_predictions, write_predictions
 from tf_adapt.serving import EXPORT, export, next_version
 from tf_adapt.tasks import Task
@@ -33,10 +32,8 @@ def load_run(folder: str | os.PathLike) -> AdaptedModel:
     return _load(Path(folder))[0]
 
 
-def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, float | None]:
+def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, float]:
     """Loss and metrics of a run on a labelled file in the format of the run's dataset.
-
-    None is a score that is undefined, such as Pearson's for constant predictions.
 
     Raises:
         ArtifactError: as `load_run`.
@@ -51,7 +48,10 @@ def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, 
     prepared = prepare(records, model.task, model.encoder, settings.max_length, settings.truncate)
     model.compile(loss=model.task.loss, metrics=model.task.metrics, jit_compile=False)
     dataset = batches_from(prepared, settings.batch_size, shuffle=False)
-    return plain_numbers(model.evaluate(dataset, return_dict=True, verbose=0))
+    return {
+        name: float(value)
+        for name, value in model.evaluate(dataset, return_dict=True, verbose=0).items()
+    }
 
 
 def predict_file(
@@ -101,14 +101,7 @@ def _load(folder: Path) -> tuple[AdaptedModel, Config]:
     config = run_folder.saved_config(folder)
     task = Task.from_config(run_folder.saved_task(folder))
     best = checkpoints.load_best(folder / "checkpoint")
-    encoder = HubEncoder(
-        config.encoder.handle,
-        trainable=config.adaptation != "feature_extraction",
-        execution=config.encoder.execution,
-        trust=config.encoder.trust,
-        preprocessor=config.encoder.preprocessor,
-    )
-    model = build_model(task, encoder, config.head, config.adaptation, config.head_dropout)
+    model = configured_model(config, task)
     checkpoints.assign(model.weights, best.arrays["model"], str(best.path))
     return model, config
 

@@ -3,8 +3,9 @@
 Imports TensorFlow once and forks for every attempt, before TensorFlow has started anything, so that
 an attempt costs a training and not an import. Prints one JSON object.
 
-Usage: interrupting.py CONFIG OUT KILLS SEED WAY, where WAY is SIGKILL, SIGINT or SIGTERM at random
-moments, or `renames`: attempt n dies at its n-th rename, before or after it in turn.
+Usage: interrupting.py CONFIG OUT KILLS SEED WAY SECONDS, where WAY is SIGKILL, SIGINT or SIGTERM at
+random moments of a run of SECONDS, or `renames`: attempt n dies at its n-th rename, before or after
+it in turn.
 """
 
 import json
@@ -13,7 +14,6 @@ import random
 import signal
 import sys
 import time
-from pathlib import Path
 
 import tensorflow as tf  # noqa: F401  # imported before the fork
 import tensorflow_text  # noqa: F401
@@ -70,17 +70,15 @@ def wait(child: int, seconds: float) -> int | None:
     return None
 
 
-def interrupted_at_random(config: str, out: str, kills: int, seed: int, way: str) -> dict:
-    """Kills attempts after random times, the last is left alone."""
+def interrupted_at_random(
+    config: str, out: str, kills: int, seed: int, way: str, seconds: float
+) -> dict:
+    """Kills attempts after random times."""
     generator = random.Random(seed)
-    started = time.monotonic()
-    if wait(attempt(config, f"{out}_whole"), PATIENCE_SECONDS) != 0:
-        raise SystemExit("the run that nobody interrupts failed")
-    whole = time.monotonic() - started
     moments, codes, seconds_to_end = [], [], []
     for _ in range(kills):
         child = attempt(config, out)
-        moments.append(round(generator.uniform(0.2, 0.7) * whole, 3))
+        moments.append(round(generator.uniform(0.2, 0.7) * seconds, 3))
         code = wait(child, moments[-1])
         if code is None:
             sent = time.monotonic()
@@ -88,30 +86,28 @@ def interrupted_at_random(config: str, out: str, kills: int, seed: int, way: str
             code = wait(child, PATIENCE_SECONDS)
             seconds_to_end.append(round(time.monotonic() - sent, 2))
         codes.append(code)
-    codes.append(wait(attempt(config, out), PATIENCE_SECONDS))
     return {"codes": codes, "moments": moments, "seconds_to_end": seconds_to_end}
 
 
 def interrupted_at_renames(config: str, out: str, kills: int) -> dict:
-    """Attempt n dies at rename n; the last is left alone."""
-    if wait(attempt(config, f"{out}_whole"), PATIENCE_SECONDS) != 0:
-        raise SystemExit("the run that nobody interrupts failed")
+    """Attempt n dies at rename n."""
     codes = []
     for number in range(1, kills + 1):
         codes.append(wait(attempt(config, out, number), PATIENCE_SECONDS))
         if codes[-1] == 0:
             break
-    codes.append(wait(attempt(config, out), PATIENCE_SECONDS))
     return {"codes": codes}
 
 
 def main() -> None:
-    config, out, kills, seed, way = sys.argv[1:]
-    Path(out).parent.mkdir(parents=True, exist_ok=True)
+    config, out, kills, seed, way, seconds = sys.argv[1:]
     if way == "renames":
         result = interrupted_at_renames(config, out, int(kills))
     else:
-        result = interrupted_at_random(config, out, int(kills), int(seed), way)
+        result = interrupted_at_random(config, out, int(kills), int(seed), way, float(seconds))
+    started = time.monotonic()
+    result["codes"].append(wait(attempt(config, out), PATIENCE_SECONDS))  # left alone
+    result["seconds"] = time.monotonic() - started
     print(json.dumps(result))
 
 

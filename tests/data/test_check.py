@@ -1,0 +1,63 @@
+from types import SimpleNamespace
+
+import pytest
+
+from tf_adapt.data.check import check_data, refuse_over_long
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.splits import Splits, fingerprint
+from tf_adapt.errors import DataError
+
+
+def splits_of(kind, **examples) -> Splits:
+    descriptions = {split: f"the {split} part" for split in examples}
+    return Splits("mine", kind, None, None, None, "IOB2", examples, descriptions)
+
+
+def prepared(lengths, truncated=0):
+    return SimpleNamespace(lengths=lengths, truncated=truncated)
+
+
+def test_report():
+    train = [
+        Record("one two three", label="yes"),
+        Record("one", label="no"),
+        Record("one", label="yes"),
+    ]
+    splits = splits_of("classification", train=train, dev=[Record("one", label="no")])
+    report = check_data(splits, {"train": prepared([5, 3, 3], 1), "dev": prepared([3])})
+    assert report["train"] == {
+        "what": "the train part",
+        "examples": 3,
+        "labels": {"no": 1, "yes": 2},
+        "words": {"mean": 1.7, "median": 1.0, "99 %": 3.0, "longest": 3},
+        "units": {"mean": 3.7, "median": 3.0, "99 %": 5.0, "longest": 5},
+        "longer than the limit": 1,
+    }
+    assert report["duplicates"] == {"within train": 1, "within dev": 0, "in both train and dev": 1}
+    with pytest.raises(DataError, match=r"longer ones: 1 in train; .*training\.truncate: true"):
+        refuse_over_long(report)
+
+
+def test_report_on_pairs_with_scores():
+    train = [Record("a b", "c", label=1.0), Record("a", "c", label=4.0)]
+    report = check_data(splits_of("pair_regression", train=train), {"train": prepared([6, 5])})
+    assert report["train"]["labels"] == {"least": 1.0, "mean": 2.5, "most": 4.0}
+    assert report["train"]["words"]["longest"] == 3
+    assert report["duplicates"] == {"within train": 0}
+    refuse_over_long(report)
+
+
+def test_report_on_tags():
+    train = [TaggedSentence(("Ann", "ran"), ("B-PER", "O")), TaggedSentence(("Go",), ("O",))]
+    report = check_data(splits_of("tagging", train=train), {"train": prepared([4, 3])})
+    assert report["train"]["labels"] == {"B-PER": 1, "O": 2}
+
+
+def test_fingerprint_is_of_texts_and_labels_in_order():
+    one, two = Record("a", label="x", where="f:1"), Record("b", label="y", where="f:2")
+    assert fingerprint([one, two]) == fingerprint([Record("a", label="x"), two])
+    assert fingerprint([one, two]) != fingerprint([two, one])
+    assert fingerprint([one]) != fingerprint([Record("a", label="y")])
+    assert fingerprint([TaggedSentence(("a",), ("O",))]) != fingerprint(
+        [TaggedSentence(("a",), ("B-X",))]
+    )

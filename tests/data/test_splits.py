@@ -1,0 +1,83 @@
+import pytest
+
+from tf_adapt.config import DatasetConfig, FilesConfig
+from tf_adapt.data.splits import load_splits
+from tf_adapt.errors import DataError
+
+
+def own_files(folder, kind="classification", **changes) -> FilesConfig:
+    section = {
+        "format": "conll" if kind == "tagging" else "tsv",
+        "kind": kind,
+        "train": str(folder / "train"),
+        "dev": str(folder / "dev"),
+        "columns": {"words": 0, "tags": 1}
+        if kind == "tagging"
+        else {"text_a": "text", "label": "label"},
+    }
+    return FilesConfig(**section | changes)
+
+
+def write(folder, **files):
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def test_named_dataset_with_a_subset_of_train():
+    data = DatasetConfig(dataset="sample_classification", source="sample")
+    whole = load_splits(data)
+    part = load_splits(data.model_copy(update={"train_examples": 10}))
+    assert whole.kind == "classification"
+    assert whole.metric == "accuracy"
+    assert sorted(whole.examples) == ["dev", "train"]
+    order = [whole.examples["train"].index(record) for record in part.examples["train"]]
+    assert len(order) == 10
+    assert order == sorted(order)
+    assert order != list(range(10))
+    assert part.descriptions["train"].endswith(": 10 examples of 150")
+    again = load_splits(data.model_copy(update={"train_examples": 10}))
+    assert again.examples == part.examples
+    more = load_splits(data.model_copy(update={"train_examples": 1000}))
+    assert more.examples == whole.examples
+
+
+def test_test_file_of_a_dataset_is_used_where_it_is(tmp_path):
+    table = "sentence\tlabel\nbad\t0\ngood\t1\n"
+    write(tmp_path, **{"train.tsv": table, "dev.tsv": table})
+    data = DatasetConfig(dataset="sst2", source="files", data_dir=str(tmp_path))
+    assert sorted(load_splits(data).examples) == ["dev", "train"]
+    write(tmp_path, **{"test.tsv": table})
+    found = load_splits(data)
+    assert sorted(found.examples) == ["dev", "test", "train"]
+    assert "test.tsv" in found.descriptions["test"]
+
+
+def test_labels_come_from_train_or_from_the_section(tmp_path):
+    write(tmp_path, train="text\tlabel\na\ty\nb\tx\n", dev="text\tlabel\nc\tx\n")
+    assert load_splits(own_files(tmp_path)).labels == ["x", "y"]
+    assert load_splits(own_files(tmp_path, labels=["y", "x", "z"])).labels == ["y", "x", "z"]
+
+
+def test_d10_label_of_dev_that_train_lacks(tmp_path):
+    write(tmp_path, train="text\tlabel\na\ty\nb\tx\n", dev="text\tlabel\nc\tx\nd\tnew\n")
+    with pytest.raises(DataError, match=r"'new', first at .*dev:3, 1 in all"):
+        load_splits(own_files(tmp_path))
+
+
+def test_tags_are_converted_to_iob2(tmp_path):
+    write(tmp_path, train="Ann I-PER\nran O\n", dev="Bob I-PER\n")
+    found = load_splits(own_files(tmp_path, "tagging", scheme="IOB1"))
+    assert found.examples["train"][0].tags == ("B-PER", "O")
+    assert found.scheme == "IOB2"
+    assert found.labels == ["O", "B-PER"]
+
+
+def test_range_of_scores(tmp_path):
+    columns = {"text_a": "a", "text_b": "b", "label": "score"}
+    table = "a\tb\tscore\nx\ty\t7\n"
+    write(tmp_path, train=table, dev=table)
+    data = own_files(tmp_path, "pair_regression", columns=columns, label_range=[0.0, 5.0])
+    with pytest.raises(DataError, match="expected a label from 0 to 5, got 7"):
+        load_splits(data)
+    data = own_files(tmp_path, "pair_regression", columns=columns)
+    assert load_splits(data).labels is None
