@@ -4,9 +4,6 @@ import csv
 import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -14,7 +11,7 @@ import pytest
 
 from tf_adapt import checkpoints, monitoring, training
 from tf_adapt.compiling import compiled_model, decays, precision
-from tf_adapt.config import config_from, dump_config
+from tf_adapt.config import config_from
 from tf_adapt.errors import ConfigError, DataError, TrainingError
 from tf_adapt.training import train
 
@@ -246,65 +243,6 @@ def test_clipping_and_decay_reach_the_optimizer(make_config):
     assert model.optimizer.weight_decay == 0.02
     kept = [w.name for w in model.trainable_weights if not model.optimizer._use_weight_decay(w)]
     assert set(kept) == {"bias", "gamma", "beta"}
-
-
-@pytest.fixture(scope="module")
-def frozen_config(make_config, tmp_path_factory):
-    """A config without dropout, whose masks would differ from device to device; and its history."""
-    config = make_config(adaptation="feature_extraction", learning_rate=0.1)
-    config = config.model_copy(update={"head_dropout": 0.0})
-    folder = tmp_path_factory.mktemp("frozen")
-    (folder / "config.yaml").write_text(dump_config(config), encoding="utf-8")
-    train(config, folder / "run")
-    return folder / "config.yaml", history_of(folder / "run")
-
-
-def history_of(run) -> np.ndarray:
-    return np.genfromtxt(run / "history.csv", delimiter=",", skip_header=1)
-
-
-def start_training(config_file, out, setting, **environment) -> subprocess.Popen:
-    command = [sys.executable, "-m", "tf_adapt", "train", str(config_file), "--out", str(out)]
-    return subprocess.Popen(
-        [*command, "--set", setting],
-        env=os.environ | environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-@pytest.mark.slow
-def test_two_devices_train_as_one(frozen_config, tmp_path):
-    config_file, history = frozen_config
-    process = start_training(config_file, tmp_path / "run", "training.devices=cpu:2")
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
-    np.testing.assert_allclose(history_of(tmp_path / "run"), history, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_two_workers_train_as_one(frozen_config, tmp_path):
-    config_file, history = frozen_config
-    with socket.socket() as first, socket.socket() as second:
-        for one in (first, second):
-            one.bind(("127.0.0.1", 0))
-        addresses = ["{}:{}".format(*one.getsockname()) for one in (first, second)]
-    processes = [
-        start_training(
-            config_file,
-            tmp_path / "run",
-            "training.strategy=multi_worker",
-            TF_CONFIG=json.dumps(
-                {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-            ),
-        )
-        for index in range(2)
-    ]
-    for process in processes:
-        _, errors = process.communicate(timeout=300)
-        assert process.returncode == 0, errors
-    np.testing.assert_allclose(history_of(tmp_path / "run"), history, rtol=1e-5, atol=1e-6)
 
 
 def test_multi_worker_needs_tf_config(make_config, tmp_path, monkeypatch):
