@@ -85,25 +85,25 @@ def verify(folder: str | Path, manifest: dict) -> None:
     for name, record in manifest["files"].items():
         path = folder / name
         if not path.is_file():
-            raise ArtifactError(f"module {folder}: file {name} is missing; {_ADVICE}")
+            raise ArtifactError(f"{folder}: file {name} is missing; {_ADVICE}")
         if path.stat().st_size != record["bytes"]:
             raise ArtifactError(
-                f"module {folder}: file {name}: expected {record['bytes']} bytes, "
+                f"{folder}: file {name}: expected {record['bytes']} bytes, "
                 f"got {path.stat().st_size}; {_ADVICE}"
             )
         if sha256(path) != record["sha256"]:
             raise ArtifactError(
-                f"module {folder}: file {name} does not have the SHA-256 of the manifest; {_ADVICE}"
+                f"{folder}: file {name} does not have the SHA-256 of the manifest; {_ADVICE}"
             )
     present = {path.relative_to(folder).as_posix() for path in _covered_files(folder)}
     added = sorted(present - set(manifest["files"]))
     if added:
         raise ArtifactError(
-            f"module {folder}: files {added} are not in the manifest; remove them, or convert again"
+            f"{folder}: files {added} are not in the manifest; remove them, or convert again"
         )
 
 
-_ADVICE = "the module is damaged or was changed: install or convert it again"
+_ADVICE = "it is damaged or was changed: install, convert or export it again"
 
 
 def _covered_files(folder: Path) -> list[Path]:

@@ -139,7 +139,9 @@ def test_a_loaded_run_is_the_model_of_its_best_epoch(run, tmp_path):
     model = ta.load_run(run)
     words = read_conll(DEV)[0].words
     assert ta.predict(model, [words])[0].label == tags_of(run / "predictions" / "dev.tsv")[0]
-    assert model.task.labels == tuple(json.loads((run / "task.json").read_text("utf-8"))["labels"])
+    assert model.task.labels == tuple(
+        json.loads((run / "task.json").read_text("utf-8"))["task"]["labels"]
+    )
 
 
 def test_what_is_no_run_is_refused(tmp_path):
@@ -181,7 +183,7 @@ def test_weights_of_another_encoder_are_refused(copy):
     text = (copy / "config.yaml").read_text("utf-8").splitlines()
     changed = ["  handle: bert_small" if line.startswith("  handle:") else line for line in text]
     (copy / "config.yaml").write_text("\n".join(changed), "utf-8")
-    with pytest.raises(ArtifactError, match="another config"):
+    with pytest.raises(ArtifactError, match="another module"):
         ta.load_run(copy)
 
 
@@ -189,4 +191,12 @@ def test_weights_of_another_encoder_are_refused(copy):
 def test_a_damaged_description_is_refused(copy, name):
     (copy / name).write_text("{", "utf-8")
     with pytest.raises(ArtifactError, match=name):
+        ta.load_run(copy)
+
+
+def test_a_module_that_was_replaced_is_noticed(copy):
+    path = copy / "task.json"
+    description = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(description | {"module": "0" * 64}), "utf-8")
+    with pytest.raises(ArtifactError, match="trained on another module.*expected hash 000000"):
         ta.load_run(copy)

@@ -128,9 +128,9 @@ def start(folder: Path, config: Config) -> None:
         write_text(path, text)
 
 
-def write_task(folder: Path, task: dict[str, Any]) -> None:
-    """Writes `task.json`: kind, labels and metric, so that a run can be used without its data."""
-    write_text(folder / TASK, json.dumps(task, ensure_ascii=False) + "\n")
+def write_task(folder: Path, description: dict[str, Any]) -> None:
+    """Writes `task.json`: the task, so that a run can be used without its data, and its module."""
+    write_text(folder / TASK, json.dumps(description, ensure_ascii=False) + "\n")
 
 
 def saved_task(folder: Path) -> dict[str, Any]:

@@ -87,7 +87,11 @@ def export_run(run: str | os.PathLike, folder: str | os.PathLike) -> Path:
         ArtifactError: as `load_run` and `export`.
     """
     model, config = _load(Path(run))
-    settings, data = config.training, config.data.model_dump(mode="json")
+    settings = config.training
+    # How files are read is part of an export, where they were is not.
+    places = {"data_dir": None, "train": "", "dev": "", "test": None}
+    data = config.data.model_dump(mode="json")
+    data = {key: places.get(key, value) for key, value in data.items()}
     return export(model, next_version(folder), settings.max_length, settings.truncate, data)
 
 
@@ -99,9 +103,15 @@ def _load(folder: Path) -> tuple[AdaptedModel, Config]:
             "`tf-adapt export` wrote"
         )
     config = run_folder.saved_config(folder)
-    task = Task.from_config(run_folder.saved_task(folder))
+    description = run_folder.saved_task(folder)
     best = checkpoints.load_best(folder / "checkpoint")
-    model = configured_model(config, task)
+    model = configured_model(config, Task.from_config(description["task"]))
+    if model.encoder.module_hash != description["module"]:
+        raise ArtifactError(
+            f"{folder}: the run was trained on another module than the one that is now at "
+            f"{config.encoder.handle} (expected hash {description['module'][:12]}…, got "
+            f"{model.encoder.module_hash[:12]}…); bring the module back"
+        )
     checkpoints.assign(model.weights, best.arrays["model"], str(best.path))
     return model, config
 

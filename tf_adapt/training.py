@@ -100,7 +100,9 @@ def _prepare_run(
         state = restore_state(folder / "checkpoint", state, model)
     if writes:
         run_folder.start(folder, config)
-        run_folder.write_task(folder, task.get_config())
+        run_folder.write_task(
+            folder, {"task": task.get_config(), "module": model.encoder.module_hash}
+        )
     return Run(config, folder, model, data, splits, state, Interruption(), writes, started)
 
 
@@ -226,7 +228,7 @@ def _is_stopped(run: Run) -> bool:
 
 
 def _comparable(score: float | None) -> float:
-    """A score that is undefined (Pearson of constant predictions) is worse than any other."""
+    """A score that is not a finite number is worse than any other."""
     return -math.inf if score is None else score
 
 
