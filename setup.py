@@ -1,16 +1,18 @@
 """Packaging: what is installed, what it needs, and the `tf-adapt` command."""
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
+PACKAGE = Path(__file__).parent / "tf_adapt" / "__init__.py"
 # What only converting foreign weights needs; see CONTRIBUTING.md for the reason of each dependency.
 CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
 TEST = ["pandas", "pytest>=8", "pytest-timeout", "ruff", "scikit-learn", "scipy", "seqeval"]
 
 setup(
     name="tf_adapt",
-    version="0.1.0",
+    version=re.search(r'__version__ = "(.+)"', PACKAGE.read_text("utf-8")).group(1),
     description="Freeze the pretrained model, tune it, or something in between?",
     long_description=Path(__file__).with_name("README.md").read_text("utf-8"),
     long_description_content_type="text/markdown",
@@ -39,9 +41,10 @@ setup(
     extras_require={
         "convert": CONVERT,
         "test": TEST + CONVERT,
+        # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
     },
-    entry_points={"console_scripts": ["tf-adapt=tf_adapt.cli:main"]},
+    entry_points={"console_scripts": ["tf-adapt=tf_adapt.cli:cli"]},
     classifiers=[
         "License :: OSI Approved :: Apache Software License",
         "Programming Language :: Python :: 3.11",

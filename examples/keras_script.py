@@ -1,12 +1,8 @@
 """Adapts a pretrained encoder in a plain Keras script: compile, fit, predict, export."""
 
-import sys
-
 import keras
 
 import tf_adapt as ta
-
-folder = sys.argv[1] if len(sys.argv) > 1 else "runs/keras_script"
 
 encoder = ta.HubEncoder("bert_small", trainable=True)
 print("layer groups:", [name for name, _ in encoder.layer_groups])
@@ -23,8 +19,8 @@ model.fit(
     validation_data=ta.batches(dev, task, encoder, shuffle=False),
     epochs=5,
     verbose=2,
-    callbacks=[keras.callbacks.TensorBoard(f"{folder}/logs")],
+    callbacks=[keras.callbacks.TensorBoard("logs")],
 )
 for prediction in ta.predict(model, ["Who designed the old bridge ?", "The fee for a locker ?"]):
     print(prediction)
-ta.export(model, f"{folder}/export/1")
+ta.export(model, "export/1")

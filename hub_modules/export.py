@@ -13,6 +13,8 @@ from hub_modules.elmo import ElmoEncoder
 from hub_modules.manifest import write_manifest
 from hub_modules.preprocess import BertPreprocessor, ElmoPreprocessor, hub_preprocessor
 from hub_modules.sources import ModuleSource
+from hub_modules.sources.folder import write_vocabulary
+from tf_adapt.errors import ArtifactError
 from tf_adapt.files import publish_folder
 
 ENCODERS = {"bert": BertEncoder, "elmo": ElmoEncoder}
@@ -33,6 +35,12 @@ def write_module(source: ModuleSource, folder: str | Path) -> None:
     Raises:
         ArtifactError: the folder exists or cannot be written, or the weights do not fit.
     """
+    if source.family == "bert" and (source.vocabulary is None or source.lower_case is None):
+        raise ArtifactError(
+            f"{folder}: expected a vocabulary and its casing with the weights, got "
+            f"{'no vocabulary' if source.vocabulary is None else 'no casing'}; add vocab.txt to "
+            "the source, or say --lower-case or --cased"
+        )
     encoder = native_encoder(source.family, source.config)
     encoder.load_weights_by_name(source.weights)
     with publish_folder(folder) as aside:
@@ -52,15 +60,30 @@ def native_encoder(family: str, config: dict, **options) -> BertEncoder | ElmoEn
 
 def _save_bert(encoder: BertEncoder, source: ModuleSource, folder: Path) -> None:
     module = BertModule(encoder)
-    tf.saved_model.save(module, str(folder / "encoder"), signatures=module.signatures())
-    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in source.vocabulary), "utf-8")
+    save_module(module, folder / "encoder", module.signatures())
+    write_vocabulary(folder / "vocab.txt", source.vocabulary)
     preprocessor = BertPreprocessor(source.vocabulary, source.lower_case)
-    tf.saved_model.save(hub_preprocessor(preprocessor), str(folder / "preprocess"))
+    save_module(hub_preprocessor(preprocessor), folder / "preprocess")
 
 
 def _save_elmo(encoder: ElmoEncoder, folder: Path) -> None:
     module = ElmoModule(encoder)
-    tf.saved_model.save(module, str(folder / "encoder"), signatures=module.signatures())
+    save_module(module, folder / "encoder", module.signatures())
+
+
+def save_module(module, folder: Path, signatures: dict | None = None) -> None:
+    """Writes a SavedModel.
+
+    Raises:
+        ArtifactError: TensorFlow cannot write it.
+    """
+    try:
+        tf.saved_model.save(module, str(folder), signatures=signatures)
+    except tf.errors.OpError as error:
+        raise ArtifactError(
+            f"{folder}: the SavedModel cannot be written ({error.message}); free space or choose "
+            "another folder, then run the command again"
+        ) from error
 
 
 def _contract(encoder, source: ModuleSource) -> dict:
@@ -96,10 +119,11 @@ class _EncoderModule(tf.__internal__.tracking.AutoTrackable):
 
     def encode(self, inputs: dict, training: bool) -> dict:
         values = [tf.convert_to_tensor(variable) for variable in self.encoder_variables]
-        # Dropout's seeds are drawn at run time, so that the module needs no state of its own.
+        # Dropout's seeds are drawn at run time, so that the module needs no state of its own. The
+        # draws are seeded: unseeded ones fail where a user has asked for deterministic operations.
         seeds = [
-            tf.cast(tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32), tf.uint32)
-            for _ in range(self._num_seeds)
+            tf.cast(tf.random.uniform([2], 0, 2**31 - 1, tf.int32, seed=number), tf.uint32)
+            for number in range(1, self._num_seeds + 1)
         ]
         outputs, _ = self._call(values, seeds, inputs, training=training)
         return outputs

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from hub_modules.black_box import BlackBoxEncoder, family_of
-from hub_modules.export import native_encoder
+from hub_modules.export import ENCODERS, native_encoder
 from hub_modules.manifest import module_hash, read_manifest, verify
 from hub_modules.preprocess import (
     BertPreprocessor,
@@ -69,7 +69,10 @@ def load_module(
             "where it comes from, say so with trust=True (--trust, or trust: true in a config)"
         )
     if manifest is not None:
+        _check_kind(folder, manifest)
         verify(folder, manifest)
+    if preprocessor is not None:
+        preprocessor = _trusted(preprocessor, trust)
     recognised = manifest is not None or (
         not _is_tf1(folder) and published_bert.recognise(_encoder_folder(folder)) is not None
     )
@@ -82,8 +85,31 @@ def load_module(
     if execution == "saved_model" or not recognised:
         return _black_box(folder, manifest, preprocessor)
     if manifest is not None:
-        return _from_manifest(folder, manifest, dtype)
+        return _from_manifest(folder, manifest, preprocessor, dtype)
     return _from_published(folder, preprocessor, dtype)
+
+
+def _check_kind(folder: Path, manifest: dict) -> None:
+    if manifest.get("kind") not in ENCODERS:
+        raise ArtifactError(
+            f"{folder}: expected a module ({' or '.join(ENCODERS)}), got one of kind "
+            f"{manifest.get('kind')!r}; an export is used with `tf-adapt predict`"
+        )
+
+
+def _trusted(preprocessor: str | os.PathLike, trust: bool) -> Path:
+    """The SavedModel of a preprocessing module, verified, or trusted in words: it is a program."""
+    folder = find_module(preprocessor)
+    home = folder.parent if folder.name == "preprocess" else folder
+    manifest = read_manifest(home)
+    if manifest is not None:
+        verify(home, manifest)
+    elif not trust:
+        raise ArtifactError(
+            f"preprocessing module {preprocessor}: it has no manifest, so its files cannot be "
+            "verified; if you trust where it comes from, say so with trust=True (--trust)"
+        )
+    return home / "preprocess" if (home / "preprocess").is_dir() else folder
 
 
 def find_module(handle: str | os.PathLike) -> Path:
@@ -146,7 +172,7 @@ def _encoder_folder(folder: Path) -> Path:
     return folder / "encoder" if (folder / "encoder").is_dir() else folder
 
 
-def _from_manifest(folder: Path, manifest: dict, dtype) -> LoadedModule:
+def _from_manifest(folder: Path, manifest: dict, preprocessor, dtype) -> LoadedModule:
     encoder = native_encoder(manifest["kind"], manifest["config"], dtype=dtype)
     arrays = read_variables(folder / "encoder")
     # An ELMo module's own scalar mix is not part of the encoder.
@@ -156,14 +182,19 @@ def _from_manifest(folder: Path, manifest: dict, dtype) -> LoadedModule:
     return LoadedModule(
         family=manifest["kind"],
         encoder=encoder,
-        preprocessor=_own_preprocessor(folder, manifest),
+        preprocessor=_own_preprocessor(folder, manifest, preprocessor),
         hash=module_hash(folder),
         execution="native",
         max_length=manifest["config"].get("max_positions"),
     )
 
 
-def _own_preprocessor(folder: Path, manifest: dict):
+def _own_preprocessor(folder: Path, manifest: dict, preprocessor):
+    if preprocessor is not None:
+        raise ConfigError(
+            f"preprocessor: module {folder} brings its own preprocessing; leave the argument out "
+            "(encoder.preprocessor: null)"
+        )
     if manifest["kind"] == "elmo":
         return ElmoPreprocessor()
     vocabulary = read_vocabulary(folder / "vocab.txt", manifest["config"]["vocabulary_size"])
@@ -199,13 +230,13 @@ def _black_box(folder: Path, manifest: dict | None, preprocessor) -> LoadedModul
 def _bert_preprocessor(folder: Path, manifest: dict | None, preprocessor):
     """What turns text into a BERT's inputs.
 
-    In this order: the preprocessing module that the user names, the module's own vocabulary, the
-    preprocessing module beside it.
+    The module's own where it has a manifest; else, in this order: the preprocessing module that
+    the user names, the module's vocabulary, the preprocessing module beside it.
     """
-    if preprocessor is not None:
-        return SavedModelPreprocessor(_restore(find_module(preprocessor)))
     if manifest is not None:
-        return _own_preprocessor(folder, manifest)
+        return _own_preprocessor(folder, manifest, preprocessor)
+    if preprocessor is not None:
+        return SavedModelPreprocessor(_restore(preprocessor))
     saved_model = _encoder_folder(folder)
     if published_bert.recognise(saved_model):
         source = published_bert.read(saved_model)

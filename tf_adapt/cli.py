@@ -39,7 +39,7 @@ class Commands(click.Group):
         except click.ClickException as error:
             code = _fail("ConfigError", _usage(error), ConfigError.exit_code)
         except (KeyboardInterrupt, click.Abort):
-            code = _fail("Interrupted", "the same command goes on where it stopped", INTERRUPTED)
+            code = _fail("Interrupted", "`tf-adapt train` goes on where it stopped", INTERRUPTED)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
@@ -180,8 +180,17 @@ def convert(source_format: str, source: str, out: str, lower_case: bool | None) 
 
     from hub_modules.export import write_module
 
-    reader = importlib.import_module(f"hub_modules.sources.{source_format.replace('-', '_')}")
-    write_module(reader.read(source, lower_case), out)
+    try:
+        reader = importlib.import_module(f"hub_modules.sources.{source_format.replace('-', '_')}")
+        found = reader.read(source, lower_case)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"--from {source_format} needs the package {error.name}; install the extra: "
+            "pip install 'tf_adapt[convert]'"
+        ) from None
+    write_module(found, out)
+    if found.left_out:
+        click.echo(f"left out, for the encoder has no use for it: {', '.join(found.left_out)}")
     click.echo(f"module: {out}")
 
 

@@ -155,9 +155,14 @@ def config_from(content: dict, where: str, places: dict[KeyPath, str] | None = N
         ConfigError: as `load_config`.
     """
     places = places or {}
+    if not isinstance(content, dict):
+        raise ConfigError(
+            f"{where}: expected sections (data, encoder, adaptation, training), got "
+            f"{shown(content)}; start from a file under configs/"
+        )
     content = dict(content)
-    data = content.get("data")
-    if data is not None:
+    if "data" in content:
+        data = content["data"]
         section = FilesConfig if isinstance(data, dict) and "format" in data else DatasetConfig
         content["data"] = _typed(section, data, ("data",), where, places)
     config = _typed(Config, content, (), where, places)

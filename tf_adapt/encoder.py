@@ -150,4 +150,14 @@ class HubEncoder(keras.layers.Layer):
             "execution": self.execution,
             "trust": self.trust,
             "preprocessor": None if preprocessor is None else os.fspath(preprocessor),
+            "trainable_groups": self.trainable_groups,
         }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "HubEncoder":
+        """The encoder of `get_config`, with the same groups frozen."""
+        config = dict(config)
+        groups = config.pop("trainable_groups")
+        encoder = cls(**config)
+        encoder.set_trainable_groups(groups)
+        return encoder

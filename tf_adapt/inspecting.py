@@ -57,7 +57,7 @@ def inspect_data(config: Config) -> dict[str, Any]:
         trust=settings.trust,
         preprocessor=settings.preprocessor,
     )
-    # Truncating here lets every length be seen; whether training would refuse is the report's.
+    # Cut where training would refuse, so that the report can tell of all examples.
     prepared = {
         split: prepare(examples, task, encoder, config.training.max_length, truncate=True)
         for split, examples in splits.examples.items()

@@ -41,10 +41,12 @@ def build_model(
         raise ConfigError(
             "adaptation: fine_tuning needs an encoder with trainable=True, got trainable=False"
         )
+    # What the head does not read would get no gradient: an ELMo module's own mix of its layers,
+    # and BERT's pooler for some heads of ours. What a user's own head reads is not known here.
+    unread = {"aggregation"}
     if isinstance(head, str):
         head = build_head(head, task, encoder.family, head_dropout)
-    # What no head reads would get no gradient: ELMo's own mix, and BERT's pooler for some heads.
-    unread = {"aggregation"} | ({"pooler"} if getattr(head, "pooling", "") != "pooled" else set())
+        unread |= set() if getattr(head, "pooling", None) == "pooled" else {"pooler"}
     if unread & set(encoder.trainable_groups):
         encoder.set_trainable_groups([g for g in encoder.trainable_groups if g not in unread])
     return AdaptedModel(task, encoder, head)

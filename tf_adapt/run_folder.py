@@ -47,6 +47,7 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         remove_leftovers(folder)
         remove_leftovers(folder / "checkpoint")
+        remove_leftovers(folder / "predictions")
         yield
     finally:
         lock.unlink(missing_ok=True)
@@ -141,8 +142,9 @@ def saved_task(folder: Path) -> dict[str, Any]:
     """
     path = folder / TASK
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        description = json.loads(path.read_text(encoding="utf-8"))
+        return {"task": dict(description["task"]), "module": str(description["module"])}
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise ArtifactError(
             f"{path}: cannot be read ({error}); expected the folder of a run that was started with "
             "`tf-adapt train`"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from hub_modules.export import save_module
 from hub_modules.manifest import write_manifest
 from hub_modules.preprocess import cut_words, split_words
 from tf_adapt.data.prepare import checked_limit
-from tf_adapt.errors import ArtifactError
 from tf_adapt.files import publish_folder
 from tf_adapt.model import AdaptedModel
 from tf_adapt.tasks import Task
@@ -55,21 +55,11 @@ def export(
     folder = Path(folder)
     module = ServedModel(model, checked_limit(max_length, model.encoder), truncate)
     with publish_folder(folder) as aside:
-        _save(module, aside, folder)
+        save_module(module, aside, {"serving_default": module.signature()})
         description = {"task": model.task.get_config(), "data": data}
         (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
         write_manifest(aside, {"kind": EXPORT})
     return folder
-
-
-def _save(module: "ServedModel", aside: Path, folder: Path) -> None:
-    try:
-        tf.saved_model.save(module, str(aside), signatures={"serving_default": module.signature()})
-    except tf.errors.OpError as error:
-        raise ArtifactError(
-            f"{folder}: the SavedModel cannot be written ({error.message}); free space or choose "
-            "another folder, then export again"
-        ) from error
 
 
 def next_version(folder: str | os.PathLike) -> Path:

@@ -67,7 +67,9 @@ def train(config: Config, folder: str | Path) -> dict[str, Any]:
         if metrics is not None and before.training.epochs == config.training.epochs:
             return metrics
     keras.utils.set_random_seed(config.training.seed)
-    tf.config.experimental.enable_op_determinism()
+    if config.encoder.execution != "saved_model":
+        # A foreign module's own dropout is unseeded, which deterministic operations do not allow.
+        tf.config.experimental.enable_op_determinism()
     strategy = make_strategy(config.training.devices, config.training.strategy)
     writes = is_chief(strategy)
     with run_folder.locked(folder) if writes else contextlib.nullcontext():

@@ -19,7 +19,6 @@ class ModuleSource:
         weights: our name → float32 array, in the shapes of the encoder's own weights.
         vocabulary: the word pieces by id; None for ELMo, or where the source has none.
         lower_case: whether text is lower-cased before it is cut into pieces; None for ELMo.
-        license: the licence of the weights, where known.
         left_out: foreign names that were read over because the encoder has no use for them.
     """
 
@@ -28,5 +27,4 @@ class ModuleSource:
     weights: dict[str, np.ndarray]
     vocabulary: list[str] | None = None
     lower_case: bool | None = None
-    license: str | None = None
     left_out: tuple[str, ...] = ()

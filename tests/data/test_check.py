@@ -14,7 +14,7 @@ def splits_of(kind, **examples) -> Splits:
 
 
 def prepared(lengths, truncated=0):
-    return SimpleNamespace(lengths=lengths, truncated=truncated)
+    return SimpleNamespace(uncut_lengths=lengths, truncated=truncated)
 
 
 def test_report():

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 import hub_modules.load
 from hub_modules.load import find_module, load_module
+from hub_modules.manifest import write_manifest
 from hub_modules.shipped import PRETRAINED, shipped_names
 from tf_adapt.errors import ArtifactError, ConfigError
 
@@ -144,3 +145,20 @@ def test_a_module_of_another_kind_is_refused_with_the_interfaces(tmp_path):
     tf.saved_model.save(Stranger(), str(tmp_path / "other"))
     with pytest.raises(ArtifactError, match="input_word_ids.*tokens, sequence_len"):
         load_module(tmp_path / "other", trust=True)
+
+
+def test_a_preprocessing_module_is_a_program_too(reference, copied):
+    preprocess = reference / "published_hub_bert" / "preprocess"
+    encoder = reference / "published_hub_bert" / "encoder"
+    module = load_module(encoder, trust=True, preprocessor=preprocess)
+    assert type(module.preprocessor).__name__ == "SavedModelPreprocessor"
+    with pytest.raises(ArtifactError, match="preprocessing module.*trust"):
+        load_module("bert_small", preprocessor=preprocess)
+    with pytest.raises(ConfigError, match="brings its own preprocessing"):
+        load_module("bert_small", trust=True, preprocessor=preprocess)
+
+
+def test_an_export_is_no_module(copied):
+    write_manifest(copied, {"kind": "export"})
+    with pytest.raises(ArtifactError, match="kind 'export'.*tf-adapt predict"):
+        load_module(copied)

@@ -16,8 +16,8 @@ def check_data(splits: Splits, prepared: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         splits: the examples.
-        prepared: of each split, tokenized with truncation: `.lengths` in units (word pieces, or
-            words for ELMo) as they enter the encoder, and `.truncated`, how many had to be cut.
+        prepared: of each split, tokenized with truncation: `.uncut_lengths` in units (word pieces,
+            or words for ELMo), and `.truncated`, how many had to be cut.
     """
     report: dict[str, Any] = {"dataset": splits.name, "kind": splits.kind}
     for split, examples in splits.examples.items():
@@ -26,7 +26,7 @@ def check_data(splits: Splits, prepared: dict[str, Any]) -> dict[str, Any]:
             "examples": len(examples),
             "labels": _labels(examples),
             "words": _lengths([_words(example) for example in examples]),
-            "units": _lengths(prepared[split].lengths),
+            "units": _lengths(prepared[split].uncut_lengths),
             "longer than the limit": int(prepared[split].truncated),
         }
     report["duplicates"] = _duplicates(splits.examples)

@@ -38,6 +38,7 @@ class PreparedData:
             `[examples, (words), (units)]`, where an example is a sentence or a part of one.
         joint: whether the texts of a pair are packed into one row.
         lengths: `[examples]`, units of the packed row, special tokens included.
+        uncut_lengths: units of each record before it was cut or split, special tokens included.
         targets: `[examples] int32` (regression: float32), tagging `[examples, (words)] int32`, or
             None for data without labels.
         truncated: number of records that lost units.
@@ -49,6 +50,7 @@ class PreparedData:
     segments: list[tf.RaggedTensor]
     joint: bool
     lengths: np.ndarray
+    uncut_lengths: np.ndarray
     targets: tf.Tensor | tf.RaggedTensor | None
     truncated: int
     sentence_splits: np.ndarray | None = None
@@ -126,6 +128,7 @@ def _prepare_texts(
         segments=kept,
         joint=joint,
         lengths=np.minimum(lengths.max(axis=0), budget) + limit - budget,
+        uncut_lengths=lengths.max(axis=0) + limit - budget,
         targets=_targets(records, task),
         truncated=int(cut.sum()),
     )
@@ -157,6 +160,7 @@ def _prepare_tagging(
         segments=[chunks],
         joint=True,
         lengths=chunks.merge_dims(1, 2).row_lengths().numpy() + limit - budget,
+        uncut_lengths=units.merge_dims(1, 2).row_lengths().numpy() + limit - budget,
         targets=targets,
         truncated=len(cut),
         sentence_splits=units.row_splits.numpy(),

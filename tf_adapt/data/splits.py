@@ -15,7 +15,7 @@ from tf_adapt.data.datasets import (
     split_description,
 )
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.labels import check_labels, convert_scheme, label_set
+from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
 
 SUBSET_SEED = 29
 
@@ -61,11 +61,15 @@ def fingerprint(examples: list[Record | TaggedSentence]) -> str:
 
 def _known(data) -> Splits:
     info = dataset_info(data.dataset)
-    names = ["train", "dev"] + (["test"] if _has_test(data, info) else [])
     examples = {
-        split: load_dataset(data.dataset, split, data.source, data.data_dir) for split in names
+        split: load_dataset(data.dataset, split, data.source, data.data_dir)
+        for split in ("train", "dev")
     }
-    descriptions = {split: split_description(data.dataset, split, data.source) for split in names}
+    if _has_test(data, info):
+        examples["test"] = load_dataset(data.dataset, "test", data.source, data.data_dir)
+    descriptions = {
+        split: split_description(data.dataset, split, data.source) for split in examples
+    }
     available = len(examples["train"])
     if data.train_examples is not None and data.train_examples < available:
         examples["train"] = _subset(examples["train"], data.train_examples)
@@ -95,6 +99,14 @@ def _subset(examples: list, count: int) -> list:
     return [examples[index] for index in sorted(picked)]
 
 
+def _own_labels(data) -> list[str] | None:
+    """The labels that the section lists; tags of another scheme as those of IOB2."""
+    if data.labels is None or data.kind != "tagging" or data.scheme == "IOB2":
+        return data.labels
+    types = dict.fromkeys(tag.partition("-")[2] for tag in data.labels if tag != "O")
+    return scheme_tags(types, "IOB2")
+
+
 def _own_files(data) -> Splits:
     paths = {split: getattr(data, split) for split in ("train", "dev", "test")}
     examples = {split: read_file(path, data) for split, path in paths.items() if path is not None}
@@ -105,7 +117,7 @@ def _own_files(data) -> Splits:
         }
     labels = None
     if data.kind != "pair_regression":
-        labels = data.labels or label_set(examples["train"], str(data.train))
+        labels = _own_labels(data) or label_set(examples["train"], str(data.train))
     label_range = None if data.label_range is None else tuple(data.label_range)
     for split, found in examples.items():
         check_labels(found, labels, f"{split} ({paths[split]})", label_range)

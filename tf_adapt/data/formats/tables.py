@@ -93,6 +93,8 @@ def text_label(value: object, where: str) -> str:
         return str(value)
     if not isinstance(value, str):
         raise DataError(f"{where}: expected a text as label, got {_shown(value)}")
+    if any(character in value for character in "\t\n\r"):
+        raise DataError(f"{where}: expected a label on one line without tabs, got {_shown(value)}")
     return check_text(value, where, "label")
 
 
