@@ -1,0 +1,152 @@
+"""The transformer layer of BERT: self-attention and feed-forward, each with its LayerNorm after."""
+
+import keras
+from keras import ops
+
+ACTIVATIONS = {
+    # The same name means two formulas; which one is a property of the weights' source.
+    "gelu_exact": lambda x: ops.gelu(x, approximate=False),
+    "gelu_tanh": lambda x: ops.gelu(x, approximate=True),
+}
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class SelfAttention(keras.layers.Layer):
+    """Multi-head scaled dot-product self-attention with an output projection.
+
+    `softmax(Q Kᵀ / √head_width) V` over the real positions, heads side by side, times the output
+    kernel.
+
+    Shapes: states `[batch, time, width]`, mask `[batch, time] bool` (True = real) →
+    `[batch, time, width]`. The softmax is computed in float32.
+
+    Source: Vaswani et al. 2017, equation 1.
+    """
+
+    def __init__(self, width: int, num_heads: int, dropout: float, **kwargs):
+        super().__init__(**kwargs)
+        self.width = width
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.query = self._dense("query")
+        self.key = self._dense("key")
+        self.value = self._dense("value")
+        self.output_projection = self._dense("output")
+        self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+
+    def _dense(self, name: str):
+        return keras.layers.Dense(
+            self.width,
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    def build(self, input_shape=None):
+        for dense in (self.query, self.key, self.value, self.output_projection):
+            dense.build((None, None, self.width))
+
+    def call(self, states, mask, training=None):
+        head_width = self.width // self.num_heads
+        query = self._heads(self.query(states) * head_width**-0.5)
+        key = self._heads(self.key(states))
+        value = self._heads(self.value(states))
+        scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
+        # [batch, heads, time, time]
+        scores = ops.where(mask[:, None, None, :], ops.cast(scores, "float32"), -1e9)
+        weights = ops.softmax(scores)
+        weights = self.dropout_layer(ops.cast(weights, self.compute_dtype), training=training)
+        mixed = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))
+        shape = ops.shape(states)
+        return self.output_projection(ops.reshape(mixed, (shape[0], shape[1], self.width)))
+
+    def _heads(self, states):
+        shape = ops.shape(states)
+        head_width = self.width // self.num_heads
+        split = ops.reshape(states, (shape[0], shape[1], self.num_heads, head_width))
+        return ops.transpose(split, (0, 2, 1, 3))  # [batch, heads, time, head_width]
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "width": self.width,
+            "num_heads": self.num_heads,
+            "dropout": self.dropout,
+        }
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class TransformerBlock(keras.layers.Layer):
+    """One post-LayerNorm transformer layer.
+
+    `h = LN(x + Attention(x))`, `y = LN(h + W₂ gelu(W₁ h))`, dropout before each sum.
+
+    Shapes: states `[batch, time, width]`, mask `[batch, time] bool` → `[batch, time, width]`.
+
+    Source: Devlin et al. 2019; google-research/bert.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        num_heads: int,
+        intermediate_width: int,
+        activation: str,
+        layer_norm_epsilon: float,
+        dropout: float,
+        attention_dropout: float,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.width = width
+        self.num_heads = num_heads
+        self.intermediate_width = intermediate_width
+        self.activation = activation
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        policy = self.dtype_policy
+        normal = keras.initializers.TruncatedNormal(stddev=0.02)
+        self.attention = SelfAttention(
+            width, num_heads, attention_dropout, name="attention", dtype=policy
+        )
+        self.attention_layer_norm = keras.layers.LayerNormalization(
+            epsilon=layer_norm_epsilon, name="attention_layer_norm", dtype=policy
+        )
+        self.intermediate = keras.layers.Dense(
+            intermediate_width, kernel_initializer=normal, name="intermediate", dtype=policy
+        )
+        self.output_projection = keras.layers.Dense(
+            width, kernel_initializer=normal.clone(), name="output", dtype=policy
+        )
+        self.output_layer_norm = keras.layers.LayerNormalization(
+            epsilon=layer_norm_epsilon, name="output_layer_norm", dtype=policy
+        )
+        self.attention_output_dropout = keras.layers.Dropout(dropout, dtype=policy)
+        self.output_dropout = keras.layers.Dropout(dropout, dtype=policy)
+
+    def build(self, input_shape=None):
+        states = (None, None, self.width)
+        self.attention.build(states)
+        self.attention_layer_norm.build(states)
+        self.intermediate.build(states)
+        self.output_projection.build((None, None, self.intermediate_width))
+        self.output_layer_norm.build(states)
+
+    def call(self, states, mask, training=None):
+        attended = self.attention(states, mask, training=training)
+        attended = self.attention_output_dropout(attended, training=training)
+        states = self.attention_layer_norm(states + attended)
+        inner = ACTIVATIONS[self.activation](self.intermediate(states))
+        inner = self.output_dropout(self.output_projection(inner), training=training)
+        return self.output_layer_norm(states + inner)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "width": self.width,
+            "num_heads": self.num_heads,
+            "intermediate_width": self.intermediate_width,
+            "activation": self.activation,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "dropout": self.dropout,
+            "attention_dropout": self.attention_dropout,
+        }
