@@ -33,6 +33,8 @@ setup(
         "rich>=13",
         # tensorflow-hub imports pkg_resources, which later versions no longer bring.
         "setuptools<81",
+        # Summaries: TensorFlow no longer brings it.
+        "tensorboard",
         "tensorflow>=2.18,<2.22",
         "tensorflow-datasets>=4.9.7",
         "tensorflow-hub>=0.16,<0.17",
