@@ -138,6 +138,7 @@ def export(run: str, out: str) -> None:
 @_trust_option
 def encode(handle: str, source: str, output: str, trust: bool) -> None:
     """Writes the states of every layer of a module for each text of a file."""
+    from tf_adapt.data.formats import Record
     from tf_adapt.data.formats.text import no_examples, read_lines
 
     _start_tensorflow()
@@ -145,10 +146,12 @@ def encode(handle: str, source: str, output: str, trust: bool) -> None:
     from tf_adapt.predicting import encode as encode_texts
     from tf_adapt.predicting import write_features
 
-    texts = read_lines(source)
+    lines = enumerate(read_lines(source), start=1)
+    texts = [Record(line, where=f"{source}:{number}") for number, line in lines]
     if not texts:
         raise no_examples(source)
-    features = encode_texts(HubEncoder(handle, trainable=False, trust=trust), texts)
+    encoder = HubEncoder(handle, trainable=False, trust=trust)
+    features = encode_texts(encoder, texts, progress=True)
     write_features(output, features)
     click.echo(f"features of {len(features)} texts: {output}")
 

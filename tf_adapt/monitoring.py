@@ -3,14 +3,21 @@
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import keras
 import tensorflow as tf
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    track,
+)
 
 from tf_adapt.errors import TrainingError
 from tf_adapt.run_state import RunState
@@ -20,6 +27,13 @@ from tf_adapt.schedules import Schedule
 SMALLEST_LOSS_SCALE = 2.0**-14
 SCALARS_PER_RUN = 1000
 SECONDS_BETWEEN_LINES = 10
+
+
+def tracked(batches: tf.data.Dataset, what: str, shown: bool) -> Iterable:
+    """The batches, with a progress bar on the terminal if `shown`."""
+    console = Console(file=sys.stderr, quiet=not (shown and sys.stderr.isatty()))
+    total = int(batches.cardinality())
+    return track(batches, what, total=total, console=console, transient=True)
 
 
 class LearningRate(keras.callbacks.Callback):

@@ -14,6 +14,7 @@ from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.files import write_bytes, write_text
 from tf_adapt.model import AdaptedModel
+from tf_adapt.monitoring import tracked
 from tf_adapt.tasks import Task
 
 
@@ -37,6 +38,7 @@ def predict(
     batch_size: int = 32,
     max_length: int | None = None,
     truncate: bool = False,
+    progress: bool = False,
 ) -> list[Prediction]:
     """Predicts texts, pairs of texts or sentences of words: one `Prediction` each, in order.
 
@@ -44,22 +46,26 @@ def predict(
         data: as for `batches`: texts, pairs, lists of words, records, or a pandas frame. Labels
             are not looked at.
         max_length, truncate: see `batches`.
+        progress: show a progress bar.
 
     Raises:
         DataError: an example is empty or too long.
     """
     records = [_without_label(record) for record in in_memory_records(data, model.task)]
     prepared = prepare(records, model.task, model.encoder, max_length, truncate)
-    return to_predictions(model.task, records, model_outputs(model, prepared, batch_size))
+    return to_predictions(model.task, records, model_outputs(model, prepared, batch_size, progress))
 
 
-def model_outputs(model: AdaptedModel, prepared: PreparedData, batch_size: int) -> np.ndarray:
+def model_outputs(
+    model: AdaptedModel, prepared: PreparedData, batch_size: int, progress: bool = False
+) -> np.ndarray:
     """Outputs in the order of the data.
 
     Shapes: `[examples, labels]`, regression `[examples]`, tagging `[all words, tags]`, float32.
     """
+    dataset = batches_from(prepared, batch_size, shuffle=False)
     outputs = []
-    for batch in batches_from(prepared, batch_size, shuffle=False):
+    for batch in tracked(dataset, "predicting", progress):
         inputs = batch[0] if isinstance(batch, tuple) else batch
         batch_outputs = model.forward(inputs).numpy()
         if model.task.is_tagging:
@@ -123,7 +129,12 @@ def write_predictions(
     write_text(path, "\n".join(rows) + "\n")
 
 
-def encode(encoder: HubEncoder, texts: Sequence[str], batch_size: int = 32) -> list[np.ndarray]:
+def encode(
+    encoder: HubEncoder,
+    texts: Sequence[str | Record],
+    batch_size: int = 32,
+    progress: bool = False,
+) -> list[np.ndarray]:
     """Features of each text: one array `[layers, units, width] float32`, bottom layer first.
 
     Units are what the encoder reads: for BERT word pieces with `[CLS]` and `[SEP]`, for ELMo the
@@ -135,8 +146,9 @@ def encode(encoder: HubEncoder, texts: Sequence[str], batch_size: int = 32) -> l
     task = Task("classification", labels=["none"])
     prepared = prepare(in_memory_records(list(texts), task), task, encoder, None, False)
     forward = tf.function(lambda inputs: encoder(inputs, training=False), reduce_retracing=True)
+    dataset = batches_from(prepared, batch_size, shuffle=False)
     features = []
-    for batch in batches_from(prepared, batch_size, shuffle=False):
+    for batch in tracked(dataset, "encoding", progress):
         encoded = forward(batch["a"])
         layers = tf.stack([tf.cast(layer, tf.float32) for layer in encoded["layers"]], axis=1)
         for states, mask in zip(layers.numpy(), encoded["mask"].numpy(), strict=True):

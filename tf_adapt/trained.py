@@ -74,7 +74,12 @@ def predict_file(
         settings = config.training
         task, records = model.task, read_file(path, config.data, labelled=False)
         predictions = predict(
-            model, records, settings.batch_size, settings.max_length, settings.truncate
+            model,
+            records,
+            settings.batch_size,
+            settings.max_length,
+            settings.truncate,
+            progress=True,
         )
     write_predictions(output, task, records, predictions)
     return len(records)
