@@ -111,12 +111,12 @@ def test_i1_killed_at_random_moments(config, whole, tmp_path):
     assert -signal.SIGKILL in result["codes"]
 
 
-@pytest.mark.slow
+@pytest.mark.large
 def test_i1_killed_at_fifty_random_moments(config, whole, tmp_path):
     interrupt(config, whole, tmp_path / "run", 50, "SIGKILL", seed=2)
 
 
-@pytest.mark.slow
+@pytest.mark.large
 def test_i2_killed_at_every_rename(config, whole, tmp_path):
     result = interrupt(config, whole, tmp_path / "run", 20, "renames")
     assert result["codes"][:3] == [9, 9, 9]
