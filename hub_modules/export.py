@@ -75,15 +75,12 @@ def save_module(module, folder: Path, signatures: dict | None = None) -> None:
     """Writes a SavedModel.
 
     Raises:
-        ArtifactError: TensorFlow cannot write it.
+        OSError: TensorFlow cannot write it; `publish_folder` names the folder that was meant.
     """
     try:
         tf.saved_model.save(module, str(folder), signatures=signatures)
     except tf.errors.OpError as error:
-        raise ArtifactError(
-            f"{folder}: the SavedModel cannot be written ({error.message}); free space or choose "
-            "another folder, then run the command again"
-        ) from error
+        raise OSError(error.message) from error
 
 
 def _contract(encoder, source: ModuleSource) -> dict:
