@@ -5,6 +5,7 @@
 `record.json` has the size and SHA-256 of every other file: without it the folder does not exist.
 """
 
+import io
 import json
 import logging
 import shutil
@@ -176,7 +177,10 @@ def _write(path: Path, arrays: dict[str, Arrays], state: dict[str, Any]) -> None
                 )
     with publish_folder(path) as aside:
         for group, values in arrays.items():
-            np.savez(aside / f"{group}.npz", **values)
+            # Packed in memory: a zip file on a full disk complains once more when it is closed.
+            packed = io.BytesIO()
+            np.savez(packed, **values)
+            (aside / f"{group}.npz").write_bytes(packed.getbuffer())
         (aside / STATE).write_text(json.dumps(state, indent=1), encoding="utf-8")
         files = {
             file.name: {"bytes": file.stat().st_size, "sha256": sha256(file)}
