@@ -17,7 +17,7 @@ from hub_modules.preprocess import (
     SavedModelPreprocessor,
 )
 from hub_modules.shipped import PRETRAINED, shipped_names
-from hub_modules.sources import published_bert
+from hub_modules.sources import ModuleSource, published_bert
 from hub_modules.sources.folder import read_vocabulary
 from hub_modules.tf_checkpoint import read_variables
 from tf_adapt.errors import ArtifactError, ConfigError
@@ -202,13 +202,13 @@ def _own_preprocessor(folder: Path, manifest: dict, preprocessor):
 
 
 def _from_published(folder: Path, preprocessor, dtype) -> LoadedModule:
-    source = published_bert.read(_encoder_folder(folder))
+    source = _published(folder)
     encoder = native_encoder("bert", source.config, dtype=dtype)
     encoder.load_weights_by_name(source.weights)
     return LoadedModule(
         family="bert",
         encoder=encoder,
-        preprocessor=_bert_preprocessor(folder, None, preprocessor),
+        preprocessor=_foreign_preprocessor(folder, source, preprocessor),
         hash=module_hash(folder),
         execution="native",
         max_length=source.config["max_positions"],
@@ -222,26 +222,33 @@ def _black_box(folder: Path, manifest: dict | None, preprocessor) -> LoadedModul
     if family == "elmo":
         given, max_length = ElmoTokensPreprocessor(), None
     else:
-        given = _bert_preprocessor(folder, manifest, preprocessor)
+        given = (
+            _foreign_preprocessor(folder, _published(folder), preprocessor)
+            if manifest is None
+            else _own_preprocessor(folder, manifest, preprocessor)
+        )
         max_length = _positions(encoder)
     return LoadedModule(family, encoder, given, module_hash(folder), "saved_model", max_length)
 
 
-def _bert_preprocessor(folder: Path, manifest: dict | None, preprocessor):
-    """What turns text into a BERT's inputs.
+def _published(folder: Path) -> ModuleSource | None:
+    """What a published BERT's variables and assets say; None for any other module."""
+    saved_model = _encoder_folder(folder)
+    if published_bert.recognise(saved_model) is None:
+        return None
+    return published_bert.read(saved_model)
 
-    The module's own where it has a manifest; else, in this order: the preprocessing module that
-    the user names, the module's vocabulary, the preprocessing module beside it.
+
+def _foreign_preprocessor(folder: Path, source: ModuleSource | None, preprocessor):
+    """What turns text into the inputs of a BERT without a manifest.
+
+    In this order: the preprocessing module that the user names, the module's own vocabulary, the
+    preprocessing module beside it.
     """
-    if manifest is not None:
-        return _own_preprocessor(folder, manifest, preprocessor)
     if preprocessor is not None:
         return SavedModelPreprocessor(_restore(preprocessor))
-    saved_model = _encoder_folder(folder)
-    if published_bert.recognise(saved_model):
-        source = published_bert.read(saved_model)
-        if source.vocabulary is not None and source.lower_case is not None:
-            return BertPreprocessor(source.vocabulary, source.lower_case)
+    if source is not None and source.vocabulary is not None and source.lower_case is not None:
+        return BertPreprocessor(source.vocabulary, source.lower_case)
     if (folder / "preprocess").is_dir():
         return SavedModelPreprocessor(_restore(folder / "preprocess"))
     raise ConfigError(

@@ -1,5 +1,7 @@
 """The weights of a native encoder by name: how they are listed, and how they are filled."""
 
+import math
+
 import keras
 import numpy as np
 
@@ -16,6 +18,11 @@ def weights_by_name(encoder: keras.layers.Layer, first: str) -> dict[str, keras.
     """
     prefix = next(w.path for w in encoder.weights if w.path.endswith(first)).removesuffix(first)
     return {weight.path.removeprefix(prefix): weight for weight in encoder.weights}
+
+
+def count_parameters(weights: list[keras.Variable]) -> int:
+    """How many numbers the weights hold together."""
+    return sum(math.prod(weight.shape) for weight in weights)
 
 
 def load_weights_by_name(

@@ -1,12 +1,10 @@
 """What is in a module or in the data of a config, for the commands that look and train nothing."""
 
-import math
 from typing import Any
-
-import keras
 
 from hub_modules.load import find_module
 from hub_modules.manifest import read_manifest
+from hub_modules.weights import count_parameters
 from tf_adapt.config import Config
 from tf_adapt.data.batches import prepare
 from tf_adapt.data.check import check_data
@@ -33,8 +31,8 @@ def inspect_module(handle: str, trust: bool = False) -> dict[str, Any]:
         "layers": encoder.num_layers,
         "output_width": encoder.output_width,
         "max_length": encoder.max_length,
-        "parameters": _count(encoder.weights),
-        "groups": {name: _count(weights) for name, weights in encoder.layer_groups},
+        "parameters": count_parameters(encoder.weights),
+        "groups": {name: count_parameters(weights) for name, weights in encoder.layer_groups},
         "hash": encoder.module_hash,
         "files": {name: entry["sha256"] for name, entry in files.items()},
     }
@@ -63,7 +61,3 @@ def inspect_data(config: Config) -> dict[str, Any]:
         for split, examples in splits.examples.items()
     }
     return check_data(splits, prepared)
-
-
-def _count(weights: list[keras.Variable]) -> int:
-    return sum(math.prod(weight.shape) for weight in weights)

@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from tf_adapt.spans import SCHEMES, split_tag
+from tf_adapt.data.labels import SCHEMES, split_tag
 
 # Numbers of the prefixes, in this order, wherever tags are tensors.
 PREFIXES = "OBIES"

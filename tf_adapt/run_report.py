@@ -10,6 +10,7 @@ import tensorflow as tf
 import tensorflow_text
 
 import tf_adapt
+from hub_modules.weights import count_parameters
 from tf_adapt import checkpoints, run_folder
 from tf_adapt.data.batches import batches_from
 from tf_adapt.monitoring import plain_numbers
@@ -77,8 +78,8 @@ def _metrics(run, scores: dict[str, dict]) -> dict[str, Any]:
         "splits": run.splits.descriptions,
         "truncated": {split: prepared.truncated for split, prepared in run.data.items()},
         "parameters": {
-            "total": _count(run.model.weights),
-            "trainable": _count(run.model.trainable_weights),
+            "total": count_parameters(run.model.weights),
+            "trainable": count_parameters(run.model.trainable_weights),
         },
         "seconds": {
             **{name: round(value, 1) for name, value in run.state.seconds.items()},
@@ -87,10 +88,6 @@ def _metrics(run, scores: dict[str, dict]) -> dict[str, Any]:
         **_peak_memory(),
         "versions": versions(),
     }
-
-
-def _count(variables: list) -> int:
-    return sum(int(tf.size(variable)) for variable in variables)
 
 
 def _peak_memory() -> dict[str, float]:

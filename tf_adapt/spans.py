@@ -1,12 +1,6 @@
 """Entities in tag sequences, strictly as the declared scheme defines them; plain Python."""
 
-from tf_adapt.data.labels import SCHEMES
-
-
-def split_tag(tag: str) -> tuple[str, str]:
-    """("B", "PER-X") of "B-PER-X"; ("O", "") of "O"."""
-    prefix, _, kind = tag.partition("-")
-    return prefix, kind
+from tf_adapt.data.labels import SCHEMES, split_tag
 
 
 def is_tag(tag: str, scheme: str) -> bool:

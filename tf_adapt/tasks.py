@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass
 
 import keras
 
+from tf_adapt.data.labels import SCHEMES
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.tagger import LinearTagger
 from tf_adapt.losses import CrossEntropy, SquaredError
 from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
-from tf_adapt.spans import SCHEMES, is_tag
+from tf_adapt.spans import is_tag
 
 # The first metric is the default: the one that decides between epochs. The first head of each
 # encoder family is the default head.

@@ -147,8 +147,8 @@ def _tags(sentence: TaggedSentence) -> tuple[str, ...]:
     return sentence.tags
 
 
-def _split_tag(tag: str) -> tuple[str, str]:
-    """Prefix and type; of `O`, the type is empty."""
+def split_tag(tag: str) -> tuple[str, str]:
+    """("B", "PER-X") of "B-PER-X"; ("O", "") of "O"."""
     prefix, _, kind = tag.partition("-")
     return prefix, kind
 
@@ -157,7 +157,7 @@ def _fault(before: str, tag: str, after: str, scheme: str) -> str | None:
     """Why a legal `before` may not be followed by `tag`, or `tag` by `after`; else None."""
     if tag == "O":
         return None
-    prefix, kind = _split_tag(tag)
+    prefix, kind = split_tag(tag)
     if prefix not in tuple(SCHEMES[scheme]) or not kind:
         prefixes = " or ".join(f"{letter}-TYPE" for letter in SCHEMES[scheme])
         return f"expected O, {prefixes}"
@@ -198,7 +198,7 @@ def _read_spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
     """
     spans: list[tuple[int, int, str]] = []
     for index, tag in enumerate(tags):
-        prefix, kind = _split_tag(tag)
+        prefix, kind = split_tag(tag)
         if tag == "O":
             continue
         if prefix in "IE" and spans and spans[-1][1:] == (index, kind):
@@ -230,7 +230,7 @@ def _labels(record: Record | TaggedSentence) -> list[tuple[object, str]]:
 
 
 def _tag_order(tag: str) -> tuple[bool, str, str]:
-    prefix, kind = _split_tag(tag)
+    prefix, kind = split_tag(tag)
     return tag != "O", kind, prefix
 
 
