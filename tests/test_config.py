@@ -39,7 +39,7 @@ def test_values_and_defaults(config_file):
     config = load_config(config_file)
     assert config.data.dataset == "mrpc"
     assert config.training.learning_rate == 2e-5
-    assert (config.head, config.head_dropout, config.training.warmup) == ("default", 0.1, 0.1)
+    assert (config.head, config.head_dropout, config.training.warmup) == ("default", None, 0.1)
     assert config.training.patience is None
     assert config.training.seed == 0
 
@@ -170,3 +170,11 @@ def test_every_shipped_config_is_valid(tmp_path, monkeypatch):
         if handle.parent != Path():  # a module that its reader converts first
             handle.mkdir(parents=True, exist_ok=True)
         assert load_config(path).about is not None, path
+
+
+def test_documents_of_tfds_have_no_boundaries():
+    with pytest.raises(ConfigError, match="training.document_context: expected false with source"):
+        load_config(
+            CONFIGS / "quickstart.yaml",
+            ["data.source=tfds", "data.dataset=conll2003", "training.document_context=true"],
+        )

@@ -26,7 +26,8 @@ def classifier():
 
 def test_labels_and_probabilities_come_from_the_outputs():
     task = ta.Task("classification", labels=["no", "yes"])
-    one, other = to_predictions(task, ["", ""], np.log([[0.25, 0.75], [0.9, 0.1]]))
+    answer = {"label": np.array([1, 0]), "probabilities": np.array([[0.25, 0.75], [0.9, 0.1]])}
+    one, other = to_predictions(task, ["", ""], answer)
     assert (one.label, other.label) == ("yes", "no")
     np.testing.assert_allclose(one.scores, (0.25, 0.75), atol=1e-6)
 

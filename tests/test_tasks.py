@@ -3,12 +3,12 @@
 import keras
 import pytest
 
+from tf_adapt.config import HEAD_NAMES
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.linear import LinearHead
-from tf_adapt.heads.tagger import LinearTagger
+from tf_adapt.layers.tag_constraints import tag_constraints
 from tf_adapt.losses import CrossEntropy, SquaredError
 from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
-from tf_adapt.tasks import HEADS, METRICS, TASKS, Task, build_head
+from tf_adapt.tasks import HEADS, METRICS, PAPER_HEADS, TASKS, Task, build_head
 
 TAGS = ["O", "B-PER", "I-PER"]
 
@@ -88,8 +88,7 @@ def test_every_kind_is_covered_here():
     assert set(TASKS) == {"classification", "pair_classification", "pair_regression", "tagging"}
     named = {name for row in TASKS.values() for name in row["metrics"]}
     assert named == set(METRICS)
-    heads = {name for row in TASKS.values() for names in row["heads"].values() for name in names}
-    assert heads == set(HEADS)
+    assert {kind for head in HEADS.values() for kind in head.kinds} == set(TASKS)
 
 
 def test_the_metrics_know_the_task():
@@ -119,32 +118,81 @@ def test_a_task_is_a_value_and_survives_serialization(task):
     assert set(task.get_config()) == {"kind", "labels", "metric", "scheme", "label_range"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "family", "expected"),
-    [
-        ("classification", "bert", (LinearHead, "pooled", False)),
-        ("classification", "elmo", (LinearHead, "max", False)),
-        ("pair_classification", "bert", (LinearHead, "pooled", False)),
-        ("pair_regression", "elmo", (LinearHead, "max", True)),
-        ("tagging", "bert", (LinearTagger, None, None)),
-        ("tagging", "elmo", (LinearTagger, None, None)),
-    ],
-)
-def test_default_heads(kind, family, expected):
+# Kind, family → what Peters, Ruder and Smith put on a frozen encoder, and on one that is tuned:
+# class, then what tells apart the heads of that class.
+PAPER = {
+    ("classification", "elmo"): (("BCN", {}), ("MaxPoolingHead", {"pair": False})),
+    ("classification", "bert"): (("BCN", {}), ("LinearHead", {"regression": False})),
+    ("pair_classification", "elmo"): (("ESIM", {"regression": False}), ("BiAttentionHead", {})),
+    ("pair_classification", "bert"): (("ESIM", {}), ("LinearHead", {})),
+    ("pair_regression", "elmo"): (
+        ("ESIM", {"regression": True}),
+        ("BiAttentionHead", {"regression": True}),
+    ),
+    ("pair_regression", "bert"): (
+        ("ESIM", {"regression": True}),
+        ("LinearHead", {"regression": True}),
+    ),
+    ("tagging", "elmo"): (
+        ("Tagger", {"lstm_layers": 2, "crf": True}),
+        ("Tagger", {"lstm_layers": 0, "crf": True}),
+    ),
+    ("tagging", "bert"): (
+        ("Tagger", {"lstm_layers": 2, "crf": False}),
+        ("Tagger", {"lstm_layers": 0, "crf": False}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "family"), PAPER)
+@pytest.mark.parametrize("frozen", [True, False])
+def test_default_heads_are_the_papers(kind, family, frozen):
     task = make(kind)
-    head = build_head("default", task, family, dropout=0.3)
-    got = type(head), getattr(head, "pooling", None), getattr(head, "regression", None)
-    assert got == expected
-    assert (head.num_outputs, head.dropout) == (task.num_outputs, 0.3)
-    assert type(build_head(TASKS[kind]["heads"][family][0], task, family)) is type(head)
+    head = build_head("default", task, family, frozen)
+    expected, arguments = PAPER[kind, family][0 if frozen else 1]
+    assert type(head).__name__ == expected
+    assert head.num_outputs == task.num_outputs
+    assert {name: getattr(head, name) for name in arguments} == arguments
+    # Frozen layers are mixed; of a tuned encoder the top one is read.
+    assert getattr(head, "mixed", frozen) == frozen
+
+
+def test_every_kind_and_family_has_the_papers_heads():
+    assert set(PAPER_HEADS) == {(kind, family) for kind in TASKS for family in ("bert", "elmo")}
+    assert {name for pair in PAPER_HEADS.values() for name in pair} <= set(HEADS)
+
+
+def test_the_config_knows_every_head():
+    assert set(HEAD_NAMES) == {"default", *HEADS}
+
+
+def test_sizes_reach_the_head_and_their_defaults_are_the_published_ones():
+    task = make("pair_classification")
+    assert build_head("esim", task, "elmo", frozen=True).get_config()["units"] == 300
+    small = build_head("esim", task, "elmo", frozen=True, dropout=0.2, units=7)
+    assert (small.units, small.dropout) == (7, 0.2)
+    tagger = build_head("bilstm_crf", make("tagging"), "elmo", frozen=True)
+    assert (tagger.units, tagger.dropout, tagger.lstm_layers) == (200, 0.5, 2)
+    assert build_head("bilstm", make("tagging"), "bert", True, units=9).units == 9
+    for kind, name in (("pair_classification", "bi_attention"), ("tagging", "crf")):
+        with pytest.raises(ConfigError, match=f"head_units: expected none for the head {name}"):
+            build_head(name, make(kind), "bert", frozen=True, units=9)
+
+
+def test_a_crf_gets_the_constraints_of_the_scheme():
+    task = make("tagging")
+    head = build_head("crf", task, "elmo", frozen=False)
+    assert head.constraints == tag_constraints(task.labels, task.scheme)
 
 
 def test_an_unknown_head_or_family_is_refused():
     task = make("classification")
-    message = "head: expected one of default, linear for classification with a bert encoder, got 'b"
+    message = "head: expected one of default, linear, bcn for classification, got 'bcn2'"
     with pytest.raises(ConfigError, match=message):
-        build_head("bcn2", task, "bert")
-    with pytest.raises(ConfigError, match="expected one of default, linear for class"):
-        build_head("linear_tagger", task, "elmo")
+        build_head("bcn2", task, "bert", frozen=True)
+    with pytest.raises(ConfigError, match="got 'crf', which is for tagging"):
+        build_head("crf", task, "elmo", frozen=True)
+    with pytest.raises(ConfigError, match="'esim', which is for pair_classification and pair_reg"):
+        build_head("esim", task, "elmo", frozen=True)
     with pytest.raises(ConfigError, match="encoder family: expected one of bert, elmo, got 'gpt'"):
-        build_head("default", task, "gpt")
+        build_head("default", task, "gpt", frozen=True)

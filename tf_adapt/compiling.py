@@ -27,7 +27,9 @@ def configured_model(config: Config, task: Task) -> AdaptedModel:
         trust=config.encoder.trust,
         preprocessor=config.encoder.preprocessor,
     )
-    return build_model(task, encoder, config.head, config.adaptation, config.head_dropout)
+    return build_model(
+        task, encoder, config.head, config.adaptation, config.head_dropout, config.head_units
+    )
 
 
 def compiled_model(config: Config, task: Task) -> AdaptedModel:

@@ -17,6 +17,19 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.strict_yaml import KeyPath, dotted, parse_yaml, read_yaml
 
 Kind = Literal["classification", "pair_classification", "pair_regression", "tagging"]
+# The keys of `tasks.HEADS`, which cannot be imported without TensorFlow.
+HEAD_NAMES = (
+    "default",
+    "linear",
+    "max_pooling",
+    "bi_attention",
+    "bcn",
+    "esim",
+    "linear_tagger",
+    "crf",
+    "bilstm",
+    "bilstm_crf",
+)
 Count = Field(ge=1, description="a whole number of at least 1")
 
 
@@ -98,6 +111,7 @@ class TrainingConfig(_Section):
         None, ge=4, description="a whole number of at least 4, or null for the encoder's limit"
     )
     truncate: bool = Field(False, description="true or false")
+    document_context: bool = Field(False, description="true or false")
     mixed_precision: Literal["bfloat16", "float16"] | None = Field(
         None, description="bfloat16, float16, or null"
     )
@@ -116,10 +130,13 @@ class Config(_Section):
     about: About | None = Field(None, description="a section with summary, expected and minutes")
     data: DatasetConfig | FilesConfig = Field(description="a section")
     encoder: EncoderConfig = Field(description="a section")
-    head: Literal["default", "linear", "linear_tagger"] = Field(
-        "default", description="default, linear or linear_tagger"
+    head: Literal[HEAD_NAMES] = Field("default", description=", ".join(HEAD_NAMES))
+    head_dropout: float | None = Field(
+        None, ge=0, lt=1, description="a number from 0 to below 1, or null for the published one"
     )
-    head_dropout: float = Field(0.1, ge=0, lt=1, description="a number from 0 to below 1")
+    head_units: int | None = Field(
+        None, ge=1, description="a whole number of at least 1, or null for the published width"
+    )
     adaptation: Literal["fine_tuning", "feature_extraction"] = Field(
         description="fine_tuning or feature_extraction"
     )
@@ -167,6 +184,7 @@ def config_from(content: dict, where: str, places: dict[KeyPath, str] | None = N
         content["data"] = _typed(section, data, ("data",), where, places)
     config = _typed(Config, content, (), where, places)
     _check_data(config, where)
+    _check_context(config, where)
     _check_handle(config.encoder.handle, "encoder.handle", where)
     if config.encoder.preprocessor is not None:
         _check_handle(config.encoder.preprocessor, "encoder.preprocessor", where)
@@ -277,6 +295,17 @@ def _check_data(config: Config, where: str) -> None:
         raise ConfigError(
             f"{where}: data.data_dir: expected null with source: sample, got {data.data_dir!r}; "
             "the sample data ship with the project"
+        )
+
+
+def _check_context(config: Config, where: str) -> None:
+    data = config.data
+    if not config.training.document_context:
+        return
+    if isinstance(data, DatasetConfig) and data.source == "tfds":
+        raise ConfigError(
+            f"{where}: training.document_context: expected false with source: tfds, whose "
+            "sentences come without the boundaries of documents, got true; use source: files"
         )
 
 

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.linear import LinearHead
 from tf_adapt.tasks import Task, build_head
 
 ADAPTATIONS = ("feature_extraction", "fine_tuning")
@@ -17,18 +18,21 @@ def build_model(
     encoder: HubEncoder,
     head: str | keras.layers.Layer = "default",
     adaptation: str | None = None,
-    head_dropout: float = 0.1,
+    head_dropout: float | None = None,
+    head_units: int | None = None,
 ) -> "AdaptedModel":
     """An encoder with a task's head on top, built and ready for `compile`.
 
     Args:
         task: what is predicted.
         encoder: a `HubEncoder`.
-        head: "default" (the table in `tasks.py`), another name from it, or a Keras layer called as
+        head: "default" (the paper's for this task, encoder and adaptation: see `PAPER_HEADS` in
+            `tasks.py`), another name of its `HEADS`, or a Keras layer called as
             `head(encoded, inputs, training=…)`.
         adaptation: "feature_extraction" (the encoder stays frozen), "fine_tuning" (it learns), or
             None: as `encoder.trainable` says.
-        head_dropout: share of units dropped before the last layer while training.
+        head_dropout, head_units: of a head by name: the share of units dropped while training, and
+            the width of each direction of its LSTMs; by default the published ones.
 
     Raises:
         ConfigError: the adaptation is unknown, or contradicts the encoder.
@@ -42,11 +46,12 @@ def build_model(
             "adaptation: fine_tuning needs an encoder with trainable=True, got trainable=False"
         )
     # What the head does not read would get no gradient: an ELMo module's own mix of its layers,
-    # and BERT's pooler for some heads of ours. What a user's own head reads is not known here.
+    # and BERT's pooler for most heads of ours. What a user's own head reads is not known here.
     unread = {"aggregation"}
     if isinstance(head, str):
-        head = build_head(head, task, encoder.family, head_dropout)
-        unread |= set() if getattr(head, "pooling", None) == "pooled" else {"pooler"}
+        frozen = not encoder.trainable_groups
+        head = build_head(head, task, encoder.family, frozen, head_dropout, head_units)
+        unread |= set() if isinstance(head, LinearHead) else {"pooler"}
     if unread & set(encoder.trainable_groups):
         encoder.set_trainable_groups([g for g in encoder.trainable_groups if g not in unread])
     return AdaptedModel(task, encoder, head)
@@ -58,7 +63,8 @@ class AdaptedModel(keras.Model):
 
     Shapes: inputs `{"a": encoder inputs}`, or `{"a": …, "b": …}` where the texts of a pair are
     encoded separately → float32: classification `[batch, labels]` logits; regression `[batch]`;
-    tagging `[batch, words, tags]` logits.
+    tagging `[batch, words, tags]` logits, or the dict of a head that decodes by itself: see
+    `Tagger`.
 
     Attributes:
         gradient_norm: a holder whose `value` is the global norm of the last step's gradient,
@@ -76,16 +82,48 @@ class AdaptedModel(keras.Model):
         )
         # Built at once: under a distribution strategy Keras would otherwise spend a pass over the
         # data on it, and in several processes reduce that data across workers.
-        self(example_inputs(task, encoder.preprocessor))
+        outputs = self(example_inputs(task, encoder.preprocessor))
+        # Such outputs come with `tags`, and with a loss that logits alone do not define.
+        self.decodes = isinstance(outputs, dict)
 
     def call(self, inputs, training=None):
         encoded = [self.encoder(inputs[name], training=training) for name in sorted(inputs)]
         return self.head(encoded, inputs["a"], training=training)
 
     @functools.cached_property
-    def forward(self):
-        """The model in inference mode as a graph, traced once for all calls of `predict`."""
-        return tf.function(lambda inputs: self(inputs, training=False), reduce_retracing=True)
+    def answer(self):
+        """`answers` in inference mode as a graph, traced once for all calls of `predict`."""
+        return tf.function(
+            lambda inputs: answers(self.task, self(inputs, training=False)), reduce_retracing=True
+        )
+
+    def compile(self, optimizer="rmsprop", loss=None, **kwargs):
+        """As in Keras. A head that decodes by itself brings its own loss in place of the task's.
+
+        Raises:
+            ConfigError: another loss than the task's, with such a head.
+        """
+        if not self.decodes:
+            return super().compile(optimizer=optimizer, loss=loss, **kwargs)
+        if loss is not None and type(loss) is not type(self.task.loss):
+            raise ConfigError(
+                f"loss: a CRF is trained with its own; expected task.loss or None, got {loss!r}"
+            )
+        return super().compile(optimizer=optimizer, **kwargs)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """As in Keras; of a head that decodes by itself, its own loss and the penalties."""
+        if not self.decodes:
+            return super().compute_loss(x, y, y_pred, sample_weight, training)
+        loss = self.head.loss(y, y_pred, sample_weight)
+        # Keras sums the losses of the replicas.
+        return loss + sum(self.losses) / self.distribute_strategy.num_replicas_in_sync
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        """As in Keras; where the head decodes, of the decoded tags."""
+        if self.decodes:
+            y_pred = tf.one_hot(y_pred["tags"], self.task.num_outputs)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def train_step(self, data):
         """Keras' own step, with the gradient summed over replicas before its norm is taken."""
@@ -183,6 +221,22 @@ class AdaptedModel(keras.Model):
 
     def build_from_config(self, config: dict) -> None:
         """Nothing to do: the model is built when it is made."""
+
+
+def answers(task: Task, outputs) -> dict:
+    """What a model's outputs say, in the graph: for `predict` and for the served model alike.
+
+    Shapes: outputs as of `AdaptedModel` → regression: `score` `[batch] float32`; else `label`
+    `[batch] int32` and `probabilities` `[batch, labels] float32`; for tagging one of each a word.
+    """
+    if task.is_regression:
+        return {"score": outputs}
+    if isinstance(outputs, dict):
+        return {"label": outputs["tags"], "probabilities": outputs["probabilities"]}
+    return {
+        "label": tf.argmax(outputs, axis=-1, output_type=tf.int32),
+        "probabilities": tf.nn.softmax(outputs),
+    }
 
 
 class _Holder:

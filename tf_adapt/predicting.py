@@ -15,6 +15,7 @@ from tf_adapt.encoder import HubEncoder
 from tf_adapt.files import write_bytes, write_text
 from tf_adapt.model import AdaptedModel
 from tf_adapt.monitoring import tracked
+from tf_adapt.spans import span_scores
 from tf_adapt.tasks import Task
 
 
@@ -39,39 +40,38 @@ def predict(
     max_length: int | None = None,
     truncate: bool = False,
     progress: bool = False,
+    document_context: bool = False,
 ) -> list[Prediction]:
     """Predicts texts, pairs of texts or sentences of words: one `Prediction` each, in order.
 
     Args:
         data: as for `batches`: texts, pairs, lists of words, records, or a pandas frame. Labels
             are not looked at.
-        max_length, truncate: see `batches`.
+        max_length, truncate, document_context: see `batches`.
         progress: show a progress bar.
 
     Raises:
         DataError: an example is empty or too long.
     """
     records = [_without_label(record) for record in in_memory_records(data, model.task)]
-    prepared = prepare(records, model.task, model.encoder, max_length, truncate)
-    return to_predictions(model.task, records, model_outputs(model, prepared, batch_size, progress))
+    prepared = prepare(records, model.task, model.encoder, max_length, truncate, document_context)
+    return to_predictions(model.task, records, model_answers(model, prepared, batch_size, progress))
 
 
-def model_outputs(
+def model_answers(
     model: AdaptedModel, prepared: PreparedData, batch_size: int, progress: bool = False
-) -> np.ndarray:
-    """Outputs in the order of the data.
-
-    Shapes: `[examples, labels]`, regression `[examples]`, tagging `[all words, tags]`, float32.
-    """
+) -> dict[str, np.ndarray]:
+    """What `answers` says of all examples, in the order of the data; tagging: of all words."""
     dataset = batches_from(prepared, batch_size, shuffle=False)
-    outputs = []
+    parts = []
     for batch in tracked(dataset, "predicting", progress):
         inputs = batch[0] if isinstance(batch, tuple) else batch
-        batch_outputs = model.forward(inputs).numpy()
+        answer = {name: values.numpy() for name, values in model.answer(inputs).items()}
         if model.task.is_tagging:
-            batch_outputs = batch_outputs[word_mask(inputs["a"])]
-        outputs.append(batch_outputs)
-    return np.concatenate(outputs)
+            words = word_mask(inputs["a"])
+            answer = {name: values[words] for name, values in answer.items()}
+        parts.append(answer)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def word_mask(inputs: dict) -> np.ndarray:
@@ -83,12 +83,11 @@ def word_mask(inputs: dict) -> np.ndarray:
     return inputs["character_ids"].numpy().any(axis=-1)
 
 
-def to_predictions(task: Task, records: list, outputs: np.ndarray) -> list[Prediction]:
-    """Labels and probabilities of what `model_outputs` returned for these records."""
+def to_predictions(task: Task, records: list, answer: dict[str, np.ndarray]) -> list[Prediction]:
+    """Labels and probabilities of what `model_answers` returned for these records."""
     if task.is_regression:
-        return [Prediction(float(score), ()) for score in outputs]
-    probabilities = tf.nn.softmax(outputs).numpy()
-    best = outputs.argmax(axis=-1)
+        return [Prediction(float(score), ()) for score in answer["score"]]
+    best, probabilities = answer["label"], answer["probabilities"]
     if not task.is_tagging:
         return [
             Prediction(task.labels[label], tuple(map(float, row)))
@@ -103,6 +102,18 @@ def to_predictions(task: Task, records: list, outputs: np.ndarray) -> list[Predi
         )
         for record, end in zip(records, ends, strict=True)
     ]
+
+
+def sentence_scores(
+    task: Task, sentences: list[TaggedSentence], predictions: list[Prediction]
+) -> dict[str, float]:
+    """Span F1, precision and recall of whole sentences.
+
+    The metric of the same name sees the parts of a sentence that is longer than the encoder's limit
+    one by one, and would count an entity that the limit cuts as two.
+    """
+    predicted = [one.label for one in predictions]
+    return span_scores([sentence.tags for sentence in sentences], predicted, task.scheme)
 
 
 def write_predictions(

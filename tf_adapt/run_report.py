@@ -14,7 +14,12 @@ from hub_modules.weights import count_parameters
 from tf_adapt import checkpoints, run_folder
 from tf_adapt.data.batches import batches_from
 from tf_adapt.monitoring import plain_numbers
-from tf_adapt.predicting import model_outputs, to_predictions, write_predictions
+from tf_adapt.predicting import (
+    model_answers,
+    sentence_scores,
+    to_predictions,
+    write_predictions,
+)
 
 
 def finish_run(run) -> dict[str, Any]:
@@ -32,7 +37,7 @@ def finish_run(run) -> dict[str, Any]:
         scores["test"] = plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
     if run.writes:
         for split in scores:
-            _predict(run, split)
+            scores[split] |= _predict(run, split)
     metrics = _metrics(run, scores)
     if run.writes:
         run_folder.write_metrics(run.folder, metrics)
@@ -50,12 +55,13 @@ def versions() -> dict[str, str]:
     }
 
 
-def _predict(run, split: str) -> None:
-    examples, batch_size = run.splits.examples[split], run.config.training.batch_size
-    outputs = model_outputs(run.model, run.data[split], batch_size)
-    predictions = to_predictions(run.model.task, examples, outputs)
-    path = run.folder / "predictions" / f"{split}.tsv"
-    write_predictions(path, run.model.task, examples, predictions)
+def _predict(run, split: str) -> dict[str, float]:
+    """Writes the predictions of a split; for tagging, returns the scores of whole sentences."""
+    task, examples = run.model.task, run.splits.examples[split]
+    answer = model_answers(run.model, run.data[split], run.config.training.batch_size)
+    predictions = to_predictions(task, examples, answer)
+    write_predictions(run.folder / "predictions" / f"{split}.tsv", task, examples, predictions)
+    return sentence_scores(task, examples, predictions) if task.is_tagging else {}
 
 
 def _dev_scores(run) -> dict[str, float | None]:

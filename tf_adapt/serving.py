@@ -12,9 +12,10 @@ import tensorflow as tf
 from hub_modules.export import save_module
 from hub_modules.manifest import write_manifest
 from hub_modules.preprocess import cut_words, split_words
+from tf_adapt.data.context import check_document_context, context_windows, pack_windows
 from tf_adapt.data.prepare import checked_limit
 from tf_adapt.files import publish_folder
-from tf_adapt.model import AdaptedModel
+from tf_adapt.model import AdaptedModel, answers
 from tf_adapt.tasks import Task
 
 EXPORT = "export"
@@ -30,13 +31,15 @@ def export(
     max_length: int | None = None,
     truncate: bool = False,
     data: dict | None = None,
+    document_context: bool = False,
 ) -> Path:
     """Writes `folder` as a SavedModel with the signature `serving_default`.
 
     Shapes: `text` (pairs: `text_a`, `text_b`) `[batch] string` → `label` `[batch] string` and
-    `scores` `[batch, labels] float32` (softmax), or for regression `score` `[batch] float32`.
+    `scores` `[batch, labels] float32` (probabilities), or for regression `score` `[batch] float32`.
     Tagging: `tokens` `[batch, words] string`, padded with "" → `tags` `[batch, words] string` (""
-    at padding) and `scores` `[batch, words, tags]`.
+    at padding) and `scores` `[batch, words, tags]`. A CRF's tags are its best path, within the
+    constraints of the tag scheme, its scores the probabilities of each word's tags.
 
     A served batch is answered as a whole, so a text without content (empty, white space) is no
     error there as it is in `predict`: it gets the label that the model has for no words at all.
@@ -47,13 +50,18 @@ def export(
             split and every word still gets its tag.
         data: the `data` section of a run's config, so that `tf-adapt predict` reads the same files
             for the export as for the run.
+        document_context: as the model was trained; a row of words is then a document: where it is
+            longer than the model's limit, its parts are read with what stands around them.
 
     Raises:
         ArtifactError: the folder exists or cannot be written.
         ConfigError: `max_length` is out of range.
     """
     folder = Path(folder)
-    module = ServedModel(model, checked_limit(max_length, model.encoder), truncate)
+    if document_context:
+        check_document_context(model.task, model.encoder)
+    limit = checked_limit(max_length, model.encoder)
+    module = ServedModel(model, limit, truncate, document_context)
     with publish_folder(folder) as aside:
         save_module(module, aside, {"serving_default": module.signature()})
         description = {"task": model.task.get_config(), "data": data}
@@ -71,13 +79,15 @@ def next_version(folder: str | os.PathLike) -> Path:
 class ServedModel(tf.__internal__.tracking.AutoTrackable):
     """Raw text → labels and scores, with everything that it needs tracked for saving."""
 
-    def __init__(self, model: AdaptedModel, max_length: int, truncate: bool):
+    def __init__(
+        self, model: AdaptedModel, max_length: int, truncate: bool, document_context: bool = False
+    ):
         self.variables = [variable.value for variable in model.variables]
         self.preprocessor = model.encoder.preprocessor
         # A black box keeps tables and assets of its own.
         self.black_box = getattr(model.encoder.encoder, "module", None)
         self.labels = None if model.task.is_regression else tf.constant(model.task.labels)
-        self._predict = ModelFromText(model, max_length, truncate)
+        self._predict = ModelFromText(model, max_length, truncate, document_context)
 
     def signature(self):
         """The traced function of the task's signature."""
@@ -92,24 +102,21 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         return tf.function(lambda text: self._label([text]), input_signature=[_TEXTS["text"]])
 
     def _label(self, texts: list) -> dict:
-        outputs = self._predict.from_texts(texts)
+        answer = self._predict.from_texts(texts)
         if self.labels is None:
-            return {"score": outputs}
+            return answer
         return {
-            "label": tf.gather(self.labels, tf.argmax(outputs, axis=-1)),
-            "scores": tf.nn.softmax(outputs),
+            "label": tf.gather(self.labels, answer["label"]),
+            "scores": answer["probabilities"],
         }
 
     def _tags(self, tokens) -> dict:
         # Padding stands at the end of a row: a row's length is the place of its last real word.
         places = tf.range(1, tf.shape(tokens)[1] + 1)
         lengths = tf.reduce_max(tf.where(tokens == "", 0, places), axis=1)
-        words = tf.RaggedTensor.from_tensor(tokens, lengths=lengths)
-        logits = self._predict.from_words(words)
-        tags = logits.with_flat_values(
-            tf.gather(self.labels, tf.argmax(logits.flat_values, axis=-1))
-        )
-        scores = logits.with_flat_values(tf.nn.softmax(logits.flat_values))
+        answer = self._predict.from_words(tf.RaggedTensor.from_tensor(tokens, lengths=lengths))
+        tags, scores = answer["label"], answer["probabilities"]
+        tags = tags.with_flat_values(tf.gather(self.labels, tags.flat_values))
         width, num_tags = tf.shape(tokens)[1], self.labels.shape[0]
         return {
             "tags": tags.to_tensor("", shape=tf.stack([-1, width])),
@@ -120,15 +127,18 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
 class ModelFromText:
     """A model's outputs for raw text, in the graph; over-long inputs are refused, cut or split."""
 
-    def __init__(self, model: AdaptedModel, max_length: int, truncate: bool):
+    def __init__(
+        self, model: AdaptedModel, max_length: int, truncate: bool, document_context: bool = False
+    ):
         self.task: Task = model.task
         self._model = model
         self._preprocessor = model.encoder.preprocessor
         self._max_length = max_length
         self._truncate = truncate
+        self._document_context = document_context
 
-    def from_texts(self, texts: list):
-        """`[batch] string` a segment → logits `[batch, labels]`, or scores `[batch]`."""
+    def from_texts(self, texts: list) -> dict:
+        """`[batch] string` a segment → what `answers` says of each example."""
         segments = [self._preprocessor.tokenize(text) for text in texts]
         joint = self._preprocessor.family == "bert"
         groups = [segments] if joint else [[segment] for segment in segments]
@@ -136,7 +146,7 @@ class ModelFromText:
             name: self._preprocessor.pack(self._fitted(group))
             for name, group in zip("ab", groups, strict=False)
         }
-        return self._model(inputs, training=False)
+        return answers(self.task, self._model(inputs, training=False))
 
     def _fitted(self, segments: list) -> list:
         limit = self._max_length - self._preprocessor.special_tokens(len(segments))
@@ -157,8 +167,8 @@ class ModelFromText:
         )
         return [] if check is None else [check]
 
-    def from_words(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
-        """`[batch, (words)] string` → logits `[batch, (words), tags]`."""
+    def from_words(self, words: tf.RaggedTensor) -> dict:
+        """`[batch, (words)] string` → what `answers` says of each word, `[batch, (words), …]`."""
         units = self._preprocessor.tokenize_words(words)
         budget = self._max_length - self._preprocessor.special_tokens(1)
         if self._truncate:
@@ -168,7 +178,16 @@ class ModelFromText:
             with tf.control_dependencies(check):
                 units = tf.identity(units)
         chunks = split_words(units, budget)
-        logits = self._model({"a": self._preprocessor.pack_words(chunks)}, training=False)
-        in_chunks = tf.RaggedTensor.from_tensor(logits, lengths=chunks.row_lengths())
-        # Chunks keep the order of the words: the sentences' own row splits put them back together.
-        return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, words.row_splits)
+        if self._document_context:
+            windows = context_windows(chunks, words.row_splits, budget)
+            inputs = pack_windows(self._preprocessor, chunks, windows, tf.range(chunks.nrows()))
+        else:
+            inputs = self._preprocessor.pack_words(chunks)
+        outputs = self._model({"a": inputs}, training=False)
+
+        def put_together(values):
+            in_chunks = tf.RaggedTensor.from_tensor(values, lengths=chunks.row_lengths())
+            # Chunks keep the order of the words: the sentences' own row splits fit them.
+            return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, words.row_splits)
+
+        return {name: put_together(values) for name, values in answers(self.task, outputs).items()}

@@ -1,41 +1,31 @@
 """Kinds of task: the loss, the metrics and the heads that belong to each."""
 
+import inspect
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import keras
 
 from tf_adapt.data.labels import SCHEMES
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.bcn import BCN
+from tf_adapt.heads.bi_attention import BiAttentionHead
+from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.linear import LinearHead
-from tf_adapt.heads.tagger import LinearTagger
+from tf_adapt.heads.max_pooling import MaxPoolingHead
+from tf_adapt.heads.tagger import Tagger
+from tf_adapt.layers.tag_constraints import tag_constraints
 from tf_adapt.losses import CrossEntropy, SquaredError
 from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
 from tf_adapt.spans import is_tag
 
-# The first metric is the default: the one that decides between epochs. The first head of each
-# encoder family is the default head.
+# The first metric is the default: the one that decides between epochs.
 TASKS = {
-    "classification": {
-        "loss": CrossEntropy,
-        "metrics": ("accuracy", "matthews"),
-        "heads": {"bert": ("linear",), "elmo": ("linear",)},
-    },
-    "pair_classification": {
-        "loss": CrossEntropy,
-        "metrics": ("accuracy", "matthews"),
-        "heads": {"bert": ("linear",), "elmo": ("linear",)},
-    },
-    "pair_regression": {
-        "loss": SquaredError,
-        "metrics": ("pearson",),
-        "heads": {"bert": ("linear",), "elmo": ("linear",)},
-    },
-    "tagging": {
-        "loss": CrossEntropy,
-        "metrics": ("span_f1",),
-        "heads": {"bert": ("linear_tagger",), "elmo": ("linear_tagger",)},
-    },
+    "classification": {"loss": CrossEntropy, "metrics": ("accuracy", "matthews")},
+    "pair_classification": {"loss": CrossEntropy, "metrics": ("accuracy", "matthews")},
+    "pair_regression": {"loss": SquaredError, "metrics": ("pearson",)},
+    "tagging": {"loss": CrossEntropy, "metrics": ("span_f1",)},
 }
 
 METRICS = {
@@ -45,18 +35,54 @@ METRICS = {
     "span_f1": lambda task: SpanF1(task.labels, task.scheme),
 }
 
+# The default heads, those of the paper's table 2 (Peters, Ruder, Smith 2019, section 3):
+# (on an encoder that stays frozen, on one that is tuned).
+PAPER_HEADS = {
+    ("classification", "elmo"): ("bcn", "linear"),
+    ("classification", "bert"): ("bcn", "linear"),
+    ("pair_classification", "elmo"): ("esim", "bi_attention"),
+    ("pair_classification", "bert"): ("esim", "linear"),
+    ("pair_regression", "elmo"): ("esim", "bi_attention"),
+    ("pair_regression", "bert"): ("esim", "linear"),
+    ("tagging", "elmo"): ("bilstm_crf", "crf"),
+    ("tagging", "bert"): ("bilstm", "linear_tagger"),
+}
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a name stands for: a layer by encoder family, for which kinds of task, made how."""
+
+    layer: Callable[[str], type]
+    kinds: tuple[str, ...]
+    arguments: Callable[["Task"], dict] = lambda task: {}
+    has_lstm: bool = False
+
+
+PAIRS = ("pair_classification", "pair_regression")
+SENTENCES = ("classification", *PAIRS)
+TAGS = ("tagging",)
+
+# Every head works on every encoder; `linear` is the smallest for each.
 HEADS = {
-    "linear": lambda task, family, dropout: LinearHead(
-        task.num_outputs,
-        dropout,
-        pooling="pooled" if family == "bert" else "max",
-        regression=task.is_regression,
-        name="head",
-    ),
-    "linear_tagger": lambda task, family, dropout: LinearTagger(
-        task.num_outputs, dropout, name="head"
+    "linear": Head(lambda family: LinearHead if family == "bert" else MaxPoolingHead, SENTENCES),
+    "max_pooling": Head(lambda family: MaxPoolingHead, PAIRS, lambda task: {"compared": False}),
+    "bi_attention": Head(lambda family: BiAttentionHead, PAIRS),
+    "bcn": Head(lambda family: BCN, ("classification",), has_lstm=True),
+    "esim": Head(lambda family: ESIM, PAIRS, has_lstm=True),
+    "linear_tagger": Head(lambda family: Tagger, TAGS),
+    "crf": Head(lambda family: Tagger, TAGS, lambda task: _crf(task)),
+    "bilstm": Head(lambda family: Tagger, TAGS, lambda task: BILSTM, has_lstm=True),
+    "bilstm_crf": Head(
+        lambda family: Tagger, TAGS, lambda task: BILSTM | _crf(task), has_lstm=True
     ),
 }
+# Dropout as in AllenNLP's configuration for ELMo.
+BILSTM = {"lstm_layers": 2, "dropout": 0.5}
+
+
+def _crf(task: "Task") -> dict:
+    return {"crf": True, "constraints": tag_constraints(task.labels, task.scheme)}
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -136,24 +162,63 @@ class Task:
         return cls(**config)
 
 
-def build_head(name: str, task: Task, family: str, dropout: float = 0.1) -> keras.layers.Layer:
-    """A new head by name; "default" is the first of `TASKS` for the kind and the encoder's family.
+def build_head(
+    name: str,
+    task: Task,
+    family: str,
+    frozen: bool,
+    dropout: float | None = None,
+    units: int | None = None,
+) -> keras.layers.Layer:
+    """A new head by name.
+
+    On an encoder that stays frozen a head reads a learned mix of all layers, on one that is tuned
+    the top layer (Peters, Ruder, Smith 2019, section 3).
+
+    Args:
+        name: a key of `HEADS`, or "default": see `PAPER_HEADS`.
+        family: "bert" or "elmo".
+        frozen: whether the encoder stays frozen for the whole run.
+        dropout: share of units dropped; by default the head's published one.
+        units: width of each direction of the head's LSTMs; by default the published one.
 
     Raises:
-        ConfigError: there is no head of that name for this kind of task and this family.
+        ConfigError: no such head or family, the head is for other kinds of task, or it has no
+            such size.
     """
-    families = TASKS[task.kind]["heads"]
+    families = sorted({family for _, family in PAPER_HEADS})
     if family not in families:
         raise ConfigError(
             f"encoder family: expected one of {', '.join(families)}, got {family!r}; "
             "pass a head of your own to build_model"
         )
-    if name != "default" and name not in families[family]:
+    if name == "default":
+        name = PAPER_HEADS[task.kind, family][0 if frozen else 1]
+    fitting = [other for other, head in HEADS.items() if task.kind in head.kinds]
+    if name not in fitting:
+        for_others = f", which is for {' and '.join(HEADS[name].kinds)}" if name in HEADS else ""
         raise ConfigError(
-            f"head: expected one of {', '.join(('default', *families[family]))} "
-            f"for {task.kind} with a {family} encoder, got {name!r}"
+            f"head: expected one of {', '.join(('default', *fitting))} for {task.kind}, "
+            f"got {name!r}{for_others}"
         )
-    return HEADS[families[family][0] if name == "default" else name](task, family, dropout)
+    head = HEADS[name]
+    if units is not None and not head.has_lstm:
+        raise ConfigError(
+            f"head_units: expected none for the head {name}, which has no LSTM, got {units}"
+        )
+    layer = head.layer(family)
+    known = inspect.signature(layer).parameters
+    implied = {
+        "num_outputs": task.num_outputs,
+        "mixed": frozen,
+        "pair": task.is_pair,
+        "regression": task.is_regression,
+    }
+    given = {
+        key: value for key, value in (("dropout", dropout), ("units", units)) if value is not None
+    }
+    implied = {key: value for key, value in implied.items() if key in known}
+    return layer(**implied | head.arguments(task) | given, name="head")
 
 
 def _checked_labels(task: Task) -> tuple[str, ...] | None:

@@ -16,7 +16,14 @@ from tf_adapt.data.datasets import read_file
 from tf_adapt.data.labels import convert_scheme
 from tf_adapt.errors import ArtifactError
 from tf_adapt.model import AdaptedModel
-from tf_adapt.predicting import Prediction, predict, to_predictions, write_predictions
+from tf_adapt.predicting import (
+    Prediction,
+    model_answers,
+    predict,
+    sentence_scores,
+    to_predictions,
+    write_predictions,
+)
 from tf_adapt.serving import EXPORT, export, next_version
 from tf_adapt.tasks import Task
 
@@ -45,13 +52,24 @@ def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, 
     if model.task.is_tagging and isinstance(config.data, FilesConfig):
         records = convert_scheme(records, config.data.scheme, model.task.scheme)
     settings = config.training
-    prepared = prepare(records, model.task, model.encoder, settings.max_length, settings.truncate)
+    prepared = prepare(
+        records,
+        model.task,
+        model.encoder,
+        settings.max_length,
+        settings.truncate,
+        settings.document_context,
+    )
     model.compile(loss=model.task.loss, metrics=model.task.metrics, jit_compile=False)
     dataset = batches_from(prepared, settings.batch_size, shuffle=False)
-    return {
+    scores = {
         name: float(value)
         for name, value in model.evaluate(dataset, return_dict=True, verbose=0).items()
     }
+    if model.task.is_tagging:
+        answer = model_answers(model, prepared, settings.batch_size)
+        scores |= sentence_scores(model.task, records, to_predictions(model.task, records, answer))
+    return scores
 
 
 def predict_file(
@@ -80,6 +98,7 @@ def predict_file(
             settings.max_length,
             settings.truncate,
             progress=True,
+            document_context=settings.document_context,
         )
     write_predictions(output, task, records, predictions)
     return len(records)
@@ -97,7 +116,14 @@ def export_run(run: str | os.PathLike, folder: str | os.PathLike) -> Path:
     places = {"data_dir": None, "train": "", "dev": "", "test": None}
     data = config.data.model_dump(mode="json")
     data = {key: places.get(key, value) for key, value in data.items()}
-    return export(model, next_version(folder), settings.max_length, settings.truncate, data)
+    return export(
+        model,
+        next_version(folder),
+        settings.max_length,
+        settings.truncate,
+        data,
+        settings.document_context,
+    )
 
 
 def _load(folder: Path) -> tuple[AdaptedModel, Config]:
@@ -135,26 +161,35 @@ def _predict_with_export(folder: Path, path) -> tuple[Task, list, list[Predictio
     task = Task.from_config(description["task"])
     records = read_file(path, data_section(description["data"], task.kind), labelled=False)
     serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
-    outputs = [
+    answers = [
         _served(task, serve, records[start : start + BATCH_SIZE])
         for start in range(0, len(records), BATCH_SIZE)
     ]
-    return task, records, to_predictions(task, records, np.concatenate(outputs))
+    answer = {name: np.concatenate([part[name] for part in answers]) for name in answers[0]}
+    return task, records, to_predictions(task, records, answer)
 
 
-def _served(task: Task, serve, records: list) -> np.ndarray:
-    """Numbers from which `to_predictions` makes the labels of a served batch."""
+def _served(task: Task, serve, records: list) -> dict[str, np.ndarray]:
+    """What a served batch says, in the form of `answers`."""
     if task.is_tagging:
         words = tf.ragged.constant([record.words for record in records], dtype=tf.string)
-        scores = serve(tokens=words.to_tensor(""))["scores"]
-        scores = tf.RaggedTensor.from_tensor(scores, lengths=words.row_lengths()).flat_values
-    elif task.is_pair:
-        texts = {
-            name: [getattr(record, name) for record in records] for name in ("text_a", "text_b")
+        served = serve(tokens=words.to_tensor(""))
+        served = {
+            name: tf.RaggedTensor.from_tensor(values, lengths=words.row_lengths()).flat_values
+            for name, values in served.items()
         }
-        served = serve(**{name: tf.constant(values) for name, values in texts.items()})
-        scores = served["score"] if task.is_regression else served["scores"]
-    else:
-        scores = serve(text=tf.constant([record.text_a for record in records]))["scores"]
-    # Probabilities come out of the export; their logarithms are logits again.
-    return scores.numpy() if task.is_regression else np.log(np.maximum(scores.numpy(), 1e-38))
+        return {
+            "label": _ids(task, served["tags"]),
+            "probabilities": served["scores"].numpy(),
+        }
+    names = ("text_a", "text_b") if task.is_pair else ("text_a",)
+    columns = [tf.constant([getattr(record, name) for record in records]) for name in names]
+    served = serve(**dict(zip(names if task.is_pair else ("text",), columns, strict=True)))
+    if task.is_regression:
+        return {"score": served["score"].numpy()}
+    return {"label": _ids(task, served["label"]), "probabilities": served["scores"].numpy()}
+
+
+def _ids(task: Task, labels: tf.Tensor) -> np.ndarray:
+    ids = {label: number for number, label in enumerate(task.labels)}
+    return np.array([ids[label.decode("utf-8")] for label in labels.numpy()])

@@ -88,7 +88,14 @@ def _prepare_run(
     with precision(settings.mixed_precision), strategy.scope():
         model = compiled_model(config, task)
         data = {
-            split: prepare(examples, task, model.encoder, settings.max_length, settings.truncate)
+            split: prepare(
+                examples,
+                task,
+                model.encoder,
+                settings.max_length,
+                settings.truncate,
+                settings.document_context,
+            )
             for split, examples in splits.examples.items()
         }
         state = RunState(

@@ -129,10 +129,20 @@ def pack_word_pieces(word_units: tf.RaggedTensor, special: dict[str, int]) -> di
     piece_splits = word_units.values.row_splits
     sentence_starts = tf.gather(piece_splits, word_units.row_starts())
     offsets = piece_splits[:-1] - tf.gather(sentence_starts, word_units.value_rowids())
+    return pack_words_at(word_units.merge_dims(1, 2), word_units.with_values(offsets), special)
+
+
+def pack_words_at(
+    pieces: tf.RaggedTensor, offsets: tf.RaggedTensor, special: dict[str, int]
+) -> dict:
+    """As `pack_word_pieces`, for words that stand anywhere among the pieces of their row.
+
+    Shapes: pieces `[batch, (pieces)] int32`; offsets `[batch, (words)]`, how many pieces of the
+    row stand before a word's first one.
+    """
     # 1 is the place after [CLS].
-    first_piece = word_units.with_values(tf.cast(offsets, tf.int32) + 1).to_tensor(-1)
-    packed = pack_segments([word_units.merge_dims(1, 2)], special)
-    return {**packed, "first_piece": first_piece}
+    first_piece = offsets.with_values(tf.cast(offsets.values, tf.int32) + 1).to_tensor(-1)
+    return {**pack_segments([pieces], special), "first_piece": first_piece}
 
 
 def fill_empty(units: tf.RaggedTensor, filler: int) -> tf.RaggedTensor:

@@ -1,5 +1,6 @@
 """The table of public layers and heads: what each is made with and called with."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -10,8 +11,17 @@ import tensorflow as tf
 
 from hub_modules.bert import BertEncoder
 from hub_modules.elmo import ElmoEncoder
+from tf_adapt.heads.bcn import BCN
+from tf_adapt.heads.bi_attention import BiAttentionHead
+from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.linear import LinearHead
-from tf_adapt.heads.tagger import LinearTagger
+from tf_adapt.heads.max_pooling import MaxPoolingHead
+from tf_adapt.heads.tagger import Tagger
+from tf_adapt.layers.bi_lstm import BiLstm
+from tf_adapt.layers.crf import CRF
+from tf_adapt.layers.maxout import Maxout
+from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.layers.tag_constraints import tag_constraints
 
 LENGTHS = (5, 3)  # real positions of the two rows of every batch
 WIDTH = 6
@@ -23,7 +33,8 @@ class Row:
 
     `inputs(extra)` gives its arguments with `extra` positions of padding after the longest row;
     `real` takes what is not padding out of its outputs; `unusual` completes `config` to a value
-    other than the default for every argument.
+    other than the default for every argument; `call` is how a layer is called whose work is done
+    by a method: `call(layer, *inputs, **options)`.
     """
 
     layer: type
@@ -32,21 +43,28 @@ class Row:
     real: Callable
     unusual: dict = field(default_factory=dict)
     gives_logits: bool = True
+    call: Callable | None = None
 
     def make(self, seed: int = 0, **changes) -> keras.layers.Layer:
         """A built layer with normally distributed weights, so that no bias is zero."""
         keras.utils.set_random_seed(seed)
         layer = self.layer(**self.config | changes)
-        layer(*self.inputs(0))
+        self.outputs(layer, *self.inputs(0))
         random = np.random.default_rng(seed)
         for weight in layer.weights:
             if weight.dtype == "float32":
                 weight.assign(random.normal(size=weight.shape, scale=0.3))
         return layer
 
-    def results(self, layer: keras.layers.Layer, extra: int = 0, **options) -> list[np.ndarray]:
+    def outputs(self, layer: keras.layers.Layer, *inputs, **options):
+        return (self.call or type(layer).__call__)(layer, *inputs, **options)
+
+    def results(
+        self, layer: keras.layers.Layer, extra: int = 0, graph: bool = False, **options
+    ) -> list[np.ndarray]:
         """What a layer makes of this row's inputs, without the padding."""
-        parts = self.real(layer(*self.inputs(extra), **options))
+        run = functools.partial(self.outputs, layer)
+        parts = self.real((tf.function(run) if graph else run)(*self.inputs(extra), **options))
         return [np.asarray(tf.cast(part, tf.float32)) for part in parts]
 
 
@@ -92,9 +110,53 @@ def two_texts(extra: int) -> tuple:
     return ([text(extra, seed=3), text(2 * extra, seed=4)],)
 
 
+def joint_pair(extra: int) -> tuple:
+    """Two texts in one row, `[CLS] a [SEP] b [SEP]`, of one or two words each."""
+    types = np.pad([[0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], ((0, 0), (0, extra)))
+    encoded = text(extra, seed=3)
+    inputs = {
+        "input_mask": encoded["mask"].astype("int32"),
+        "input_type_ids": types.astype("int32"),
+    }
+    return [encoded], inputs
+
+
+def joint_sentences(extra: int) -> tuple:
+    """As `joint_pair`, of two or three words each, so that an LSTM has something to remember."""
+    mask = np.arange(8 + extra) < np.array([[8], [7]])
+    types = np.pad([[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1, 1, 0]], ((0, 0), (0, extra)))
+    states = np.pad(
+        np.random.default_rng(3).normal(size=(2, 8, WIDTH)), ((0, 0), (0, extra), (0, 0))
+    )
+    states[~mask] = -1e3
+    inputs = {"input_mask": mask.astype("int32"), "input_type_ids": types.astype("int32")}
+    return [{"layers": [states.astype("float32")], "mask": mask}], inputs
+
+
+def layers_and_mask(extra: int) -> tuple:
+    encoded = text(extra, seed=3)
+    return encoded["layers"], encoded["mask"]
+
+
+def states_and_mask(extra: int) -> tuple:
+    encoded = text(extra, seed=3)
+    return encoded["layers"][0], encoded["mask"]
+
+
 def text_and_pieces(extra: int) -> tuple:
     first_piece = np.pad([[0, 2, 3], [1, 2, -1]], ((0, 0), (0, extra)), constant_values=-1)
     return [text(extra, seed=3)], {"first_piece": first_piece.astype("int32")}
+
+
+def tagged_words(extra: int) -> tuple:
+    """Logits, tags and mask for a CRF, with junk at padding."""
+    random = np.random.default_rng(6)
+    mask = np.arange(LENGTHS[0] + extra) < np.array(LENGTHS)[:, None]
+    spare = ((0, 0), (0, extra))
+    logits = np.pad(random.normal(size=(2, LENGTHS[0], 3)), (*spare, (0, 0)))
+    tags = np.pad(random.integers(0, 3, size=(2, LENGTHS[0])), spare)
+    logits[~mask], tags[~mask] = np.nan, -1
+    return logits.astype("float32"), tags.astype("int32"), mask
 
 
 def real_states(outputs: dict) -> list:
@@ -105,6 +167,14 @@ def real_states(outputs: dict) -> list:
 def real_words(*lengths: int) -> Callable:
     return lambda logits: [logits[row, :n] for row, n in enumerate(lengths)]
 
+
+BCN_DROPOUTS = {
+    "dropout": 0.2,
+    "encoder_dropout": 0.2,
+    "pool_dropout": 0.2,
+    "first_maxout_dropout": 0.3,
+    "second_maxout_dropout": 0.2,
+}
 
 ROWS = {
     "BertEncoder": Row(
@@ -145,31 +215,133 @@ ROWS = {
         },
         gives_logits=False,
     ),
-    "LinearHead, pooled": Row(
+    "CRF": Row(
+        CRF,
+        {"num_tags": 3},
+        tagged_words,
+        lambda log_likelihoods: [log_likelihoods],
+        {
+            "constraints": tag_constraints(["O", "B-X", "I-X"], "IOB2"),
+            "boundary_scores": False,
+            "reduction": "sum",
+        },
+        call=lambda crf, *inputs, training=None: crf.log_likelihood(*inputs),
+    ),
+    "LinearHead": Row(
         LinearHead,
         {"num_outputs": 3, "dropout": 0.2},
         one_text,
         lambda logits: [logits],
-        {"num_outputs": 1, "pooling": "max", "regression": True},
-    ),
-    "LinearHead, max": Row(
-        LinearHead,
-        {"num_outputs": 3, "dropout": 0.2, "pooling": "max"},
-        one_text,
-        lambda logits: [logits],
         {"num_outputs": 1, "regression": True},
     ),
-    "LinearHead, regression of a pair": Row(
+    "LinearHead, regression": Row(
         LinearHead,
-        {"num_outputs": 1, "dropout": 0.2, "pooling": "max", "regression": True},
+        {"num_outputs": 1, "dropout": 0.2, "regression": True},
+        one_text,
+        lambda logits: [logits],
+    ),
+    "MaxPoolingHead": Row(
+        MaxPoolingHead,
+        {"num_outputs": 3, "dropout": 0.2},
+        one_text,
+        lambda logits: [logits],
+        {"num_outputs": 1, "pair": True, "compared": False, "mixed": True, "regression": True},
+    ),
+    "MaxPoolingHead, regression of a pair, mixed": Row(
+        MaxPoolingHead,
+        {"num_outputs": 1, "pair": True, "mixed": True, "dropout": 0.2, "regression": True},
         two_texts,
         lambda logits: [logits],
     ),
-    "LinearTagger, pieces": Row(
-        LinearTagger, {"num_outputs": 3, "dropout": 0.2}, text_and_pieces, real_words(3, 2)
+    "MaxPoolingHead, a joint pair that is not compared": Row(
+        MaxPoolingHead,
+        {"num_outputs": 3, "pair": True, "compared": False, "dropout": 0.2},
+        joint_pair,
+        lambda logits: [logits],
     ),
-    "LinearTagger, words": Row(
-        LinearTagger, {"num_outputs": 3, "dropout": 0.2}, one_text, real_words(*LENGTHS)
+    "BiAttentionHead": Row(
+        BiAttentionHead,
+        {"num_outputs": 3, "dropout": 0.2},
+        two_texts,
+        lambda logits: [logits],
+        {"num_outputs": 1, "mixed": True, "regression": True},
+    ),
+    "BiAttentionHead, regression of a joint pair, mixed": Row(
+        BiAttentionHead,
+        {"num_outputs": 1, "mixed": True, "dropout": 0.2, "regression": True},
+        joint_pair,
+        lambda logits: [logits],
+    ),
+    "BCN": Row(
+        BCN,
+        {"num_outputs": 3, "units": 8} | BCN_DROPOUTS,
+        one_text,
+        lambda logits: [logits],
+        {"mixed": False},
+    ),
+    "BCN, top layer": Row(
+        BCN,
+        {"num_outputs": 3, "units": 8, "mixed": False} | BCN_DROPOUTS,
+        one_text,
+        lambda logits: [logits],
+    ),
+    "ESIM": Row(
+        ESIM,
+        {"num_outputs": 3, "units": 4, "dropout": 0.2},
+        two_texts,
+        lambda logits: [logits],
+        {"num_outputs": 1, "mixed": False, "regression": True},
+    ),
+    "ESIM, regression of a joint pair, top layer": Row(
+        ESIM,
+        {"num_outputs": 1, "units": 4, "mixed": False, "dropout": 0.2, "regression": True},
+        joint_sentences,
+        lambda logits: [logits],
+    ),
+    "BiLstm": Row(BiLstm, {"units": 4}, states_and_mask, real_words(*LENGTHS), gives_logits=False),
+    "Maxout": Row(
+        Maxout,
+        {"units": 3, "pool": 2},
+        lambda extra: states_and_mask(extra)[:1],
+        real_words(*LENGTHS),
+        gives_logits=False,
+    ),
+    "ScalarMix": Row(
+        ScalarMix,
+        {"dropout": 0.2},
+        layers_and_mask,
+        real_words(*LENGTHS),
+        {"layer_norm": True, "l2": 0.1},
+        gives_logits=False,
+    ),
+    "ScalarMix, layer norm": Row(
+        ScalarMix,
+        {"layer_norm": True, "dropout": 0.2},
+        layers_and_mask,
+        real_words(*LENGTHS),
+        gives_logits=False,
+    ),
+    "Tagger, pieces": Row(
+        Tagger,
+        {"num_outputs": 3, "dropout": 0.2},
+        text_and_pieces,
+        real_words(3, 2),
+        {
+            "lstm_layers": 1,
+            "units": 4,
+            "crf": True,
+            "constraints": tag_constraints(["O", "B-X", "I-X"], "IOB2"),
+            "mixed": True,
+        },
+    ),
+    "Tagger, words": Row(
+        Tagger, {"num_outputs": 3, "dropout": 0.2}, one_text, real_words(*LENGTHS)
+    ),
+    "Tagger, two BiLSTMs over pieces, mixed": Row(
+        Tagger,
+        {"num_outputs": 3, "lstm_layers": 2, "units": 4, "mixed": True, "dropout": 0.2},
+        text_and_pieces,
+        real_words(3, 2),
     ),
 }
 
@@ -179,7 +351,7 @@ def pytest_generate_tests(metafunc):
     if "row" in metafunc.fixturenames:
         metafunc.parametrize("row", ROWS.values(), ids=ROWS)
     if "encoder_row" in metafunc.fixturenames:
-        encoders = {name: row for name, row in ROWS.items() if not row.gives_logits}
+        encoders = {name: row for name, row in ROWS.items() if name.endswith("Encoder")}
         metafunc.parametrize("encoder_row", encoders.values(), ids=encoders)
 
 

@@ -21,6 +21,7 @@ from tf_adapt.data.batches import (
     epoch_order,
     prepare,
 )
+from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks import Task
 
@@ -180,6 +181,25 @@ def test_tags_are_padded_like_the_words(bert, elmo):
             np.testing.assert_array_equal(inputs["a"]["first_piece"], [[1, 3], [1, -1]])
         else:
             assert inputs["a"]["character_ids"].shape == (2, 2, 50)
+
+
+def test_batches_with_document_context(bert):
+    data = [
+        TaggedSentence((word_of(number), "z"), ("B-PER", "O"), document=number // 7)
+        for number in range(50)
+    ]
+    prepared = prepare(data, TAGS, bert(), max_length=16, document_context=True)
+    dataset = epoch_batches(prepared, 8, seed=0, epoch=0)
+    assert dataset.element_spec[0]["a"]["first_piece"].shape.rank == 2
+    order = epoch_order(prepared.lengths, 8, seed=0, epoch=0)
+    for (inputs, tags), index in zip(dataset, order, strict=True):
+        real = inputs["a"]["input_mask"].numpy().sum(axis=1)
+        np.testing.assert_array_equal(real, prepared.lengths[index])
+        assert inputs["a"]["input_word_ids"].shape[1] == real.max()
+        assert tags.numpy().tolist() == [[1, 0]] * len(index)
+    mapped = batches(data, TAGS, bert(), 8, max_length=16, document_context=True)
+    for (one, _), (other, _) in zip(mapped, dataset, strict=True):
+        np.testing.assert_array_equal(one["a"]["first_piece"], other["a"]["first_piece"])
 
 
 @pytest.mark.parametrize("task", [TEXT, PAIR, TAGS])

@@ -43,11 +43,11 @@ def test_records_pass_and_get_a_place_if_they_have_none():
 def test_tagged_sentences():
     data = [["a", "b"], (["c", "d"], ["O", "B-PER"]), ("e", "f"), [["g"], None], ["h"]]
     assert in_memory_records(data, TAGS) == [
-        TaggedSentence(("a", "b"), None, "example 1"),
-        TaggedSentence(("c", "d"), ("O", "B-PER"), "example 2"),
-        TaggedSentence(("e", "f"), None, "example 3"),
-        TaggedSentence(("g",), None, "example 4"),
-        TaggedSentence(("h",), None, "example 5"),
+        TaggedSentence(("a", "b"), None, "example 1", -1),
+        TaggedSentence(("c", "d"), ("O", "B-PER"), "example 2", -2),
+        TaggedSentence(("e", "f"), None, "example 3", -3),
+        TaggedSentence(("g",), None, "example 4", -4),
+        TaggedSentence(("h",), None, "example 5", -5),
     ]
 
 
@@ -71,7 +71,7 @@ def test_pandas_frames():
     assert [record.label for record in in_memory_records(frame, TEXT)] == [1, None]
     frame = pd.DataFrame({"words": [["a", "b"]], "tags": [["B-PER", "I-PER"]]})
     assert in_memory_records(frame, TAGS) == [
-        TaggedSentence(("a", "b"), ("B-PER", "I-PER"), "example 1")
+        TaggedSentence(("a", "b"), ("B-PER", "I-PER"), "example 1", -1)
     ]
 
 

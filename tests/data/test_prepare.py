@@ -116,6 +116,27 @@ def test_a_sentence_of_10_000_words_is_split_and_put_together_again(bert, elmo):
         assert restored.row_lengths().numpy().tolist() == [1, 10_000, 2]
 
 
+def test_context_changes_the_lengths_of_rows_and_nothing_else(bert):
+    sentences = [
+        TaggedSentence(("a", "b" * 70), ("O", "B-PER"), "f:1"),
+        TaggedSentence(("ab", "c") * 20, ("O", "B-PER") * 20, "f:4"),
+        TaggedSentence(("d",), ("O",), "f:45", document=1),
+    ]
+    plain = prepare(sentences, TAGS, bert(), max_length=32, truncate=True)
+    prepared = prepare(sentences, TAGS, bert(), max_length=32, truncate=True, document_context=True)
+    # Pieces: 1 + 30 (cut from 70); 60 in parts of 29, 30 and 1; a document of 1.
+    assert plain.lengths.tolist() == [3, 32, 31, 32, 3, 3]
+    assert prepared.lengths.tolist() == [32] * 5 + [3]
+    assert plain.windows is None
+    assert prepared.windows.shape == (6, 2)
+    for one, other in zip(plain.segments, prepared.segments, strict=True):
+        assert one.to_list() == other.to_list()
+    assert plain.targets.to_list() == prepared.targets.to_list()
+    np.testing.assert_array_equal(plain.sentence_splits, prepared.sentence_splits)
+    np.testing.assert_array_equal(plain.uncut_lengths, prepared.uncut_lengths)
+    assert plain.truncated == prepared.truncated == 1
+
+
 def test_one_word_longer_than_the_limit(bert):
     sentences = [TaggedSentence(("a", "b" * 70, "c"), ("O", "B-PER", "O"), "f:5")]
     message = "f:6: expected at most 20 units .* got one word of 72 .* set truncate: true"

@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 
 from tf_adapt.config import DatasetConfig, FilesConfig
@@ -81,3 +83,18 @@ def test_range_of_scores(tmp_path):
         load_splits(data)
     data = own_files(tmp_path, "pair_regression", columns=columns)
     assert load_splits(data).labels is None
+
+
+def test_a_subset_of_sentences_is_of_whole_documents(shared):
+    data = DatasetConfig(dataset="conll2003", data_dir=str(shared / "data" / "conll2003"))
+    whole = load_splits(data).examples["train"]
+    part = load_splits(data.model_copy(update={"train_examples": 500})).examples["train"]
+    assert len(part) == 500
+    sizes = Counter(sentence.document for sentence in whole)
+    missing = {
+        number: sizes[number] - count
+        for number, count in Counter(sentence.document for sentence in part).items()
+        if count < sizes[number]
+    }
+    assert len(missing) <= 1, "only the last document may be there in part"
+    assert [whole.index(sentence) for sentence in part[:3]] != [0, 1, 2]

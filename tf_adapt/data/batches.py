@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tf_adapt.data.context import pack_windows
 from tf_adapt.data.prepare import PreparedData, prepare
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks import Task
@@ -30,6 +31,7 @@ def batches(
     truncate: bool = False,
     first_epoch: int = 0,
     skip: int = 0,
+    document_context: bool = False,
 ) -> tf.data.Dataset:
     """Examples as a dataset for `fit`, `evaluate` and `predict`; one pass is one epoch.
 
@@ -40,13 +42,13 @@ def batches(
     Args:
         records: from `load_dataset` or a reader, or what `in_memory_records` accepts.
         shuffle: with False, batches keep the order of the records.
-        max_length, truncate: see `prepare`.
+        max_length, truncate, document_context: see `prepare`.
         first_epoch, skip: see `batches_from`.
 
     Raises:
         ConfigError, DataError: see `prepare`.
     """
-    prepared = prepare(records, task, encoder, max_length, truncate)
+    prepared = prepare(records, task, encoder, max_length, truncate, document_context)
     return batches_from(prepared, batch_size, seed, shuffle, first_epoch, skip)
 
 
@@ -148,17 +150,24 @@ def _dataset(prepared: PreparedData, order: Callable[[], Iterator]) -> tf.data.D
 
 def _batch(prepared: PreparedData, index: tf.Tensor):
     """The examples at `index` `[batch]`, gathered, packed and padded."""
-    pack = prepared.preprocessor.pack
-    segments = [tf.gather(segment, index) for segment in prepared.segments]
-    if prepared.sentence_splits is not None:
-        inputs = {"a": prepared.preprocessor.pack_words(segments[0])}
-    elif prepared.joint:
-        inputs = {"a": pack(segments)}
-    else:
-        inputs = {name: pack([segment]) for name, segment in zip("ab", segments, strict=False)}
+    inputs = _inputs(prepared, index)
     if prepared.targets is None:
         return inputs
     targets = tf.gather(prepared.targets, index)
     if isinstance(targets, tf.RaggedTensor):
         targets = targets.to_tensor(-1)
     return inputs, targets
+
+
+def _inputs(prepared: PreparedData, index: tf.Tensor) -> dict:
+    preprocessor = prepared.preprocessor
+    if prepared.windows is not None:
+        return {"a": pack_windows(preprocessor, prepared.segments[0], prepared.windows, index)}
+    segments = [tf.gather(segment, index) for segment in prepared.segments]
+    if prepared.sentence_splits is not None:
+        return {"a": preprocessor.pack_words(segments[0])}
+    if prepared.joint:
+        return {"a": preprocessor.pack(segments)}
+    return {
+        name: preprocessor.pack([segment]) for name, segment in zip("ab", segments, strict=False)
+    }

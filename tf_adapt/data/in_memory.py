@@ -20,7 +20,8 @@ def in_memory_records(data: Any, task: Task) -> list[Record | TaggedSentence]:
             tagging `words` and `tags`; or a list of such rows as dicts, of records, or
             - one text: `text` or `(text, label)`;
             - a pair: `(text_a, text_b)` or `(text_a, text_b, label)`;
-            - tagging: `[word, …]` or `([word, …], [tag, …])`.
+            - tagging: `[word, …]` or `([word, …], [tag, …])`; each is a document of its own, only
+              records say which sentences belong together.
         task: says which of these an example is.
 
     Raises:
@@ -34,13 +35,14 @@ def in_memory_records(data: Any, task: Task) -> list[Record | TaggedSentence]:
     is_frame = hasattr(data, "to_dict") and hasattr(data, "columns")
     rows = data.to_dict("records") if is_frame else data
     convert = _tagged_sentence if task.is_tagging else _record
-    records = [convert(row, task, f"example {number}") for number, row in enumerate(rows, 1)]
+    records = [convert(row, task, number) for number, row in enumerate(rows, 1)]
     if not records:
         raise DataError("data: expected at least one example, got none")
     return records
 
 
-def _record(row: Any, task: Task, where: str) -> Record:
+def _record(row: Any, task: Task, number: int) -> Record:
+    where = f"example {number}"
     if isinstance(row, Record):
         record = row if row.where else replace(row, where=where)
     elif isinstance(row, Mapping):
@@ -67,7 +69,8 @@ def _record_of_mapping(row: Mapping, where: str) -> Record:
     return Record(text, _present(row.get("text_b")), _present(row.get("label")), where)
 
 
-def _tagged_sentence(row: Any, task: Task, where: str) -> TaggedSentence:
+def _tagged_sentence(row: Any, task: Task, number: int) -> TaggedSentence:
+    where = f"example {number}"
     if isinstance(row, TaggedSentence):
         return row if row.where else replace(row, where=where)
     if isinstance(row, Mapping):
@@ -84,7 +87,8 @@ def _tagged_sentence(row: Any, task: Task, where: str) -> TaggedSentence:
         raise _wrong_form(row, task, where)
     if tags is not None and len(tags) != len(words):
         raise DataError(f"{where}: expected {len(words)} tags, one for each word, got {len(tags)}")
-    sentence = TaggedSentence(words, tags, where)
+    # Negative, so that it is no document of the records among which the example may stand.
+    sentence = TaggedSentence(words, tags, where, document=-number)
     # Tags may also be given as ids; those are checked against the task's tags only.
     if tags is not None and all(isinstance(tag, str) for tag in tags):
         check_scheme([sentence], task.scheme)

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.preprocess import cut_words, split_words
+from tf_adapt.data.context import check_document_context, context_windows, document_splits
 from tf_adapt.data.formats import Record, TaggedSentence, check_text
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.data.labels import check_labels, word_where
@@ -37,13 +38,15 @@ class PreparedData:
         segments: one ragged tensor per text of an example `[examples, (units)]`; tagging: one,
             `[examples, (words), (units)]`, where an example is a sentence or a part of one.
         joint: whether the texts of a pair are packed into one row.
-        lengths: `[examples]`, units of the packed row, special tokens included.
+        lengths: `[examples]`, units of the packed row, special tokens and context included.
         uncut_lengths: units of each record before it was cut or split, special tokens included.
         targets: `[examples] int32` (regression: float32), tagging `[examples, (words)] int32`, or
             None for data without labels.
         truncated: number of records that lost units.
         sentence_splits: tagging: row splits of the sentences over all words, which put what is
             computed for each word together again; else None.
+        windows: `[examples, 2]`, the pieces that each example is read with (`context_windows`);
+            None without document context.
     """
 
     preprocessor: Any
@@ -54,6 +57,7 @@ class PreparedData:
     targets: tf.Tensor | tf.RaggedTensor | None
     truncated: int
     sentence_splits: np.ndarray | None = None
+    windows: tf.Tensor | None = None
 
 
 def prepare(
@@ -62,6 +66,7 @@ def prepare(
     encoder: Any,
     max_length: int | None = None,
     truncate: bool = False,
+    document_context: bool = False,
 ) -> PreparedData:
     """Tokenizes and checks all examples.
 
@@ -71,17 +76,25 @@ def prepare(
         max_length: most units of a packed row, special tokens included; by default the encoder's.
         truncate: cut what is longer, and count it; sentences in tagging are split instead, so that
             only a single word can be too long.
+        document_context: read each sentence with its neighbours of the same document (consecutive
+            records with the same `document`), as many as fit; only its own words count. Tagging
+            with BERT only: see `tf_adapt.data.context`.
 
     Raises:
-        ConfigError: `max_length` is out of range.
+        ConfigError: `max_length` is out of range, or there is no document context for the task or
+            the encoder.
         DataError: a text or a label is wrong, or an example is too long.
     """
+    if document_context:
+        check_document_context(task, encoder)
     records = in_memory_records(records, task)
     limit = checked_limit(max_length, encoder)
     # On the CPU, where the input pipeline runs.
     with tf.device("CPU:0"):
         if task.is_tagging:
-            return _prepare_tagging(records, task, encoder.preprocessor, limit, truncate)
+            return _prepare_tagging(
+                records, task, encoder.preprocessor, limit, truncate, document_context
+            )
         return _prepare_texts(records, task, encoder.preprocessor, limit, truncate)
 
 
@@ -135,12 +148,14 @@ def _prepare_texts(
 
 
 def _prepare_tagging(
-    sentences: list[TaggedSentence], task: Task, preprocessor: Any, limit: int, may_cut: bool
+    sentences: list[TaggedSentence],
+    task: Task,
+    preprocessor: Any,
+    limit: int,
+    may_cut: bool,
+    document_context: bool,
 ) -> PreparedData:
-    for sentence in sentences:
-        for index, word in enumerate(sentence.words):
-            if "\0" in word or not word.isprintable() or not word.strip():
-                check_text(word, word_where(sentence, index), "words")
+    _check_words(sentences)
     units = _in_chunks(lambda words: _word_units(preprocessor, words), sentences)
     budget = limit - preprocessor.special_tokens(1)
     word_lengths = units.values.row_lengths().numpy()
@@ -155,16 +170,29 @@ def _prepare_tagging(
     targets = _targets(sentences, task)
     if targets is not None:
         targets = tf.RaggedTensor.from_row_splits(targets, chunks.row_splits)
+    windows, lengths = None, chunks.merge_dims(1, 2).row_lengths()
+    if document_context:
+        documents = document_splits(sentences, units.row_splits.numpy())
+        windows = context_windows(chunks, documents, budget)
+        lengths = windows[:, 1] - windows[:, 0]
     return PreparedData(
         preprocessor=preprocessor,
         segments=[chunks],
         joint=True,
-        lengths=chunks.merge_dims(1, 2).row_lengths().numpy() + limit - budget,
+        lengths=lengths.numpy() + limit - budget,
         uncut_lengths=units.merge_dims(1, 2).row_lengths().numpy() + limit - budget,
         targets=targets,
         truncated=len(cut),
         sentence_splits=units.row_splits.numpy(),
+        windows=windows,
     )
+
+
+def _check_words(sentences: list[TaggedSentence]) -> None:
+    for sentence in sentences:
+        for index, word in enumerate(sentence.words):
+            if "\0" in word or not word.isprintable() or not word.strip():
+                check_text(word, word_where(sentence, index), "words")
 
 
 def _in_chunks(tokenize: Callable, values: Sequence) -> tf.RaggedTensor:

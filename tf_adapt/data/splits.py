@@ -39,7 +39,7 @@ def load_splits(data) -> Splits:
 
     Labels are the dataset's own; of a user's own files those that the section lists, else those of
     train in sorted order. Tags are converted to IOB2. `train_examples` takes that many examples of
-    train, picked by a fixed seed, in the order of the file.
+    train (tagging: of whole documents), picked by a fixed seed, in the order of the file.
 
     Raises:
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
@@ -95,7 +95,14 @@ def _has_test(data, info) -> bool:
 
 
 def _subset(examples: list, count: int) -> list:
-    picked = np.random.default_rng(SUBSET_SEED).permutation(len(examples))[:count]
+    """So many examples; of tagged sentences whole documents (the last one in part), since a
+    sentence may be read with its neighbours."""
+    if isinstance(examples[0], TaggedSentence):
+        numbers = np.array([sentence.document for sentence in examples])
+        order = np.random.default_rng(SUBSET_SEED).permutation(np.unique(numbers))
+        picked = np.concatenate([np.flatnonzero(numbers == number) for number in order])[:count]
+    else:
+        picked = np.random.default_rng(SUBSET_SEED).permutation(len(examples))[:count]
     return [examples[index] for index in sorted(picked)]
 
 

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from hub_modules.preprocess import BertPreprocessor
+from hub_modules.preprocess.bert import pack_words_at
 from tf_adapt.errors import ArtifactError
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -111,6 +112,21 @@ def test_first_piece_points_at_the_first_piece(preprocessor):
     rows = packed["input_word_ids"].numpy()
     starts = [VOCABULARY[rows[0, place]] for place in packed["first_piece"].numpy()[0]]
     assert starts == ["un", "a", "."]
+
+
+def test_words_may_stand_anywhere_in_a_row(preprocessor):
+    rows = preprocessor.tokenize(tf.constant(["a unable b .", "ab"]))
+    offsets = tf.ragged.constant([[1, 3], [0]], tf.int64)
+    packed = pack_words_at(rows, offsets, preprocessor.special_token_ids)
+    np.testing.assert_array_equal(packed["first_piece"], [[2, 4], [1, -1]])
+    assert pieces(packed["input_word_ids"].numpy().tolist()) == [
+        ["[CLS]", "a", "un", "##able", "b", ".", "[SEP]"],
+        ["[CLS]", "a", "##b", "[SEP]", "[PAD]", "[PAD]", "[PAD]"],
+    ]
+    assert packed["first_piece"].dtype == tf.int32
+    whole = preprocessor.pack([rows])
+    for name, value in whole.items():
+        np.testing.assert_array_equal(packed[name], value)
 
 
 def test_no_texts_at_all(preprocessor):

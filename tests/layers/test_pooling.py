@@ -1,0 +1,45 @@
+"""Pools over real positions, by pencil."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tf_adapt.layers.pooling import masked_max, masked_mean, masked_min
+
+STATES = np.array([[[1.0, -5.0], [3.0, -4.0], [9.0, 9.0]], [[7.0, 7.0]] * 3], "float32")
+MASK = np.array([[True, True, False], [False, False, False]])
+EXPECTED = [(masked_max, [3.0, -4.0]), (masked_min, [1.0, -5.0]), (masked_mean, [2.0, -4.5])]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(("pool", "expected"), EXPECTED)
+def test_pools_skip_padding(pool, expected, dtype):
+    pooled = pool(tf.cast(STATES, dtype), tf.constant(MASK))
+    assert pooled.dtype == dtype
+    np.testing.assert_array_equal(tf.cast(pooled, "float32"), [expected, [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("pool", [masked_max, masked_min, masked_mean])
+def test_pools_of_no_words_at_all(pool):
+    np.testing.assert_array_equal(
+        pool(tf.zeros([2, 0, 3]), tf.zeros([2, 0], "bool")), [[0] * 3] * 2
+    )
+
+
+@pytest.mark.parametrize("junk", [np.nan, np.inf, 9.0])
+@pytest.mark.parametrize(
+    ("pool", "expected"),
+    [
+        (masked_max, [[0, 0], [1, 1]]),
+        (masked_min, [[1, 1], [0, 0]]),
+        (masked_mean, [[0.5, 0.5]] * 2),
+    ],
+)
+def test_gradients_reach_real_positions_only(pool, expected, junk):
+    states = tf.constant(np.where(MASK[..., None], STATES, np.float32(junk)))
+    with tf.GradientTape() as tape:
+        tape.watch(states)
+        value = tf.reduce_sum(pool(states, tf.constant(MASK)))
+    gradient = np.zeros_like(STATES)
+    gradient[0, :2] = expected
+    np.testing.assert_array_equal(tape.gradient(value, states), gradient)

@@ -1,0 +1,96 @@
+"""Every head of the table by its name, on both families: fit, predict, serve, save and load."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_adapt as ta
+from tf_adapt.tasks import HEADS
+
+PAIRS = [("a man sings", "he sings"), ("a dog barks loudly", "rain")]
+DATA = {
+    "classification": (["a good film", "dull", "fine"], ["yes", "no", "yes"]),
+    "pair_classification": (PAIRS, ["yes", "no"]),
+    "pair_regression": (PAIRS, [4.5, 0.5]),
+    "tagging": ([["Ann", "Lee", "sings"], ["rain"]], [["B-PER", "I-PER", "O"], ["O"]]),
+}
+TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+CASES = [(name, kind) for name, head in HEADS.items() for kind in head.kinds]
+
+
+EVERY = [
+    pytest.param(name, kind, family, id=f"{name}, {kind}, {family}", marks=marks)
+    for name, kind in CASES
+    for family, marks in (("bert", ()), ("elmo", pytest.mark.slow))
+]
+
+
+@pytest.fixture(scope="module")
+def handles(tiny_bert) -> dict:
+    return {"bert": tiny_bert, "elmo": "elmo_small"}
+
+
+def trained(name: str, kind: str, handle) -> keras.Model:
+    """A model that has learnt a little, by a rate that leaves the start far behind."""
+    labels = {"tagging": TAGS, "pair_regression": None}.get(kind, ["no", "yes"])
+    task = ta.Task(kind, labels)
+    encoder = ta.HubEncoder(handle, trainable=False)
+    units = 4 if HEADS[name].has_lstm else None
+    model = ta.build_model(task, encoder, head=name, head_units=units)
+    model.compile(keras.optimizers.Adam(0.1), loss=task.loss, metrics=task.metrics)
+    history = model.fit(ta.batches(examples(kind), task, encoder, batch_size=2), verbose=0).history
+    assert np.isfinite(history["loss"]).all()
+    return model
+
+
+def examples(kind: str) -> list:
+    texts, labels = DATA[kind]
+    if kind.startswith("pair"):
+        return [(*pair, label) for pair, label in zip(texts, labels, strict=True)]
+    return list(zip(texts, labels, strict=True))
+
+
+def served(model, folder, texts: list) -> dict:
+    serve = tf.saved_model.load(str(ta.export(model, folder))).signatures["serving_default"]
+    if model.task.is_tagging:
+        return serve(tokens=tf.ragged.constant(texts).to_tensor(""))
+    if model.task.is_pair:
+        first, second = zip(*texts, strict=True)
+        return serve(text_a=tf.constant(first), text_b=tf.constant(second))
+    return serve(text=tf.constant(texts))
+
+
+@pytest.mark.parametrize(("name", "kind", "family"), EVERY)
+def test_predicted_served_and_saved_models_agree(name, kind, family, handles, tmp_path):
+    model, texts = trained(name, kind, handles[family]), DATA[kind][0]
+    expected = ta.predict(model, texts)
+    outputs = {key: value.numpy() for key, value in served(model, tmp_path / "1", texts).items()}
+    if kind == "pair_regression":
+        np.testing.assert_allclose(outputs["score"], [p.label for p in expected], rtol=1e-4)
+    elif kind == "tagging":
+        tags = [[tag.decode() for tag in row if tag] for row in outputs["tags"]]
+        assert tags == [list(p.label) for p in expected]
+    else:
+        assert [label.decode() for label in outputs["label"]] == [p.label for p in expected]
+        np.testing.assert_allclose(outputs["scores"], [p.scores for p in expected], atol=1e-5)
+    model.save(tmp_path / "x.keras")
+    assert ta.predict(keras.saving.load_model(tmp_path / "x.keras"), texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "family"), [case for case in EVERY if "crf" in case.values[0]]
+)
+def test_constraints_hold_in_the_served_graph(name, kind, family, handles, tmp_path):
+    model = trained(name, kind, handles[family])
+    # I-LOC is by far the best tag for each word, and may follow B-LOC and I-LOC only.
+    model.head.dense.set_weights(
+        [np.zeros(model.head.dense.kernel.shape), [0.0, 0.0, 5.0, 0.0, 9.0]]
+    )
+    transitions = np.zeros((5, 5))
+    transitions[1, 4] = 50.0  # B-PER then I-LOC, which no scheme allows
+    model.head.chain.transitions.assign(transitions)
+    outputs = served(model, tmp_path / "1", [["a", "b"], ["c"]])
+    tags = [[tag.decode() for tag in row if tag] for row in outputs["tags"].numpy()]
+    assert tags[0] == ["B-LOC", "I-LOC"]
+    assert tags[1][0] in ("O", "B-PER", "B-LOC")

@@ -1,0 +1,86 @@
+"""Document context for tagging: BERT reads a sentence with its neighbours, its own words count."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from hub_modules.preprocess.bert import pack_words_at
+from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.errors import ConfigError
+from tf_adapt.tasks import Task
+
+
+def check_document_context(task: Task, encoder: Any) -> None:
+    """Checks that a sentence of this task can be read with its neighbours by this encoder.
+
+    Raises:
+        ConfigError: the task is not tagging, or the encoder is no BERT.
+    """
+    if not task.is_tagging or encoder.family != "bert":
+        raise ConfigError(
+            "document_context: expected kind tagging and an encoder of the family bert, got kind "
+            f"{task.kind} and the family {encoder.family}; set it to false (ELMo reads each "
+            "sentence by itself, as in Peters et al. 2018)"
+        )
+
+
+def document_splits(sentences: Sequence[TaggedSentence], word_splits: np.ndarray) -> np.ndarray:
+    """Row splits of the documents over all words; `word_splits` are those of the sentences.
+
+    Consecutive sentences of the same number are one document: all sentences of a CoNLL file
+    without `-DOCSTART-` lines, for one.
+    """
+    numbers = np.array([sentence.document for sentence in sentences])
+    firsts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    return word_splits[np.concatenate([[0], firsts, [len(numbers)]])]
+
+
+def context_windows(
+    chunks: tf.RaggedTensor, document_word_splits: np.ndarray | tf.Tensor, budget: int
+) -> tf.Tensor:
+    """The pieces that each sentence, or part of one, is read with: its own and its neighbours'.
+
+    A window holds as many pieces of the document as `budget` allows, half of the context on each
+    side; what one side cannot use, at an end of the document, goes to the other. With own pieces
+    `[s, e)` in a document `[ds, de)` and `extra = budget − (e − s)`:
+    `left = min(s − ds, max(extra // 2, extra − (de − e)))`, `right = min(de − e, extra − left)`.
+    Windows are cut between pieces, not words: of a neighbour's word at the edge of a window, only
+    some pieces may be there.
+
+    Shapes: chunks `[chunks, (words), (pieces)]`, each of at most `budget` pieces → `[chunks, 2]`,
+    the first piece of the window and the one after its last, counted over all of `chunks`.
+    """
+    piece_splits = chunks.values.row_splits
+    documents = tf.cast(document_word_splits, piece_splits.dtype)
+    number = tf.searchsorted(documents, chunks.row_starts(), side="right") - 1
+    # A chunk without words may stand after the last word of all.
+    number = tf.minimum(number, tf.size(documents) - 2)
+    first, end = tf.gather(documents, number), tf.gather(documents, number + 1)
+    # Places of words to places of pieces.
+    starts, ends, first, end = (
+        tf.gather(piece_splits, words)
+        for words in (chunks.row_starts(), chunks.row_limits(), first, end)
+    )
+    before, after = starts - first, end - ends
+    extra = tf.cast(budget, starts.dtype) - (ends - starts)
+    left = tf.minimum(before, tf.maximum(extra // 2, extra - after))
+    right = tf.minimum(after, extra - left)
+    return tf.stack([starts - left, ends + right], axis=1)
+
+
+def pack_windows(
+    preprocessor: Any, chunks: tf.RaggedTensor, windows: tf.Tensor, index: tf.Tensor
+) -> dict:
+    """BERT's inputs for the windows of the chunks at `index`; only their own words are words.
+
+    Shapes: chunks `[chunks, (words), (pieces)]`, windows `[chunks, 2]` (see `context_windows`),
+    index `[batch]` → as `pack_word_pieces`, with the chunk's own words in `first_piece`.
+    """
+    starts, ends = tf.unstack(tf.gather(windows, index), num=2, axis=1)
+    places = tf.ragged.range(starts, ends)
+    pieces = places.with_values(tf.gather(chunks.flat_values, places.values))
+    words = tf.gather(chunks.with_values(chunks.values.row_starts()), index)
+    offsets = words.values - tf.gather(starts, words.value_rowids())
+    return pack_words_at(pieces, words.with_values(offsets), preprocessor.special_token_ids)

@@ -1,0 +1,77 @@
+"""A head for pairs that adds nothing to learn but its last layer."""
+
+import keras
+import tensorflow as tf
+
+from tf_adapt.heads.linear import output_layer
+from tf_adapt.layers.pooling import masked_max, masked_mean
+from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.layers.soft_alignment import enhanced, soft_alignment
+from tf_adapt.layers.texts import read_states, text_states
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class BiAttentionHead(keras.layers.Layer):
+    """ESIM's alignment and pooling straight on the encoder's states, then one dense layer.
+
+    With ã the average of b's words that a's word attends to (dot products, softmax) and b̃ the
+    other way round, m = [a; ã; a − ã; a ⊙ ã] and n likewise for b:
+    `W dropout([mean m; max m; mean n; max n]) + b`.
+
+    Shapes: encoded, a list of two encoder outputs (texts encoded separately) or of one (BERT, a
+    pair in one row, with its inputs; `[CLS]` and `[SEP]` are left out: see `text_states`) → logits
+    `[batch, num_outputs] float32`, or `[batch] float32` for regression.
+
+    Masking: padding is neither attended to nor pooled.
+
+    Args:
+        num_outputs: number of labels; 1 for regression.
+        mixed: read a `ScalarMix` of all layers instead of the top layer.
+        dropout: share of the pooled units dropped while training.
+        regression: return one number per example instead of a row.
+
+    Source: Peters, Ruder, Smith 2019, section 3 (fine-tuning ELMo on pairs) and table 3.
+    """
+
+    def __init__(
+        self,
+        num_outputs: int,
+        mixed: bool = False,
+        dropout: float = 0.1,
+        regression: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.num_outputs = num_outputs
+        self.mixed = mixed
+        self.dropout = dropout
+        self.regression = regression
+        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if mixed else None
+        self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.dense = output_layer(num_outputs)
+
+    def build(self, encoded_shape, inputs_shape=None):
+        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        if self.mix:
+            self.mix.build(text["layers"])
+        self.dense.build((None, 16 * text["layers"][-1][-1]))
+
+    def call(self, encoded, inputs=None, training=None):
+        states = read_states(encoded, self.mix, training)
+        (a, mask_a), (b, mask_b) = text_states(states, encoded, inputs)
+        aligned_a, aligned_b = soft_alignment(a, b, mask_a, mask_b)
+        pooled = []
+        for states, aligned, mask in ((a, aligned_a, mask_a), (b, aligned_b, mask_b)):
+            matched = enhanced(states, aligned)
+            pooled += [masked_mean(matched, mask), masked_max(matched, mask)]
+        features = self.dropout_layer(tf.concat(pooled, axis=-1), training=training)
+        logits = self.dense(features)
+        return logits[:, 0] if self.regression else logits
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "num_outputs": self.num_outputs,
+            "mixed": self.mixed,
+            "dropout": self.dropout,
+            "regression": self.regression,
+        }

@@ -1,0 +1,37 @@
+"""A layer whose units are each the largest of several linear ones."""
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class Maxout(keras.layers.Layer):
+    """`max_k (W_k x + b_k)`, with `pool` linear pieces for each unit.
+
+    Shapes: `[..., width]` → `[..., units]` in the compute dtype. The pieces of a unit are side by
+    side in the kernel `[width, units * pool]`.
+
+    Args:
+        units: width of the output.
+        pool: linear pieces of a unit.
+
+    Source: Goodfellow et al. 2013, "Maxout networks", equation in section 3.
+    """
+
+    def __init__(self, units: int, pool: int = 4, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.pool = pool
+        self.dense = keras.layers.Dense(units * pool, name="dense", dtype=self.dtype_policy)
+
+    def build(self, input_shape):
+        self.dense.build(input_shape)
+
+    def call(self, inputs):
+        pieces = self.dense(inputs)
+        sizes = tf.concat([tf.shape(pieces)[:-1], [self.units, self.pool]], axis=0)
+        outputs = tf.reduce_max(tf.reshape(pieces, sizes), axis=-1)
+        return tf.ensure_shape(outputs, [*pieces.shape[:-1], self.units])
+
+    def get_config(self) -> dict:
+        return super().get_config() | {"units": self.units, "pool": self.pool}
