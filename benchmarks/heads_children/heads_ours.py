@@ -1,0 +1,45 @@
+"""A child of benchmarks/heads.py: our heads."""
+
+import keras
+import tensorflow as tf
+from heads_timing import CLASSES, LAYERS, THREADS, WIDTH, answer, example
+
+from tf_adapt.heads.bcn import BCN
+from tf_adapt.heads.esim import ESIM
+
+
+def prepared(head: str, units: int):
+    """A function that does one training step."""
+    texts, labels = example(head)
+    model = {"esim": ESIM, "bcn": BCN}[head](CLASSES, units=units)
+    encoded = [
+        {"layers": list(map(tf.constant, layers)), "mask": tf.sequence_mask(lengths)}
+        for layers, lengths in texts
+    ]
+    model(encoded)
+    optimizer = keras.optimizers.Adam(4e-4)
+    optimizer.build(model.trainable_variables)
+    unknown = {
+        "layers": [tf.TensorSpec([None, None, WIDTH])] * LAYERS,
+        "mask": tf.TensorSpec([None, None], tf.bool),
+    }
+
+    @tf.function(input_signature=[[unknown] * len(texts), tf.TensorSpec([None], tf.int64)])
+    def step(encoded, labels):
+        with tf.GradientTape() as tape:
+            loss = keras.losses.sparse_categorical_crossentropy(
+                labels, model(encoded, training=True), from_logits=True
+            )
+            loss = tf.reduce_mean(loss)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply(gradients, model.trainable_variables)
+        return loss
+
+    labels = tf.constant(labels, tf.int64)
+    return lambda: step(encoded, labels).numpy()
+
+
+if __name__ == "__main__":
+    tf.config.threading.set_intra_op_parallelism_threads(THREADS)
+    tf.config.threading.set_inter_op_parallelism_threads(THREADS)
+    answer(prepared)
