@@ -78,7 +78,8 @@ class Exported:
         handle, settings, self.max_length, self.truncate = MODELS[kind]
         self.kind = kind
         encoder = ta.HubEncoder(handle, trainable=False)
-        self.model = ta.build_model(ta.Task(kind, **settings), encoder)
+        head = "linear_tagger" if kind == "tagging" else "linear"
+        self.model = ta.build_model(ta.Task(kind, **settings), encoder, head)
         kernel = self.model.head.dense.kernel
         kernel.assign(np.random.default_rng(2).normal(0, 0.5, kernel.shape))
         made = ta.export(self.model, folder / "made" / "1", self.max_length, self.truncate)
