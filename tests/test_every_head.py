@@ -85,7 +85,7 @@ def test_constraints_hold_in_the_served_graph(name, kind, family, handles, tmp_p
     model = trained(name, kind, handles[family])
     # I-LOC is by far the best tag for each word, and may follow B-LOC and I-LOC only.
     model.head.dense.set_weights(
-        [np.zeros(model.head.dense.kernel.shape), [0.0, 0.0, 5.0, 0.0, 9.0]]
+        [np.zeros(model.head.dense.kernel.shape), np.array([0.0, 0.0, 5.0, 0.0, 9.0])]
     )
     transitions = np.zeros((5, 5))
     transitions[1, 4] = 50.0  # B-PER then I-LOC, which no scheme allows

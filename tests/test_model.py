@@ -138,7 +138,9 @@ def test_the_metric_of_a_crf_is_that_of_its_decoded_tags():
     encoder = ta.HubEncoder("bert_small", trainable=False)
     model = ta.build_model(task, encoder, head="crf")
     # Each word alone prefers O; all transitions but B-PER → I-PER → O weigh against the others.
-    model.head.dense.set_weights([np.zeros(model.head.dense.kernel.shape), [0.5, 0.0, 0.0]])
+    model.head.dense.set_weights(
+        [np.zeros(model.head.dense.kernel.shape), np.array([0.5, 0.0, 0.0])]
+    )
     transitions = np.full((3, 3), -9.0)
     transitions[1, 2] = transitions[2, 0] = 9.0
     model.head.chain.transitions.assign(transitions)

@@ -159,6 +159,12 @@ def tagged_words(extra: int) -> tuple:
     return logits.astype("float32"), tags.astype("int32"), mask
 
 
+def loss_of_tags(head, encoded: list, inputs: dict, training=None):
+    """What a CRF is trained with, for the tag 1 at every word."""
+    targets = tf.where(inputs["first_piece"] >= 0, 1, -1)
+    return head.loss(targets, head(encoded, inputs, training=training))
+
+
 def real_states(outputs: dict) -> list:
     states = [layer[row, :n] for layer in outputs["layers"] for row, n in enumerate(LENGTHS)]
     return states + ([outputs["pooled"]] if "pooled" in outputs else [])
@@ -337,6 +343,13 @@ ROWS = {
     "Tagger, words": Row(
         Tagger, {"num_outputs": 3, "dropout": 0.2}, one_text, real_words(*LENGTHS)
     ),
+    "Tagger, CRF": Row(
+        Tagger,
+        {"num_outputs": 3, "crf": True, "mixed": True, "dropout": 0.2},
+        text_and_pieces,
+        lambda loss: [loss],
+        call=loss_of_tags,
+    ),
     "Tagger, two BiLSTMs over pieces, mixed": Row(
         Tagger,
         {"num_outputs": 3, "lstm_layers": 2, "units": 4, "mixed": True, "dropout": 0.2},
@@ -347,12 +360,16 @@ ROWS = {
 
 
 def pytest_generate_tests(metafunc):
-    """Every test that takes `row` runs once for each row; `encoder_row`: for each encoder's."""
+    """Every test that takes `row` runs once for each row; `encoder_row`: for each encoder's;
+    `layer_row`: for the first row of each layer, which is the one that names every argument."""
     if "row" in metafunc.fixturenames:
         metafunc.parametrize("row", ROWS.values(), ids=ROWS)
     if "encoder_row" in metafunc.fixturenames:
         encoders = {name: row for name, row in ROWS.items() if name.endswith("Encoder")}
         metafunc.parametrize("encoder_row", encoders.values(), ids=encoders)
+    if "layer_row" in metafunc.fixturenames:
+        first = {row.layer: name for name, row in reversed(ROWS.items())}
+        metafunc.parametrize("layer_row", [ROWS[n] for n in first.values()], ids=first.values())
 
 
 @pytest.fixture

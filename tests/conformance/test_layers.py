@@ -47,12 +47,12 @@ def test_every_public_layer_is_in_the_table(rows):
     assert set(IGNORED) <= public - tested, "ignored, but in the table or gone"
 
 
-def test_the_config_is_complete(row):
-    config = row.config | row.unusual
-    parameters = inspect.signature(row.layer.__init__).parameters
+def test_the_config_is_complete(layer_row):
+    config = layer_row.config | layer_row.unusual
+    parameters = inspect.signature(layer_row.layer.__init__).parameters
     arguments = {n: p for n, p in parameters.items() if n not in ("self", "kwargs")}
     assert set(config) == set(arguments), "a row's config and unusual name every argument"
-    layer = row.layer(**config, name="mine", dtype="mixed_bfloat16", trainable=False)
+    layer = layer_row.layer(**config, name="mine", dtype="mixed_bfloat16", trainable=False)
     for name, value in config.items():
         assert value != arguments[name].default, f"{name}: the default would hide a loss"
         assert value == layer.get_config()[name], name
@@ -81,7 +81,7 @@ def test_a_symbolic_call_builds_every_weight(row):
     layer = row.layer(**row.config)
     inputs = keras.tree.map_structure(unknown_sizes, row.inputs(0))
     if row.call:
-        layer.build(inputs[0].shape)
+        layer.build(keras.tree.map_structure(lambda tensor: tensor.shape, inputs[0]))
     else:
         layer(*inputs)
     shapes = [tuple(weight.shape) for weight in layer.weights]
