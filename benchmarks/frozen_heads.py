@@ -19,7 +19,7 @@ from tf_adapt.config import DatasetConfig
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.splits import load_splits
 from tf_adapt.schedules import linear_decay
-from tf_adapt.tasks import PAPER_HEADS, build_head
+from tf_adapt.tasks import HEADS, PAPER_HEADS, build_head
 
 BATCH_SIZE, RATE, WARMUP = 32, 3e-3, 0.1
 
@@ -41,8 +41,7 @@ def main() -> None:
     for name in given.head or (PAPER_HEADS[task.kind, encoder.family][0], simplest):
         started = time.monotonic()
         keras.utils.set_random_seed(given.seed)
-        has_units = name in ("bcn", "esim", "bilstm", "bilstm_crf")
-        units = given.units if has_units else None
+        units = given.units if HEADS[name].has_lstm else None
         head = build_head(name, task, encoder.family, frozen=True, units=units)
         scores = trained(head, task, train, dev, given.epochs, given.seed)
         best = int(np.argmax(scores))

@@ -51,38 +51,40 @@ PAPER_HEADS = {
 
 @dataclass(frozen=True)
 class Head:
-    """What a name stands for: a layer by encoder family, for which kinds of task, made how."""
+    """What a name stands for: which layer, for which kinds of task, made with what beyond sizes."""
 
-    layer: Callable[[str], type]
+    layer: type
     kinds: tuple[str, ...]
     arguments: Callable[["Task"], dict] = lambda task: {}
     has_lstm: bool = False
+    elmo_layer: type | None = None
+
+
+def _crf(task: "Task") -> dict:
+    return {"crf": True, "constraints": tag_constraints(task.labels, task.scheme)}
+
+
+def _bilstm(task: "Task") -> dict:
+    # Dropout as in AllenNLP's configuration for ELMo.
+    return {"lstm_layers": 2, "dropout": 0.5}
 
 
 PAIRS = ("pair_classification", "pair_regression")
 SENTENCES = ("classification", *PAIRS)
 TAGS = ("tagging",)
 
-# Every head works on every encoder; `linear` is the smallest for each.
+# Every head works on every encoder. The smallest one reads BERT's pooled vector; ELMo has none.
 HEADS = {
-    "linear": Head(lambda family: LinearHead if family == "bert" else MaxPoolingHead, SENTENCES),
-    "max_pooling": Head(lambda family: MaxPoolingHead, PAIRS, lambda task: {"compared": False}),
-    "bi_attention": Head(lambda family: BiAttentionHead, PAIRS),
-    "bcn": Head(lambda family: BCN, ("classification",), has_lstm=True),
-    "esim": Head(lambda family: ESIM, PAIRS, has_lstm=True),
-    "linear_tagger": Head(lambda family: Tagger, TAGS),
-    "crf": Head(lambda family: Tagger, TAGS, lambda task: _crf(task)),
-    "bilstm": Head(lambda family: Tagger, TAGS, lambda task: BILSTM, has_lstm=True),
-    "bilstm_crf": Head(
-        lambda family: Tagger, TAGS, lambda task: BILSTM | _crf(task), has_lstm=True
-    ),
+    "linear": Head(LinearHead, SENTENCES, elmo_layer=MaxPoolingHead),
+    "max_pooling": Head(MaxPoolingHead, PAIRS, lambda task: {"compared": False}),
+    "bi_attention": Head(BiAttentionHead, PAIRS),
+    "bcn": Head(BCN, ("classification",), has_lstm=True),
+    "esim": Head(ESIM, PAIRS, has_lstm=True),
+    "linear_tagger": Head(Tagger, TAGS),
+    "crf": Head(Tagger, TAGS, _crf),
+    "bilstm": Head(Tagger, TAGS, _bilstm, has_lstm=True),
+    "bilstm_crf": Head(Tagger, TAGS, lambda task: _bilstm(task) | _crf(task), has_lstm=True),
 }
-# Dropout as in AllenNLP's configuration for ELMo.
-BILSTM = {"lstm_layers": 2, "dropout": 0.5}
-
-
-def _crf(task: "Task") -> dict:
-    return {"crf": True, "constraints": tag_constraints(task.labels, task.scheme)}
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -206,7 +208,7 @@ def build_head(
         raise ConfigError(
             f"head_units: expected none for the head {name}, which has no LSTM, got {units}"
         )
-    layer = head.layer(family)
+    layer = (head.elmo_layer if family == "elmo" else None) or head.layer
     known = inspect.signature(layer).parameters
     implied = {
         "num_outputs": task.num_outputs,
