@@ -19,10 +19,20 @@ TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 CASES = [(name, kind) for name, head in HEADS.items() for kind in head.kinds]
 
 
+# Every layer once by default, all the rest in CI.
+QUICK = {"bcn", "esim", "bi_attention", "bilstm_crf"}
 EVERY = [
-    pytest.param(name, kind, family, id=f"{name}, {kind}, {family}", marks=marks)
+    pytest.param(
+        name,
+        kind,
+        family,
+        id=f"{name}, {kind}, {family}",
+        marks=()
+        if name in QUICK and kind != "pair_classification" and family == "bert"
+        else pytest.mark.slow,
+    )
     for name, kind in CASES
-    for family, marks in (("bert", ()), ("elmo", pytest.mark.slow))
+    for family in ("bert", "elmo")
 ]
 
 
