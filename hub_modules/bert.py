@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from hub_modules.transformer import ACTIVATIONS, TransformerBlock
-from hub_modules.weights import load_weights_by_name, weights_by_name
+from hub_modules.weights import learns, load_weights_by_name, weights_by_name
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -83,7 +83,7 @@ class BertEncoder(keras.layers.Layer):
 
     Masking: padding is never attended to; states at padding positions have no meaning.
 
-    Freezing: a layer group whose `trainable` is False runs in inference mode, and no gradient is
+    Freezing: a layer group without trainable weights runs in inference mode, and no gradient is
     computed below the lowest trainable group.
 
     Args:
@@ -170,31 +170,28 @@ class BertEncoder(keras.layers.Layer):
         self.pooler.build((None, self.width))
 
     @property
-    def group_layers(self) -> list[tuple[str, keras.layers.Layer]]:
-        """The layer groups, bottom to top, as (name, Keras layer)."""
-        return [
-            ("embeddings", self.embeddings),
-            *[(block.name, block) for block in self.blocks],
-            ("pooler", self.pooler),
-        ]
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """The layer groups, bottom to top, as (name, weights)."""
+        layers = [self.embeddings, *self.blocks, self.pooler]
+        return [(layer.name, layer.weights) for layer in layers]
 
     def call(self, inputs, training=None):
         mask = ops.cast(inputs["input_mask"], "bool")
         states = self.embeddings(
             inputs["input_word_ids"],
             inputs["input_type_ids"],
-            training=training and self.embeddings.trainable,
+            training=training and learns(self.embeddings),
         )
-        frozen_so_far = not self.embeddings.trainable
+        frozen_so_far = not learns(self.embeddings)
         states = ops.stop_gradient(states) if frozen_so_far else states
         layers = [states]
         for block in self.blocks:
-            states = block(states, mask, training=training and block.trainable)
-            frozen_so_far = frozen_so_far and not block.trainable
+            states = block(states, mask, training=training and learns(block))
+            frozen_so_far = frozen_so_far and not learns(block)
             states = ops.stop_gradient(states) if frozen_so_far else states
             layers.append(states)
         pooled = self.pooler(states[:, 0])
-        if frozen_so_far and not self.pooler.trainable:
+        if frozen_so_far and not learns(self.pooler):
             pooled = ops.stop_gradient(pooled)
         return {"layers": layers, "mask": mask, "pooled": pooled}
 

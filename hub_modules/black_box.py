@@ -37,7 +37,7 @@ class BlackBoxEncoder(keras.layers.Layer):
         self.built = True
 
     @property
-    def groups(self) -> list[tuple[str, list[keras.Variable]]]:
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """The layer groups, bottom to top, read off the variables' names."""
         groups: dict[str, list] = {}
         for weight in self.module_weights:

@@ -15,7 +15,7 @@ from hub_modules.preprocess.elmo import (
     WORD_BEGIN,
     WORD_END,
 )
-from hub_modules.weights import load_weights_by_name, weights_by_name
+from hub_modules.weights import learns, load_weights_by_name, weights_by_name
 
 SENTENCE_BEGIN, SENTENCE_END = 257, 258
 STATE_ROWS = 128
@@ -114,9 +114,9 @@ class ElmoEncoder(keras.layers.Layer):
         )
 
     @property
-    def group_layers(self) -> list[tuple[str, keras.layers.Layer]]:
-        """The layer groups, bottom to top, as (name, Keras layer)."""
-        return [("char_cnn", self.char_cnn), *[(lstm.name, lstm) for lstm in self.lstms]]
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """The layer groups, bottom to top, as (name, weights)."""
+        return [(layer.name, layer.weights) for layer in (self.char_cnn, *self.lstms)]
 
     def call(self, inputs, training=None):
         character_ids = tf.cast(inputs["character_ids"], tf.int32)
@@ -124,14 +124,14 @@ class ElmoEncoder(keras.layers.Layer):
         words = _with_boundaries(character_ids, mask)
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1) + 2
         tokens = self._token_layer(words)
-        frozen_so_far = not self.char_cnn.trainable
+        frozen_so_far = not learns(self.char_cnn)
         tokens = tf.stop_gradient(tokens) if frozen_so_far else tokens
         # Both directions side by side; the backward one reads each row from its own end.
         states = tf.stack([tokens, tf.reverse_sequence(tokens, lengths, seq_axis=1)])
         layers = [tf.concat([tokens, tokens], axis=-1)]
         for index, lstm in enumerate(self.lstms):
             states, final = lstm(states, self._initial_state(index, tf.shape(mask)[0]), lengths)
-            frozen_so_far = frozen_so_far and not lstm.trainable
+            frozen_so_far = frozen_so_far and not learns(lstm)
             states = tf.stop_gradient(states) if frozen_so_far else states
             self._carry(index, final)
             backward = tf.reverse_sequence(states[1], lengths, seq_axis=1)

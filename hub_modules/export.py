@@ -89,7 +89,7 @@ def _contract(encoder, source: ModuleSource) -> dict:
         "kind": source.family,
         "config": source.config,
         "lower_case": source.lower_case,
-        "groups": [name for name, _ in encoder.group_layers],
+        "groups": [name for name, _ in encoder.layer_groups],
         "weights": {name: list(weight.shape) for name, weight in weights.items()},
     }
 

@@ -20,6 +20,18 @@ def weights_by_name(encoder: keras.layers.Layer, first: str) -> dict[str, keras.
     return {weight.path.removeprefix(prefix): weight for weight in encoder.weights}
 
 
+def learns(layer: keras.layers.Layer) -> bool:
+    """Whether any weight of a layer is trainable: what else runs in inference mode."""
+    return any(weight.trainable for weight in layer.weights)
+
+
+def let_learn(groups: list[tuple[str, list[keras.Variable]]], names: list[str]) -> None:
+    """Makes the weights of the named layer groups trainable, and no others."""
+    for name, weights in groups:
+        for weight in weights:
+            weight.trainable = name in names
+
+
 def count_parameters(weights: list[keras.Variable]) -> int:
     """How many numbers the weights hold together."""
     return sum(math.prod(weight.shape) for weight in weights)

@@ -70,7 +70,7 @@ def tiny_bert(tmp_path_factory) -> Path:
     holder.stored = [tf.Variable(value, name=name) for name, value in weights.items()]
     tf.saved_model.save(holder, str(folder / "encoder"))
     (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
-    groups = [name for name, _ in encoder.group_layers]
+    groups = [name for name, _ in encoder.layer_groups]
     shapes = {name: list(value.shape) for name, value in weights.items()}
     contract = {"kind": "bert", "config": config, "lower_case": True}
     write_manifest(folder, contract | {"groups": groups, "weights": shapes})

@@ -5,6 +5,7 @@ import os
 import keras
 
 from hub_modules.load import load_module
+from hub_modules.weights import let_learn
 from tf_adapt.errors import ConfigError
 
 ELMO_MAX_WORDS = 1000
@@ -36,6 +37,7 @@ class HubEncoder(keras.layers.Layer):
         max_length: most positions of one input: BERT's position table, special tokens included;
             ELMo 1,000 words (a bound on memory, not on the model).
         module_hash: hash of the module's files, for caches and reports.
+        unread_groups: names of the groups that the head on top does not read; they never learn.
 
     Raises:
         ArtifactError: the module is missing, damaged, untrusted or of an unknown kind.
@@ -62,6 +64,7 @@ class HubEncoder(keras.layers.Layer):
         self.encoder = module.encoder
         # In a tuple, so that Keras does not count the preprocessing among this layer's parts.
         self._preprocessing = (module.preprocessor, preprocessor)
+        self.unread_groups: tuple[str, ...] = ()
         self.built = True
         if trainable and not self.weights:
             raise ConfigError(
@@ -79,6 +82,8 @@ class HubEncoder(keras.layers.Layer):
         # `set_trainable_groups` parts may be frozen while the whole says True.
         for layer in self._flatten_layers():
             keras.layers.Layer.trainable.fset(layer, bool(value))
+        if unread := getattr(self, "unread_groups", ()):  # not there yet in Keras' constructor
+            let_learn([group for group in self.layer_groups if group[0] in unread], [])
 
     @property
     def preprocessor(self):
@@ -88,9 +93,12 @@ class HubEncoder(keras.layers.Layer):
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """The units of freezing and of learning rates, bottom to top: (name, variables)."""
-        if self.execution == "saved_model":
-            return self.encoder.groups
-        return [(name, layer.weights) for name, layer in self.encoder.group_layers]
+        return self.encoder.layer_groups
+
+    @property
+    def adaptable_groups(self) -> list[str]:
+        """Names of the groups that an adaptation may let learn: those that the head reads."""
+        return [name for name, _ in self.layer_groups if name not in self.unread_groups]
 
     @property
     def trainable_groups(self) -> list[str]:
@@ -113,13 +121,7 @@ class HubEncoder(keras.layers.Layer):
         if unknown:
             raise ConfigError(f"layer groups {unknown}: expected some of {known}")
         self.trainable = bool(names)
-        if self.execution == "saved_model":
-            for name, weights in self.encoder.groups:
-                for weight in weights:
-                    weight.trainable = name in names
-        else:
-            for name, layer in self.encoder.group_layers:
-                layer.trainable = name in names
+        let_learn(self.layer_groups, names)
 
     @property
     def num_layers(self) -> int:
@@ -151,13 +153,15 @@ class HubEncoder(keras.layers.Layer):
             "trust": self.trust,
             "preprocessor": None if preprocessor is None else os.fspath(preprocessor),
             "trainable_groups": self.trainable_groups,
+            "unread_groups": list(self.unread_groups),
         }
 
     @classmethod
     def from_config(cls, config: dict) -> "HubEncoder":
         """The encoder of `get_config`, with the same groups frozen."""
         config = dict(config)
-        groups = config.pop("trainable_groups")
+        groups, unread = config.pop("trainable_groups"), config.pop("unread_groups")
         encoder = cls(**config)
+        encoder.unread_groups = tuple(unread)
         encoder.set_trainable_groups(groups)
         return encoder

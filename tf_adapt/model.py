@@ -47,13 +47,13 @@ def build_model(
         )
     # What the head does not read would get no gradient: an ELMo module's own mix of its layers,
     # and BERT's pooler for most heads of ours. What a user's own head reads is not known here.
-    unread = {"aggregation"}
+    unread = ["aggregation"]
     if isinstance(head, str):
         frozen = not encoder.trainable_groups
         head = build_head(head, task, encoder.family, frozen, head_dropout, head_units)
-        unread |= set() if isinstance(head, LinearHead) else {"pooler"}
-    if unread & set(encoder.trainable_groups):
-        encoder.set_trainable_groups([g for g in encoder.trainable_groups if g not in unread])
+        unread += [] if isinstance(head, LinearHead) else ["pooler"]
+    encoder.unread_groups = tuple(name for name, _ in encoder.layer_groups if name in unread)
+    encoder.set_trainable_groups([g for g in encoder.trainable_groups if g not in unread])
     return AdaptedModel(task, encoder, head)
 
 

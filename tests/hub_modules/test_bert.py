@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from hub_modules.bert import BertEncoder
+from hub_modules.weights import let_learn
 from tf_adapt.errors import ArtifactError
 
 CONFIG = {
@@ -16,6 +17,7 @@ CONFIG = {
     "intermediate_width": 16,
     "max_positions": 12,
 }
+GROUPS = ["embeddings", "layer_0", "layer_1", "layer_2", "pooler"]
 
 
 def inputs(rows=2, time=5, seed=0):
@@ -35,8 +37,7 @@ def built(**changes):
 
 def changed_groups(encoder, frozen, read="pooled"):
     """Trains one SGD step on everything and tells which groups' weights moved."""
-    for name, layer in encoder.group_layers:
-        layer.trainable = name not in frozen
+    let_learn(encoder.layer_groups, [name for name in GROUPS if name not in frozen])
     before = {name: weight.numpy() for name, weight in encoder.weights_by_name().items()}
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(encoder(inputs(), training=True)[read] ** 2)
@@ -50,17 +51,15 @@ def changed_groups(encoder, frozen, read="pooled"):
 
 
 def test_every_group_learns_unless_it_is_frozen():
-    names = ["embeddings", "layer_0", "layer_1", "layer_2", "pooler"]
-    assert [name for name, _ in built().group_layers] == names
-    assert changed_groups(built(), frozen=[]) == set(names)
-    for frozen in (["embeddings"], ["embeddings", "layer_0"], ["layer_1"], names[:4]):
-        assert changed_groups(built(), frozen) == set(names) - set(frozen)
+    assert [name for name, _ in built().layer_groups] == GROUPS
+    assert changed_groups(built(), frozen=[]) == set(GROUPS)
+    for frozen in (["embeddings"], ["embeddings", "layer_0"], ["layer_1"], GROUPS[:4]):
+        assert changed_groups(built(), frozen) == set(GROUPS) - set(frozen)
 
 
 def test_no_gradient_is_computed_below_the_lowest_trainable_group():
     encoder = built()
-    for _, layer in encoder.group_layers[:2]:
-        layer.trainable = False
+    let_learn(encoder.layer_groups, GROUPS[2:])
     kernels = [encoder.blocks[index].intermediate.kernel.value for index in range(3)]
     with tf.GradientTape() as tape:
         tape.watch(kernels)
@@ -72,8 +71,7 @@ def test_no_gradient_is_computed_below_the_lowest_trainable_group():
 
 def test_frozen_groups_run_without_dropout_and_trained_ones_with():
     encoder = built(dropout=0.99999, attention_dropout=0.0)
-    for _, layer in encoder.group_layers[:3]:
-        layer.trainable = False
+    let_learn(encoder.layer_groups, GROUPS[3:])
     quiet, noisy = encoder(inputs(), training=False), encoder(inputs(), training=True)
     for index in range(3):
         np.testing.assert_array_equal(quiet["layers"][index], noisy["layers"][index])
