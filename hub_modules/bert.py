@@ -3,73 +3,12 @@
 import keras
 from keras import ops
 
-from hub_modules.transformer import ACTIVATIONS, TransformerBlock
-from hub_modules.weights import learns, load_weights_by_name, weights_by_name
-
-
-@keras.saving.register_keras_serializable("hub_modules")
-class BertEmbeddings(keras.layers.Layer):
-    """Sum of word, position and token-type embeddings, layer-normalised.
-
-    `LayerNorm(word[id] + position[t] + type[segment])`, then dropout.
-
-    Shapes: word_ids, type_ids `[batch, time] int32` → `[batch, time, width]`.
-    """
-
-    def __init__(
-        self,
-        vocabulary_size: int,
-        width: int,
-        max_positions: int,
-        type_vocabulary_size: int,
-        layer_norm_epsilon: float,
-        dropout: float,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.vocabulary_size = vocabulary_size
-        self.width = width
-        self.max_positions = max_positions
-        self.type_vocabulary_size = type_vocabulary_size
-        self.layer_norm_epsilon = layer_norm_epsilon
-        self.dropout = dropout
-        self.layer_norm = keras.layers.LayerNormalization(
-            epsilon=layer_norm_epsilon, name="layer_norm", dtype=self.dtype_policy
-        )
-        self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
-
-    def build(self, input_shape=None):
-        self.word_embeddings = self._table("word_embeddings", self.vocabulary_size)
-        self.position_embeddings = self._table("position_embeddings", self.max_positions)
-        self.token_type_embeddings = self._table("token_type_embeddings", self.type_vocabulary_size)
-        self.layer_norm.build((None, None, self.width))
-
-    def _table(self, name: str, rows: int):
-        # No automatic cast: a few rows are cast after the look-up instead of the whole table.
-        return self.add_weight(
-            name=name,
-            shape=(rows, self.width),
-            initializer=keras.initializers.TruncatedNormal(stddev=0.02),
-            autocast=False,
-        )
-
-    def call(self, word_ids, type_ids, training=None):
-        time = ops.shape(word_ids)[1]
-        states = ops.take(self.word_embeddings, word_ids, axis=0)
-        states += self.position_embeddings[:time]
-        states += ops.take(self.token_type_embeddings, type_ids, axis=0)
-        states = self.layer_norm(ops.cast(states, self.compute_dtype))
-        return self.dropout_layer(states, training=training)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "width": self.width,
-            "max_positions": self.max_positions,
-            "type_vocabulary_size": self.type_vocabulary_size,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "dropout": self.dropout,
-        }
+from hub_modules.activations import ACTIVATIONS
+from hub_modules.adapters import check_adapters, load_pretrained, with_adapter_group
+from hub_modules.bert_embeddings import BertEmbeddings
+from hub_modules.projected_attention import ProjectedAttention
+from hub_modules.transformer import TransformerBlock
+from hub_modules.weights import learns, weights_by_name
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -83,14 +22,22 @@ class BertEncoder(keras.layers.Layer):
 
     Masking: padding is never attended to; states at padding positions have no meaning.
 
-    Freezing: a layer group without trainable weights runs in inference mode, and no gradient is
-    computed below the lowest trainable group.
+    Freezing: a layer without trainable weights runs in inference mode, and no gradient is computed
+    below the lowest one that has any. With adapters all LayerNorms train with them: they are in the
+    group `adapters`, the last, and in no other. The lowest of them stands above the embedding
+    tables, which get no gradient where only adapters learn.
 
     Args:
         activation: "gelu_exact" (erf; HuggingFace checkpoints) or "gelu_tanh"
             (google-research/bert, keras-hub, published Hub modules).
         dropout: share of units dropped after the embeddings and each sub-layer while training.
         attention_dropout: share of attention weights dropped while training.
+        adapters: "bottleneck" (two in each block; see `TransformerBlock`), "projected_attention"
+            (one in parallel to each block; see `ProjectedAttention`), or None.
+        adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
+
+    Raises:
+        ConfigError: the adapters are of an unknown kind, or their size is out of range.
 
     Source: Devlin et al. 2019, "BERT".
     """
@@ -108,6 +55,8 @@ class BertEncoder(keras.layers.Layer):
         layer_norm_epsilon: float = 1e-12,
         dropout: float = 0.1,
         attention_dropout: float = 0.1,
+        adapters: str | None = None,
+        adapter_size: int = 64,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -117,6 +66,7 @@ class BertEncoder(keras.layers.Layer):
             )
         if width % num_heads:
             raise ValueError(f"width {width} is not a multiple of num_heads {num_heads}")
+        check_adapters("bert", adapters, adapter_size)
         # Batches differ in length; compiling a program for each length costs more than it saves.
         self.supports_jit = False
         self.vocabulary_size = vocabulary_size
@@ -130,6 +80,8 @@ class BertEncoder(keras.layers.Layer):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.dropout = dropout
         self.attention_dropout = attention_dropout
+        self.adapters = adapters
+        self.adapter_size = adapter_size
         policy = self.dtype_policy
         self.embeddings = BertEmbeddings(
             vocabulary_size,
@@ -150,6 +102,7 @@ class BertEncoder(keras.layers.Layer):
                 layer_norm_epsilon,
                 dropout,
                 attention_dropout,
+                adapter_size if adapters == "bottleneck" else None,
                 name=f"layer_{index}",
                 dtype=policy,
             )
@@ -162,18 +115,43 @@ class BertEncoder(keras.layers.Layer):
             name="pooler",
             dtype=policy,
         )
+        self.projected_attention = None
+        if adapters == "projected_attention":
+            self.projected_attention = ProjectedAttention(
+                width,
+                adapter_size,
+                num_layers,
+                activation,
+                attention_dropout,
+                name="projected_attention",
+                dtype=policy,
+            )
 
     def build(self, input_shape=None):
         self.embeddings.build()
         for block in self.blocks:
             block.build()
         self.pooler.build((None, self.width))
+        if self.projected_attention is not None:
+            self.projected_attention.build()
+
+    @property
+    def adapter_layers(self) -> list[keras.layers.Layer]:
+        """The adapters, bottom to top: what a module knows nothing of."""
+        if self.projected_attention is not None:
+            return [self.projected_attention]
+        return [adapter for block in self.blocks for adapter in block.adapter_layers]
 
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """The layer groups, bottom to top, as (name, weights)."""
         layers = [self.embeddings, *self.blocks, self.pooler]
-        return [(layer.name, layer.weights) for layer in layers]
+        groups = [(layer.name, layer.weights) for layer in layers]
+        if self.adapters is None:
+            return groups
+        norms = [norm for block in self.blocks for norm in block.layer_norms]
+        norms.insert(0, self.embeddings.layer_norm)
+        return with_adapter_group(groups, [*self.adapter_layers, *norms])
 
     def call(self, inputs, training=None):
         mask = ops.cast(inputs["input_mask"], "bool")
@@ -185,9 +163,10 @@ class BertEncoder(keras.layers.Layer):
         frozen_so_far = not learns(self.embeddings)
         states = ops.stop_gradient(states) if frozen_so_far else states
         layers = [states]
-        for block in self.blocks:
-            states = block(states, mask, training=training and learns(block))
-            frozen_so_far = frozen_so_far and not learns(block)
+        for index, block in enumerate(self.blocks):
+            added = self._in_parallel(states, mask, index, training)
+            states = block(states, mask, added, training=training and learns(block))
+            frozen_so_far = frozen_so_far and not (learns(block) or self._parallel_learns)
             states = ops.stop_gradient(states) if frozen_so_far else states
             layers.append(states)
         pooled = self.pooler(states[:, 0])
@@ -195,13 +174,27 @@ class BertEncoder(keras.layers.Layer):
             pooled = ops.stop_gradient(pooled)
         return {"layers": layers, "mask": mask, "pooled": pooled}
 
+    def _in_parallel(self, states, mask, index: int, training):
+        if self.projected_attention is None:
+            return None
+        training = training and self._parallel_learns
+        return self.projected_attention(states, mask, index=index, training=training)
+
+    @property
+    def _parallel_learns(self) -> bool:
+        return self.projected_attention is not None and learns(self.projected_attention)
+
     def weights_by_name(self) -> dict:
-        """Every weight by its name in a module, as `layer_0/attention/query/kernel`."""
+        """Every weight by its name in a module, as `layer_0/attention/query/kernel`.
+
+        Adapters, which no module has, are named in the same way:
+        `layer_0/attention_adapter/down/kernel`, `projected_attention/layer_0/query/kernel`.
+        """
         return weights_by_name(self, first="embeddings/word_embeddings")
 
     def load_weights_by_name(self, arrays: dict) -> None:
-        """Sets every weight from `{name: array}`; see `hub_modules.weights`."""
-        load_weights_by_name(self.weights_by_name(), arrays)
+        """Sets every weight but the adapters' from `{name: array}`; see `load_pretrained`."""
+        load_pretrained(self, arrays)
 
     def get_config(self) -> dict:
         return super().get_config() | {
@@ -216,4 +209,6 @@ class BertEncoder(keras.layers.Layer):
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "dropout": self.dropout,
             "attention_dropout": self.attention_dropout,
+            "adapters": self.adapters,
+            "adapter_size": self.adapter_size,
         }

@@ -7,6 +7,12 @@ The character part is in `hub_modules.character_cnn`, the recurrent layers are i
 import keras
 import tensorflow as tf
 
+from hub_modules.adapters import (
+    BidirectionalAdapter,
+    check_adapters,
+    load_pretrained,
+    with_adapter_group,
+)
 from hub_modules.bilm import BidirectionalLstm
 from hub_modules.character_cnn import CharacterCnn
 from hub_modules.preprocess.elmo import (
@@ -15,7 +21,7 @@ from hub_modules.preprocess.elmo import (
     WORD_BEGIN,
     WORD_END,
 )
-from hub_modules.weights import learns, load_weights_by_name, weights_by_name
+from hub_modules.weights import learns, weights_by_name
 
 SENTENCE_BEGIN, SENTENCE_END = 257, 258
 STATE_ROWS = 128
@@ -32,7 +38,8 @@ class ElmoEncoder(keras.layers.Layer):
 
     Masking: states at padding positions are zero.
 
-    Freezing: no gradient is computed below the lowest trainable group.
+    Freezing: no gradient is computed below the lowest layer with trainable weights; where only
+    adapters learn, that is the first adapter.
 
     Args:
         filters: `[width, number]` of each character convolution.
@@ -40,6 +47,12 @@ class ElmoEncoder(keras.layers.Layer):
         cell_clip, projection_clip: bounds of the cell and of the projected state; None for none.
         stateful: carry each row's state to the next call, as bilm-tf does, for up to 128 rows;
             otherwise (default, repeatable) every sentence starts from zeros.
+        adapters: "bottleneck" (one for each direction after each biLM layer, read by the next
+            layer; see `BidirectionalAdapter`), or None.
+        adapter_size: width of the adapters, at least 1; 64 as in BERT.
+
+    Raises:
+        ConfigError: the adapters are of an unknown kind, or their size is out of range.
 
     Source: Peters et al. 2018; bilm-tf.
     """
@@ -57,9 +70,12 @@ class ElmoEncoder(keras.layers.Layer):
         projection_clip: float | None = 3.0,
         activation: str = "relu",
         stateful: bool = False,
+        adapters: str | None = None,
+        adapter_size: int = 64,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        check_adapters("elmo", adapters, adapter_size)
         # Finding the distinct words of a batch gives shapes that a compiled program cannot know.
         self.supports_jit = False
         self.filters = [list(pair) for pair in filters]
@@ -73,6 +89,8 @@ class ElmoEncoder(keras.layers.Layer):
         self.projection_clip = projection_clip
         self.activation = activation
         self.stateful = stateful
+        self.adapters = adapters
+        self.adapter_size = adapter_size
         policy = self.dtype_policy
         self.char_cnn = CharacterCnn(
             self.filters,
@@ -95,11 +113,19 @@ class ElmoEncoder(keras.layers.Layer):
             )
             for index in range(num_layers)
         ]
+        self.adapter_layers = [
+            BidirectionalAdapter(
+                projection_width, adapter_size, name=f"lstm_{index}_adapter", dtype=policy
+            )
+            for index in range(num_layers if adapters else 0)
+        ]
 
     def build(self, input_shape=None):
         self.char_cnn.build((None, CHARACTERS_PER_WORD))
         for lstm in self.lstms:
             lstm.build((2, None, None, self.projection_width))
+        for adapter in self.adapter_layers:
+            adapter.build()
         if self.stateful:
             self.carried_hidden = self._state("carried_hidden", self.projection_width)
             self.carried_cell = self._state("carried_cell", self.lstm_width)
@@ -116,7 +142,8 @@ class ElmoEncoder(keras.layers.Layer):
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """The layer groups, bottom to top, as (name, weights)."""
-        return [(layer.name, layer.weights) for layer in (self.char_cnn, *self.lstms)]
+        groups = [(layer.name, layer.weights) for layer in (self.char_cnn, *self.lstms)]
+        return with_adapter_group(groups, self.adapter_layers)
 
     def call(self, inputs, training=None):
         character_ids = tf.cast(inputs["character_ids"], tf.int32)
@@ -133,6 +160,11 @@ class ElmoEncoder(keras.layers.Layer):
             states, final = lstm(states, self._initial_state(index, tf.shape(mask)[0]), lengths)
             frozen_so_far = frozen_so_far and not learns(lstm)
             states = tf.stop_gradient(states) if frozen_so_far else states
+            if self.adapter_layers:
+                adapter = self.adapter_layers[index]
+                states = adapter(states)
+                frozen_so_far = frozen_so_far and not learns(adapter)
+                states = tf.stop_gradient(states) if frozen_so_far else states
             self._carry(index, final)
             backward = tf.reverse_sequence(states[1], lengths, seq_axis=1)
             layers.append(tf.concat([states[0], backward], axis=-1))
@@ -170,13 +202,16 @@ class ElmoEncoder(keras.layers.Layer):
             variable.assign(tf.zeros(variable.shape))
 
     def weights_by_name(self) -> dict:
-        """Every weight by its name in a module, as `lstm_0/forward/kernel`; no carried state."""
+        """Every weight by its name in a module, as `lstm_0/forward/kernel`; no carried state.
+
+        Adapters, which no module has, are named in the same way: `lstm_0_adapter/forward/up/bias`.
+        """
         names = weights_by_name(self, first="char_cnn/embedding")
         return {name: weight for name, weight in names.items() if "carried" not in name}
 
     def load_weights_by_name(self, arrays: dict) -> None:
-        """Sets every weight from `{name: array}`; see `hub_modules.weights`."""
-        load_weights_by_name(self.weights_by_name(), arrays)
+        """Sets every weight but the adapters' from `{name: array}`; see `load_pretrained`."""
+        load_pretrained(self, arrays)
 
     def get_config(self) -> dict:
         return super().get_config() | {
@@ -191,6 +226,8 @@ class ElmoEncoder(keras.layers.Layer):
             "projection_clip": self.projection_clip,
             "activation": self.activation,
             "stateful": self.stateful,
+            "adapters": self.adapters,
+            "adapter_size": self.adapter_size,
         }
 
 

@@ -33,13 +33,20 @@ def write_module(source: ModuleSource, folder: str | Path) -> None:
     """Writes `encoder`, for BERT `preprocess` and `vocab.txt`, and the manifest into a new folder.
 
     Raises:
-        ArtifactError: the folder exists or cannot be written, or the weights do not fit.
+        ArtifactError: the folder exists or cannot be written, the weights do not fit, or the
+            encoder has adapters.
     """
     if source.family == "bert" and (source.vocabulary is None or source.lower_case is None):
         raise ArtifactError(
             f"{folder}: expected a vocabulary and its casing with the weights, got "
             f"{'no vocabulary' if source.vocabulary is None else 'no casing'}; add vocab.txt to "
             "the source, or say --lower-case or --cased"
+        )
+    if source.config.get("adapters") is not None:
+        raise ArtifactError(
+            f"{folder}: expected an encoder without adapters, got {source.config['adapters']!r}: "
+            "a module has no place for them; write them with `save_adapters`, or export the "
+            "whole model for serving"
         )
     encoder = native_encoder(source.family, source.config)
     encoder.load_weights_by_name(source.weights)
@@ -52,7 +59,11 @@ def write_module(source: ModuleSource, folder: str | Path) -> None:
 
 
 def native_encoder(family: str, config: dict, **options) -> BertEncoder | ElmoEncoder:
-    """A built native encoder with initial weights; `options` are Keras' (`name`, `dtype`)."""
+    """A built native encoder with initial weights.
+
+    Args:
+        options: Keras' own (`name`, `dtype`), and `adapters`, `adapter_size`.
+    """
     encoder = ENCODERS[family](**config, **options)
     encoder.build()
     return encoder

@@ -41,6 +41,8 @@ def load_module(
     trust: bool = False,
     preprocessor: str | os.PathLike | None = None,
     dtype=None,
+    adapters: str | None = None,
+    adapter_size: int = 64,
 ) -> LoadedModule:
     """Finds, verifies and loads a module.
 
@@ -52,10 +54,11 @@ def load_module(
             runs with your rights.
         preprocessor: handle of the preprocessing module, where the module brings none.
         dtype: dtype policy of the native encoder; a black box always computes in float32.
+        adapters, adapter_size: of the native encoder: see `BertEncoder`, `ElmoEncoder`.
 
     Raises:
         ArtifactError: the module is missing, damaged, untrusted or of an unknown kind.
-        ConfigError: `execution` is unknown, or not possible for this module.
+        ConfigError: `execution` or `adapters` is unknown, or not possible for this module.
     """
     if execution not in (None, "native", "saved_model"):
         raise ConfigError(
@@ -83,10 +86,18 @@ def load_module(
             "`tf-adapt module convert`"
         )
     if execution == "saved_model" or not recognised:
+        if adapters is not None:
+            raise ConfigError(
+                f"module {handle}: adapters={adapters!r} needs the native encoder, got "
+                f"{'execution=' + repr(execution) if execution else 'a module not recognised'}: "
+                "the module's own program cannot be changed inside; leave out adapters, or "
+                "execution where the module is recognised (`tf-adapt module inspect`)"
+            )
         return _black_box(folder, manifest, preprocessor)
+    options = {"dtype": dtype, "adapters": adapters, "adapter_size": adapter_size}
     if manifest is not None:
-        return _from_manifest(folder, manifest, preprocessor, dtype)
-    return _from_published(folder, preprocessor, dtype)
+        return _from_manifest(folder, manifest, preprocessor, options)
+    return _from_published(folder, preprocessor, options)
 
 
 def _check_kind(folder: Path, manifest: dict) -> None:
@@ -172,8 +183,8 @@ def _encoder_folder(folder: Path) -> Path:
     return folder / "encoder" if (folder / "encoder").is_dir() else folder
 
 
-def _from_manifest(folder: Path, manifest: dict, preprocessor, dtype) -> LoadedModule:
-    encoder = native_encoder(manifest["kind"], manifest["config"], dtype=dtype)
+def _from_manifest(folder: Path, manifest: dict, preprocessor, options: dict) -> LoadedModule:
+    encoder = native_encoder(manifest["kind"], manifest["config"], **options)
     arrays = read_variables(folder / "encoder")
     # An ELMo module's own scalar mix is not part of the encoder.
     encoder.load_weights_by_name(
@@ -201,9 +212,9 @@ def _own_preprocessor(folder: Path, manifest: dict, preprocessor):
     return BertPreprocessor(vocabulary, manifest["lower_case"])
 
 
-def _from_published(folder: Path, preprocessor, dtype) -> LoadedModule:
+def _from_published(folder: Path, preprocessor, options: dict) -> LoadedModule:
     source = _published(folder)
-    encoder = native_encoder("bert", source.config, dtype=dtype)
+    encoder = native_encoder("bert", source.config, **options)
     encoder.load_weights_by_name(source.weights)
     return LoadedModule(
         family="bert",

@@ -3,11 +3,8 @@
 import keras
 from keras import ops
 
-ACTIVATIONS = {
-    # The same name means two formulas; which one is a property of the weights' source.
-    "gelu_exact": lambda x: ops.gelu(x, approximate=False),
-    "gelu_tanh": lambda x: ops.gelu(x, approximate=True),
-}
+from hub_modules.activations import ACTIVATIONS
+from hub_modules.adapters import BottleneckAdapter
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -15,7 +12,7 @@ class SelfAttention(keras.layers.Layer):
     """Multi-head scaled dot-product self-attention with an output projection.
 
     `softmax(Q Kᵀ / √head_width) V` over the real positions, heads side by side, times the output
-    kernel.
+    kernel (without `projected` they come out as they are).
 
     Shapes: states `[batch, time, width]`, mask `[batch, time] bool` (True = real) →
     `[batch, time, width]`. The softmax is computed in float32.
@@ -23,15 +20,18 @@ class SelfAttention(keras.layers.Layer):
     Source: Vaswani et al. 2017, equation 1.
     """
 
-    def __init__(self, width: int, num_heads: int, dropout: float, **kwargs):
+    def __init__(
+        self, width: int, num_heads: int, dropout: float, projected: bool = True, **kwargs
+    ):
         super().__init__(**kwargs)
         self.width = width
         self.num_heads = num_heads
         self.dropout = dropout
+        self.projected = projected
         self.query = self._dense("query")
         self.key = self._dense("key")
         self.value = self._dense("value")
-        self.output_projection = self._dense("output")
+        self.output_projection = self._dense("output") if projected else None
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def _dense(self, name: str):
@@ -44,7 +44,8 @@ class SelfAttention(keras.layers.Layer):
 
     def build(self, input_shape=None):
         for dense in (self.query, self.key, self.value, self.output_projection):
-            dense.build((None, None, self.width))
+            if dense is not None:
+                dense.build((None, None, self.width))
 
     def call(self, states, mask, training=None):
         head_width = self.width // self.num_heads
@@ -58,7 +59,8 @@ class SelfAttention(keras.layers.Layer):
         weights = self.dropout_layer(ops.cast(weights, self.compute_dtype), training=training)
         mixed = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))
         shape = ops.shape(states)
-        return self.output_projection(ops.reshape(mixed, (shape[0], shape[1], self.width)))
+        mixed = ops.reshape(mixed, (shape[0], shape[1], self.width))
+        return self.output_projection(mixed) if self.projected else mixed
 
     def _heads(self, states):
         shape = ops.shape(states)
@@ -71,6 +73,7 @@ class SelfAttention(keras.layers.Layer):
             "width": self.width,
             "num_heads": self.num_heads,
             "dropout": self.dropout,
+            "projected": self.projected,
         }
 
 
@@ -78,11 +81,17 @@ class SelfAttention(keras.layers.Layer):
 class TransformerBlock(keras.layers.Layer):
     """One post-LayerNorm transformer layer.
 
-    `h = LN(x + Attention(x))`, `y = LN(h + W₂ gelu(W₁ h))`, dropout before each sum.
+    `h = LN(x + Attention(x))`, `y = LN(h + W₂ gelu(W₁ h))`, dropout before each sum. With adapters
+    `h = LN(x + Adapter₁(Attention(x)))`, `y = LN(h + Adapter₂(W₂ gelu(W₁ h)))`, dropout before
+    each of them.
 
-    Shapes: states `[batch, time, width]`, mask `[batch, time] bool` → `[batch, time, width]`.
+    Shapes: states `[batch, time, width]`, mask `[batch, time] bool` → `[batch, time, width]`; what
+    is computed in parallel to the block, `added` `[batch, time, width]`, joins the second sum.
 
-    Source: Devlin et al. 2019; google-research/bert.
+    Args:
+        adapter_size: width of the two bottleneck adapters; None: the block has none.
+
+    Source: Devlin et al. 2019; google-research/bert. Adapters: Houlsby et al. 2019, figure 2.
     """
 
     def __init__(
@@ -94,6 +103,7 @@ class TransformerBlock(keras.layers.Layer):
         layer_norm_epsilon: float,
         dropout: float,
         attention_dropout: float,
+        adapter_size: int | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -104,6 +114,7 @@ class TransformerBlock(keras.layers.Layer):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.dropout = dropout
         self.attention_dropout = attention_dropout
+        self.adapter_size = adapter_size
         policy = self.dtype_policy
         normal = keras.initializers.TruncatedNormal(stddev=0.02)
         self.attention = SelfAttention(
@@ -123,6 +134,25 @@ class TransformerBlock(keras.layers.Layer):
         )
         self.attention_output_dropout = keras.layers.Dropout(dropout, dtype=policy)
         self.output_dropout = keras.layers.Dropout(dropout, dtype=policy)
+        self.attention_adapter = self._adapter("attention_adapter")
+        self.output_adapter = self._adapter("output_adapter")
+
+    def _adapter(self, name: str):
+        if self.adapter_size is None:
+            return None
+        return BottleneckAdapter(
+            self.width, self.adapter_size, self.activation, name=name, dtype=self.dtype_policy
+        )
+
+    @property
+    def adapter_layers(self) -> list[keras.layers.Layer]:
+        """The two adapters, or none."""
+        return [self.attention_adapter, self.output_adapter] if self.adapter_size else []
+
+    @property
+    def layer_norms(self) -> list[keras.layers.Layer]:
+        """The two LayerNorms."""
+        return [self.attention_layer_norm, self.output_layer_norm]
 
     def build(self, input_shape=None):
         states = (None, None, self.width)
@@ -131,13 +161,21 @@ class TransformerBlock(keras.layers.Layer):
         self.intermediate.build(states)
         self.output_projection.build((None, None, self.intermediate_width))
         self.output_layer_norm.build(states)
+        for adapter in self.adapter_layers:
+            adapter.build(states)
 
-    def call(self, states, mask, training=None):
+    def call(self, states, mask, added=None, training=None):
         attended = self.attention(states, mask, training=training)
         attended = self.attention_output_dropout(attended, training=training)
+        if self.attention_adapter is not None:
+            attended = self.attention_adapter(attended)
         states = self.attention_layer_norm(states + attended)
         inner = ACTIVATIONS[self.activation](self.intermediate(states))
         inner = self.output_dropout(self.output_projection(inner), training=training)
+        if self.output_adapter is not None:
+            inner = self.output_adapter(inner)
+        if added is not None:
+            inner += added
         return self.output_layer_norm(states + inner)
 
     def get_config(self) -> dict:
@@ -149,4 +187,5 @@ class TransformerBlock(keras.layers.Layer):
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "dropout": self.dropout,
             "attention_dropout": self.attention_dropout,
+            "adapter_size": self.adapter_size,
         }

@@ -92,6 +92,26 @@ def test_a_frozen_black_box_runs_in_inference_mode():
     assert np.abs(one - other).max() > 1e-3
 
 
+def test_adapters_are_a_group_that_learns_alone():
+    encoder = HubEncoder("bert_small", adapters="bottleneck", adapter_size=8)
+    assert [name for name, _ in encoder.layer_groups] == [*BERT, "adapters"]
+    encoder.set_trainable_groups(["adapters"])
+    assert encoder.trainable_groups == ["adapters"]
+    assert moved_groups(encoder) == {"adapters"}
+    copy = HubEncoder.from_config(encoder.get_config())
+    assert (copy.adapters, copy.adapter_size) == ("bottleneck", 8)
+    assert copy.trainable_groups == ["adapters"]
+    shapes = [[tuple(w.shape) for w in one.weights] for one in (encoder, copy)]
+    assert shapes[0] == shapes[1]
+
+
+def test_adapters_need_the_native_encoder_and_a_known_kind():
+    with pytest.raises(ConfigError, match="needs the native encoder, got execution='saved_model'"):
+        HubEncoder("bert_small", execution="saved_model", adapters="bottleneck")
+    with pytest.raises(ConfigError, match=r"expected one of \['bottleneck'\] for elmo.*got 'best'"):
+        HubEncoder("elmo_small", adapters="best")
+
+
 def test_unknown_groups_are_refused():
     with pytest.raises(ConfigError, match="layer_9.*expected some of.*layer_3"):
         HubEncoder("bert_small").set_trainable_groups(["layer_9"])
@@ -120,6 +140,8 @@ def test_a_tf1_module_works_frozen_and_says_how_to_tune(tmp_path):
     for execution in (None, "saved_model"):
         with pytest.raises(ConfigError, match="frozen.*module convert --from bilm-tf"):
             HubEncoder(folder, trainable=True, trust=True, execution=execution)
+    with pytest.raises(ConfigError, match="needs the native encoder, got a module not recognised"):
+        HubEncoder(folder, trainable=False, trust=True, adapters="bottleneck")
     with pytest.raises(ConfigError, match="cannot run natively"):
         HubEncoder(folder, trainable=False, trust=True, execution="native")
 

@@ -171,6 +171,26 @@ def test_a_stranger_gets_the_tags_of_predict(exported, answers):
     assert alone["tags"] == [list(expected[0].label)]
 
 
+@pytest.mark.parametrize(
+    ("handle", "adapters"),
+    [("tiny", "bottleneck"), ("tiny", "projected_attention"), ("elmo_small", "bottleneck")],
+)
+def test_an_export_keeps_the_adapters(handle, adapters, tiny_bert, tmp_path):
+    handle = tiny_bert if handle == "tiny" else handle
+    encoder = ta.HubEncoder(handle, trainable=False, adapters=adapters, adapter_size=4)
+    model = ta.build_model(ta.Task("classification", labels=["no", "yes"]), encoder, "linear")
+    random = np.random.default_rng(3)
+    model.head.dense.kernel.assign(random.normal(0, 2, model.head.dense.kernel.shape))
+    before = [one.scores for one in ta.predict(model, TEXTS)]
+    for weight in dict(encoder.layer_groups)["adapters"]:
+        weight.assign_add(random.normal(0, 0.3, weight.shape))
+    folder = ta.export(model, tmp_path / "export")
+    expected = [one.scores for one in ta.predict(model, TEXTS)]
+    served = tf.saved_model.load(str(folder)).signatures["serving_default"](text=tf.constant(TEXTS))
+    np.testing.assert_allclose(served["scores"], expected, atol=1e-5)
+    assert np.abs(np.subtract(expected, before)).max() > 0.01
+
+
 @pytest.mark.slow
 def test_saved_model_cli(exported, tmp_path):
     made = exported("pair_classification")

@@ -24,12 +24,18 @@ class HubEncoder(keras.layers.Layer):
     the module's own program (`execution="saved_model"`) only freezing all of it puts it in
     inference mode.
 
+    Adapters stand inside the native encoder. They and, in BERT, all LayerNorms are one more layer
+    group, `adapters`, the last. Their weights can be kept apart from the encoder's: see
+    `tf_adapt.adapter_files`.
+
     Args:
         handle: a shipped module's name, a folder, or a TF Hub URL.
         trainable: whether the pretrained weights learn.
         execution: "native", "saved_model", or None: native where the module is recognised.
         trust: accept a module without a manifest.
         preprocessor: handle of the preprocessing module, where the module brings none.
+        adapters: "bottleneck" (BERT and ELMo), "projected_attention" (BERT), or None.
+        adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
 
     Attributes:
         family: "bert" or "elmo".
@@ -51,12 +57,18 @@ class HubEncoder(keras.layers.Layer):
         execution: str | None = None,
         trust: bool = False,
         preprocessor: str | os.PathLike | None = None,
+        adapters: str | None = None,
+        adapter_size: int = 64,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        module = load_module(handle, execution, trust, preprocessor, dtype=self.dtype_policy)
+        module = load_module(
+            handle, execution, trust, preprocessor, self.dtype_policy, adapters, adapter_size
+        )
         self.handle = os.fspath(handle)
         self.trust = trust
+        self.adapters = adapters
+        self.adapter_size = adapter_size
         self.execution = module.execution
         self.family = module.family
         self.max_length = module.max_length or ELMO_MAX_WORDS
@@ -152,6 +164,8 @@ class HubEncoder(keras.layers.Layer):
             "execution": self.execution,
             "trust": self.trust,
             "preprocessor": None if preprocessor is None else os.fspath(preprocessor),
+            "adapters": self.adapters,
+            "adapter_size": self.adapter_size,
             "trainable_groups": self.trainable_groups,
             "unread_groups": list(self.unread_groups),
         }

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from hub_modules.adapters import BidirectionalAdapter, BottleneckAdapter
 from hub_modules.bert import BertEncoder
 from hub_modules.elmo import ElmoEncoder
+from hub_modules.projected_attention import ProjectedAttention
 from tf_adapt.heads.bcn import BCN
 from tf_adapt.heads.bi_attention import BiAttentionHead
 from tf_adapt.heads.esim import ESIM
@@ -174,6 +176,28 @@ def real_words(*lengths: int) -> Callable:
     return lambda logits: [logits[row, :n] for row, n in enumerate(lengths)]
 
 
+def both_layers(layer, states, mask, **options):
+    """The projected attention of the first block, read by that of the second."""
+    return layer(layer(states, mask, index=0, **options), mask, index=1, **options)
+
+
+BERT = {
+    "vocabulary_size": 20,
+    "width": 8,
+    "num_layers": 2,
+    "num_heads": 2,
+    "intermediate_width": 16,
+    "max_positions": 64,
+    "dropout": 0.2,
+    "attention_dropout": 0.2,
+}
+ELMO = {
+    "filters": [[1, 4], [2, 8]],
+    "character_width": 4,
+    "num_highway": 1,
+    "projection_width": 6,
+    "lstm_width": 10,
+}
 BCN_DROPOUTS = {
     "dropout": 0.2,
     "encoder_dropout": 0.2,
@@ -185,30 +209,35 @@ BCN_DROPOUTS = {
 ROWS = {
     "BertEncoder": Row(
         BertEncoder,
-        {
-            "vocabulary_size": 20,
-            "width": 8,
-            "num_layers": 2,
-            "num_heads": 2,
-            "intermediate_width": 16,
-            "max_positions": 64,
-            "dropout": 0.2,
-            "attention_dropout": 0.2,
-        },
+        BERT,
         bert_inputs,
         real_states,
-        {"type_vocabulary_size": 3, "activation": "gelu_tanh", "layer_norm_epsilon": 1e-6},
+        {
+            "type_vocabulary_size": 3,
+            "activation": "gelu_tanh",
+            "layer_norm_epsilon": 1e-6,
+            "adapters": "projected_attention",
+            "adapter_size": 6,
+        },
+        gives_logits=False,
+    ),
+    "BertEncoder, bottleneck adapters": Row(
+        BertEncoder,
+        BERT | {"adapters": "bottleneck", "adapter_size": 3},
+        bert_inputs,
+        real_states,
+        gives_logits=False,
+    ),
+    "BertEncoder, projected attention": Row(
+        BertEncoder,
+        BERT | {"adapters": "projected_attention", "adapter_size": 4},
+        bert_inputs,
+        real_states,
         gives_logits=False,
     ),
     "ElmoEncoder": Row(
         ElmoEncoder,
-        {
-            "filters": [[1, 4], [2, 8]],
-            "character_width": 4,
-            "num_highway": 1,
-            "projection_width": 6,
-            "lstm_width": 10,
-        },
+        ELMO,
         elmo_inputs,
         real_states,
         {
@@ -218,8 +247,39 @@ ROWS = {
             "projection_clip": None,
             "activation": "tanh",
             "stateful": True,
+            "adapters": "bottleneck",
+            "adapter_size": 3,
         },
         gives_logits=False,
+    ),
+    "ElmoEncoder, bottleneck adapters": Row(
+        ElmoEncoder,
+        ELMO | {"adapters": "bottleneck", "adapter_size": 3},
+        elmo_inputs,
+        real_states,
+        gives_logits=False,
+    ),
+    "BottleneckAdapter": Row(
+        BottleneckAdapter,
+        {"width": WIDTH, "size": 3, "activation": "gelu_tanh"},
+        lambda extra: states_and_mask(extra)[:1],
+        real_words(*LENGTHS),
+        gives_logits=False,
+    ),
+    "BidirectionalAdapter": Row(
+        BidirectionalAdapter,
+        {"width": WIDTH, "size": 3},
+        lambda extra: (np.stack(text(extra, seed=3)["layers"]),),
+        lambda states: [states[:, row, :n] for row, n in enumerate(LENGTHS)],
+        gives_logits=False,
+    ),
+    "ProjectedAttention": Row(
+        ProjectedAttention,
+        {"width": WIDTH, "size": 4, "num_layers": 2, "activation": "gelu_exact", "dropout": 0.2},
+        states_and_mask,
+        real_words(*LENGTHS),
+        gives_logits=False,
+        call=both_layers,
     ),
     "CRF": Row(
         CRF,

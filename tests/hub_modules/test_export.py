@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.export import native_encoder, write_module
+from hub_modules.export import BertModule, native_encoder, write_module
 from hub_modules.load import load_module
 from hub_modules.shipped import PRETRAINED
 from hub_modules.sources import ModuleSource
 from tf_adapt.errors import ArtifactError
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "##c", "d", "e"]
+INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
 CONFIGS = {
     "bert": {
         "vocabulary_size": len(VOCABULARY),
@@ -70,6 +71,28 @@ def test_a_weight_of_another_shape_leaves_nothing_behind(tmp_path):
     with pytest.raises(ArtifactError, match="pooler/bias"):
         write_module(wrong, tmp_path / "out")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("family", ["bert", "elmo"])
+def test_a_module_has_no_place_for_adapters(family, tmp_path):
+    wrong = source(family)
+    wrong.config = wrong.config | {"adapters": "bottleneck"}
+    with pytest.raises(ArtifactError, match="without adapters, got 'bottleneck'.*save_adapters"):
+        write_module(wrong, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("adapters", ["bottleneck", "projected_attention"])
+def test_a_program_of_an_encoder_computes_its_adapters(adapters):
+    encoder = native_encoder("bert", CONFIGS["bert"], adapters=adapters, adapter_size=4)
+    random = np.random.default_rng(3)
+    for weight in encoder.weights:
+        weight.assign_add(random.normal(0, 0.3, weight.shape))
+    inputs = {name: tf.constant([[1, 1, 1]]) for name in INPUTS}
+    expected = encoder(inputs)
+    got = BertModule(encoder)(inputs)
+    np.testing.assert_allclose(got["pooled_output"], expected["pooled"], atol=1e-6)
+    np.testing.assert_allclose(got["sequence_output"], expected["layers"][-1], atol=1e-6)
 
 
 # Runs in a process that must not see this project: TensorFlow, tensorflow-text and tensorflow-hub.
