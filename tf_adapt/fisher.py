@@ -1,0 +1,178 @@
+"""The diagonal of the Fisher information: how much each weight matters to what a model predicts."""
+
+import io
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.files import write_bytes
+from tf_adapt.starting_point import pretrained_weights
+
+# An example and a seed `[2] int32` in, the log-probability of one outcome of that example out.
+LogLikelihood = Callable[[Any, tf.Tensor], tf.Tensor]
+
+
+def fisher_diagonal(
+    log_likelihood: LogLikelihood,
+    weights: Mapping[str, keras.Variable],
+    inputs: Iterable,
+    examples: int = 200,
+    seed: int = 0,
+) -> dict[str, np.ndarray]:
+    """Mean over single examples x of `(∂ log p(y | x) / ∂w)²`, for each number of each weight.
+
+    With y drawn from the model itself (`sampled_targets`) it estimates the true Fisher
+    information, with the labels as y it is the "empirical" one, which also grows where the model
+    is wrong. What an example's outcome has several parts of, like tags, adds up within the
+    logarithm: it is one y.
+
+    Args:
+        log_likelihood: differentiable, in inference mode. It is traced as a graph.
+        weights: by name; all must learn, since an encoder keeps no gradient of frozen groups.
+        inputs: the examples, one by one, each a tensor or a structure of tensors.
+        examples: how many of them to use, from the first on; fewer if there are no more. The
+            standard error falls with the root of their number.
+        seed: of the drawn outcomes. The same seed and examples give the same numbers.
+
+    Returns:
+        `{name: array of the weight's shape}`, float32; 0 where the weight is not read.
+
+    Raises:
+        ConfigError: there is no example or no weight, or a weight is frozen.
+
+    Source: Kirkpatrick et al. 2017, "Overcoming catastrophic forgetting in neural networks".
+    """
+    frozen = [name for name, weight in weights.items() if not weight.trainable]
+    if frozen or not weights:
+        raise ConfigError(
+            f"fisher: expected weights that learn, got {frozen[:5] or 'none'} frozen; "
+            "make the encoder trainable"
+        )
+    sums = [tf.Variable(tf.zeros(weight.shape), trainable=False) for weight in weights.values()]
+
+    @tf.function(reduce_retracing=True)
+    def add(example, example_seed):
+        values = [weight.value for weight in weights.values()]
+        with tf.GradientTape() as tape:
+            outcome = log_likelihood(example, example_seed)
+        for total, gradient in zip(sums, tape.gradient(outcome, values), strict=True):
+            if gradient is not None:
+                # As one tensor: the rows of an embedding that were read twice add up first.
+                total.assign_add(tf.square(tf.cast(tf.convert_to_tensor(gradient), tf.float32)))
+
+    count = 0
+    for example in _first(inputs, examples):
+        add(tf.nest.map_structure(tf.convert_to_tensor, example), tf.constant([seed, count]))
+        count += 1
+    if not count:
+        raise ConfigError("fisher: expected at least one example, got none")
+    return {name: total.numpy() / count for name, total in zip(weights, sums, strict=True)}
+
+
+def task_fisher(
+    model: keras.Model, batches: Iterable, examples: int = 200, seed: int = 0, sampled: bool = True
+) -> dict[str, np.ndarray]:
+    """`fisher_diagonal` of a task's model, for those pretrained weights of its encoder that learn.
+
+    Args:
+        model: of a classification or of tagging, from `build_model`.
+        batches: labelled examples one by one: `batches(…, batch_size=1)`.
+        examples, seed: as in `fisher_diagonal`.
+        sampled: draw the outcomes from the model; with False they are the labels. A CRF's are.
+
+    Raises:
+        ConfigError: as `fisher_diagonal`; a regression; batches without labels or of more than one
+            example; drawn outcomes of a CRF.
+    """
+    if model.task.is_regression:
+        raise ConfigError("fisher: expected a task with labels, got pair_regression")
+    if model.decodes and sampled:
+        raise ConfigError("fisher: expected sampled=False for a CRF, got sampled=True")
+
+    def log_likelihood(example, example_seed):
+        inputs, targets = example
+        outputs = model(inputs, training=False)
+        if model.decodes:
+            # Of one sentence it is the mean over sentences.
+            return -model.head.loss(targets, outputs)
+        if sampled:
+            targets = sampled_targets(outputs, targets >= 0, example_seed)
+        return categorical_log_likelihood(outputs, targets)
+
+    known = pretrained_weights(model.encoder)
+    weights = {name: weight for name, weight in known.items() if weight.trainable}
+    return fisher_diagonal(log_likelihood, weights, _single(batches), examples, seed)
+
+
+def categorical_log_likelihood(logits, targets):
+    """Sum of `log softmax(logits)[target]` over all targets of at least 0, in float32.
+
+    Shapes: logits `[…, classes]`, targets `[…] int` → scalar.
+    """
+    real = targets >= 0
+    # What stands at padding, even a NaN, must not reach the gradient.
+    logits = tf.where(real[..., None], tf.cast(logits, tf.float32), 0.0)
+    logs = tf.nn.log_softmax(logits)
+    chosen = tf.gather(logs, tf.maximum(targets, 0), batch_dims=len(targets.shape))
+    return tf.reduce_sum(tf.where(real, chosen, 0.0))
+
+
+def sampled_targets(logits, real, seed):
+    """One draw from `softmax(logits)` for each real position, −1 for the others.
+
+    Shapes: logits `[…, classes]`, real `[…] bool`, seed `[2] int32` → `[…] int32`.
+    """
+    rows = tf.reshape(tf.cast(logits, tf.float32), [-1, logits.shape[-1]])
+    drawn = tf.random.stateless_categorical(rows, 1, seed, dtype=tf.int32)
+    return tf.where(real, tf.reshape(drawn, tf.shape(real)), -1)
+
+
+def save_fisher(path: str | Path, fisher: Mapping[str, np.ndarray]) -> None:
+    """Writes the arrays as `.npz`, whole or not at all.
+
+    Raises:
+        ArtifactError: not writable or no space.
+    """
+    content = io.BytesIO()
+    np.savez(content, **fisher)
+    write_bytes(path, content.getvalue())
+
+
+def load_fisher(path: str | Path) -> dict[str, np.ndarray]:
+    """The arrays of `save_fisher`.
+
+    Raises:
+        ArtifactError: missing or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise ArtifactError(
+            f"{path}: expected arrays written by save_fisher ({error}); estimate them again"
+        ) from None
+
+
+def _first(inputs: Iterable, examples: int) -> Iterator:
+    if examples < 1:
+        raise ConfigError(f"fisher: expected at least 1 example, got {examples}")
+    for _, example in zip(range(examples), inputs, strict=False):
+        yield example
+
+
+def _single(batches: Iterable) -> Iterator:
+    for batch in batches:
+        if not isinstance(batch, tuple) or len(batch) != 2:
+            raise ConfigError("fisher: expected labelled examples, got some without labels")
+        if batch[1].shape[0] != 1:
+            raise ConfigError(
+                f"fisher: expected batches of one example, got {batch[1].shape[0]}; "
+                "make them with batch_size=1"
+            )
+        yield batch
