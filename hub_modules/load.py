@@ -10,6 +10,7 @@ import tensorflow as tf
 from hub_modules.black_box import BlackBoxEncoder, family_of
 from hub_modules.export import ENCODERS, native_encoder
 from hub_modules.manifest import module_hash, read_manifest, verify
+from hub_modules.output_files import OutputLayer, read_output_layer
 from hub_modules.preprocess import (
     BertPreprocessor,
     ElmoPreprocessor,
@@ -87,6 +88,22 @@ def load_module(
     if manifest is not None:
         return _from_manifest(folder, manifest, preprocessor, dtype)
     return _from_published(folder, preprocessor, dtype)
+
+
+def load_output_layer(
+    handle: str | os.PathLike, encoder, **options
+) -> tuple[OutputLayer, list[str] | None] | None:
+    """The output layer of a module's language model and, for ELMo, its words by id, or None.
+
+    Args:
+        handle: as of `load_module`.
+        encoder: the native encoder (`LoadedModule.encoder`) that the layer is to stand on.
+        options: Keras' (`name`, `dtype`, `trainable`).
+
+    Raises:
+        ArtifactError, ConfigError: as `hub_modules.output_files.read_output_layer`.
+    """
+    return read_output_layer(find_module(handle), encoder, **options)
 
 
 def _check_kind(folder: Path, manifest: dict) -> None:
