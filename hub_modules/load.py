@@ -106,6 +106,24 @@ def load_output_layer(
     return read_output_layer(find_module(handle), encoder, **options)
 
 
+def module_text_settings(handle: str | os.PathLike) -> tuple[list[str], bool] | None:
+    """The vocabulary of a BERT module and whether it lower-cases; None where the module's
+    preprocessing hides them.
+
+    Raises:
+        ArtifactError: the module is missing or damaged.
+    """
+    folder = find_module(handle)
+    manifest = read_manifest(folder)
+    if manifest is not None:
+        pieces = read_vocabulary(folder / "vocab.txt", manifest["config"]["vocabulary_size"])
+        return pieces, manifest["lower_case"]
+    source = _published(folder)
+    if source is None or source.vocabulary is None or source.lower_case is None:
+        return None
+    return source.vocabulary, source.lower_case
+
+
 def _check_kind(folder: Path, manifest: dict) -> None:
     if manifest.get("kind") not in ENCODERS:
         raise ArtifactError(
