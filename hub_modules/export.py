@@ -11,6 +11,7 @@ import tensorflow as tf
 from hub_modules.bert import BertEncoder
 from hub_modules.elmo import ElmoEncoder
 from hub_modules.manifest import write_manifest
+from hub_modules.output_files import write_output_layer
 from hub_modules.preprocess import BertPreprocessor, ElmoPreprocessor, hub_preprocessor
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.folder import write_vocabulary
@@ -31,6 +32,9 @@ _ELMO_TEXT = tf.TensorSpec([None], tf.string, name="text")
 
 def write_module(source: ModuleSource, folder: str | Path) -> None:
     """Writes `encoder`, for BERT `preprocess` and `vocab.txt`, and the manifest into a new folder.
+
+    Where the source has the output layer of a language model, `output_layer.npz` (ELMo:
+    `output_words.txt` too) stands beside them.
 
     Raises:
         ArtifactError: the folder exists or cannot be written, the weights do not fit, or the
@@ -55,6 +59,7 @@ def write_module(source: ModuleSource, folder: str | Path) -> None:
             _save_bert(encoder, source, aside)
         else:
             _save_elmo(encoder, aside)
+        write_output_layer(source, aside)
         write_manifest(aside, _contract(encoder, source))
 
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from hub_modules.black_box import BlackBoxEncoder, family_of
 from hub_modules.export import ENCODERS, native_encoder
 from hub_modules.manifest import module_hash, read_manifest, verify
+from hub_modules.output_files import OutputLayer, read_output_layer
 from hub_modules.preprocess import (
     BertPreprocessor,
     ElmoPreprocessor,
@@ -98,6 +99,40 @@ def load_module(
     if manifest is not None:
         return _from_manifest(folder, manifest, preprocessor, options)
     return _from_published(folder, preprocessor, options)
+
+
+def load_output_layer(
+    handle: str | os.PathLike, encoder, **options
+) -> tuple[OutputLayer, list[str] | None] | None:
+    """The output layer of a module's language model and, for ELMo, its words by id, or None.
+
+    Args:
+        handle: as of `load_module`.
+        encoder: the native encoder (`LoadedModule.encoder`) that the layer is to stand on.
+        options: Keras' (`name`, `dtype`, `trainable`).
+
+    Raises:
+        ArtifactError, ConfigError: as `hub_modules.output_files.read_output_layer`.
+    """
+    return read_output_layer(find_module(handle), encoder, **options)
+
+
+def module_text_settings(handle: str | os.PathLike) -> tuple[list[str], bool] | None:
+    """The vocabulary of a BERT module and whether it lower-cases; None where the module's
+    preprocessing hides them.
+
+    Raises:
+        ArtifactError: the module is missing or damaged.
+    """
+    folder = find_module(handle)
+    manifest = read_manifest(folder)
+    if manifest is not None:
+        pieces = read_vocabulary(folder / "vocab.txt", manifest["config"]["vocabulary_size"])
+        return pieces, manifest["lower_case"]
+    source = _published(folder)
+    if source is None or source.vocabulary is None or source.lower_case is None:
+        return None
+    return source.vocabulary, source.lower_case
 
 
 def _check_kind(folder: Path, manifest: dict) -> None:

@@ -19,6 +19,8 @@ COVERED = (
     "encoder",
     "preprocess",
     "vocab.txt",
+    "output_layer.npz",
+    "output_words.txt",
     "saved_model.pb",
     "fingerprint.pb",
     "variables",

@@ -197,6 +197,17 @@ def convert(source_format: str, source: str, out: str, lower_case: bool | None) 
     click.echo(f"module: {out}")
 
 
+@module.command(name="export")
+@click.argument("run")
+@click.option("--out", required=True, metavar="DIR", help="New folder for the module.")
+def export_module(run: str, out: str) -> None:
+    """Writes the encoder of a trained RUN as a module again."""
+    _start_tensorflow()
+    from tf_adapt.module_export import export_module as export_encoder
+
+    click.echo(f"module: {export_encoder(run, out)}")
+
+
 @module.command()
 @click.argument("handle")
 @_trust_option

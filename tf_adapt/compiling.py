@@ -7,6 +7,7 @@ import keras
 
 from tf_adapt.config import Config
 from tf_adapt.encoder import HubEncoder
+from tf_adapt.language_model import build_language_model
 from tf_adapt.model import AdaptedModel, build_model
 from tf_adapt.tasks import Task
 
@@ -27,6 +28,8 @@ def configured_model(config: Config, task: Task) -> AdaptedModel:
         trust=config.encoder.trust,
         preprocessor=config.encoder.preprocessor,
     )
+    if task.is_language_model:
+        return build_language_model(task, encoder, config.adaptation)
     return build_model(
         task, encoder, config.head, config.adaptation, config.head_dropout, config.head_units
     )

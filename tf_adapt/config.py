@@ -17,6 +17,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.strict_yaml import KeyPath, dotted, parse_yaml, read_yaml
 
 Kind = Literal["classification", "pair_classification", "pair_regression", "tagging"]
+Objective = Literal["task", "language_model"]
 # The keys of `tasks.HEADS`, which cannot be imported without TensorFlow.
 HEAD_NAMES = (
     "default",
@@ -69,7 +70,9 @@ class Columns(_Section):
 class FilesConfig(_Section):
     """The user's own files."""
 
-    format: Literal["tsv", "csv", "jsonl", "conll"] = Field(description="tsv, csv, jsonl or conll")
+    format: Literal["tsv", "csv", "jsonl", "conll"] = Field(
+        description="tsv, csv, jsonl, conll, or text for a language model"
+    )
     kind: Kind = Field(
         description="classification, pair_classification, pair_regression or tagging"
     )
@@ -82,6 +85,17 @@ class FilesConfig(_Section):
     label_range: list[float] | None = Field(
         None, min_length=2, max_length=2, description="two numbers [lowest, highest], or null"
     )
+
+
+class TextConfig(_Section):
+    """Unlabelled text of the user's own, one text a line, for a language model."""
+
+    format: Literal["text"] = Field(description="text")
+    kind: Literal["language_model"] = Field(description="language_model")
+    train: str = Field(description="the path of a file")
+    dev: str = Field(description="the path of a file")
+    test: str | None = Field(None, description="the path of a file, or null")
+    skip_empty: bool = Field(False, description="true or false")
 
 
 class EncoderConfig(_Section):
@@ -128,7 +142,8 @@ class Config(_Section):
     """Everything that one run depends on."""
 
     about: About | None = Field(None, description="a section with summary, expected and minutes")
-    data: DatasetConfig | FilesConfig = Field(description="a section")
+    objective: Objective = Field("task", description="task or language_model")
+    data: DatasetConfig | FilesConfig | TextConfig = Field(description="a section")
     encoder: EncoderConfig = Field(description="a section")
     head: Literal[HEAD_NAMES] = Field("default", description=", ".join(HEAD_NAMES))
     head_dropout: float | None = Field(
@@ -180,9 +195,9 @@ def config_from(content: dict, where: str, places: dict[KeyPath, str] | None = N
     content = dict(content)
     if "data" in content:
         data = content["data"]
-        section = FilesConfig if isinstance(data, dict) and "format" in data else DatasetConfig
-        content["data"] = _typed(section, data, ("data",), where, places)
+        content["data"] = _typed(_data_class(data), data, ("data",), where, places)
     config = _typed(Config, content, (), where, places)
+    _check_objective(config, where)
     _check_data(config, where)
     _check_context(config, where)
     _check_handle(config.encoder.handle, "encoder.handle", where)
@@ -274,7 +289,37 @@ def _typed(
         raise ConfigError(f"{place}: {dotted(path)}: {problem}{more}") from None
 
 
+def _data_class(data: Any) -> type[_Section]:
+    if not isinstance(data, dict) or "format" not in data:
+        return DatasetConfig
+    return TextConfig if data["format"] == "text" else FilesConfig
+
+
+def _check_objective(config: Config, where: str) -> None:
+    is_text = isinstance(config.data, TextConfig)
+    if is_text != (config.objective == "language_model"):
+        raise ConfigError(
+            f"{where}: objective: expected language_model together with data.format: text (and "
+            f"task with any other data), got {config.objective}"
+        )
+    if not is_text:
+        return
+    for name in ("head", "head_dropout", "head_units"):
+        value = getattr(config, name)
+        if value not in ("default", None):
+            raise ConfigError(
+                f"{where}: {name}: a language model has its module's own output layer, got "
+                f"{value!r}; remove the key"
+            )
+    if config.training.document_context:
+        raise ConfigError(
+            f"{where}: training.document_context: expected false for a language model, got true"
+        )
+
+
 def _check_data(config: Config, where: str) -> None:
+    if isinstance(config.data, TextConfig):
+        return
     if isinstance(config.data, FilesConfig):
         _check_files(config.data, where)
         return

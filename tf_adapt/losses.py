@@ -57,6 +57,24 @@ class SquaredError(keras.losses.Loss):
         return {"name": self.name}
 
 
+@keras.saving.register_keras_serializable("tf_adapt")
+class LanguageModelLoss(keras.losses.Loss):
+    """Mean over the global batch of losses that the model has computed from the text itself.
+
+    Shapes: y_true: anything, not looked at; y_pred: a loss for each target, −1 where there is none
+    → scalar, 0 without any target.
+    """
+
+    def __init__(self, name: str = "language_model"):
+        super().__init__(name=name)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        return global_mean(y_pred, y_pred >= 0)
+
+    def get_config(self) -> dict:
+        return {"name": self.name}
+
+
 def global_mean(losses, real, sample_weight=None):
     """Sum of the real losses over the number of them in the global batch; 0 if there is none.
 

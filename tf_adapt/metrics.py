@@ -103,6 +103,32 @@ class PearsonCorrelation(keras.metrics.Metric):
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
+class Perplexity(keras.metrics.Metric):
+    """Exponential of the mean loss of all targets; lower is better. NaN without any target.
+
+    Shapes: targets: anything, not looked at; predictions: `−log p` of each target, −1 where there
+    is none.
+    """
+
+    def __init__(self, name: str = "perplexity", dtype=None):
+        super().__init__(name=name, dtype=dtype)
+        # Number of targets, sum of their losses.
+        self.sums = self.add_variable((2,), "zeros", dtype="float64", name="sums")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """Adds a batch to the sums."""
+        losses = ops.cast(y_pred, "float64")
+        real = losses >= 0
+        count = ops.sum(ops.cast(real, "float64"))
+        self.sums.assign_add(ops.stack([count, ops.sum(ops.where(real, losses, 0.0))]))
+
+    def result(self):
+        """The perplexity, from 1 to infinity."""
+        count, total = ops.unstack(ops.convert_to_tensor(self.sums))
+        return ops.cast(ops.exp(total / count), self.dtype)
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
 class SpanF1(keras.metrics.Metric):
     """Micro-averaged F1 of entities, strict in the declared tag scheme.
 

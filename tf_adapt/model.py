@@ -1,6 +1,7 @@
 """Encoder and head as one Keras model, with the train step that adaptation needs."""
 
 import functools
+from collections.abc import Sequence
 
 import keras
 import tensorflow as tf
@@ -20,6 +21,7 @@ def build_model(
     adaptation: str | None = None,
     head_dropout: float | None = None,
     head_units: int | None = None,
+    auxiliaries: Sequence[keras.layers.Layer] = (),
 ) -> "AdaptedModel":
     """An encoder with a task's head on top, built and ready for `compile`.
 
@@ -33,6 +35,7 @@ def build_model(
             None: as `encoder.trainable` says.
         head_dropout, head_units: of a head by name: the share of units dropped while training, and
             the width of each direction of its LSTMs; by default the published ones.
+        auxiliaries: losses that are added to the task's in training: see `AuxiliaryLoss`.
 
     Raises:
         ConfigError: the adaptation is unknown, or contradicts the encoder.
@@ -54,7 +57,7 @@ def build_model(
         unread += [] if isinstance(head, LinearHead) else ["pooler"]
     encoder.unread_groups = tuple(name for name, _ in encoder.layer_groups if name in unread)
     encoder.set_trainable_groups([g for g in encoder.trainable_groups if g not in unread])
-    return AdaptedModel(task, encoder, head)
+    return AdaptedModel(task, encoder, head, auxiliaries)
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -66,16 +69,29 @@ class AdaptedModel(keras.Model):
     tagging `[batch, words, tags]` logits, or the dict of a head that decodes by itself: see
     `Tagger`.
 
+    Args:
+        auxiliaries: layers called as `auxiliary(inputs, encoder=…, encoded=[…], step=…,
+            training=True)` in each training step, whose scalar results are added to the loss; on
+            several devices a result is one device's share, as of `losses.global_mean`.
+
     Attributes:
         gradient_norm: a holder whose `value` is the global norm of the last step's gradient,
             before clipping.
     """
 
-    def __init__(self, task: Task, encoder: HubEncoder, head: keras.layers.Layer, **kwargs):
+    def __init__(
+        self,
+        task: Task,
+        encoder: HubEncoder,
+        head: keras.layers.Layer,
+        auxiliaries: Sequence[keras.layers.Layer] = (),
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.task = task
         self.encoder = encoder
         self.head = head
+        self.auxiliaries = list(auxiliaries)
         # In a holder, so that Keras does not count it among the model's weights.
         self.gradient_norm = _Holder(
             tf.Variable(0.0, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
@@ -88,7 +104,20 @@ class AdaptedModel(keras.Model):
 
     def call(self, inputs, training=None):
         encoded = [self.encoder(inputs[name], training=training) for name in sorted(inputs)]
+        if training:
+            self._add_auxiliary_losses(inputs, encoded)
         return self.head(encoded, inputs["a"], training=training)
+
+    def _add_auxiliary_losses(self, inputs: dict, encoded: list) -> None:
+        optimizer = getattr(self, "optimizer", None)
+        step = 0 if optimizer is None else tf.convert_to_tensor(optimizer.iterations)
+        # Keras divides what is added by the number of replicas, to sum it over them.
+        replicas = self.distribute_strategy.num_replicas_in_sync
+        for auxiliary in self.auxiliaries:
+            share = auxiliary(
+                inputs, encoder=self.encoder, encoded=encoded, step=step, training=True
+            )
+            self.add_loss(share * replicas)
 
     @functools.cached_property
     def answer(self):
@@ -212,7 +241,9 @@ class AdaptedModel(keras.Model):
 
     def get_config(self) -> dict:
         parts = {"task": self.task, "encoder": self.encoder, "head": self.head}
-        return {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
+        config = {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
+        serialized = [keras.saving.serialize_keras_object(part) for part in self.auxiliaries]
+        return config | {"auxiliaries": serialized}
 
     @classmethod
     def from_config(cls, config: dict, custom_objects=None) -> "AdaptedModel":

@@ -35,7 +35,7 @@ def finish_run(run) -> dict[str, Any]:
     if "test" in run.data:
         dataset = batches_from(run.data["test"], run.config.training.batch_size, shuffle=False)
         scores["test"] = plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
-    if run.writes:
+    if run.writes and not run.model.task.is_language_model:
         for split in scores:
             scores[split] |= _predict(run, split)
     metrics = _metrics(run, scores)

@@ -82,7 +82,9 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
     def __init__(
         self, model: AdaptedModel, max_length: int, truncate: bool, document_context: bool = False
     ):
-        self.variables = [variable.value for variable in model.variables]
+        # Losses that are added in training have no part in an answer.
+        unused = {id(one) for auxiliary in model.auxiliaries for one in auxiliary.variables}
+        self.variables = [one.value for one in model.variables if id(one) not in unused]
         self.preprocessor = model.encoder.preprocessor
         # A black box keeps tables and assets of its own.
         self.black_box = getattr(model.encoder.encoder, "module", None)

@@ -16,8 +16,8 @@ from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.tag_constraints import tag_constraints
-from tf_adapt.losses import CrossEntropy, SquaredError
-from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
+from tf_adapt.losses import CrossEntropy, LanguageModelLoss, SquaredError
+from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, Perplexity, SpanF1
 from tf_adapt.spans import is_tag
 
 # The first metric is the default: the one that decides between epochs.
@@ -26,12 +26,16 @@ TASKS = {
     "pair_classification": {"loss": CrossEntropy, "metrics": ("accuracy", "matthews")},
     "pair_regression": {"loss": SquaredError, "metrics": ("pearson",)},
     "tagging": {"loss": CrossEntropy, "metrics": ("span_f1",)},
+    # The text is its own target: see `tf_adapt.language_model`.
+    "language_model": {"loss": LanguageModelLoss, "metrics": ("perplexity",)},
 }
+LOWER_IS_BETTER = ("perplexity",)
 
 METRICS = {
     "accuracy": lambda task: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
     "matthews": lambda task: MatthewsCorrelation(task.num_outputs),
     "pearson": lambda task: PearsonCorrelation(),
+    "perplexity": lambda task: Perplexity(),
     "span_f1": lambda task: SpanF1(task.labels, task.scheme),
 }
 
@@ -131,6 +135,11 @@ class Task:
         return self.kind == "tagging"
 
     @property
+    def is_language_model(self) -> bool:
+        """The text is its own target; there are no labels."""
+        return self.kind == "language_model"
+
+    @property
     def is_regression(self) -> bool:
         """The target is a number."""
         return self.kind == "pair_regression"
@@ -194,6 +203,11 @@ def build_head(
             f"encoder family: expected one of {', '.join(families)}, got {family!r}; "
             "pass a head of your own to build_model"
         )
+    if task.is_language_model:
+        raise ConfigError(
+            "head: a language model has its module's own output layer; expected objective: "
+            "language_model, or tf_adapt.language_model.build_language_model"
+        )
     if name == "default":
         name = PAPER_HEADS[task.kind, family][0 if frozen else 1]
     fitting = [other for other, head in HEADS.items() if task.kind in head.kinds]
@@ -224,7 +238,7 @@ def build_head(
 
 
 def _checked_labels(task: Task) -> tuple[str, ...] | None:
-    if task.is_regression:
+    if task.is_regression or task.is_language_model:
         if task.labels is not None:
             raise ConfigError(f"labels: expected none for {task.kind}, got {task.labels!r}")
         return None

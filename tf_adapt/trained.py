@@ -14,7 +14,7 @@ from tf_adapt.config import Config, FilesConfig, data_section
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.labels import convert_scheme
-from tf_adapt.errors import ArtifactError
+from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.model import AdaptedModel
 from tf_adapt.predicting import (
     Prediction,
@@ -82,6 +82,7 @@ def predict_file(
 
     Raises:
         ArtifactError: the run or export is missing or damaged, or `output` cannot be written.
+        ConfigError: the run is of a language model.
         DataError: what is in the file is wrong.
     """
     folder = Path(run_or_export)
@@ -89,6 +90,7 @@ def predict_file(
         task, records, predictions = _predict_with_export(folder, path)
     else:
         model, config = _load(folder)
+        _check_answers(model, folder)
         settings = config.training
         task, records = model.task, read_file(path, config.data, labelled=False)
         predictions = predict(
@@ -109,8 +111,10 @@ def export_run(run: str | os.PathLike, folder: str | os.PathLike) -> Path:
 
     Raises:
         ArtifactError: as `load_run` and `export`.
+        ConfigError: the run is of a language model.
     """
     model, config = _load(Path(run))
+    _check_answers(model, run)
     settings = config.training
     # How files are read is part of an export, where they were is not.
     places = {"data_dir": None, "train": "", "dev": "", "test": None}
@@ -124,6 +128,14 @@ def export_run(run: str | os.PathLike, folder: str | os.PathLike) -> Path:
         data,
         settings.document_context,
     )
+
+
+def _check_answers(model: AdaptedModel, run: str | os.PathLike) -> None:
+    if model.task.is_language_model:
+        raise ConfigError(
+            f"{run}: a language model predicts no labels; make a module of it with `tf-adapt "
+            "module export`, and train a task on that"
+        )
 
 
 def _load(folder: Path) -> tuple[AdaptedModel, Config]:

@@ -28,7 +28,7 @@ from tf_adapt.interruption import Interruption, caught_signals, leave
 from tf_adapt.run_report import finish_run
 from tf_adapt.run_state import RunState, restore_state, save_state
 from tf_adapt.schedules import linear_decay
-from tf_adapt.tasks import Task
+from tf_adapt.tasks import LOWER_IS_BETTER, Task
 
 
 @dataclass
@@ -182,7 +182,8 @@ def _evaluate_epoch(run: Run, steps: "_Steps") -> None:
     }
     state.history = [*state.history, row]
     score = dev[run.model.task.metric]
-    if state.best is None or _comparable(score) > _comparable(state.best["score"]):
+    sign = -1 if run.model.task.metric in LOWER_IS_BETTER else 1
+    if state.best is None or _comparable(score, sign) > _comparable(state.best["score"], sign):
         name = checkpoints.best_name(state.epoch)
         weights = checkpoints.to_arrays(run.model.weights)
         if run.writes:
@@ -236,9 +237,9 @@ def _is_stopped(run: Run) -> bool:
     return None not in (patience, best) and run.state.epoch - 1 - best["epoch"] >= patience
 
 
-def _comparable(score: float | None) -> float:
-    """A score that is not a finite number is worse than any other."""
-    return -math.inf if score is None else score
+def _comparable(score: float | None, sign: int = 1) -> float:
+    """A score that is not a finite number is worse than any other; sign −1: lower is better."""
+    return -math.inf if score is None else sign * score
 
 
 def _order(prepared: PreparedData, config: Config, epoch: int) -> list:

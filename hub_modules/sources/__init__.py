@@ -19,6 +19,9 @@ class ModuleSource:
         weights: our name → float32 array, in the shapes of the encoder's own weights.
         vocabulary: the word pieces by id; None for ELMo, or where the source has none.
         lower_case: whether text is lower-cased before it is cut into pieces; None for ELMo.
+        output_layer: name → float32 array of the language model's output layer, by the names of
+            `hub_modules.output_layers`; None where the source has none.
+        output_words: ELMo: the words of the output layer by id.
         left_out: foreign names that were read over because the encoder has no use for them.
     """
 
@@ -27,4 +30,6 @@ class ModuleSource:
     weights: dict[str, np.ndarray]
     vocabulary: list[str] | None = None
     lower_case: bool | None = None
+    output_layer: dict[str, np.ndarray] | None = None
+    output_words: list[str] | None = None
     left_out: tuple[str, ...] = ()

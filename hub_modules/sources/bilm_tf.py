@@ -10,6 +10,8 @@ from hub_modules.sources import ModuleSource
 from hub_modules.sources.folder import read_json, setting
 from hub_modules.sources.hdf5 import open_strictly, write_arrays
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
+from hub_modules.sources.npz import read_arrays
+from hub_modules.sources.words import read_words
 from tf_adapt.errors import ArtifactError
 from tf_adapt.files import publish_folder
 
@@ -43,6 +45,9 @@ CHARACTERS_PER_WORD = 50
 def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     """Reads a folder with one `*options*.json` and one `*weights*.hdf5`.
 
+    Where there are a `softmax.npz` (`W` `[words, projection]`, `b` `[words]`) and a `vocab.txt`
+    with its words, they are the output layer.
+
     Args:
         lower_case: has no meaning for characters; anything but None is refused.
 
@@ -62,7 +67,7 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     with open_strictly(weights_path) as arrays:
         check(rows, {name: array.shape for name, array in arrays.items()}, str(weights_path))
         weights = to_ours(rows, lambda name: arrays[name][()], str(weights_path))
-    return ModuleSource("elmo", config, weights)
+    return ModuleSource("elmo", config, weights, **_output_layer(folder, config))
 
 
 def write(source: ModuleSource, folder: str | Path) -> None:
@@ -113,6 +118,21 @@ def elmo_shapes(config: dict) -> dict[str, tuple[int, ...]]:
             shapes[f"{name}/bias"] = (4 * lstm,)
             shapes[f"{name}/projection"] = (lstm, projection)
     return shapes
+
+
+def _output_layer(folder: Path, config: dict) -> dict:
+    path = folder / "softmax.npz"
+    if not path.is_file():
+        return {}
+    words = read_words(folder / "vocab.txt")
+    # A line of the published vocabulary that its reader, bilm/data.py, passes over.
+    words = [word for word in words if word != "!!!MAXTERMID"]
+    shapes = {"W": (len(words), config["projection_width"]), "b": (len(words),)}
+    arrays = read_arrays(path, shapes)
+    return {
+        "output_layer": {"kernel": arrays["W"], "bias": arrays["b"]},
+        "output_words": words,
+    }
 
 
 def _config(options: dict, where: Path) -> dict:

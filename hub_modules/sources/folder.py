@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tf_adapt.errors import ArtifactError
 
-LARGEST_JSON_BYTES = 16 * 2**20
+LARGEST_TEXT_BYTES = 16 * 2**20
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 KINDS = {
@@ -32,7 +32,7 @@ def read_json(path: Path) -> dict:
     Raises:
         ArtifactError: the file is missing, too large, not UTF-8, not JSON, or not an object.
     """
-    text = _text(path, LARGEST_JSON_BYTES)
+    text = read_text(path)
     try:
         value = json.loads(text, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
@@ -66,7 +66,7 @@ def read_vocabulary(path: Path, rows: int) -> list[str]:
     Raises:
         ArtifactError: missing or not UTF-8, or as in `check_vocabulary`.
     """
-    lines = _text(path, LARGEST_JSON_BYTES).removeprefix("\ufeff").split("\n")
+    lines = read_text(path).removeprefix("\ufeff").split("\n")
     pieces = [line.removesuffix("\r") for line in lines]
     if pieces[-1] == "":
         pieces.pop()
@@ -160,7 +160,12 @@ def _is_finite(value) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
 
 
-def _text(path: Path, largest: int) -> str:
+def read_text(path: Path, largest: int = LARGEST_TEXT_BYTES) -> str:
+    """The text of a UTF-8 file.
+
+    Raises:
+        ArtifactError: missing, larger than `largest` bytes, or not UTF-8.
+    """
     require_file(path, "a text file")
     if path.stat().st_size > largest:
         raise ArtifactError(f"{path}: expected at most {largest} bytes, got {path.stat().st_size}")

@@ -66,6 +66,19 @@ TABLE: Table = [
     ("pooler.dense.bias", "pooler/bias", "same"),
 ]
 
+# The masked language model's output layer. Its own copy of the word embeddings is left out: they
+# are tied, and a copy of the bias too.
+OUTPUT_TABLE: Table = [
+    ("predictions.transform.dense.weight", "dense/kernel", "transpose"),
+    ("predictions.transform.dense.bias", "dense/bias", "same"),
+    ("predictions.transform.LayerNorm.weight", "layer_norm/gamma", "same"),
+    ("predictions.transform.LayerNorm.bias", "layer_norm/beta", "same"),
+    ("predictions.bias", "bias", "same"),
+]
+OUTPUT_PREFIX = "cls."
+# The same names, without the prefix, in a file of their own beside a bare encoder.
+HEADS_FILE = "heads.safetensors"
+
 # Checkpoints of a model with a head carry this before the encoder's names.
 PREFIX = "bert."
 # Checkpoints that once came from TensorFlow keep its names for the two weights of a LayerNorm.
@@ -78,6 +91,9 @@ LEFT_OUT = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
 
 def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     """Reads a folder with `config.json`, `model.safetensors`, `vocab.txt`.
+
+    The masked language model's output layer is read where it is complete and tied to the word
+    embeddings: from `cls.predictions.*` in `model.safetensors`, or from `heads.safetensors`.
 
     Args:
         lower_case: needed where `tokenizer_config.json` is missing or does not record it.
@@ -93,7 +109,16 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     lower_case = lower_casing(recorded, lower_case, folder / "tokenizer_config.json")
     vocabulary = read_vocabulary(folder / "vocab.txt", config["vocabulary_size"])
     weights, left_out = _read_weights(_weights_file(folder), table_rows(config))
-    return ModuleSource("bert", config, weights, vocabulary, lower_case, left_out=left_out)
+    output_layer, used, unused = _output_layer(folder, config, weights)
+    return ModuleSource(
+        "bert",
+        config,
+        weights,
+        vocabulary,
+        lower_case,
+        output_layer,
+        left_out=tuple(name for name in (*left_out, *unused) if name not in used),
+    )
 
 
 def write(source: ModuleSource, folder: str | Path) -> None:
@@ -206,6 +231,50 @@ def _read_weights(path: Path, rows: list[Row]) -> tuple[dict[str, np.ndarray], t
             f"one that cannot be read ({error}); copy it again"
         ) from error
     return weights, tuple(sorted(left_out))
+
+
+def _output_layer(
+    folder: Path, config: dict, weights: dict[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray] | None, list[str], list[str]]:
+    """The output layer, if the source has one that is tied; the names that it was read from, and
+    those of a file of heads that were not."""
+    apart = (folder / HEADS_FILE).is_file()
+    path, prefix = folder / (HEADS_FILE if apart else "model.safetensors"), OUTPUT_PREFIX
+    rows = expand(OUTPUT_TABLE, output_shapes(config), {})
+    try:
+        with safe_open(path, framework="numpy") as file:
+            stored = {_plain_name(name).removeprefix(prefix): name for name in file.keys()}  # noqa: SIM118
+            if not {row.foreign for row in rows} <= stored.keys():
+                return None, [], sorted(stored.values()) if apart else []
+            decoder = stored.get("predictions.decoder.weight")
+            embeddings = weights["embeddings/word_embeddings"]
+            if decoder and not np.array_equal(file.get_tensor(decoder), embeddings):
+                return None, [], sorted(stored.values()) if apart else []
+            used = {row.foreign: stored[row.foreign] for row in rows}
+            shapes = {
+                plain: tuple(file.get_slice(name).get_shape()) for plain, name in used.items()
+            }
+            check(rows, shapes, str(path))
+            layer = to_ours(rows, lambda plain: file.get_tensor(used[plain]), str(path))
+    except (SafetensorError, OSError, TypeError, KeyError) as error:
+        raise ArtifactError(
+            f"{path}: expected a safetensors file with float16, bfloat16 or float32 weights, got "
+            f"one that cannot be read ({error}); copy it again"
+        ) from error
+    unused = sorted(set(stored.values()) - set(used.values())) if apart else []
+    return layer, list(used.values()), unused
+
+
+def output_shapes(config: dict) -> dict[str, tuple[int, ...]]:
+    """Our name → shape, of every weight of BERT's output layer."""
+    width = config["width"]
+    return {
+        "dense/kernel": (width, width),
+        "dense/bias": (width,),
+        "layer_norm/gamma": (width,),
+        "layer_norm/beta": (width,),
+        "bias": (config["vocabulary_size"],),
+    }
 
 
 def _plain_name(name: str) -> str:

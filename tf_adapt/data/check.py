@@ -64,7 +64,7 @@ def _labels(examples: list[Record | TaggedSentence]) -> dict[str, Any]:
             "most": float(targets.max()),
         }
     else:
-        counts = Counter(example.label for example in examples)
+        counts = Counter(e.label for e in examples if e.label is not None)
     return dict(sorted(counts.items()))
 
 

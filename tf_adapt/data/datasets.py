@@ -12,6 +12,7 @@ from pathlib import Path
 from tf_adapt.data import formats
 from tf_adapt.data.catalogue import DATASETS, DatasetInfo
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, check_scheme, convert_scheme, scheme_tags
 from tf_adapt.errors import ConfigError, DataError
 
@@ -94,6 +95,8 @@ def read_file(
         if not labelled:
             return examples
         return _checked_labels(name, info, examples, str(path), info.scheme, "IOB2")
+    if data.kind == "language_model":
+        return read_texts(path, data.skip_empty)[0]
     columns = {key: value for key, value in dict(data.columns).items() if value is not None}
     if data.kind == "tagging":
         return _read_own_sentences(path, data, columns, labelled)

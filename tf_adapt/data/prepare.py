@@ -208,6 +208,8 @@ def _word_units(preprocessor: Any, sentences: list[TaggedSentence]) -> tf.Ragged
 
 def _targets(records: list, task: Task) -> tf.Tensor | None:
     """Ids or numbers of the examples (tagging: of all words, in one row); None without labels."""
+    if task.is_language_model:  # the text is its own target; zeros stand for it
+        return tf.zeros([len(records)], tf.int32)
     labels = [r.tags if isinstance(r, TaggedSentence) else r.label for r in records]
     if all(label is None for label in labels):
         return None

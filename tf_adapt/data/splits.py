@@ -15,6 +15,7 @@ from tf_adapt.data.datasets import (
     split_description,
 )
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
 
 SUBSET_SEED = 29
@@ -44,7 +45,20 @@ def load_splits(data) -> Splits:
     Raises:
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
+    if getattr(data, "kind", None) == "language_model":
+        return _texts(data)
     return _known(data) if hasattr(data, "dataset") else _own_files(data)
+
+
+def _texts(data) -> Splits:
+    paths = {split: getattr(data, split) for split in ("train", "dev", "test")}
+    examples, descriptions = {}, {}
+    for split, path in paths.items():
+        if path is not None:
+            examples[split], skipped = read_texts(path, data.skip_empty)
+            note = f": {skipped} empty lines skipped" if skipped else ""
+            descriptions[split] = f"{split} (file {path}){note}"
+    return Splits(str(data.train), data.kind, None, None, None, "IOB2", examples, descriptions)
 
 
 def fingerprint(examples: list[Record | TaggedSentence]) -> str:

@@ -5,8 +5,10 @@ and a lenient decoder replaces what it cannot read; both change examples without
 """
 
 import codecs
+import string
 from pathlib import Path
 
+from tf_adapt.data.formats.records import Record, check_text
 from tf_adapt.errors import DataError
 
 _SIGNATURES = {
@@ -41,6 +43,32 @@ def read_lines(path: str | Path) -> list[str]:
     if lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
+
+
+def read_texts(path: str | Path, skip_empty: bool = False) -> tuple[list[Record], int]:
+    """The texts of a file, one a line, and how many lines were empty.
+
+    Args:
+        skip_empty: leave out lines that hold nothing but white space; otherwise they are refused.
+
+    Raises:
+        DataError: as `read_lines`; a line is empty; there is no text.
+    """
+    texts, empty = [], 0
+    for number, line in enumerate(read_lines(path), start=1):
+        where = f"{path}:{number}"
+        if line.strip(string.whitespace):
+            texts.append(Record(check_text(line, where), where=where))
+        elif not skip_empty:
+            raise DataError(
+                f"{where}: expected a text, got an empty line; remove it, or set data.skip_empty: "
+                "true to have such lines skipped and counted"
+            )
+        else:
+            empty += 1
+    if not texts:
+        raise no_examples(path)
+    return texts, empty
 
 
 def no_examples(path: str | Path) -> DataError:

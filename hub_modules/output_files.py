@@ -1,0 +1,99 @@
+"""The optional output layer of a module as files: `output_layer.npz`, ELMo: `output_words.txt`."""
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+
+from hub_modules.manifest import read_manifest, verify
+from hub_modules.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
+from hub_modules.sources import ModuleSource
+from hub_modules.sources.npz import read_arrays
+from hub_modules.sources.words import check_words, read_words
+from tf_adapt.errors import ArtifactError, ConfigError
+
+LAYER_FILE, WORDS_FILE = "output_layer.npz", "output_words.txt"
+
+OutputLayer = MaskedLanguageModelHead | BiLanguageModelHead
+
+
+def new_output_layer(
+    family: str, config: dict, words: list[str] | None = None, **options
+) -> OutputLayer:
+    """A built output layer with initial weights.
+
+    Args:
+        family: "bert" or "elmo".
+        config: of the encoder that it stands on.
+        words: ELMo: the words by id.
+        options: Keras' (`name`, `dtype`, `trainable`).
+    """
+    if family == "bert":
+        names = ("width", "vocabulary_size", "activation", "layer_norm_epsilon")
+        given = {name: config[name] for name in names if name in config}
+        layer = MaskedLanguageModelHead(**given, **options)
+    else:
+        layer = BiLanguageModelHead(len(words), config["projection_width"], **options)
+    layer.build()
+    return layer
+
+
+def read_output_layer(
+    folder: str | os.PathLike, encoder, **options
+) -> tuple[OutputLayer, list[str] | None] | None:
+    """The output layer in a module's folder and, for ELMo, its words by id; None if it has none.
+
+    Args:
+        folder: of the module (`hub_modules.load.find_module`).
+        encoder: the native encoder that the layer is to stand on.
+        options: Keras' (`name`, `dtype`, `trainable`).
+
+    Raises:
+        ArtifactError: the module is damaged, or the layer does not fit the encoder.
+        ConfigError: the encoder is not a native one.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    if manifest is None or LAYER_FILE not in manifest["files"]:
+        return None
+    if not hasattr(encoder, "weights_by_name"):
+        raise ConfigError(
+            f"module {folder}: its output layer needs the native encoder, got execution: "
+            "saved_model; use execution: native"
+        )
+    verify(folder, manifest)
+    words = read_words(folder / WORDS_FILE) if manifest["kind"] == "elmo" else None
+    layer = new_output_layer(manifest["kind"], encoder.get_config(), words, **options)
+    shapes = {name: tuple(weight.shape) for name, weight in layer.weights_by_name().items()}
+    layer.load_weights_by_name(read_arrays(folder / LAYER_FILE, shapes))
+    return layer, words
+
+
+def write_output_layer(source: ModuleSource, folder: Path) -> None:
+    """Writes the output layer of a source, if it has one, into a module's folder.
+
+    Numbers that float16 holds exactly are stored so, in half the bytes.
+
+    Raises:
+        ArtifactError: the weights do not fit the encoder, or ELMo's words are missing or wrong.
+    """
+    if source.output_layer is None:
+        return
+    if source.family == "elmo":
+        if source.output_words is None:
+            raise ArtifactError(f"{WORDS_FILE}: expected the output layer's words, got none")
+        words = check_words(source.output_words, WORDS_FILE)
+        text = "".join(f"{word}\n" for word in words)
+        (folder / WORDS_FILE).write_text(text, encoding="utf-8", newline="\n")
+    layer = new_output_layer(source.family, source.config, source.output_words)
+    layer.load_weights_by_name(source.output_layer)
+    packed = io.BytesIO()
+    np.savez(packed, **{name: _compact(array) for name, array in source.output_layer.items()})
+    (folder / LAYER_FILE).write_bytes(packed.getbuffer())
+
+
+def _compact(array: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
+    return half if np.array_equal(half.astype(array.dtype), array) else array

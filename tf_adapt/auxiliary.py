@@ -1,0 +1,106 @@
+"""Extra losses of a model that learns a task: language models, and what the source model says."""
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from tf_adapt.errors import ConfigError
+from tf_adapt.losses import global_mean
+
+
+def annealed(weight: float, final_weight: float, steps: float, step):
+    """From `weight` at step 0 exponentially to `final_weight` at `steps`, then constant.
+
+    `weight · (final_weight / weight)^min(step / steps, 1)`.
+
+    Source: Chronopoulou et al. 2019, "An Embarrassingly Simple Approach for Transfer Learning from
+    Pretrained Language Models" (SiATL), equation 3.
+    """
+    share = ops.minimum(ops.cast(step, "float32") / steps, 1.0)
+    return weight * (final_weight / weight) ** share
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class AuxiliaryLoss(keras.layers.Layer):
+    """A weighted loss that an `AdaptedModel` adds to its task's while it trains.
+
+    weight(step) times the mean of an objective over its targets in the global batch; the texts of a
+    pair that are encoded separately count together. Whether the step comes from a run that was
+    resumed makes no difference: it is the optimizer's.
+
+    Args:
+        objective: a layer as in `tf_adapt.language_modeling`, or `Distillation`.
+        weight: above 0; of SiATL 0.2.
+        final_weight: above 0, where the weight is annealed; SiATL 0.1.
+        anneal_steps: training steps from one to the other; SiATL 15 epochs.
+
+    Raises:
+        ConfigError: a weight is not above 0, or only one of the last two is given.
+
+    Example:
+        >>> loss = AuxiliaryLoss(language_model_objective(encoder), weight=0.2)
+        >>> model = ta.build_model(task, encoder, auxiliaries=[loss])
+    """
+
+    def __init__(
+        self,
+        objective: keras.layers.Layer,
+        weight: float = 1.0,
+        final_weight: float | None = None,
+        anneal_steps: float | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        for name, value in (("weight", weight), ("final_weight", final_weight)):
+            if value is not None and not value > 0:
+                raise ConfigError(f"auxiliary {name}: expected a number above 0, got {value!r}")
+        if (final_weight is None) != (anneal_steps is None) or (
+            anneal_steps is not None and not anneal_steps > 0
+        ):
+            raise ConfigError(
+                "auxiliary anneal_steps: expected a number above 0 together with final_weight, got "
+                f"{anneal_steps!r} with {final_weight!r}"
+            )
+        self.supports_jit = False
+        self.objective = objective
+        self.weight = weight
+        self.final_weight = final_weight
+        self.anneal_steps = anneal_steps
+        self.built = True
+
+    def call(self, inputs, encoder=None, encoded=None, step=0, training=None):
+        losses = [
+            ops.reshape(
+                self.objective(
+                    inputs[name], encoder=encoder, encoded=one_encoded, training=training
+                ),
+                (-1,),
+            )
+            for name, one_encoded in zip(sorted(inputs), encoded, strict=True)
+        ]
+        return self.weight_at(step) * mean_loss(tf.concat(losses, axis=0))
+
+    def weight_at(self, step):
+        """The weight of a training step, counted from 0."""
+        if self.final_weight is None:
+            return self.weight
+        return annealed(self.weight, self.final_weight, self.anneal_steps, step)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "objective": keras.saving.serialize_keras_object(self.objective),
+            "weight": self.weight,
+            "final_weight": self.final_weight,
+            "anneal_steps": self.anneal_steps,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "AuxiliaryLoss":
+        """The layer of `get_config`."""
+        objective = keras.saving.deserialize_keras_object(config["objective"])
+        return cls(**config | {"objective": objective})
+
+
+def mean_loss(losses):
+    """Mean of an objective's losses over the global batch, −1 left out: see `global_mean`."""
+    return global_mean(losses, losses >= 0)

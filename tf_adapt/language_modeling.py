@@ -1,0 +1,230 @@
+"""Language-model objectives: what a text's own words say of an encoder, position by position.
+
+An objective is a layer called as `objective(inputs, encoder=…, encoded=…, training=…)` with the
+encoder's inputs of one text, the `HubEncoder`, and its outputs for these inputs (None: not computed
+yet). It gives a non-negative loss for each target, and −1 where there is none.
+"""
+
+import keras
+import tensorflow as tf
+
+from hub_modules.load import load_output_layer
+from hub_modules.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
+from hub_modules.output_words import OutputWords
+from tf_adapt.encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+from tf_adapt.masking import mask_pieces
+
+MASKED_SHARE = 0.15
+NUM_SAMPLES = 8192
+# In evaluation a text is always masked in the same way.
+EVALUATION_SEED = (7, 0)
+
+
+def language_model_objective(
+    encoder: HubEncoder, num_samples: int = NUM_SAMPLES
+) -> "MaskedLanguageModel | BiLanguageModel":
+    """The objective that a module was pretrained with, on the module's own output layer.
+
+    Args:
+        num_samples: ELMo: words drawn for the softmax of a training step; see `BiLanguageModel`.
+
+    Raises:
+        ConfigError: the module has no output layer, its vocabulary has no [MASK], or it does not
+            run natively.
+    """
+    if encoder.execution != "native":
+        raise ConfigError(
+            f"module {encoder.handle}: a language-model loss needs the native encoder, got "
+            f"execution: {encoder.execution}; use a module that can run natively"
+        )
+    found = load_output_layer(
+        encoder.handle, encoder.encoder, name="output_layer", dtype=encoder.dtype_policy
+    )
+    if found is None:
+        raise ConfigError(
+            f"module {encoder.handle}: a language-model loss needs the output layer "
+            "(output_layer.npz), which this module does not have; convert its weights again with "
+            "`tf-adapt module convert`, from a source that has it (HuggingFace: cls.predictions.* "
+            "or heads.safetensors; bilm-tf: softmax.npz and vocab.txt)"
+        )
+    layer, words = found
+    options = {"name": "language_model", "dtype": encoder.dtype_policy}
+    if encoder.family == "bert":
+        return MaskedLanguageModel(layer, encoder.preprocessor.special_token_ids, **options)
+    return BiLanguageModel(layer, words, num_samples, **options)
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class MaskedLanguageModel(keras.layers.Layer):
+    """BERT's masked language model: `−log p(piece)` of the pieces that were hidden.
+
+    The encoder reads the text once more with pieces hidden (`tf_adapt.masking`). Which ones is
+    drawn anew in each training step, from a state that is saved with the weights; in evaluation it
+    depends on the text alone. The output's scores are tied to the encoder's word embeddings.
+
+    Shapes: BERT's inputs → `[batch, time] float32`, −1 at pieces that were not hidden.
+
+    Args:
+        output: the output layer.
+        special_token_ids: of the preprocessor.
+        masked: share of the pieces that are hidden, from 0 to 1; as BERT was trained.
+
+    Raises:
+        ConfigError: the vocabulary has no [MASK].
+
+    Source: Devlin et al. 2019, section 3.1.
+    """
+
+    def __init__(
+        self,
+        output: MaskedLanguageModelHead,
+        special_token_ids: dict[str, int],
+        masked: float = MASKED_SHARE,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if "mask_id" not in special_token_ids:
+            raise ConfigError("masked language model: expected [MASK] in the vocabulary, got none")
+        self.supports_jit = False
+        self.output_layer = output
+        self.special_token_ids = dict(special_token_ids)
+        self.masked = masked
+        self.seed = seed
+        self.seeds = keras.random.SeedGenerator(seed)
+        self.built = True
+
+    def call(self, inputs, encoder=None, encoded=None, training=None):
+        ids, hidden = mask_pieces(
+            inputs["input_word_ids"],
+            inputs["input_mask"],
+            self.special_token_ids,
+            self.masked,
+            self.seeds.next() if training else EVALUATION_SEED,
+        )
+        states = encoder(inputs | {"input_word_ids": ids}, training=training)["layers"][-1]
+        places = tf.where(hidden)
+        logits = self.output_layer(tf.gather_nd(states, places), word_embeddings(encoder))
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=tf.gather_nd(inputs["input_word_ids"], places), logits=logits
+        )
+        return at_places(losses, places, tf.shape(ids))
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "output": keras.saving.serialize_keras_object(self.output_layer),
+            "special_token_ids": self.special_token_ids,
+            "masked": self.masked,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "MaskedLanguageModel":
+        """The layer of `get_config`."""
+        output = keras.saving.deserialize_keras_object(config["output"])
+        output.build()
+        return cls(**config | {"output": output})
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class BiLanguageModel(keras.layers.Layer):
+    """ELMo's two language models: `−log p` of the next word and of the previous word.
+
+    The forward half of the top layer's state at a word predicts the next word, at the last one
+    `</S>`; the backward half predicts the previous word, at the first one `<S>`. (The states at the
+    boundaries themselves, which predict the first and the last word, stay inside the encoder.) A
+    word that the output layer does not have is the target `<UNK>`. In training the softmax is
+    estimated from words drawn from a state that is saved with the weights
+    (`BiLanguageModelHead.sampled_losses`), in evaluation it is whole.
+
+    Shapes: `character_ids` `[batch, time, 50] int32` → `[batch, time, 2] float32` (forward,
+    backward), −1 at padding.
+
+    Args:
+        output: the output layer.
+        words: its words by id.
+        num_samples: words drawn for each direction of a training step (bilm-tf: 8192); from the
+            number of words on, the softmax is whole in training too.
+
+    Source: Peters et al. 2018, section 3.1; bilm-tf.
+    """
+
+    def __init__(
+        self,
+        output: BiLanguageModelHead,
+        words: list[str],
+        num_samples: int = NUM_SAMPLES,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.supports_jit = False
+        self.output_layer = output
+        # In a tuple, so that Keras does not look for layers among the words.
+        self._words = (OutputWords(words),)
+        self.num_samples = num_samples
+        self.seed = seed
+        self.seeds = keras.random.SeedGenerator(seed)
+        self.built = True
+
+    @property
+    def words(self) -> list[str]:
+        """The output layer's words by id."""
+        return self._words[0].words
+
+    def call(self, inputs, encoder=None, encoded=None, training=None):
+        if encoded is None:
+            encoded = encoder(inputs, training=training)
+        states, mask = encoded["layers"][-1], encoded["mask"]
+        targets = self._targets(inputs["character_ids"], mask)
+        places = tf.where(mask)
+        sampled = training and self.num_samples < self.output_layer.num_words
+        width = self.output_layer.projection_width
+        losses = []
+        for direction in range(2):
+            half = tf.gather_nd(states[..., direction * width : (direction + 1) * width], places)
+            words = tf.gather_nd(targets[..., direction], places)
+            if sampled:
+                seed = self.seeds.next()
+                one = self.output_layer.sampled_losses(half, words, self.num_samples, seed)
+            else:
+                one = self.output_layer.target_losses(half, words)
+            losses.append(at_places(one, places, tf.shape(mask)))
+        return tf.stack(losses, axis=-1)
+
+    def _targets(self, character_ids, mask):
+        """Next and previous word of each word: `[batch, time, 2] int32`."""
+        words = self._words[0]
+        ids = words.ids(character_ids)
+        after = tf.pad(ids[:, 1:], [[0, 0], [0, 1]])
+        is_last = ~tf.pad(mask[:, 1:], [[0, 0], [0, 1]])
+        before = tf.pad(ids[:, :-1], [[0, 0], [1, 0]], constant_values=words.begin)
+        return tf.stack([tf.where(is_last, words.end, after), before], axis=-1)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "output": keras.saving.serialize_keras_object(self.output_layer),
+            "words": self.words,
+            "num_samples": self.num_samples,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "BiLanguageModel":
+        """The layer of `get_config`."""
+        output = keras.saving.deserialize_keras_object(config["output"])
+        output.build()
+        return cls(**config | {"output": output})
+
+
+def word_embeddings(encoder: HubEncoder):
+    """The table of a native BERT's word embeddings, `[vocabulary, width] float32`."""
+    return tf.convert_to_tensor(encoder.encoder.embeddings.word_embeddings)
+
+
+def at_places(losses, places, shape):
+    """Losses `[places, …]` put where they belong in a tensor of −1: `[*shape, …] float32`."""
+    trailing = tf.shape(losses)[1:]
+    empty = tf.fill(tf.concat([shape, trailing], axis=0), -1.0)
+    return tf.tensor_scatter_nd_update(empty, places, losses)
