@@ -1,0 +1,224 @@
+"""Discriminative fine-tuning: each layer group learns at a rate of its own, with any optimizer."""
+
+import math
+import os
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import keras
+
+from tf_adapt.config_errors import did_you_mean
+from tf_adapt.errors import ConfigError
+
+HEAD, ADAPTERS = "head", "adapters"
+# What concerns all weights together, and so is done once for all of them.
+JOINT = (
+    "clipnorm",
+    "clipvalue",
+    "global_clipnorm",
+    "gradient_accumulation_steps",
+    "loss_scale_factor",
+)
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class DiscriminativeOptimizer(keras.optimizers.Optimizer):
+    """Any Keras optimizer, with the rate `learning_rate · factor(group)` for each layer group.
+
+    Every weight is moved by its own copy of `inner`, with its own slots and step counter: a weight
+    that begins to learn later starts as with a new optimizer (Adam's bias correction at its first
+    step); one that is frozen keeps its slots, and neither momentum, weight decay nor an average
+    (EMA) moves it. The factor scales the update, not the gradient, which Adam would scale back.
+
+    Joint over all groups, as set in `inner`: clipping, accumulation and scaling of gradients, and
+    `learning_rate`, which callbacks read and set as in any optimizer.
+
+    Build it over every weight that is ever going to learn (`optimizer.build(weights)`, or the first
+    step); each step may then train any of them.
+
+    Args:
+        inner: the optimizer to copy: new, without steps of its own. As under any schedule in Keras,
+            Adafactor's `relative_step` has no effect.
+        encoder: a `HubEncoder`, the weights of which are known by their paths from here on. All
+            other weights are the group "head".
+        decay: in (0, 1]: factor decay, decay², … from the highest layer group that the head reads
+            down; head and adapters 1. Howard and Ruder use 1 / 2.6, Peters et al. 2019 0.4.
+        factors: {group: factor >= 0} instead of `decay`; groups left out: 1. Default: all 1.
+
+    Attributes:
+        factors: group → factor, bottom to top.
+
+    Raises:
+        ConfigError: an argument is wrong, or a weight learns that it was not built over.
+
+    References: Howard and Ruder 2018, "Universal Language Model Fine-tuning", section 3.2.
+    """
+
+    def __init__(
+        self,
+        inner: keras.optimizers.Optimizer,
+        encoder,
+        decay: float | None = None,
+        factors: dict[str, float] | None = None,
+        name: str | None = None,
+    ):
+        _check_inner(inner)
+        rate = inner._learning_rate
+        super().__init__(
+            rate if callable(rate) else _number(rate),
+            name=name,
+            **{option: getattr(inner, option) for option in JOINT},
+        )
+        self.inner = inner
+        # Read now: while a step is traced, the value of a rate cannot be.
+        self._copy_config = inner.get_config() | dict.fromkeys(JOINT)
+        self._paths = {
+            group: [weight.path for weight in weights]
+            for group, weights in encoder.layer_groups
+            if group in encoder.adaptable_groups
+        }
+        self._factors = _factors(list(self._paths), decay, factors)
+        self._weights = {}
+
+    @property
+    def factors(self) -> dict[str, float]:
+        """The factor of each group, bottom to top."""
+        return dict(self._factors)
+
+    @property
+    def groups(self) -> dict[str, list[keras.Variable]]:
+        """The weights of each group that the optimizer was built over, bottom to top."""
+        weights = list(self._weights.values())
+        found = {group: [w.variable for w in weights if w.group == group] for group in self.factors}
+        return {group: variables for group, variables in found.items() if variables}
+
+    def rates(self) -> dict[str, float]:
+        """The current learning rate of each group, bottom to top."""
+        rate = _number(self.learning_rate)
+        return {group: rate * factor for group, factor in self._factors.items()}
+
+    def build(self, variables):
+        if self.built:
+            return
+        super().build(variables)
+        groups = _groups_of([variable.path for variable in variables], self._paths)
+        for variable, group in zip(variables, groups, strict=True):
+            copy = self._copy(self._factors[group])
+            copy.build([variable])
+            # Among our own they are saved and restored with them.
+            for slot in copy.variables:
+                self._track_variable(slot)
+            self._weights[self._var_key(variable)] = _Weight(group, variable, copy)
+
+    def _copy(self, factor: float) -> keras.optimizers.Optimizer:
+        rate = {"learning_rate": lambda: self.learning_rate * factor}
+        copy = type(self.inner).from_config(self._copy_config | rate)
+        copy._use_weight_decay = self.inner._use_weight_decay
+        return copy
+
+    def _backend_update_step(self, grads, trainable_variables, learning_rate):
+        for gradient, variable in zip(grads, trainable_variables, strict=True):
+            self._weights[self._var_key(variable)].optimizer.apply([gradient], [variable])
+
+    def _apply_weight_decay(self, variables):
+        """Nothing: each copy decays its own weight."""
+
+    def exclude_from_weight_decay(self, var_list=None, var_names=None):
+        self.inner.exclude_from_weight_decay(var_list, var_names)
+
+    def finalize_variable_values(self, var_list):
+        for variable in var_list:
+            optimizer = self._weights[self._var_key(variable)].optimizer
+            if int(_number(optimizer.iterations)):  # before the first step its average is zero
+                optimizer.finalize_variable_values([variable])
+
+    def _check_variables_are_known(self, variables):
+        unknown = [v.path for v in variables if self._var_key(v) not in self._weights]
+        if unknown:
+            raise ConfigError(
+                f"optimizer: {len(unknown)} weights learn that it was not built over "
+                f"({', '.join(unknown[:3])}, …); call optimizer.build(model.trainable_weights) "
+                "before anything is frozen"
+            )
+
+    def get_config(self) -> dict:
+        base = super().get_config()
+        inner = keras.saving.serialize_keras_object(self.inner)
+        inner["config"] |= {option: base[option] for option in ("learning_rate", *JOINT)}
+        groups = [[group, list(paths)] for group, paths in self._paths.items()]
+        return {"name": self.name, "inner": inner, "groups": groups, "factors": self.factors}
+
+    @classmethod
+    def from_config(cls, config: dict, custom_objects=None) -> "DiscriminativeOptimizer":
+        inner = keras.saving.deserialize_keras_object(config["inner"], custom_objects)
+        groups = [
+            (group, [SimpleNamespace(path=path) for path in paths])
+            for group, paths in config["groups"]
+        ]
+        known = SimpleNamespace(layer_groups=groups, adaptable_groups=dict(groups))
+        return cls(inner, known, factors=config["factors"], name=config["name"])
+
+
+@dataclass(frozen=True)
+class _Weight:
+    """One weight, its group and its optimizer. Keras does not look for state in here."""
+
+    group: str
+    variable: keras.Variable
+    optimizer: keras.optimizers.Optimizer
+
+
+def _check_inner(inner) -> None:
+    what = f"optimizer: expected a new Keras optimizer such as AdamW(2e-5), got {inner!r}"
+    wrappers = ("LossScaleOptimizer", "MultiOptimizer", "DiscriminativeOptimizer")
+    if not isinstance(inner, keras.optimizers.Optimizer):
+        raise ConfigError(what)
+    if type(inner).__name__ in wrappers:
+        raise ConfigError(
+            f"{what}; wrap the optimizer itself: its groups get their rates here, and Keras adds "
+            "the scaling of losses around it (or wrap this one in a LossScaleOptimizer)"
+        )
+    if inner.built:
+        raise ConfigError(f"{what}, which is built: its slots would be lost; make a new one")
+
+
+def _factors(groups: list[str], decay: float | None, table: dict | None) -> dict[str, float]:
+    """The factor of each of the groups, given bottom to top, and of the head."""
+    names = [*groups, HEAD]
+    if decay is not None and table is not None:
+        raise ConfigError("decay, factors: expected one of them, got both; leave one out")
+    if table is None:
+        decay = 1.0 if decay is None else decay
+        if not _is_number(decay) or not 0 < decay <= 1:
+            raise ConfigError(f"decay: expected a number above 0 and up to 1, got {decay!r}")
+        pretrained = [name for name in groups if name != ADAPTERS]
+        table = {name: decay ** (n + 1) for n, name in enumerate(reversed(pretrained))}
+    for name, factor in table.items():
+        if name not in names:
+            raise ConfigError(
+                f"factors: expected some of the groups {', '.join(names)}, got {name!r}"
+                f"{did_you_mean(str(name), names)}"
+            )
+        if not _is_number(factor) or not 0 <= factor < math.inf:
+            raise ConfigError(f"factors.{name}: expected a number from 0 up, got {factor!r}")
+    return {name: float(table.get(name, 1.0)) for name in names}
+
+
+def _groups_of(paths: list[str], known: dict[str, list[str]]) -> list[str]:
+    """The group of each weight, by whole components of its path."""
+    group_of = {path: group for group, those in known.items() for path in those}
+    if not any(path in group_of for path in paths):
+        # Another process may give the encoder itself another name: what is inside it stays.
+        parts = [path.split("/")[:-1] for path in group_of]
+        front = len(os.path.commonprefix(parts))
+        group_of = {"/".join(path.split("/")[front:]): group for path, group in group_of.items()}
+    ends = [["/".join(path.split("/")[n:]) for n in range(path.count("/") + 1)] for path in paths]
+    return [next((group_of[e] for e in these if e in group_of), HEAD) for these in ends]
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number(value) -> float:
+    return float(keras.ops.convert_to_numpy(value))
