@@ -15,10 +15,10 @@ import numpy as np
 import tensorflow as tf
 
 import tf_adapt as ta
-from tf_adapt.config import DatasetConfig
+from tf_adapt.config_sections import DatasetConfig
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.splits import load_splits
-from tf_adapt.schedules import linear_decay
+from tf_adapt.schedules import LinearDecay
 from tf_adapt.tasks import HEADS, PAPER_HEADS, build_head
 
 BATCH_SIZE, RATE, WARMUP = 32, 3e-3, 0.1
@@ -83,7 +83,7 @@ def trained(head, task: ta.Task, train: list, dev: list, epochs: int, seed: int)
     optimizer = keras.optimizers.AdamW(RATE, weight_decay=0.01, global_clipnorm=1.0)
     optimizer.build(head.trainable_weights)
     total = epochs * len(train)
-    rate = linear_decay(RATE, total, round(WARMUP * total))
+    schedule = LinearDecay(RATE, total, round(WARMUP * total))
     order = np.random.default_rng(seed)
 
     @tf.function(reduce_retracing=True)
@@ -100,7 +100,7 @@ def trained(head, task: ta.Task, train: list, dev: list, epochs: int, seed: int)
     scores = []
     for epoch in range(epochs):
         for number, index in enumerate(order.permutation(len(train))):
-            optimizer.learning_rate.assign(rate(epoch * len(train) + number))
+            optimizer.learning_rate.assign(schedule.rate(epoch * len(train) + number))
             step(*train[index])
         metric = task.metrics[0]
         for encoded, inputs, targets in dev:

@@ -40,11 +40,7 @@ def tiny_bert(tmp_path_factory) -> Path:
 
     Its SavedModel holds the weights only, so it runs natively, not as a black box.
     """
-    import numpy as np
-    import tensorflow as tf
-
     from hub_modules.bert import BertEncoder
-    from hub_modules.manifest import write_manifest
 
     characters = "abcdefghijklmnopqrstuvwxyz0123456789"
     marks = [*"'?.,-!()&$%:;/"]
@@ -58,20 +54,48 @@ def tiny_bert(tmp_path_factory) -> Path:
         "intermediate_width": 32,
         "max_positions": 256,
     }
-    encoder = BertEncoder(**config)
+    folder = tmp_path_factory.mktemp("modules") / "tiny_bert"
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
+    write_random_module(folder, "bert", BertEncoder(**config), config)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_elmo(tmp_path_factory) -> Path:
+    """A module folder with an ELMo of random weights; as `tiny_bert`, it only runs natively."""
+    from hub_modules.elmo import ElmoEncoder
+
+    config = {
+        "filters": [[1, 4], [2, 8]],
+        "character_width": 4,
+        "num_highway": 1,
+        "projection_width": 8,
+        "lstm_width": 16,
+    }
+    folder = tmp_path_factory.mktemp("modules") / "tiny_elmo"
+    folder.mkdir()
+    write_random_module(folder, "elmo", ElmoEncoder(**config), config)
+    return folder
+
+
+def write_random_module(folder: Path, kind: str, encoder, config: dict) -> None:
+    """Writes the manifest and a SavedModel that holds random weights and no program."""
+    import numpy as np
+    import tensorflow as tf
+
+    from hub_modules.manifest import write_manifest
+
     encoder.build()
     random = np.random.default_rng(5)
     weights = {
         name: variable.numpy() + random.normal(0, 0.05, variable.shape).astype("float32")
         for name, variable in encoder.weights_by_name().items()
     }
-    folder = tmp_path_factory.mktemp("modules") / "tiny_bert"
     holder = tf.Module()
     holder.stored = [tf.Variable(value, name=name) for name, value in weights.items()]
     tf.saved_model.save(holder, str(folder / "encoder"))
-    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
     groups = [name for name, _ in encoder.layer_groups]
     shapes = {name: list(value.shape) for name, value in weights.items()}
-    contract = {"kind": "bert", "config": config, "lower_case": True}
+    contract = {"kind": kind, "config": config, "lower_case": True}
     write_manifest(folder, contract | {"groups": groups, "weights": shapes})
-    return folder

@@ -114,7 +114,7 @@ def test_own_files_refused(config_file, change, message):
         ("data.source=files", r"data\.data_dir: expected the folder"),
         ("data.dataset=mrcp", r"expected one of .*mrpc.*did you mean mrpc\?"),
         ("training", "expected KEY=VALUE"),
-        ("adaptation.x=1", "adaptation is a value, not a section"),
+        ("encoder.handle.x=1", "handle is a value, not a section"),
         ("learning_rate=1.0", r"did you mean training\.learning_rate\?"),
     ],
 )
@@ -178,3 +178,57 @@ def test_documents_of_tfds_have_no_boundaries():
             CONFIGS / "quickstart.yaml",
             ["data.source=tfds", "data.dataset=conll2003", "training.document_context=true"],
         )
+
+
+def test_an_adaptation_is_a_name_or_a_section(config_file):
+    name = load_config(config_file).adaptation
+    assert (name.name, name.every, name.patience) == ("fine_tuning", None, None)
+    every = ["adaptation.name=gradual_unfreezing", "adaptation.every=2"]
+    section = load_config(config_file, every).adaptation
+    # Complete: what was left out has the defaults of its adaptation.
+    assert (section.every, section.unit, section.patience) == (2, "epochs", None)
+    assert load_config(config_file, ["adaptation=two_stage"]).adaptation.head_epochs == 1
+    adapters = load_config(config_file, ["adaptation=adapters"]).adaptation
+    assert (adapters.kind, adapters.size) == ("bottleneck", 64)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["adaptation=thaw"], "adaptation.name: expected one of feature_extraction"),
+        (["adaptation=[fine_tuning]"], "adaptation: expected a name, or a section.*got a list"),
+        (["adaptation.every=2"], "adaptation.every: not a key of fine_tuning, which takes none"),
+        (
+            ["adaptation=two_stage", "adaptation.layers=2"],
+            "adaptation.layers: not a key of two_stage, which takes head_epochs, patience",
+        ),
+        (["adaptation=chain_thaw", "adaptation.every=0"], "adaptation.every: .* at least 1"),
+        (["adaptation=chain_thaw", "adaptation.unit=hours"], "adaptation.unit: expected epochs"),
+        (
+            ["adaptation=chain_thaw", "adaptation.unit=steps", "adaptation.patience=1"],
+            "adaptation.patience: expected unit: epochs",
+        ),
+        (["optimizer.name=rmsprop"], "optimizer.name: expected adamw, sgd, lamb or lion"),
+        (["optimizer.momentum=0.9"], "optimizer.momentum: .*only sgd takes one"),
+        (["optimizer.decay=0"], "optimizer.decay: expected a number above 0, up to 1"),
+        (["optimizer.factors={head: -1.0}"], "optimizer.factors.head: .* at least 0, got -1.0"),
+        (["optimizer.decay=0.4", "optimizer.factors={head: 1.0}"], "factors: expected null"),
+        (["schedule.name=step"], "schedule.name: expected linear_decay, slanted_triangular"),
+        (["schedule.name=slanted_triangular", "training.warmup=0"], "training.warmup: .*got 0"),
+        (
+            ["schedule.per_phase=true", "adaptation=two_stage", "adaptation.patience=1"],
+            "schedule.per_phase: expected false together with adaptation.patience",
+        ),
+        (["penalties.l2_sp={alpha: 0.0}"], "penalties.l2_sp.alpha: expected a number above 0"),
+        (["penalties.ewc={weight: 1.0}"], "penalties.ewc.fisher: expected the path of a file"),
+    ],
+)
+def test_what_does_not_fit_an_adaptation_is_refused(config_file, overrides, message):
+    with pytest.raises(ConfigError, match=message):
+        load_config(config_file, overrides)
+
+
+def test_paths_of_penalties_are_resolved(config_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = resolve_paths(load_config(config_file, ["penalties.ewc={fisher: f.npz}"]))
+    assert config.penalties.ewc.fisher == str(tmp_path / "f.npz")

@@ -37,8 +37,8 @@ EVERY = [
 
 
 @pytest.fixture(scope="module")
-def handles(tiny_bert) -> dict:
-    return {"bert": tiny_bert, "elmo": "elmo_small"}
+def handles(tiny_bert, tiny_elmo) -> dict:
+    return {"bert": tiny_bert, "elmo": tiny_elmo}
 
 
 def trained(name: str, kind: str, handle) -> keras.Model:

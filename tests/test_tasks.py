@@ -3,7 +3,7 @@
 import keras
 import pytest
 
-from tf_adapt.config import HEAD_NAMES
+from tf_adapt.config_sections import HEAD_NAMES
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.tag_constraints import tag_constraints
 from tf_adapt.losses import CrossEntropy, SquaredError

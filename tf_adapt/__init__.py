@@ -9,15 +9,31 @@ import importlib
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Constant": "tf_adapt.schedules",
+    "CosineDecay": "tf_adapt.schedules",
+    "DiscriminativeOptimizer": "tf_adapt.optimizers",
     "HubEncoder": "tf_adapt.encoder",
+    "LinearDecay": "tf_adapt.schedules",
+    "SlantedTriangular": "tf_adapt.schedules",
     "Task": "tf_adapt.tasks",
+    "Unfreezing": "tf_adapt.unfreezing",
+    "adapters": "tf_adapt.adaptation",
     "batches": "tf_adapt.data.batches",
     "build_model": "tf_adapt.model",
+    "chain_thaw": "tf_adapt.adaptation",
     "encode": "tf_adapt.predicting",
     "export": "tf_adapt.serving",
+    "feature_extraction": "tf_adapt.adaptation",
+    "fine_tuning": "tf_adapt.adaptation",
+    "gradual_unfreezing": "tf_adapt.adaptation",
+    "load_adapters": "tf_adapt.adapter_files",
     "load_dataset": "tf_adapt.data.datasets",
     "load_run": "tf_adapt.trained",
     "predict": "tf_adapt.predicting",
+    "save_adapters": "tf_adapt.adapter_files",
+    "sequential_unfreezing": "tf_adapt.adaptation",
+    "top_layers": "tf_adapt.adaptation",
+    "two_stage": "tf_adapt.adaptation",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -65,20 +65,31 @@ _set_option = click.option(
 
 @cli.command()
 @click.argument("config")
-@click.option(
-    "--out", required=True, metavar="RUN", help="The run folder; an unfinished run in it goes on."
-)
+@click.option("--out", metavar="RUN", help="The run folder; an unfinished run in it goes on.")
 @_set_option
 @click.option("--seed", type=int, help="Overrides training.seed.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show which groups would train when and how fast; no training."
+)
 @_json_option
 def train(
-    config: str, out: str, overrides: tuple[str, ...], seed: int | None, as_json: bool
+    config: str,
+    out: str | None,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Trains one model as CONFIG says, into a run folder."""
     from tf_adapt.config import load_config
 
+    if dry_run == (out is not None):
+        raise click.UsageError("Expected either --out RUN or --dry-run.")
     loaded = load_config(config, overrides, seed)
     _start_tensorflow()
+    if dry_run:
+        _show_plan(loaded, as_json)
+        return
     from tf_adapt.training import train as train_run
 
     metrics = train_run(loaded, out)
@@ -127,6 +138,23 @@ def export(run: str, out: str) -> None:
     from tf_adapt.trained import export_run
 
     click.echo(f"export: {export_run(run, out)}")
+
+
+@cli.command()
+@click.argument("run")
+@click.option("--out", required=True, metavar="FILE", help="For penalties.ewc.fisher of a config.")
+@click.option("--examples", default=200, show_default=True, type=click.IntRange(min=1))
+@click.option("--seed", default=0, show_default=True, type=int, help="Of the drawn outcomes.")
+@click.option(
+    "--given-labels", is_flag=True, help="Use the labels instead of drawing them from the model."
+)
+def fisher(run: str, out: str, examples: int, seed: int, given_labels: bool) -> None:
+    """Estimates how much each weight matters to the task of a trained RUN."""
+    _start_tensorflow()
+    from tf_adapt.trained import fisher_of_run
+
+    count = fisher_of_run(run, out, examples, seed, sampled=not given_labels)
+    click.echo(f"Fisher information of {count} examples: {out}")
 
 
 @cli.command()
@@ -243,6 +271,23 @@ def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
     _print(report, [f"{name}: {value}" for name, value in _flat(report)], as_json)
     if not loaded.training.truncate:
         refuse_over_long(report)
+
+
+def _show_plan(config, as_json: bool) -> None:
+    from rich.console import Console
+
+    from tf_adapt.dry_run import dry_run, plan_table
+
+    found = dry_run(config)
+    if as_json:
+        _print(found, [], as_json)
+        return
+    Console(soft_wrap=True).print(plan_table(found))
+    factors = ", ".join(f"{name} × {factor:.4g}" for name, factor in found["factors"].items())
+    click.echo(f"rate of each group: {factors}")
+    click.echo(f"parameters in all: {found['parameters']:,}")
+    if found["never"]:
+        click.echo(f"the run ends before these train: {', '.join(found['never'])}")
 
 
 class _Messages(logging.Handler):

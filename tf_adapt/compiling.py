@@ -5,11 +5,26 @@ from collections.abc import Iterator
 
 import keras
 
-from tf_adapt.config import Config
+from tf_adapt.auxiliary import AuxiliaryLoss
+from tf_adapt.config import adaptation_of
+from tf_adapt.config_sections import Config
+from tf_adapt.distillation import distillation_objective
 from tf_adapt.encoder import HubEncoder
+from tf_adapt.fisher import load_fisher
 from tf_adapt.language_model import build_language_model
+from tf_adapt.language_modeling import language_model_objective
 from tf_adapt.model import AdaptedModel, build_model
+from tf_adapt.optimizers import DiscriminativeOptimizer
+from tf_adapt.penalties import ewc, l2_sp
+from tf_adapt.starting_point import StartingPoint
 from tf_adapt.tasks import Task
+
+OPTIMIZERS = {
+    "adamw": keras.optimizers.AdamW,
+    "sgd": keras.optimizers.SGD,
+    "lamb": keras.optimizers.Lamb,
+    "lion": keras.optimizers.Lion,
+}
 
 # As in google-research/bert: neither biases nor the parameters of LayerNorms decay.
 NOT_DECAYED = ("bias", "gamma", "beta")
@@ -23,31 +38,54 @@ def configured_model(config: Config, task: Task) -> AdaptedModel:
     """
     encoder = HubEncoder(
         config.encoder.handle,
-        trainable=config.adaptation != "feature_extraction",
+        trainable=config.adaptation.name != "feature_extraction",
         execution=config.encoder.execution,
         trust=config.encoder.trust,
         preprocessor=config.encoder.preprocessor,
+        **_adapters(config),
     )
+    adaptation = adaptation_of(config.adaptation)
     if task.is_language_model:
-        return build_language_model(task, encoder, config.adaptation)
+        return build_language_model(task, encoder, adaptation)
     return build_model(
-        task, encoder, config.head, config.adaptation, config.head_dropout, config.head_units
+        task,
+        encoder,
+        config.head,
+        adaptation,
+        config.head_dropout,
+        config.head_units,
+        _auxiliaries(config, encoder),
     )
+
+
+def _auxiliaries(config: Config, encoder: HubEncoder) -> list[AuxiliaryLoss]:
+    makers = {
+        "language_model": language_model_objective,
+        "distillation": distillation_objective,
+    }
+    return [
+        AuxiliaryLoss(makers[name](encoder), loss.weight, loss.final_weight, loss.anneal_steps)
+        for name, loss in config.auxiliary
+        if loss is not None
+    ]
+
+
+def _adapters(config: Config) -> dict:
+    if config.adaptation.name != "adapters":
+        return {}
+    return {"adapters": config.adaptation.kind, "adapter_size": config.adaptation.size}
 
 
 def compiled_model(config: Config, task: Task) -> AdaptedModel:
-    """Builds the model with AdamW (bias-corrected), clipped by the global norm, and compiles it.
+    """Builds the model and compiles it with an optimizer over all weights that are ever to train.
+
+    Decay is decoupled, the clip is that of the global norm, Adam's moments are bias-corrected.
 
     Raises:
-        ConfigError, ArtifactError: as `configured_model`.
+        ConfigError, ArtifactError: as `configured_model` and `DiscriminativeOptimizer`.
     """
-    settings = config.training
     model = configured_model(config, task)
-    optimizer = keras.optimizers.AdamW(
-        float(settings.learning_rate),
-        weight_decay=settings.weight_decay,
-        global_clipnorm=settings.clip_norm,
-    )
+    optimizer = _optimizer(config, model.encoder)
     optimizer.exclude_from_weight_decay(
         var_list=[weight for weight in model.trainable_weights if not decays(weight.name)]
     )
@@ -55,6 +93,38 @@ def compiled_model(config: Config, task: Task) -> AdaptedModel:
     model.compile(optimizer=optimizer, loss=task.loss, metrics=task.metrics, jit_compile=False)
     model.optimizer.build(model.trainable_weights)
     return model
+
+
+def penalised(config: Config, model: AdaptedModel) -> StartingPoint | None:
+    """Adds the config's penalties to the model; returns the pretrained weights where any learn.
+
+    To be called before a checkpoint is restored: the weights as they are now are the pretrained
+    ones.
+
+    Raises:
+        ConfigError: as `l2_sp` and `ewc`.
+    """
+    if not model.encoder.trainable_groups:
+        return None
+    start, penalties = StartingPoint(model.encoder), config.penalties
+    if penalties.l2_sp is not None:
+        l2_sp(model, model.encoder, penalties.l2_sp.alpha, penalties.l2_sp.beta, start)
+    if penalties.ewc is not None:
+        fisher = load_fisher(penalties.ewc.fisher)
+        ewc(model, model.encoder, fisher, penalties.ewc.weight, start)
+    return start
+
+
+def _optimizer(config: Config, encoder: HubEncoder) -> DiscriminativeOptimizer:
+    settings, optimizer = config.training, config.optimizer
+    momentum = {} if optimizer.momentum is None else {"momentum": optimizer.momentum}
+    inner = OPTIMIZERS[optimizer.name](
+        float(settings.learning_rate),
+        weight_decay=settings.weight_decay,
+        global_clipnorm=settings.clip_norm,
+        **momentum,
+    )
+    return DiscriminativeOptimizer(inner, encoder, optimizer.decay, optimizer.factors)
 
 
 def decays(name: str) -> bool:

@@ -1,161 +1,29 @@
 """The config of one run: strict YAML in, typed values out; every mistake is a `ConfigError`.
 
-The classes below are the whole list of keys, types, ranges and defaults. Nothing is converted:
-text is never a number, `no` is never text. Imports no TensorFlow.
+The keys themselves, with types, ranges and defaults, are in `tf_adapt.config_sections`. Imports no
+TensorFlow.
 """
 
+import inspect
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from hub_modules.shipped import shipped_names
+from tf_adapt.adaptation import ADAPTATIONS, Adaptation
 from tf_adapt.config_errors import describe, did_you_mean, shown
+from tf_adapt.config_sections import (
+    AdaptationConfig,
+    Config,
+    DatasetConfig,
+    FilesConfig,
+    TextConfig,
+)
 from tf_adapt.errors import ConfigError
 from tf_adapt.strict_yaml import KeyPath, dotted, parse_yaml, read_yaml
-
-Kind = Literal["classification", "pair_classification", "pair_regression", "tagging"]
-Objective = Literal["task", "language_model"]
-# The keys of `tasks.HEADS`, which cannot be imported without TensorFlow.
-HEAD_NAMES = (
-    "default",
-    "linear",
-    "max_pooling",
-    "bi_attention",
-    "bcn",
-    "esim",
-    "linear_tagger",
-    "crf",
-    "bilstm",
-    "bilstm_crf",
-)
-Count = Field(ge=1, description="a whole number of at least 1")
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class About(_Section):
-    """What an experiment is, for its reader."""
-
-    summary: str = Field(description="text: what this experiment is")
-    expected: str = Field(description="text: the score to expect, with its deviation over seeds")
-    minutes: float = Field(ge=0, description="a number of minutes, at least 0")
-
-
-class DatasetConfig(_Section):
-    """A dataset the project knows by name."""
-
-    dataset: str = Field(description="the name of a dataset")
-    source: Literal["files", "tfds", "sample"] = Field("files", description="files, tfds or sample")
-    data_dir: str | None = Field(None, description="the folder of the dataset's files, or null")
-    train_examples: int | None = Field(
-        None, ge=1, description="a whole number of at least 1, or null for all"
-    )
-
-
-class Columns(_Section):
-    """Which column holds what: names for tables and JSON lines, numbers from 0 for CoNLL."""
-
-    text_a: str | None = Field(None, description="the name of a column, or null")
-    text_b: str | None = Field(None, description="the name of a column, or null")
-    label: str | None = Field(None, description="the name of a column, or null")
-    words: int | None = Field(None, ge=0, description="a column number from 0, or null")
-    tags: int | None = Field(None, ge=0, description="a column number from 0, or null")
-
-
-class FilesConfig(_Section):
-    """The user's own files."""
-
-    format: Literal["tsv", "csv", "jsonl", "conll"] = Field(
-        description="tsv, csv, jsonl, conll, or text for a language model"
-    )
-    kind: Kind = Field(
-        description="classification, pair_classification, pair_regression or tagging"
-    )
-    train: str = Field(description="the path of a file")
-    dev: str = Field(description="the path of a file")
-    test: str | None = Field(None, description="the path of a file, or null")
-    columns: Columns = Field(description="a section that maps text_a, label … to columns")
-    scheme: Literal["IOB1", "IOB2", "BIOES"] = Field("IOB2", description="IOB1, IOB2 or BIOES")
-    labels: list[str] | None = Field(None, description="a list of label names, or null")
-    label_range: list[float] | None = Field(
-        None, min_length=2, max_length=2, description="two numbers [lowest, highest], or null"
-    )
-
-
-class TextConfig(_Section):
-    """Unlabelled text of the user's own, one text a line, for a language model."""
-
-    format: Literal["text"] = Field(description="text")
-    kind: Literal["language_model"] = Field(description="language_model")
-    train: str = Field(description="the path of a file")
-    dev: str = Field(description="the path of a file")
-    test: str | None = Field(None, description="the path of a file, or null")
-    skip_empty: bool = Field(False, description="true or false")
-
-
-class EncoderConfig(_Section):
-    """The pretrained module and how it is executed."""
-
-    handle: str = Field(description="the name of a shipped module, a folder, or an http(s) URL")
-    execution: Literal["native", "saved_model"] | None = Field(
-        None, description="native, saved_model, or null for native where the module is recognised"
-    )
-    trust: bool = Field(False, description="true or false")
-    preprocessor: str | None = Field(None, description="a folder or an http(s) URL, or null")
-
-
-class TrainingConfig(_Section):
-    """One training: its length, optimizer, limits and devices."""
-
-    epochs: int = Count
-    batch_size: int = Count
-    learning_rate: float = Field(gt=0, description="a number above 0")
-    warmup: float = Field(0.1, ge=0, le=1, description="a fraction of all steps, from 0 to 1")
-    weight_decay: float = Field(0.01, ge=0, description="a number of at least 0")
-    clip_norm: float | None = Field(1.0, gt=0, description="a number above 0, or null")
-    patience: int | None = Field(
-        None, ge=1, description="a whole number of epochs of at least 1, or null to run them all"
-    )
-    max_length: int | None = Field(
-        None, ge=4, description="a whole number of at least 4, or null for the encoder's limit"
-    )
-    truncate: bool = Field(False, description="true or false")
-    document_context: bool = Field(False, description="true or false")
-    mixed_precision: Literal["bfloat16", "float16"] | None = Field(
-        None, description="bfloat16, float16, or null"
-    )
-    devices: str | None = Field(
-        None,
-        pattern=r"^(all|(cpu|gpu):[1-9][0-9]{0,2})$",
-        description="all, cpu:N, gpu:N, or null for one device",
-    )
-    strategy: Literal["multi_worker"] | None = Field(None, description="multi_worker, or null")
-    seed: int = Field(0, ge=0, lt=2**32, description="a whole number from 0 to 2^32 - 1")
-
-
-class Config(_Section):
-    """Everything that one run depends on."""
-
-    about: About | None = Field(None, description="a section with summary, expected and minutes")
-    objective: Objective = Field("task", description="task or language_model")
-    data: DatasetConfig | FilesConfig | TextConfig = Field(description="a section")
-    encoder: EncoderConfig = Field(description="a section")
-    head: Literal[HEAD_NAMES] = Field("default", description=", ".join(HEAD_NAMES))
-    head_dropout: float | None = Field(
-        None, ge=0, lt=1, description="a number from 0 to below 1, or null for the published one"
-    )
-    head_units: int | None = Field(
-        None, ge=1, description="a whole number of at least 1, or null for the published width"
-    )
-    adaptation: Literal["fine_tuning", "feature_extraction"] = Field(
-        description="fine_tuning or feature_extraction"
-    )
-    training: TrainingConfig = Field(description="a section")
 
 
 def load_config(
@@ -196,7 +64,10 @@ def config_from(content: dict, where: str, places: dict[KeyPath, str] | None = N
     if "data" in content:
         data = content["data"]
         content["data"] = _typed(_data_class(data), data, ("data",), where, places)
+    _name_to_section(content)
     config = _typed(Config, content, (), where, places)
+    config = config.model_copy(update={"adaptation": _filled_in(config.adaptation, where)})
+    _check_learning(config, where)
     _check_objective(config, where)
     _check_data(config, where)
     _check_context(config, where)
@@ -209,6 +80,17 @@ def config_from(content: dict, where: str, places: dict[KeyPath, str] | None = N
             f"{config.training.strategy}; each worker of multi_worker uses all its devices"
         )
     return config
+
+
+def adaptation_of(config: AdaptationConfig) -> Adaptation:
+    """The adaptation that a section describes.
+
+    Raises:
+        ConfigError: its values contradict each other.
+    """
+    make = ADAPTATIONS[config.name]
+    names = inspect.signature(make).parameters
+    return make(**{name: getattr(config, name) for name in names})
 
 
 def dump_config(config: Config) -> str:
@@ -230,7 +112,11 @@ def resolve_paths(config: Config) -> Config:
             )
         }
     )
-    return config.model_copy(update={"data": data, "encoder": encoder})
+    penalties = config.penalties
+    if penalties.ewc is not None:
+        ewc = penalties.ewc.model_copy(update={"fisher": _absolute(penalties.ewc.fisher)})
+        penalties = penalties.model_copy(update={"ewc": ewc})
+    return config.model_copy(update={"data": data, "encoder": encoder, "penalties": penalties})
 
 
 def data_section(section: dict | None, kind: str) -> DatasetConfig | FilesConfig:
@@ -257,12 +143,19 @@ def _is_name_or_url(handle: str | None) -> bool:
     )
 
 
+def _name_to_section(content: dict) -> None:
+    """`adaptation: fine_tuning` is short for a section with a name."""
+    if isinstance(content.get("adaptation"), str):
+        content["adaptation"] = {"name": content["adaptation"]}
+
+
 def _set(content: dict, override: str, places: dict[KeyPath, str]) -> None:
     key, equals, text = override.partition("=")
     path = key.strip().split(".")
     if not equals or not all(path):
         raise ConfigError(f"--set {override}: expected KEY=VALUE such as training.epochs=1")
     value, _ = parse_yaml(text, f"--set {key}")
+    _name_to_section(content)
     section = content
     for part in path[:-1]:
         section[part] = section = section.get(part, {})
@@ -289,7 +182,62 @@ def _typed(
         raise ConfigError(f"{place}: {dotted(path)}: {problem}{more}") from None
 
 
-def _data_class(data: Any) -> type[_Section]:
+def _filled_in(given: AdaptationConfig, where: str) -> AdaptationConfig:
+    """The section with the defaults of its adaptation; keys of others are refused."""
+    parameters = inspect.signature(ADAPTATIONS[given.name]).parameters
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    if given.name == "adapters":  # the encoder's part of the section
+        defaults |= {"kind": "bottleneck", "size": 64}
+    values = {name: value for name, value in given if name != "name" and value is not None}
+    for name in sorted(values.keys() - defaults):
+        raise ConfigError(
+            f"{where}: adaptation.{name}: not a key of {given.name}, which takes "
+            f"{', '.join(defaults) or 'none'}; remove it"
+        )
+    filled = given.model_copy(update=defaults | values)
+    try:
+        adaptation_of(filled)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: adaptation.{error}") from None
+    return filled
+
+
+def _check_learning(config: Config, where: str) -> None:
+    optimizer = config.optimizer
+    if optimizer.momentum is not None and optimizer.name != "sgd":
+        raise ConfigError(
+            f"{where}: optimizer.momentum: expected null with optimizer.name: {optimizer.name}, "
+            f"got {optimizer.momentum}; only sgd takes one"
+        )
+    if optimizer.decay is not None and optimizer.factors is not None:
+        raise ConfigError(
+            f"{where}: optimizer.factors: expected null together with optimizer.decay; give a "
+            "decay for all groups, or a factor for each"
+        )
+    for group, factor in (optimizer.factors or {}).items():
+        if factor < 0:
+            raise ConfigError(
+                f"{where}: optimizer.factors.{group}: expected a number of at least 0, got {factor}"
+            )
+    for name, loss in config.auxiliary:
+        if loss is not None and (loss.final_weight is None) != (loss.anneal_steps is None):
+            raise ConfigError(
+                f"{where}: auxiliary.{name}: expected both or neither of final_weight and "
+                "anneal_steps, got one; give the steps from one weight to the other"
+            )
+    if config.schedule.name == "slanted_triangular" and not 0 < config.training.warmup < 1:
+        raise ConfigError(
+            f"{where}: training.warmup: expected a share above 0 and below 1 with schedule.name: "
+            f"slanted_triangular, whose rate first rises, got {config.training.warmup}"
+        )
+    if config.schedule.per_phase and config.adaptation.patience is not None:
+        raise ConfigError(
+            f"{where}: schedule.per_phase: expected false together with adaptation.patience, got "
+            "true; a phase that may end early has no length to plan a schedule for"
+        )
+
+
+def _data_class(data: Any) -> type[BaseModel]:
     if not isinstance(data, dict) or "format" not in data:
         return DatasetConfig
     return TextConfig if data["format"] == "text" else FilesConfig

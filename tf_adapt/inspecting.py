@@ -5,7 +5,7 @@ from typing import Any
 from hub_modules.load import find_module
 from hub_modules.manifest import read_manifest
 from hub_modules.weights import count_parameters
-from tf_adapt.config import Config
+from tf_adapt.config_sections import Config
 from tf_adapt.data.batches import prepare
 from tf_adapt.data.check import check_data
 from tf_adapt.data.splits import load_splits

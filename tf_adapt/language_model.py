@@ -2,15 +2,16 @@
 
 import keras
 
+from tf_adapt.adaptation import Adaptation, as_adaptation
 from tf_adapt.encoder import HubEncoder
-from tf_adapt.errors import ConfigError
 from tf_adapt.language_modeling import language_model_objective
-from tf_adapt.model import ADAPTATIONS, AdaptedModel
+from tf_adapt.model import AdaptedModel
 from tf_adapt.tasks import Task
+from tf_adapt.unfreezing import make_trainable
 
 
 def build_language_model(
-    task: Task, encoder: HubEncoder, adaptation: str | None = None
+    task: Task, encoder: HubEncoder, adaptation: str | Adaptation | None = None
 ) -> "LanguageModel":
     """An encoder with its module's own output layer, ready for `compile` and unlabelled text.
 
@@ -31,19 +32,14 @@ def build_language_model(
 
     References: Howard and Ruder 2018, "Universal Language Model Fine-tuning", section 3.2.
     """
-    if adaptation not in (None, *ADAPTATIONS):
-        raise ConfigError(f"adaptation: expected one of {list(ADAPTATIONS)}, got {adaptation!r}")
-    if adaptation == "feature_extraction":
-        encoder.trainable = False
-    if adaptation == "fine_tuning" and not encoder.trainable:
-        raise ConfigError(
-            "adaptation: fine_tuning needs an encoder with trainable=True, got trainable=False"
-        )
     objective = language_model_objective(encoder)
     # What the objective does not read would get no gradient.
     encoder.unread_groups = tuple(name for name, _ in encoder.layer_groups if name == "pooler")
-    learning = [name for name in encoder.trainable_groups if name not in encoder.unread_groups]
-    encoder.set_trainable_groups(learning)
+    if adaptation is not None:
+        make_trainable(encoder, as_adaptation(adaptation))
+    encoder.set_trainable_groups(
+        [name for name in encoder.trainable_groups if name not in encoder.unread_groups]
+    )
     return LanguageModel(task, encoder, objective)
 
 

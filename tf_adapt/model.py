@@ -6,19 +6,20 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+from hub_modules.weights import learns
+from tf_adapt.adaptation import Adaptation, as_adaptation
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.tasks import Task, build_head
-
-ADAPTATIONS = ("feature_extraction", "fine_tuning")
+from tf_adapt.unfreezing import make_trainable
 
 
 def build_model(
     task: Task,
     encoder: HubEncoder,
     head: str | keras.layers.Layer = "default",
-    adaptation: str | None = None,
+    adaptation: str | Adaptation | None = None,
     head_dropout: float | None = None,
     head_units: int | None = None,
     auxiliaries: Sequence[keras.layers.Layer] = (),
@@ -31,8 +32,10 @@ def build_model(
         head: "default" (the paper's for this task, encoder and adaptation: see `PAPER_HEADS` in
             `tasks.py`), another name of its `HEADS`, or a Keras layer called as
             `head(encoded, inputs, training=…)`.
-        adaptation: "feature_extraction" (the encoder stays frozen), "fine_tuning" (it learns), or
-            None: as `encoder.trainable` says.
+        adaptation: which groups learn, by name or as made by a function of
+            `tf_adapt.adaptation`; None: as `encoder.trainable` says. All groups that it ever trains
+            are trainable afterwards; where it has several phases, `fit` needs the callback
+            `Unfreezing`.
         head_dropout, head_units: of a head by name: the share of units dropped while training, and
             the width of each direction of its LSTMs; by default the published ones.
         auxiliaries: losses that are added to the task's in training: see `AuxiliaryLoss`.
@@ -40,14 +43,9 @@ def build_model(
     Raises:
         ConfigError: the adaptation is unknown, or contradicts the encoder.
     """
-    if adaptation not in (None, *ADAPTATIONS):
-        raise ConfigError(f"adaptation: expected one of {list(ADAPTATIONS)}, got {adaptation!r}")
-    if adaptation == "feature_extraction":
-        encoder.trainable = False
-    if adaptation == "fine_tuning" and not encoder.trainable:
-        raise ConfigError(
-            "adaptation: fine_tuning needs an encoder with trainable=True, got trainable=False"
-        )
+    encoder.unread_groups = ()  # an encoder may get another head
+    if adaptation is not None:
+        make_trainable(encoder, as_adaptation(adaptation))
     # What the head does not read would get no gradient: an ELMo module's own mix of its layers,
     # and BERT's pooler for most heads of ours. What a user's own head reads is not known here.
     unread = ["aggregation"]
@@ -106,7 +104,7 @@ class AdaptedModel(keras.Model):
         encoded = [self.encoder(inputs[name], training=training) for name in sorted(inputs)]
         if training:
             self._add_auxiliary_losses(inputs, encoded)
-        return self.head(encoded, inputs["a"], training=training)
+        return self.head(encoded, inputs["a"], training=training and learns(self.head))
 
     def _add_auxiliary_losses(self, inputs: dict, encoded: list) -> None:
         optimizer = getattr(self, "optimizer", None)
@@ -169,6 +167,11 @@ class AdaptedModel(keras.Model):
         self.optimizer.apply_gradients(zip(gradients, self.trainable_weights, strict=True))
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
+    @property
+    def unscaled_optimizer(self) -> keras.optimizers.Optimizer:
+        """The optimizer itself, where Keras has put the scaling of float16 losses around it."""
+        return getattr(self.optimizer, "inner_optimizer", self.optimizer)
+
     def _shared_out(self, gradients: list, norm) -> list:
         """Each replica's share of the global gradient, which the optimizer is going to sum.
 
@@ -177,9 +180,9 @@ class AdaptedModel(keras.Model):
         replicas = self.distribute_strategy.num_replicas_in_sync
         if replicas == 1:
             return gradients
-        optimizer = getattr(self.optimizer, "inner_optimizer", self.optimizer)
-        if optimizer.global_clipnorm:
-            limit = optimizer.global_clipnorm * self._loss_scale()
+        clipnorm = self.unscaled_optimizer.global_clipnorm
+        if clipnorm:
+            limit = clipnorm * self._loss_scale()
             gradients, _ = tf.clip_by_global_norm(gradients, limit, use_norm=norm)
         return [None if gradient is None else gradient / replicas for gradient in gradients]
 

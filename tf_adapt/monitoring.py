@@ -20,12 +20,15 @@ from rich.progress import (
 )
 
 from tf_adapt.errors import TrainingError
+from tf_adapt.planning import groups_with_weights
 from tf_adapt.run_state import RunState
-from tf_adapt.schedules import Schedule
+from tf_adapt.starting_point import StartingPoint
 
 # The loss scale below which float16 has run out of range: gradients of ordinary size overflow.
 SMALLEST_LOSS_SCALE = 2.0**-14
 SCALARS_PER_RUN = 1000
+# What reads all weights is written less often.
+NORMS_PER_RUN = 100
 SECONDS_BETWEEN_LINES = 10
 
 
@@ -39,14 +42,14 @@ def tracked(batches: tf.data.Dataset, what: str, shown: bool) -> Iterable:
 class LearningRate(keras.callbacks.Callback):
     """Sets the optimizer's rate before each step from a pure function of the step."""
 
-    def __init__(self, schedule: Schedule, state: RunState):
+    def __init__(self, rate: Callable[[int], float], state: RunState):
         super().__init__()
-        self.schedule = schedule
+        self.rate = rate
         self.state = state
 
     def on_train_batch_begin(self, batch, logs=None):
         """Before a step: the rate of that step."""
-        self.model.optimizer.learning_rate = self.schedule(self.state.global_step)
+        self.model.optimizer.learning_rate = self.rate(self.state.global_step)
 
 
 class FiniteGuard(keras.callbacks.Callback):
@@ -84,32 +87,61 @@ class FiniteGuard(keras.callbacks.Callback):
 
 
 class Scalars(keras.callbacks.Callback):
-    """Writes scalars for TensorBoard: loss, metrics, gradient norm, rate of each layer group.
+    """Writes scalars for TensorBoard: loss, metrics, gradient norm, and by layer group.
+
+    Of each group that learns: the rate; the norm of the step's update; of the encoder's groups, the
+    distance from the pretrained weights. A group that is frozen at a step gets no point there.
 
     Args:
         folder: where the event files go.
         state: of the run, for the step.
         total_steps: of the whole run; about `SCALARS_PER_RUN` of them are written.
+        start: the pretrained weights, for the distances; None where no encoder group ever learns.
     """
 
-    def __init__(self, folder: Path, state: RunState, total_steps: int):
+    def __init__(
+        self, folder: Path, state: RunState, total_steps: int, start: StartingPoint | None
+    ):
         super().__init__()
         self.folder = folder
         self.state = state
         self.every = max(1, total_steps // SCALARS_PER_RUN)
+        self.norms_every = self.every * max(1, total_steps // (self.every * NORMS_PER_RUN))
+        self.start = start
+        self.before: dict[str, list] = {}
         self.writer = None
+
+    def on_train_batch_begin(self, batch, logs=None):
+        """Before a step whose update is going to be written: the weights as they are."""
+        if (self.state.global_step + 1) % self.norms_every == 0:
+            self.before = {
+                name: [tf.identity(weight.value) for weight in weights if weight.trainable]
+                for name, weights in groups_with_weights(self.model)
+            }
 
     def on_train_batch_end(self, batch, logs=None):
         """After a step: what the step showed."""
         if self.state.global_step % self.every:
             return
-        rate = float(self.model.optimizer.learning_rate.numpy())
-        groups = [*self.model.encoder.trainable_groups, "head"]
-        self._write(
-            {f"train/{name}": float(value) for name, value in logs.items()}
-            | {"train/gradient_norm": float(self.model.gradient_norm.value.numpy())}
-            | {f"learning_rate/{name}": rate for name in groups}
-        )
+        groups = groups_with_weights(self.model)
+        learning = {name for name, weights in groups if any(w.trainable for w in weights)}
+        rates = self.model.unscaled_optimizer.rates()
+        scalars = {f"train/{name}": float(value) for name, value in logs.items()}
+        scalars["train/gradient_norm"] = float(self.model.gradient_norm.value.numpy())
+        scalars |= {f"learning_rate/{name}": rates[name] for name in rates if name in learning}
+        if self.state.global_step % self.norms_every == 0:
+            scalars |= self._norms(dict(groups), learning)
+        self._write(scalars)
+
+    def _norms(self, groups: dict[str, list], learning: set[str]) -> dict[str, float]:
+        norms = {}
+        for name in learning & set(self.before):
+            after = [weight.value for weight in groups[name] if weight.trainable]
+            moved = [new - old for new, old in zip(after, self.before[name], strict=True)]
+            norms[f"update_norm/{name}"] = float(tf.linalg.global_norm(moved))
+        distances = {} if self.start is None else self.start.distances()
+        self.before = {}
+        return norms | {f"distance/{name}": value for name, value in distances.items()}
 
     def write_row(self, row: dict[str, Any]) -> None:
         """Writes a row of the history: an epoch's means and dev scores."""

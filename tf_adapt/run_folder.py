@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.checkpoints import remove_leftovers
-from tf_adapt.config import Config, config_from, dump_config
+from tf_adapt.config import config_from, dump_config
+from tf_adapt.config_sections import Config
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.files import write_text
 from tf_adapt.strict_yaml import read_yaml

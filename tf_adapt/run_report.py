@@ -74,7 +74,7 @@ def _dev_scores(run) -> dict[str, float | None]:
 def _metrics(run, scores: dict[str, dict]) -> dict[str, Any]:
     return {
         "dataset": run.splits.name,
-        "adaptation": run.config.adaptation,
+        "adaptation": run.config.adaptation.name,
         "encoder": run.config.encoder.handle,
         "seed": run.config.training.seed,
         **scores,
@@ -85,7 +85,7 @@ def _metrics(run, scores: dict[str, dict]) -> dict[str, Any]:
         "truncated": {split: prepared.truncated for split, prepared in run.data.items()},
         "parameters": {
             "total": count_parameters(run.model.weights),
-            "trainable": count_parameters(run.model.trainable_weights),
+            "trainable": count_parameters(run.ever_trained),
         },
         "seconds": {
             **{name: round(value, 1) for name, value in run.state.seconds.items()},

@@ -21,6 +21,7 @@ class RunState:
         steps_per_epoch: batches of one pass over the training data.
         logs: training loss and metrics of an epoch whose evaluation is still to come.
         history: one row a finished epoch.
+        position: phase of the adaptation, and the time at which it began.
         best: epoch (from 0), dev score and folder name of the best weights so far.
         seconds: spent, by kind of work.
     """
@@ -31,6 +32,7 @@ class RunState:
     step: int = 0
     logs: dict[str, float] | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
+    position: dict[str, int] = field(default_factory=lambda: {"phase": 0, "since": 0})
     best: dict[str, Any] | None = None
     seconds: dict[str, float] = field(default_factory=lambda: {"training": 0.0, "evaluation": 0.0})
 

@@ -10,12 +10,16 @@ import tensorflow as tf
 from hub_modules.manifest import MANIFEST, read_manifest, verify
 from tf_adapt import checkpoints, run_folder
 from tf_adapt.compiling import configured_model
-from tf_adapt.config import Config, FilesConfig, data_section
+from tf_adapt.config import data_section
+from tf_adapt.config_sections import Config, FilesConfig
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.labels import convert_scheme
+from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.fisher import save_fisher, task_fisher
 from tf_adapt.model import AdaptedModel
+from tf_adapt.monitoring import tracked
 from tf_adapt.predicting import (
     Prediction,
     model_answers,
@@ -136,6 +140,33 @@ def _check_answers(model: AdaptedModel, run: str | os.PathLike) -> None:
             f"{run}: a language model predicts no labels; make a module of it with `tf-adapt "
             "module export`, and train a task on that"
         )
+
+
+def fisher_of_run(
+    run: str | os.PathLike,
+    output: str | os.PathLike,
+    examples: int = 200,
+    seed: int = 0,
+    sampled: bool = True,
+) -> int:
+    """Writes the Fisher information of a run's task for EWC; returns the examples it rests on.
+
+    It is estimated at the run's best weights, on the first examples of its training data.
+
+    Raises:
+        ArtifactError: as `load_run`, or `output` cannot be written.
+        ConfigError: as `task_fisher`.
+        DataError: the training data is gone or changed.
+    """
+    model, config = _load(Path(run))
+    model.encoder.trainable = True
+    settings = config.training
+    records = load_splits(config.data).examples["train"][:examples]
+    limits = (settings.max_length, settings.truncate, settings.document_context)
+    prepared = prepare(records, model.task, model.encoder, *limits)
+    batches = tracked(batches_from(prepared, 1, shuffle=False), "Fisher information", shown=True)
+    save_fisher(output, task_fisher(model, batches, examples, seed, sampled))
+    return len(records)
 
 
 def _load(folder: Path) -> tuple[AdaptedModel, Config]:

@@ -8,7 +8,7 @@ optimizer, dropout and metrics are saved with the weights.
 import contextlib
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,21 @@ import tensorflow as tf
 
 import tf_adapt
 from tf_adapt import checkpoints, monitoring, run_folder
-from tf_adapt.compiling import compiled_model, precision
-from tf_adapt.config import Config, resolve_paths
+from tf_adapt.adaptation import Adaptation, Position
+from tf_adapt.compiling import compiled_model, penalised, precision
+from tf_adapt.config import adaptation_of, resolve_paths
+from tf_adapt.config_sections import Config
 from tf_adapt.data.batches import PreparedData, batches_from, epoch_batches, epoch_order, prepare
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
 from tf_adapt.devices import is_chief, make_strategy
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.interruption import Interruption, caught_signals, leave
+from tf_adapt.planning import planned_rate
 from tf_adapt.run_report import finish_run
 from tf_adapt.run_state import RunState, restore_state, save_state
-from tf_adapt.schedules import linear_decay
+from tf_adapt.starting_point import StartingPoint
 from tf_adapt.tasks import LOWER_IS_BETTER, Task
+from tf_adapt.unfreezing import Unfreezing, groups_of
 
 
 @dataclass
@@ -38,12 +42,16 @@ class Run:
     config: Config
     folder: Path
     model: keras.Model
+    adaptation: Adaptation
+    ever_trained: list[keras.Variable]
     data: dict[str, PreparedData]
     splits: Splits
     state: RunState
     interruption: Interruption
     writes: bool
     started: float
+    start: StartingPoint | None
+    best_weights: checkpoints.Arrays | None = None
 
 
 def train(config: Config, folder: str | Path) -> dict[str, Any]:
@@ -87,6 +95,7 @@ def _prepare_run(
     task = Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
     with precision(settings.mixed_precision), strategy.scope():
         model = compiled_model(config, task)
+        start = penalised(config, model)
         data = {
             split: prepare(
                 examples,
@@ -107,33 +116,37 @@ def _prepare_run(
             batches_from(data["dev"], settings.batch_size, shuffle=False).take(1), verbose=0
         )
         state = restore_state(folder / "checkpoint", state, model)
+    adaptation, ever_trained = adaptation_of(config.adaptation), model.trainable_weights
     if writes:
         run_folder.start(folder, config)
         run_folder.write_task(
             folder, {"task": task.get_config(), "module": model.encoder.module_hash}
         )
-    return Run(config, folder, model, data, splits, state, Interruption(), writes, started)
+    parts = (config, folder, model, adaptation, ever_trained, data, splits, state)
+    return Run(*parts, Interruption(), writes, started, start)
 
 
 def _run_epochs(run: Run) -> None:
     total = run.config.training.epochs * run.state.steps_per_epoch
-    scalars = monitoring.Scalars(run.folder / "tensorboard", run.state, total)
+    scalars = monitoring.Scalars(run.folder / "tensorboard", run.state, total, run.start)
     with (
         caught_signals() as run.interruption,
         monitoring.ProgressDisplay(run.state, total, shown=run.writes) as display,
         contextlib.closing(scalars),
     ):
         steps = _Steps(run)
+        unfreezing = _unfreezing(run, display.say)
         callbacks = [
-            monitoring.LearningRate(_schedule(run, total), run.state),
+            unfreezing,
+            monitoring.LearningRate(_rate(run), run.state),
             monitoring.FiniteGuard(lambda: _describe_step(run)),
             steps,
             display,
             *([scalars] if run.writes else []),
         ]
-        while run.state.epoch < run.config.training.epochs and not _is_stopped(run):
+        while run.state.epoch < run.config.training.epochs and not _is_stopped(run, unfreezing):
             _train_epoch(run, callbacks)
-            _evaluate_epoch(run, steps)
+            _evaluate_epoch(run, steps, unfreezing)
             display.say(_line(run.state.history[-1]))
             if run.writes:
                 scalars.write_row(run.state.history[-1])
@@ -142,9 +155,18 @@ def _run_epochs(run: Run) -> None:
         run_folder.write_history(run.folder, run.state.history)
 
 
-def _schedule(run: Run, total: int):
-    settings = run.config.training
-    return linear_decay(settings.learning_rate, total, round(settings.warmup * total))
+def _rate(run: Run):
+    groups = groups_of(run.model.encoder)
+    return planned_rate(run.config, run.adaptation, groups, run.state.steps_per_epoch)
+
+
+def _unfreezing(run: Run, say) -> Unfreezing:
+    state = run.state
+    unfreezing = Unfreezing(
+        run.model.encoder, run.adaptation, monitor=None, step=lambda: state.global_step, say=say
+    )
+    unfreezing.position = Position(**state.position)
+    return unfreezing
 
 
 def _train_epoch(run: Run, callbacks: list) -> None:
@@ -168,7 +190,7 @@ def _train_epoch(run: Run, callbacks: list) -> None:
     state.seconds["training"] += time.monotonic() - started
 
 
-def _evaluate_epoch(run: Run, steps: "_Steps") -> None:
+def _evaluate_epoch(run: Run, steps: "_Steps", unfreezing: Unfreezing) -> None:
     state, started = run.state, time.monotonic()
     dataset = batches_from(run.data["dev"], run.config.training.batch_size, shuffle=False)
     dev = run.model.evaluate(dataset, callbacks=[steps], return_dict=True, verbose=0)
@@ -189,6 +211,8 @@ def _evaluate_epoch(run: Run, steps: "_Steps") -> None:
         if run.writes:
             checkpoints.save_best(run.folder / "checkpoint", name, weights)
         state.best = {"epoch": state.epoch, "score": score, "name": name}
+        run.best_weights = weights
+    _end_phase(run, unfreezing)
     state.epoch, state.step, state.logs = state.epoch + 1, 0, None
     save_state(run.folder / "checkpoint", state, run.model, run.writes)
     run.interruption.unsaved = False
@@ -232,9 +256,39 @@ class _Steps(keras.callbacks.Callback):
             leave(run.interruption.requested)
 
 
-def _is_stopped(run: Run) -> bool:
+def _end_phase(run: Run, unfreezing: Unfreezing) -> None:
+    """With a patience: ends the phase when it has run out, or with its last epoch."""
+    state = run.state
+    if run.adaptation.patience is None:
+        return
+    next_position = unfreezing.position.at(unfreezing.phases, state.epoch + 1)
+    exhausted = unfreezing.is_exhausted(state.best["epoch"], state.epoch)
+    if not exhausted and next_position == unfreezing.position:
+        return
+    # Saved with this epoch's checkpoint: a run that is killed begins the next phase from there.
+    unfreezing.end_phase(state.epoch + 1)
+    state.position = asdict(unfreezing.position)
+    # Read only by a run that was interrupted since: of several processes one alone writes it.
+    if run.best_weights is None:
+        best = checkpoints.read(run.folder / "checkpoint" / state.best["name"])
+        run.best_weights = best.arrays["model"]
+    checkpoints.assign(run.model.weights, run.best_weights, state.best["name"])
+
+
+def _is_stopped(run: Run, unfreezing: Unfreezing) -> bool:
+    """Whether the dev score has not become better for too long, in the last phase."""
     patience, best = run.config.training.patience, run.state.best
-    return None not in (patience, best) and run.state.epoch - 1 - best["epoch"] >= patience
+    if patience is None or best is None:
+        return False
+    position = unfreezing.position.at(unfreezing.phases, _time(run))
+    if position.phase < len(unfreezing.phases) - 1:
+        return False
+    since = position.since if run.adaptation.unit == "epochs" else 0
+    return run.state.epoch - 1 - max(best["epoch"], since - 1) >= patience
+
+
+def _time(run: Run) -> int:
+    return run.state.epoch if run.adaptation.unit == "epochs" else run.state.global_step
 
 
 def _comparable(score: float | None, sign: int = 1) -> float:

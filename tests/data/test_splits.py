@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from tf_adapt.config import DatasetConfig, FilesConfig
+from tf_adapt.config_sections import DatasetConfig, FilesConfig
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import DataError
 

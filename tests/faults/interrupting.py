@@ -4,8 +4,8 @@ Imports TensorFlow once and forks for every attempt, before TensorFlow has start
 an attempt costs a training and not an import. Prints one JSON object.
 
 Usage: interrupting.py CONFIG OUT KILLS SEED WAY SECONDS, where WAY is SIGKILL, SIGINT or SIGTERM at
-random moments of a run of SECONDS, or `renames`: attempt n dies at its n-th rename, before or after
-it in turn.
+random moments of a run of SECONDS; `renames`: attempt n dies at its n-th rename, before or after it
+in turn; or `phases`: attempt n is killed in phase n + 1 of its adaptation.
 """
 
 import json
@@ -99,10 +99,33 @@ def interrupted_at_renames(config: str, out: str, kills: int) -> dict:
     return {"codes": codes}
 
 
+def interrupted_in_phases(config: str, out: str, kills: int) -> dict:
+    """Attempt n is killed once the run has said n + 1 times what it trains now."""
+    codes, phases = [], []
+    for number in range(1, kills + 1):
+        child = attempt(config, out)
+        end = time.monotonic() + PATIENCE_SECONDS
+        while len(phases) <= number and time.monotonic() < end:
+            time.sleep(0.01)
+            phases = list(dict.fromkeys(_lines(f"{out}.log", "now training")))
+        os.kill(child, signal.SIGKILL)
+        codes.append(wait(child, PATIENCE_SECONDS))
+    return {"codes": codes, "phases": phases}
+
+
+def _lines(path: str, start: str) -> list[str]:
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as log:
+        return [line for line in log.read().splitlines() if line.startswith(start)]
+
+
 def main() -> None:
     config, out, kills, seed, way, seconds = sys.argv[1:]
     if way == "renames":
         result = interrupted_at_renames(config, out, int(kills))
+    elif way == "phases":
+        result = interrupted_in_phases(config, out, int(kills))
     else:
         result = interrupted_at_random(config, out, int(kills), int(seed), way, float(seconds))
     started = time.monotonic()

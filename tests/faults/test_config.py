@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tf_adapt.config import Config, load_config
+from tf_adapt.config import load_config
+from tf_adapt.config_sections import Config
 from tf_adapt.errors import ConfigError, TfAdaptError
 
 GOOD = {

@@ -116,6 +116,29 @@ def test_i1_killed_at_fifty_random_moments(config, whole, tmp_path):
     interrupt(config, whole, tmp_path / "run", 50, "SIGKILL", seed=2)
 
 
+@pytest.mark.parametrize(
+    "adaptation",
+    [
+        "{name: gradual_unfreezing, every: 20, unit: steps}",
+        "{name: chain_thaw, every: 1}",
+        "{name: chain_thaw, every: 2, patience: 1}",
+    ],
+)
+def test_i1_killed_in_three_phases_of_a_schedule(tiny_bert, tmp_path, adaptation):
+    path = tmp_path / "config.yaml"
+    sections = SECTIONS.replace("fine_tuning", "{adaptation}")
+    path.write_text(
+        sections.format(module=tiny_bert, adaptation=adaptation)
+        + "optimizer: {decay: 0.5}\n"
+        + "training: {epochs: 6, batch_size: 4, learning_rate: 1.0e-2}\n"
+    )
+    drive(path, tmp_path / "whole", 0, "SIGKILL")
+    result = drive(path, tmp_path / "run", 3, "phases")
+    assert result["codes"] == [*3 * [-signal.SIGKILL], 0]
+    assert len(result["phases"]) == 4, result
+    assert results(tmp_path / "run") == results(tmp_path / "whole")
+
+
 @pytest.mark.large
 def test_i2_killed_at_every_rename(config, whole, tmp_path):
     result = interrupt(config, whole, tmp_path / "run", 20, "renames")
