@@ -158,7 +158,7 @@ def _check_fisher(fisher: Mapping[str, np.ndarray], known: dict[str, keras.Varia
             )
 
 
-class _Penalties:
+class _Penalties(keras.regularizers.Regularizer):
     """A weight's regularizer: its penalties by kind, and the regularizer that it had before."""
 
     def __init__(self, own: Callable | None):
