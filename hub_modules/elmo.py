@@ -175,9 +175,12 @@ class ElmoEncoder(keras.layers.Layer):
         """Runs the character CNN once for each distinct word of the batch."""
         shape = tf.shape(words)
         flat = tf.reshape(words, [-1, CHARACTERS_PER_WORD])
+        # Every sentence begins with this word. One device of several may have no sentence at the
+        # end of an epoch, and convolutions of nothing fail.
+        flat = tf.concat([[_boundary_word(SENTENCE_BEGIN)], flat], axis=0)
         distinct, index = tf.raw_ops.UniqueV2(x=flat, axis=[0])
         distinct = tf.ensure_shape(distinct, [None, CHARACTERS_PER_WORD])
-        tokens = tf.gather(self.char_cnn(distinct), index)
+        tokens = tf.gather(self.char_cnn(distinct), index[1:])
         return tf.reshape(tokens, [shape[0], shape[1], self.projection_width])
 
     def _initial_state(self, index: int, batch):

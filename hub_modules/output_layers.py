@@ -124,7 +124,7 @@ class BiLanguageModelHead(keras.layers.Layer):
         """
         count = tf.shape(states)[0]
         chunk = tf.clip_by_value(count, 1, CHUNK)
-        spare = -count % chunk
+        spare = tf.maximum(-(-count // chunk), 1) * chunk - count
         states = tf.pad(states, [[0, spare], [0, 0]])
         states = tf.reshape(states, [-1, chunk, self.projection_width])
         targets = tf.reshape(tf.pad(targets, [[0, spare]]), [-1, chunk])

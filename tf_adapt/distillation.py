@@ -1,5 +1,7 @@
 """Staying close to the source model: what it says of the same text is the target."""
 
+from dataclasses import dataclass
+
 import keras
 import tensorflow as tf
 from keras import ops
@@ -29,6 +31,14 @@ def distillation_objective(encoder: HubEncoder) -> "Distillation":
     return Distillation(source, output, name="distillation", dtype=encoder.dtype_policy)
 
 
+@dataclass(frozen=True)
+class _Fixed:
+    """Keeps layers out of Keras' tracking, which looks into lists, tuples and dicts."""
+
+    source: HubEncoder
+    output_layer: keras.layers.Layer | None
+
+
 @keras.saving.register_keras_serializable("tf_adapt")
 class Distillation(keras.layers.Layer):
     """How far an encoder has come from a frozen source model, on the text as it is.
@@ -56,19 +66,18 @@ class Distillation(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_jit = False
         source.trainable = False
-        # In a tuple, so that Keras counts neither among the weights of the model.
-        self._source = (source, output)
+        self._fixed = _Fixed(source, output)
         self.built = True
 
     @property
     def source(self) -> HubEncoder:
         """The frozen source model."""
-        return self._source[0]
+        return self._fixed.source
 
     @property
     def output_layer(self) -> keras.layers.Layer | None:
         """The output layer, or None."""
-        return self._source[1]
+        return self._fixed.output_layer
 
     def call(self, inputs, encoder=None, encoded=None, training=None):
         if encoded is None:

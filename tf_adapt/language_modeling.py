@@ -123,7 +123,8 @@ class MaskedLanguageModel(keras.layers.Layer):
     def from_config(cls, config: dict) -> "MaskedLanguageModel":
         """The layer of `get_config`."""
         output = keras.saving.deserialize_keras_object(config["output"])
-        output.build()
+        if not output.built:  # Keras has built it where its config says of what
+            output.build()
         return cls(**config | {"output": output})
 
 
@@ -214,7 +215,8 @@ class BiLanguageModel(keras.layers.Layer):
     def from_config(cls, config: dict) -> "BiLanguageModel":
         """The layer of `get_config`."""
         output = keras.saving.deserialize_keras_object(config["output"])
-        output.build()
+        if not output.built:  # Keras has built it where its config says of what
+            output.build()
         return cls(**config | {"output": output})
 
 

@@ -12,6 +12,7 @@ import tensorflow as tf
 from hub_modules.adapters import BidirectionalAdapter, BottleneckAdapter
 from hub_modules.bert import BertEncoder
 from hub_modules.elmo import ElmoEncoder
+from hub_modules.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
 from hub_modules.projected_attention import ProjectedAttention
 from tf_adapt.heads.bcn import BCN
 from tf_adapt.heads.bi_attention import BiAttentionHead
@@ -150,6 +151,11 @@ def text_and_pieces(extra: int) -> tuple:
     return [text(extra, seed=3)], {"first_piece": first_piece.astype("int32")}
 
 
+def states_and_table(extra: int) -> tuple:
+    table = np.random.default_rng(7).normal(size=(20, WIDTH))
+    return text(extra, seed=3)["layers"][0], table.astype("float32")
+
+
 def tagged_words(extra: int) -> tuple:
     """Logits, tags and mask for a CRF, with junk at padding."""
     random = np.random.default_rng(6)
@@ -280,6 +286,19 @@ ROWS = {
         real_words(*LENGTHS),
         gives_logits=False,
         call=both_layers,
+    ),
+    "MaskedLanguageModelHead": Row(
+        MaskedLanguageModelHead,
+        {"width": WIDTH, "vocabulary_size": 20},
+        states_and_table,
+        real_words(*LENGTHS),
+        {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-6},
+    ),
+    "BiLanguageModelHead": Row(
+        BiLanguageModelHead,
+        {"num_words": 20, "projection_width": WIDTH // 2},
+        lambda extra: states_and_table(extra)[:1],
+        real_words(*LENGTHS),
     ),
     "CRF": Row(
         CRF,
