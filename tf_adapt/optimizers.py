@@ -1,16 +1,14 @@
 """Discriminative fine-tuning: each layer group learns at a rate of its own, with any optimizer."""
 
-import math
-import os
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import keras
+import tensorflow as tf
 
-from tf_adapt.config_errors import did_you_mean
 from tf_adapt.errors import ConfigError
+from tf_adapt.layer_rates import groups_of, layer_factors
 
-HEAD, ADAPTERS = "head", "adapters"
 # What concerns all weights together, and so is done once for all of them.
 JOINT = (
     "clipnorm",
@@ -31,7 +29,8 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     (EMA) moves it. The factor scales the update, not the gradient, which Adam would scale back.
 
     Joint over all groups, as set in `inner`: clipping, accumulation and scaling of gradients, and
-    `learning_rate`, which callbacks read and set as in any optimizer.
+    `learning_rate`, which callbacks read and set as in any optimizer. Under MirroredStrategy Keras
+    can neither accumulate gradients nor overwrite weights by averages before the end.
 
     Build it over every weight that is ever going to learn (`optimizer.build(weights)`, or the first
     step); each step may then train any of them.
@@ -62,7 +61,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         factors: dict[str, float] | None = None,
         name: str | None = None,
     ):
-        _check_inner(inner)
+        _check(inner, encoder)
         rate = inner._learning_rate
         super().__init__(
             rate if callable(rate) else _number(rate),
@@ -77,7 +76,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             for group, weights in encoder.layer_groups
             if group in encoder.adaptable_groups
         }
-        self._factors = _factors(list(self._paths), decay, factors)
+        self._factors = layer_factors(list(self._paths), decay, factors)
         self._weights = {}
 
     @property
@@ -101,7 +100,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         if self.built:
             return
         super().build(variables)
-        groups = _groups_of([variable.path for variable in variables], self._paths)
+        groups = groups_of([_path(variable) for variable in variables], self._paths)
         for variable, group in zip(variables, groups, strict=True):
             copy = self._copy(self._factors[group])
             copy.build([variable])
@@ -116,12 +115,15 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         copy._use_weight_decay = self.inner._use_weight_decay
         return copy
 
+    def _backend_apply_gradients(self, grads, trainable_variables):
+        # The gradient of an embedding has a row for each use of a word. Keras would take the norm,
+        # and Adam the square, of each row instead of that of their sum.
+        dense = [tf.convert_to_tensor(gradient) for gradient in grads]
+        super()._backend_apply_gradients(dense, trainable_variables)
+
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
         for gradient, variable in zip(grads, trainable_variables, strict=True):
             self._weights[self._var_key(variable)].optimizer.apply([gradient], [variable])
-
-    def _apply_weight_decay(self, variables):
-        """Nothing: each copy decays its own weight."""
 
     def exclude_from_weight_decay(self, var_list=None, var_names=None):
         self.inner.exclude_from_weight_decay(var_list, var_names)
@@ -129,11 +131,11 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     def finalize_variable_values(self, var_list):
         for variable in var_list:
             optimizer = self._weights[self._var_key(variable)].optimizer
-            if int(_number(optimizer.iterations)):  # before the first step its average is zero
+            if _number(optimizer.iterations):  # before the first step its average is zero
                 optimizer.finalize_variable_values([variable])
 
     def _check_variables_are_known(self, variables):
-        unknown = [v.path for v in variables if self._var_key(v) not in self._weights]
+        unknown = [_path(v) for v in variables if self._var_key(v) not in self._weights]
         if unknown:
             raise ConfigError(
                 f"optimizer: {len(unknown)} weights learn that it was not built over "
@@ -161,64 +163,35 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
 
 @dataclass(frozen=True)
 class _Weight:
-    """One weight, its group and its optimizer. Keras does not look for state in here."""
+    """One weight, its group and its optimizer, in a class where Keras looks for no state."""
 
     group: str
     variable: keras.Variable
     optimizer: keras.optimizers.Optimizer
 
 
-def _check_inner(inner) -> None:
-    what = f"optimizer: expected a new Keras optimizer such as AdamW(2e-5), got {inner!r}"
-    wrappers = ("LossScaleOptimizer", "MultiOptimizer", "DiscriminativeOptimizer")
+def _check(inner, encoder) -> None:
     if not isinstance(inner, keras.optimizers.Optimizer):
-        raise ConfigError(what)
-    if type(inner).__name__ in wrappers:
+        raise ConfigError(f"optimizer: expected a Keras optimizer as AdamW(2e-5), got {inner!r}")
+    name, multi = type(inner).__name__, getattr(keras.optimizers, "MultiOptimizer", ())
+    if isinstance(inner, (keras.optimizers.LossScaleOptimizer, DiscriminativeOptimizer, multi)):
         raise ConfigError(
-            f"{what}; wrap the optimizer itself: its groups get their rates here, and Keras adds "
-            "the scaling of losses around it (or wrap this one in a LossScaleOptimizer)"
+            f"optimizer: expected one that moves weights itself, as AdamW(2e-5), got {name}; give "
+            "what is inside it (the scaling of losses belongs around this optimizer, where Keras "
+            "puts it under mixed_float16)"
         )
     if inner.built:
-        raise ConfigError(f"{what}, which is built: its slots would be lost; make a new one")
+        raise ConfigError(
+            f"optimizer: expected a new one, got {name} which is built over weights already: its "
+            "slots would be lost; make another one"
+        )
+    if not hasattr(encoder, "layer_groups"):
+        raise ConfigError(f"encoder: expected a HubEncoder, got {encoder!r}")
 
 
-def _factors(groups: list[str], decay: float | None, table: dict | None) -> dict[str, float]:
-    """The factor of each of the groups, given bottom to top, and of the head."""
-    names = [*groups, HEAD]
-    if decay is not None and table is not None:
-        raise ConfigError("decay, factors: expected one of them, got both; leave one out")
-    if table is None:
-        decay = 1.0 if decay is None else decay
-        if not _is_number(decay) or not 0 < decay <= 1:
-            raise ConfigError(f"decay: expected a number above 0 and up to 1, got {decay!r}")
-        pretrained = [name for name in groups if name != ADAPTERS]
-        table = {name: decay ** (n + 1) for n, name in enumerate(reversed(pretrained))}
-    for name, factor in table.items():
-        if name not in names:
-            raise ConfigError(
-                f"factors: expected some of the groups {', '.join(names)}, got {name!r}"
-                f"{did_you_mean(str(name), names)}"
-            )
-        if not _is_number(factor) or not 0 <= factor < math.inf:
-            raise ConfigError(f"factors.{name}: expected a number from 0 up, got {factor!r}")
-    return {name: float(table.get(name, 1.0)) for name in names}
-
-
-def _groups_of(paths: list[str], known: dict[str, list[str]]) -> list[str]:
-    """The group of each weight, by whole components of its path."""
-    group_of = {path: group for group, those in known.items() for path in those}
-    if not any(path in group_of for path in paths):
-        # Another process may give the encoder itself another name: what is inside it stays.
-        parts = [path.split("/")[:-1] for path in group_of]
-        front = len(os.path.commonprefix(parts))
-        group_of = {"/".join(path.split("/")[front:]): group for path, group in group_of.items()}
-    ends = [["/".join(path.split("/")[n:]) for n in range(path.count("/") + 1)] for path in paths]
-    return [next((group_of[e] for e in these if e in group_of), HEAD) for these in ends]
-
-
-def _is_number(value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _path(variable) -> str:
+    return getattr(variable, "path", variable.name)  # a tf.Variable has a name alone
 
 
 def _number(value) -> float:
-    return float(keras.ops.convert_to_numpy(value))
+    return float(keras.ops.convert_to_numpy(value))  # of a mirrored variable too
