@@ -248,6 +248,10 @@ def test_what_cannot_be_estimated_is_refused(tiny_bert):
     with pytest.raises(ConfigError, match=r"expected weights that learn, got \['w'\] frozen"):
         frozen = keras.Variable(np.ones(3, "float32"), trainable=False)
         fisher_diagonal(lambda x, seed: 0.0, {"w": frozen}, [1.0])
+    with pytest.raises(ConfigError, match="expected a model on one device.*outside of the strat"):
+        with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+            spread = keras.Variable(np.ones(3, "float32"))
+        fisher_diagonal(lambda x, seed: 0.0, {"w": spread}, [1.0])
     encoder.trainable = False
     with pytest.raises(ConfigError, match="expected weights that learn.*make the encoder train"):
         task_fisher(model, batches)

@@ -44,7 +44,8 @@ def fisher_diagonal(
         `{name: array of the weight's shape}`, float32; 0 where the weight is not read.
 
     Raises:
-        ConfigError: there is no example or no weight, or a weight is frozen.
+        ConfigError: there is no example or no weight, a weight is frozen, or the weights are those
+            of a distribution strategy.
 
     Source: Kirkpatrick et al. 2017, "Overcoming catastrophic forgetting in neural networks".
     """
@@ -53,6 +54,11 @@ def fisher_diagonal(
         raise ConfigError(
             f"fisher: expected weights that learn, got {frozen[:5] or 'none'} frozen; "
             "make the encoder trainable"
+        )
+    if any(getattr(weight.value, "distribute_strategy", None) for weight in weights.values()):
+        raise ConfigError(
+            "fisher: expected a model on one device, got one made under a distribution strategy; "
+            "estimate with another, made outside of the strategy's scope"
         )
     sums = [tf.Variable(tf.zeros(weight.shape), trainable=False) for weight in weights.values()]
 
