@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from click.testing import CliRunner
-from language_models import tiny_elmo_module, with_output_layer
+from language_models import tiny_elmo_module, with_output_layer, without_dropout
 
 import tf_adapt as ta
 from hub_modules.load import load_module, load_output_layer
-from hub_modules.manifest import read_manifest, write_manifest
 from tf_adapt import checkpoints, monitoring, training
 from tf_adapt.cli import cli
 from tf_adapt.config import config_from
@@ -222,13 +221,6 @@ def test_a_black_box_is_refused():
     encoder = ta.HubEncoder("bert_small", execution="saved_model")
     with pytest.raises(ConfigError, match="needs the native encoder, got execution: saved_model"):
         build_language_model(ta.Task("language_model"), encoder)
-
-
-def without_dropout(module):
-    contract = read_manifest(module)
-    contract["config"] |= {"dropout": 0.0, "attention_dropout": 0.0}
-    write_manifest(module, {k: v for k, v in contract.items() if k not in ("format", "files")})
-    return module
 
 
 @pytest.mark.slow

@@ -100,22 +100,19 @@ class AdaptedModel(keras.Model):
         # Such outputs come with `tags`, and with a loss that logits alone do not define.
         self.decodes = isinstance(outputs, dict)
 
-    def call(self, inputs, training=None):
+    def call(self, inputs, training=None, with_auxiliaries=False):
+        """As in Keras; `with_auxiliaries` gives the sum of the auxiliary losses too."""
         encoded = [self.encoder(inputs[name], training=training) for name in sorted(inputs)]
-        if training:
-            self._add_auxiliary_losses(inputs, encoded)
-        return self.head(encoded, inputs["a"], training=training and learns(self.head))
-
-    def _add_auxiliary_losses(self, inputs: dict, encoded: list) -> None:
-        optimizer = getattr(self, "optimizer", None)
-        step = 0 if optimizer is None else tf.convert_to_tensor(optimizer.iterations)
-        # Keras divides what is added by the number of replicas, to sum it over them.
-        replicas = self.distribute_strategy.num_replicas_in_sync
-        for auxiliary in self.auxiliaries:
-            share = auxiliary(
-                inputs, encoder=self.encoder, encoded=encoded, step=step, training=True
-            )
-            self.add_loss(share * replicas)
+        outputs = self.head(encoded, inputs["a"], training=training and learns(self.head))
+        if not with_auxiliaries:
+            return outputs
+        step = tf.convert_to_tensor(self.optimizer.iterations)
+        # Returned, not given to `add_loss`: its list is one for all replicas, which take turns, so
+        # that each would count the others' losses.
+        return outputs, sum(
+            auxiliary(inputs, encoder=self.encoder, encoded=encoded, step=step, training=training)
+            for auxiliary in self.auxiliaries
+        )
 
     @functools.cached_property
     def answer(self):
@@ -156,8 +153,8 @@ class AdaptedModel(keras.Model):
         """Keras' own step, with the gradient summed over replicas before its norm is taken."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
-            y_pred = self(x, training=True)
-            loss = self.compute_loss(x, y, y_pred, sample_weight, training=True)
+            y_pred, auxiliary_loss = self._outputs_in_training(x)
+            loss = self.compute_loss(x, y, y_pred, sample_weight, training=True) + auxiliary_loss
             scaled_loss = self.optimizer.scale_loss(loss)
         self._track_loss(loss, tf.shape(y)[0])
         gradients = _summed_over_replicas(tape.gradient(scaled_loss, self.trainable_weights))
@@ -171,6 +168,12 @@ class AdaptedModel(keras.Model):
     def unscaled_optimizer(self) -> keras.optimizers.Optimizer:
         """The optimizer itself, where Keras has put the scaling of float16 losses around it."""
         return getattr(self.optimizer, "inner_optimizer", self.optimizer)
+
+    def _outputs_in_training(self, x) -> tuple:
+        """The outputs, and this replica's share of the auxiliary losses."""
+        if self.auxiliaries:
+            return self(x, training=True, with_auxiliaries=True)
+        return self(x, training=True), 0.0
 
     def _shared_out(self, gradients: list, norm) -> list:
         """Each replica's share of the global gradient, which the optimizer is going to sum.

@@ -84,6 +84,13 @@ def tiny_elmo_module(folder):
     return _sealed(folder, contract | {"groups": groups, "weights": shapes})
 
 
+def without_dropout(module):
+    """The same module folder, whose dropout is 0."""
+    contract = read_manifest(module)
+    contract["config"] |= {"dropout": 0.0, "attention_dropout": 0.0}
+    return _sealed(module, contract)
+
+
 def _sealed(folder, contract):
     write_manifest(folder, {k: v for k, v in contract.items() if k not in ("format", "files")})
     return folder
