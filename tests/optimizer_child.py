@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_adapt.errors import ConfigError
 from tf_adapt.optimizers import DiscriminativeOptimizer
 
 # Shrinks to the head, then grows past where it began.
@@ -65,6 +66,17 @@ def run(inner, strategy=None, loss_scale=None):
     }
 
 
+def refusal(strategy, **options) -> str:
+    """The error where Keras itself would fail in the middle of a step."""
+    encoder = SimpleNamespace(layer_groups=[], adaptable_groups=[])
+    with strategy.scope():
+        try:
+            DiscriminativeOptimizer(keras.optimizers.Adam(**options), encoder)
+        except ConfigError as error:
+            return str(error)
+    return ""
+
+
 def main():
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
@@ -74,6 +86,10 @@ def main():
     results = {
         name: {"one": run(**case), "two": run(**case, strategy=two)} for name, case in CASES.items()
     }
+    results["refused"] = [
+        refusal(two, gradient_accumulation_steps=2),
+        refusal(two, use_ema=True, ema_overwrite_frequency=2),
+    ]
     json.dump(results, sys.stdout)
 
 

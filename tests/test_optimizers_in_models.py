@@ -189,3 +189,10 @@ def test_two_devices_equal_one(on_devices, case):
             [f"{group}/{name}" for group in groups for name in ("kernel", "bias")]
             for groups in (["layer_1", "head"], ["head"], ["layer_0", "layer_1", "head"])
         ]
+
+
+@pytest.mark.slow
+def test_what_keras_cannot_do_on_two_devices_is_refused(on_devices):
+    assert len(on_devices["refused"]) == 2
+    for message in on_devices["refused"]:
+        assert "on several devices (2 here) Keras can neither accumulate gradients" in message

@@ -29,8 +29,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     (EMA) moves it. The factor scales the update, not the gradient, which Adam would scale back.
 
     Joint over all groups, as set in `inner`: clipping, accumulation and scaling of gradients, and
-    `learning_rate`, which callbacks read and set as in any optimizer. Under MirroredStrategy Keras
-    can neither accumulate gradients nor overwrite weights by averages before the end.
+    `learning_rate`, which callbacks read and set as in any optimizer.
 
     Build it over every weight that is ever going to learn (`optimizer.build(weights)`, or the first
     step); each step may then train any of them.
@@ -68,6 +67,13 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             name=name,
             **{option: getattr(inner, option) for option in JOINT},
         )
+        replicas = self._distribution_strategy.num_replicas_in_sync
+        if replicas > 1 and (inner.gradient_accumulation_steps or inner.ema_overwrite_frequency):
+            raise ConfigError(
+                f"optimizer: on several devices ({replicas} here) Keras can neither accumulate "
+                "gradients nor overwrite weights by averages before the end; leave out "
+                "gradient_accumulation_steps and ema_overwrite_frequency, or take one device"
+            )
         self.inner = inner
         # Read now: while a step is traced, the value of a rate cannot be.
         self._copy_config = inner.get_config() | dict.fromkeys(JOINT)
