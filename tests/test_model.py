@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.errors import ConfigError
@@ -150,3 +151,18 @@ def test_the_metric_of_a_crf_is_that_of_its_decoded_tags():
     )
     assert scores["span_f1"] == 1.0
     assert ta.predict(model, [data[0][0]])[0].label == ("B-PER", "I-PER", "O")
+
+
+def test_the_gradient_norm_is_that_of_whole_rows(tiny_elmo):
+    # A character that is read often has as many rows in the gradient of its table.
+    task, encoder = TASKS["classification"][0], ta.HubEncoder(tiny_elmo)
+    model = ta.build_model(task, encoder, "linear", "fine_tuning", head_dropout=0.0)
+    model.compile(keras.optimizers.SGD(0.0), task.loss, jit_compile=False)
+    batches = ta.batches([("aa aa a", "yes"), ("aaa b", "no")], task, encoder, batch_size=2)
+    inputs, targets = next(iter(batches))
+    with tf.GradientTape() as tape:
+        loss = task.loss(targets, model(inputs, training=False))
+    gradients = tape.gradient(loss, [weight.value for weight in model.trainable_weights])
+    squares = [np.sum(np.square(tf.convert_to_tensor(gradient))) for gradient in gradients]
+    model.fit(batches, verbose=0)
+    assert model.gradient_norm.value.numpy() == pytest.approx(np.sqrt(sum(squares)), rel=1e-5)

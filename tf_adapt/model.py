@@ -297,9 +297,11 @@ def example_inputs(task: Task, preprocessor) -> dict:
 
 
 def _summed_over_replicas(gradients: list) -> list:
-    context = tf.distribute.get_replica_context()
-    if context is None or context.num_replicas_in_sync == 1:
-        return gradients
+    # As tensors: the gradient of an embedding has a row for each use of a word, and a norm over
+    # such rows is not that of their sum.
     present = [tf.convert_to_tensor(gradient) for gradient in gradients if gradient is not None]
-    reduced = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, present))
+    context = tf.distribute.get_replica_context()
+    if context is not None and context.num_replicas_in_sync > 1:
+        present = context.all_reduce(tf.distribute.ReduceOp.SUM, present)
+    reduced = iter(present)
     return [None if gradient is None else next(reduced) for gradient in gradients]
