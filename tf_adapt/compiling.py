@@ -16,7 +16,7 @@ from tf_adapt.language_modeling import language_model_objective
 from tf_adapt.model import AdaptedModel, build_model
 from tf_adapt.optimizers import DiscriminativeOptimizer
 from tf_adapt.penalties import ewc, l2_sp
-from tf_adapt.starting_point import StartingPoint
+from tf_adapt.starting_point import StartingPoint, pretrained_groups
 from tf_adapt.tasks import Task
 
 OPTIMIZERS = {
@@ -86,9 +86,11 @@ def compiled_model(config: Config, task: Task) -> AdaptedModel:
     """
     model = configured_model(config, task)
     optimizer = _optimizer(config, model.encoder)
-    optimizer.exclude_from_weight_decay(
-        var_list=[weight for weight in model.trainable_weights if not decays(weight.name)]
-    )
+    kept = [weight for weight in model.trainable_weights if not decays(weight.name)]
+    if config.penalties.l2_sp is not None:
+        # Decay would pull them to zero, against the pull to the pretrained weights.
+        kept += [weight for _, weights in pretrained_groups(model.encoder) for weight in weights]
+    optimizer.exclude_from_weight_decay(var_list=kept)
     # Every batch has another length: XLA would compile each of them anew.
     model.compile(optimizer=optimizer, loss=task.loss, metrics=task.metrics, jit_compile=False)
     model.optimizer.build(model.trainable_weights)

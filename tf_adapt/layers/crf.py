@@ -132,6 +132,8 @@ class CRF(keras.layers.Layer):
         Constraints do not act here.
         """
         scores, transitions, lengths = self._prepared(logits, mask)
+        # Else a training step around this would build the gradient of the gradient, and drop it.
+        scores, transitions = tf.stop_gradient(scores), tf.stop_gradient(transitions)
         with tf.GradientTape() as tape:
             tape.watch(scores)
             partition = tf.reduce_sum(log_partition(scores, transitions, lengths))
