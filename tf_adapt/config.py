@@ -4,6 +4,7 @@ The classes below are the whole list of keys, types, ranges and defaults. Nothin
 text is never a number, `no` is never text. Imports no TensorFlow.
 """
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any, Literal
@@ -381,8 +382,9 @@ def _check_handle(handle: str, key: str, where: str) -> None:
     names = shipped_names()
     if _is_name_or_url(handle):
         return
-    if handle and "\0" not in handle and Path(handle).is_dir():
-        return
+    with contextlib.suppress(OSError):  # a name that is too long for any file
+        if handle and "\0" not in handle and Path(handle).is_dir():
+            return
     raise ConfigError(
         f"{where}: {key}: expected the name of a shipped module ({', '.join(names)}), an existing "
         f"folder, or an http(s) URL, got {handle!r}{did_you_mean(handle, names)}"
