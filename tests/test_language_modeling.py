@@ -8,10 +8,18 @@ import pytest
 import tensorflow as tf
 from language_models import SPECIAL, bert, bert_inputs, elmo, elmo_inputs, log_softmax, numpy_states
 
+import tf_adapt as ta
+from hub_modules.output_files import new_output_layer
 from hub_modules.output_layers import MaskedLanguageModelHead
+from hub_modules.sources import bilm_tf
 from tf_adapt import language_modeling
 from tf_adapt.errors import ConfigError
-from tf_adapt.language_modeling import EVALUATION_SEED, MaskedLanguageModel
+from tf_adapt.language_modeling import (
+    EVALUATION_SEED,
+    BiLanguageModel,
+    MaskedLanguageModel,
+    language_model_objective,
+)
 from tf_adapt.losses import LanguageModelLoss
 from tf_adapt.masking import mask_pieces
 from tf_adapt.metrics import Perplexity
@@ -138,3 +146,35 @@ def test_a_vocabulary_without_mask():
     output = MaskedLanguageModelHead(8, 20)
     with pytest.raises(ConfigError, match=r"expected \[MASK\] in the vocabulary"):
         MaskedLanguageModel(output, {k: v for k, v in SPECIAL.items() if k != "mask_id"})
+
+
+def wikitext(shared, count):
+    """Short sentences of other text than the shipped models were trained on, without its <unk>."""
+    lines = (shared / "data/wikitext2/wiki.valid.tokens").read_text("utf-8").split("\n")
+    sentences = [one.strip() for line in lines for one in line.split(" . ") if " = " not in line]
+    plain = [one for one in sentences if 5 <= len(one.split()) <= 40 and not {"<", "@"} & set(one)]
+    assert len(plain) > count
+    return [f"{one} ." for one in plain[:count]]
+
+
+def test_the_shipped_bert_knows_hidden_pieces(shared):
+    """Its README: 3.74 on held-out text; ln 8192 = 9.0 by chance."""
+    encoder = ta.HubEncoder("bert_small", trainable=False)
+    preprocessor = encoder.preprocessor
+    inputs = preprocessor.pack([preprocessor.tokenize(tf.constant(wikitext(shared, 300)))])
+    losses = language_model_objective(encoder)(inputs, encoder=encoder, training=False).numpy()
+    assert 3.2 < losses[losses >= 0].mean() < 4.6
+
+
+def test_the_small_elmo_knows_its_neighbours(shared):
+    """Its README: perplexity 123.5 on held-out text; 40,003 by chance."""
+    source = bilm_tf.read(shared / "models/elmo_small")
+    output = new_output_layer("elmo", source.config, source.output_words)
+    output.load_weights_by_name(source.output_layer)
+    encoder = ta.HubEncoder("elmo_small", trainable=False)
+    preprocessor = encoder.preprocessor
+    inputs = preprocessor.pack([preprocessor.tokenize(tf.constant(wikitext(shared, 80)))])
+    objective = BiLanguageModel(output, source.output_words)
+    losses = objective(inputs, encoder=encoder, training=False).numpy()
+    forward, backward = (losses[..., d][losses[..., d] >= 0].mean() for d in range(2))
+    assert 80 < np.exp(forward) < 250 and 80 < np.exp(backward) < 250

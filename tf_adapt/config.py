@@ -4,6 +4,7 @@ The keys themselves, with types, ranges and defaults, are in `tf_adapt.config_se
 TensorFlow.
 """
 
+import contextlib
 import inspect
 import os
 from pathlib import Path
@@ -329,8 +330,9 @@ def _check_handle(handle: str, key: str, where: str) -> None:
     names = shipped_names()
     if _is_name_or_url(handle):
         return
-    if handle and "\0" not in handle and Path(handle).is_dir():
-        return
+    with contextlib.suppress(OSError):  # a name that is too long for any file
+        if handle and "\0" not in handle and Path(handle).is_dir():
+            return
     raise ConfigError(
         f"{where}: {key}: expected the name of a shipped module ({', '.join(names)}), an existing "
         f"folder, or an http(s) URL, got {handle!r}{did_you_mean(handle, names)}"
