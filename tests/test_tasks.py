@@ -6,7 +6,7 @@ import pytest
 from tf_adapt.config_sections import HEAD_NAMES
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.tag_constraints import tag_constraints
-from tf_adapt.losses import CrossEntropy, SquaredError
+from tf_adapt.losses import CrossEntropy, LanguageModelLoss, SquaredError
 from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
 from tf_adapt.tasks import HEADS, METRICS, PAPER_HEADS, TASKS, Task, build_head
 
@@ -85,11 +85,24 @@ def test_what_belongs_to_a_kind(kind, outputs, loss, metrics, flags):
 
 
 def test_every_kind_is_covered_here():
-    labelled = {"classification", "pair_classification", "pair_regression", "tagging"}
-    assert set(TASKS) == labelled | {"language_model"}
+    with_heads = {"classification", "pair_classification", "pair_regression", "tagging"}
+    assert set(TASKS) == with_heads | {"language_model"}
     named = {name for row in TASKS.values() for name in row["metrics"]}
     assert named == set(METRICS)
-    assert {kind for head in HEADS.values() for kind in head.kinds} == labelled
+    assert {kind for head in HEADS.values() for kind in head.kinds} == with_heads
+
+
+def test_a_language_model_has_neither_labels_nor_head():
+    task = Task("language_model")
+    assert task.is_language_model
+    assert not (task.is_pair or task.is_tagging or task.is_regression)
+    assert type(task.loss) is LanguageModelLoss
+    assert [metric.name for metric in task.metrics] == [task.metric] == ["perplexity"]
+    assert Task.from_config(task.get_config()) == task
+    with pytest.raises(ConfigError, match="labels: expected none for language_model"):
+        Task("language_model", ["a"])
+    with pytest.raises(ConfigError, match="head: a language model has its module's own output"):
+        build_head("default", task, "bert", frozen=False)
 
 
 def test_the_metrics_know_the_task():
@@ -159,8 +172,8 @@ def test_default_heads_are_the_papers(kind, family, frozen):
 
 
 def test_every_kind_and_family_has_the_papers_heads():
-    labelled = set(TASKS) - {"language_model"}
-    assert set(PAPER_HEADS) == {(kind, family) for kind in labelled for family in ("bert", "elmo")}
+    kinds = set(TASKS) - {"language_model"}
+    assert set(PAPER_HEADS) == {(kind, family) for kind in kinds for family in ("bert", "elmo")}
     assert {name for pair in PAPER_HEADS.values() for name in pair} <= set(HEADS)
 
 
