@@ -256,7 +256,7 @@ def test_what_cannot_be_estimated_is_refused(tiny_bert):
     with pytest.raises(ConfigError, match="expected weights that learn.*make the encoder train"):
         task_fisher(model, batches)
     crf, sentences = task_model("crf", tiny_bert)
-    with pytest.raises(ConfigError, match="expected sampled=False for a CRF"):
+    with pytest.raises(ConfigError, match="expected sampled=False .* for a CRF"):
         task_fisher(crf, sentences)
     regression = ta.build_model(ta.Task("pair_regression"), ta.HubEncoder(tiny_bert))
     with pytest.raises(ConfigError, match="expected a task with labels, got pair_regression"):

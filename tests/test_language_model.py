@@ -20,9 +20,10 @@ from tf_adapt import checkpoints, monitoring, training
 from tf_adapt.cli import cli
 from tf_adapt.config import config_from
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.fisher import load_fisher
 from tf_adapt.language_model import build_language_model
-from tf_adapt.module_export import export_module
-from tf_adapt.trained import evaluate_file, export_run, load_run, predict_file
+from tf_adapt.module_export import export_module, module_source
+from tf_adapt.trained import evaluate_file, export_run, fisher_of_run, load_run, predict_file
 from tf_adapt.training import train
 
 SENTENCES = ["the cat is what", "a b c d e f g", "who is the", "b", "what is a dog", "c d , e"]
@@ -133,6 +134,34 @@ def test_an_empty_line_is_refused_unless_asked_for(folder, tmp_path):
         train(config.model_copy(update={"data": data}), tmp_path / "run")
 
 
+def test_its_fisher_information_is_that_of_the_log_probability_of_the_text(folder, tmp_path):
+    train(config_of(folder, "elmo", epochs=1), tmp_path / "run")
+    count = fisher_of_run(tmp_path / "run", tmp_path / "fisher.npz", examples=2, sampled=False)
+    found = load_fisher(tmp_path / "fisher.npz")
+    model = load_run(tmp_path / "run")
+    weight = model.encoder.encoder.weights_by_name()["lstm_1/forward/projection"]
+    texts = ta.batches(SENTENCES[:2], model.task, model.encoder, batch_size=1, shuffle=False)
+
+    def log_probability(inputs, value):
+        weight.assign(value)
+        losses = model(inputs, training=False).numpy().astype("float64")
+        return -losses[losses >= 0].sum()
+
+    start, slopes = weight.numpy(), []
+    for inputs, _ in texts:
+        for index in np.ndindex(3, 2):
+            step = np.zeros_like(start)
+            step[index] = 1e-2
+            ends = [log_probability(inputs, start + sign * step) for sign in (1, -1)]
+            slopes.append((ends[0] - ends[1]) / 2e-2)
+    expected = np.mean(np.square(slopes).reshape(2, 3, 2), axis=0)
+    assert count == 2 and expected.max() > 1e-4
+    got = found["lstm_1/forward/projection"][:3, :2]
+    np.testing.assert_allclose(got, expected, rtol=0.02, atol=1e-5)
+    with pytest.raises(ConfigError, match="given-labels.* for a language model"):
+        fisher_of_run(tmp_path / "run", tmp_path / "other.npz")
+
+
 def test_a_language_model_has_no_answers(run, folder, tmp_path):
     with pytest.raises(ConfigError, match="predicts no labels.*module export"):
         predict_file(run, folder / "dev.txt", tmp_path / "out")
@@ -215,6 +244,13 @@ def test_a_task_tuned_encoder_leaves_the_stale_output_layer_behind(folder, tmp_p
 def test_configs_that_contradict_themselves(folder, changes, message):
     with pytest.raises(ConfigError, match=message):
         config_from(config_of(folder).model_dump() | changes, "test")
+
+
+def test_an_encoder_with_adapters_is_no_module(tiny_bert):
+    encoder = ta.HubEncoder(tiny_bert, adapters="bottleneck", adapter_size=2)
+    model = ta.build_model(ta.Task("classification", labels=["a", "b"]), encoder)
+    with pytest.raises(ConfigError, match="no place for adapters.*save_adapters"):
+        module_source(model)
 
 
 def test_a_black_box_is_refused():

@@ -37,8 +37,16 @@ def check(found: list[dict], groups: list[str], name: str) -> None:
         assert phase["slots_changed"] == phase["changed"], "slots of frozen groups moved"
 
 
-@pytest.mark.parametrize("name", SHARED["ADAPTATIONS"])
-@pytest.mark.parametrize("family", FAMILIES)
+# Each phase is traced anew: by default the adaptations with the most kinds of phases, all in CI.
+QUICK = [("elmo", "gradual_unfreezing"), ("elmo", "chain_thaw"), ("bert", "adapters")]
+CASES = [
+    pytest.param(family, name, marks=() if (family, name) in QUICK else pytest.mark.slow)
+    for family in FAMILIES
+    for name in SHARED["ADAPTATIONS"]
+]
+
+
+@pytest.mark.parametrize(("family", "name"), CASES)
 def test_exactly_the_named_weights_change_in_each_phase(encoders, family, name):
     check(observed(encoders[family], name), FAMILIES[family], name)
 

@@ -87,23 +87,31 @@ def task_fisher(
     """`fisher_diagonal` of a task's model, for those pretrained weights of its encoder that learn.
 
     Args:
-        model: of a classification or of tagging, from `build_model`.
+        model: of a classification or of tagging, from `build_model`, or a language model: its
+            outcome are the words of a text, for BERT those that evaluation hides.
         batches: labelled examples one by one: `batches(…, batch_size=1)`.
         examples, seed: as in `fisher_diagonal`.
-        sampled: draw the outcomes from the model; with False they are the labels. A CRF's are.
+        sampled: draw the outcomes from the model; with False they are the labels. Those of a CRF
+            and of a language model cannot be drawn.
 
     Raises:
         ConfigError: as `fisher_diagonal`; a regression; batches without labels or of more than one
-            example; drawn outcomes of a CRF.
+            example; drawn outcomes of a CRF or a language model.
     """
     if model.task.is_regression:
         raise ConfigError("fisher: expected a task with labels, got pair_regression")
-    if model.decodes and sampled:
-        raise ConfigError("fisher: expected sampled=False for a CRF, got sampled=True")
+    if sampled and (model.decodes or model.task.is_language_model):
+        what = "a CRF" if model.decodes else "a language model"
+        raise ConfigError(
+            f"fisher: expected sampled=False (--given-labels) for {what}, whose outcomes are not "
+            "drawn here, got sampled=True"
+        )
 
     def log_likelihood(example, example_seed):
         inputs, targets = example
         outputs = model(inputs, training=False)
+        if model.task.is_language_model:
+            return -tf.reduce_sum(tf.maximum(outputs, 0.0))  # −1 where there is no target
         if model.decodes:
             # Of one sentence it is the mean over sentences.
             return -model.head.loss(targets, outputs)

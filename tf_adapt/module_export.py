@@ -34,13 +34,19 @@ def module_source(model: AdaptedModel) -> ModuleSource:
     """A model's encoder and trained output layer as plain data.
 
     Raises:
-        ConfigError: the encoder runs as a black box, or its module's vocabulary is not known.
+        ConfigError: the encoder runs as a black box or has adapters, or its module's vocabulary is
+            not known.
     """
     encoder = model.encoder
     if encoder.execution != "native":
         raise ConfigError(
             f"module {encoder.handle}: only a native encoder can be written as a module, got "
             f"execution: {encoder.execution}; train with execution: native"
+        )
+    if encoder.adapters is not None:
+        raise ConfigError(
+            f"module {encoder.handle}: a module has no place for adapters; keep them with "
+            "tf_adapt.save_adapters, beside the module that the run started from"
         )
     vocabulary, lower_case = _text_settings(encoder)
     output_layer, words = _trained_output(model)
