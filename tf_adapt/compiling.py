@@ -10,6 +10,7 @@ from tf_adapt.config import adaptation_of
 from tf_adapt.config_sections import Config
 from tf_adapt.distillation import distillation_objective
 from tf_adapt.encoder import HubEncoder
+from tf_adapt.errors import ConfigError
 from tf_adapt.fisher import load_fisher
 from tf_adapt.language_model import build_language_model
 from tf_adapt.language_modeling import language_model_objective
@@ -126,7 +127,10 @@ def _optimizer(config: Config, encoder: HubEncoder) -> DiscriminativeOptimizer:
         global_clipnorm=settings.clip_norm,
         **momentum,
     )
-    return DiscriminativeOptimizer(inner, encoder, optimizer.decay, optimizer.factors)
+    try:
+        return DiscriminativeOptimizer(inner, encoder, optimizer.decay, optimizer.factors)
+    except ConfigError as error:
+        raise ConfigError(f"optimizer.{error}") from None
 
 
 def decays(name: str) -> bool:
