@@ -66,6 +66,14 @@ def test_what_is_ever_trained():
     assert a.top_layers(1).ever_trained(BERT) == ["layer_5", "pooler", "head"]
 
 
+def test_with_a_patience_alone_a_phase_has_no_bound():
+    assert table(a.two_stage(patience=2), ELMO, 99)[-1] == "h"
+    assert table(a.chain_thaw(patience=2), ELMO, 99)[-1] == "h"
+    lengths = [phase.length for phase in a.sequential_unfreezing(patience=1).phases(ELMO)]
+    assert lengths == [None, None, None]
+    assert [phase.length for phase in a.gradual_unfreezing(patience=1).phases(ELMO)] == 4 * [None]
+
+
 def test_a_phase_that_ended_early_moves_those_that_follow():
     phases = a.gradual_unfreezing(every=3, patience=1).phases(ELMO)
     assert a.Position(1, since=1).at(phases, 3) == a.Position(1, 1)

@@ -187,7 +187,7 @@ def test_an_adaptation_is_a_name_or_a_section(config_file):
     section = load_config(config_file, every).adaptation
     # Complete: what was left out has the defaults of its adaptation.
     assert (section.every, section.unit, section.patience) == (2, "epochs", None)
-    assert load_config(config_file, ["adaptation=two_stage"]).adaptation.head_epochs == 1
+    assert load_config(config_file, ["adaptation=gradual_unfreezing"]).adaptation.unit == "epochs"
     adapters = load_config(config_file, ["adaptation=adapters"]).adaptation
     assert (adapters.kind, adapters.size) == ("bottleneck", 64)
 
@@ -220,6 +220,15 @@ def test_an_adaptation_is_a_name_or_a_section(config_file):
             "schedule.per_phase: expected false together with adaptation.patience",
         ),
         (["penalties.l2_sp={alpha: 0.0}"], "penalties.l2_sp.alpha: expected a number above 0"),
+        (
+            ["adaptation=feature_extraction", "penalties.l2_sp={alpha: 1.0}"],
+            "penalties.l2_sp: expected null with feature_extraction",
+        ),
+        (["auxiliary.distillation={weight: 0.0}"], "auxiliary.distillation.weight: .* above 0"),
+        (
+            ["auxiliary.language_model={weight: 1.0, final_weight: 0.5}"],
+            "auxiliary.language_model: expected both or neither",
+        ),
         (["penalties.ewc={weight: 1.0}"], "penalties.ewc.fisher: expected the path of a file"),
     ],
 )

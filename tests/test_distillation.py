@@ -108,3 +108,8 @@ def test_the_source_is_the_module_and_no_part_of_the_model():
     ):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
     assert distillation_objective(ta.HubEncoder("elmo_small")).output_layer is None
+
+
+def test_the_source_has_no_adapters(tiny_bert):
+    encoder = ta.HubEncoder(tiny_bert, adapters="bottleneck", adapter_size=2)
+    assert distillation_objective(encoder).source.adapters is None

@@ -167,6 +167,18 @@ def test_a_language_model_has_no_answers(run, folder, tmp_path):
         predict_file(run, folder / "dev.txt", tmp_path / "out")
     with pytest.raises(ConfigError, match="predicts no labels"):
         export_run(run, tmp_path / "export")
+    model = load_run(run)
+    with pytest.raises(ConfigError, match="predicts no labels"):
+        ta.predict(model, ["a b"])
+    with pytest.raises(ConfigError, match="predicts no labels"):
+        ta.export(model, tmp_path / "export")
+
+
+def test_l2_sp_leaves_the_output_layer_free(folder):
+    model = build_language_model(ta.Task("language_model"), ta.HubEncoder(folder / "bert"))
+    ta.l2_sp(model, model.encoder, alpha=1.0, beta=1.0)
+    # At the start nothing pulls: there are no new weights.
+    assert float(sum(model.losses)) == 0
 
 
 def outputs(module_or_encoder, preprocessor):
@@ -232,6 +244,7 @@ def test_a_task_tuned_encoder_leaves_the_stale_output_layer_behind(folder, tmp_p
         ({"objective": "task"}, "objective: expected language_model together with data.format: te"),
         ({"objective": "lm"}, "objective: expected task or language_model, got 'lm'"),
         ({"head": "linear"}, "head: a language model has its module's own output layer"),
+        ({"auxiliary": {"distillation": {"weight": 1.0}}}, "auxiliary.distillation: expected null"),
         ({"head_units": 3}, "head_units: a language model has"),
         (
             {"data": {"dataset": "sample_tagging", "source": "sample"}},

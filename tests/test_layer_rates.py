@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.layer_rates import groups_of, layer_factors
+from tf_adapt.layer_rates import decays, groups_of, layer_factors
 
 GROUPS = ["embeddings", "layer_0", "layer_1", "adapters"]
 KNOWN = {f"layer_{n}": [f"bert/layer_{n}/{w}" for w in ("kernel", "bias")] for n in range(12)}
@@ -76,3 +76,19 @@ def test_weights_of_a_black_box_have_names_without_components():
 
 def test_without_known_weights_all_are_the_head():
     assert groups_of(["layer_1/kernel"], {}) == ["head"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("layer_0/attention/query/kernel", True),
+        ("kernel", True),
+        ("embeddings/word_embeddings", True),
+        ("bias", False),
+        ("char_cnn/highway_0/gate_bias", False),
+        ("transformer/layer_0/output_layer_norm/gamma:0", False),
+        ("layer_norm/beta:0", False),
+    ],
+)
+def test_what_decays(name, expected):
+    assert decays(name) is expected

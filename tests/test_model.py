@@ -166,3 +166,11 @@ def test_the_gradient_norm_is_that_of_whole_rows(tiny_elmo):
     squares = [np.sum(np.square(tf.convert_to_tensor(gradient))) for gradient in gradients]
     model.fit(batches, verbose=0)
     assert model.gradient_norm.value.numpy() == pytest.approx(np.sqrt(sum(squares)), rel=1e-5)
+
+
+def test_an_encoder_may_get_another_head(tiny_bert):
+    task, encoder = TASKS["classification"][0], ta.HubEncoder(tiny_bert)
+    ta.build_model(task, encoder, "bcn", head_units=4)
+    assert "pooler" not in encoder.trainable_groups
+    ta.build_model(task, encoder, "linear")
+    assert "pooler" in encoder.trainable_groups

@@ -249,26 +249,28 @@ def test_half_precision_is_summed_in_float32(policy):
     assert logs["loss"] == pytest.approx(value, rel=1e-6)
 
 
-def test_adapters_are_new():
-    class WithAdapters(BertEncoder):
-        def build(self, input_shape=None):
-            super().build(input_shape)
-            self.adapter = self.add_weight(shape=(2, 8), initializer="ones", name="adapter")
-
-        @property
-        def layer_groups(self):
-            return [*super().layer_groups, ("adapters", [self.adapter])]
-
-    encoder = WithAdapters(11, 8, 1, 2, 12, 7)
+def test_adapters_are_new_and_the_layer_norms_beside_them_are_not():
+    encoder = BertEncoder(11, 8, 1, 2, 12, 7, adapters="bottleneck", adapter_size=3)
     encoder.build()
     model = keras.Sequential([encoder])
     model.built = True
+    new = [weight for layer in encoder.adapter_layers for weight in layer.weights]
     start = l2_sp(model, encoder, alpha=0.3, beta=0.5)
-    assert total(model) == pytest.approx(0.5 / 2 * 16)
-    encoder.adapter.assign(3 * np.ones((2, 8)))
-    assert total(model) == pytest.approx(0.5 / 2 * 16 * 9)
-    assert list(start.distances()) == ["embeddings", "layer_0", "pooler"]
-    assert not any("adapter" in name for name in pretrained_weights(encoder))
+    squares = sum(np.sum(np.square(weight.numpy(), dtype="float64")) for weight in new)
+    assert total(model) == pytest.approx(0.5 / 2 * squares)
+    gamma = encoder.blocks[0].output_layer_norm.gamma
+    gamma.assign_add(np.full(8, 2.0))
+    assert total(model) == pytest.approx(0.5 / 2 * squares + 0.3 / 2 * 8 * 4)
+    assert start.distances() == pytest.approx(
+        {"embeddings": 0, "layer_0": 0, "pooler": 0, "adapters": np.sqrt(32)}
+    )
+    names = set(pretrained_weights(encoder))
+    assert "layer_0/output_layer_norm/gamma" in names
+    assert not any("adapter" in name for name in names)
+    # What was estimated without adapters fits an encoder that has some.
+    plain = BertEncoder(11, 8, 1, 2, 12, 7)
+    plain.build()
+    assert names == set(pretrained_weights(plain))
 
 
 TASK = ta.Task("tagging", labels=["O", "B-PER", "I-PER"])

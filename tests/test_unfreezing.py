@@ -141,3 +141,14 @@ def test_what_cannot_work_is_said_before_the_first_step(encoders):
         model.fit(batches, verbose=0, callbacks=[Unfreezing(model.encoder, two_stage(patience=1))])
     with pytest.raises(ConfigError, match="mode: expected min or max, got 'least'"):
         Unfreezing(encoder, two_stage(), mode="least")
+
+
+def test_a_head_that_an_earlier_fit_left_frozen_learns_again(encoders):
+    model, batches = make_model(encoders["elmo"], "chain_thaw")
+    callbacks = [Unfreezing(model.encoder, "chain_thaw")]
+    model.fit(batches, epochs=2, verbose=0, callbacks=callbacks)
+    assert not model.head.trainable_weights
+    before = [weight.numpy() for weight in model.head.weights]
+    model.fit(batches, verbose=0, callbacks=[Unfreezing(model.encoder, "fine_tuning")])
+    after = [weight.numpy() for weight in model.head.weights]
+    assert all(np.any(one != other) for one, other in zip(before, after, strict=True))

@@ -21,7 +21,7 @@ class Phase:
 
     Attributes:
         groups: names of the groups that train, bottom to top.
-        length: epochs or steps; None: to the end of the run.
+        length: epochs or steps; None: to the end of the run, or until it is ended early.
     """
 
     groups: tuple[str, ...]
@@ -94,14 +94,15 @@ def fine_tuning() -> Adaptation:
     return Adaptation("fine_tuning", lambda groups: [Phase(tuple(groups))])
 
 
-def two_stage(head_epochs: int = 1, patience: int | None = None) -> Adaptation:
+def two_stage(head_epochs: int | None = None, patience: int | None = None) -> Adaptation:
     """The head first, then everything.
 
     Args:
-        head_epochs: epochs of the first stage; with `patience` its largest number.
-        patience: epochs without a better dev score that end the first stage earlier.
+        head_epochs: epochs of the first stage, by default 1; with `patience` its largest number,
+            by default without bound.
+        patience: epochs without a better dev score that end the first stage.
     """
-    _check_count("head_epochs", head_epochs)
+    head_epochs = _length("head_epochs", head_epochs, patience)
 
     def plan(groups):
         return [Phase((HEAD,), head_epochs), Phase(tuple(groups))]
@@ -130,18 +131,19 @@ def top_layers(layers: int = 1) -> Adaptation:
 
 
 def gradual_unfreezing(
-    every: int = 1, unit: str = "epochs", patience: int | None = None
+    every: int | None = None, unit: str = "epochs", patience: int | None = None
 ) -> Adaptation:
     """From the top down: the head, then one more group at a time, until everything trains.
 
     Args:
-        every: epochs or steps until the next group joins; with `patience` the largest number.
+        every: epochs or steps until the next group joins, by default 1; with `patience` the
+            largest number, by default without bound.
         unit: "epochs" or "steps".
-        patience: epochs without a better dev score after which the next group joins earlier.
+        patience: epochs without a better dev score after which the next group joins.
 
     References: Howard and Ruder 2018, "ULMFiT", section 3.3.
     """
-    _check_count("every", every)
+    every = _length("every", every, patience)
 
     def plan(groups):
         tops = [tuple(groups[start:]) for start in reversed(range(len(groups)))]
@@ -150,18 +152,21 @@ def gradual_unfreezing(
     return _checked(Adaptation("gradual_unfreezing", plan, unit, patience))
 
 
-def chain_thaw(every: int = 1, unit: str = "epochs", patience: int | None = None) -> Adaptation:
+def chain_thaw(
+    every: int | None = None, unit: str = "epochs", patience: int | None = None
+) -> Adaptation:
     """The head alone; then each group alone, from the bottom to the top; then everything.
 
     Args:
-        every: epochs or steps of each but the last phase; with `patience` the largest number.
+        every: epochs or steps of each but the last phase, by default 1; with `patience` the
+            largest number, by default without bound.
         unit: "epochs" or "steps".
-        patience: epochs without a better dev score that end a phase earlier.
+        patience: epochs without a better dev score that end a phase.
 
     References: Felbo et al. 2017, "DeepMoji", section 3.3 (there each phase ends by patience, and
         begins with a new optimizer and its own learning rate).
     """
-    _check_count("every", every)
+    every = _length("every", every, patience)
 
     def plan(groups):
         alone = [(HEAD,), *((name,) for name in groups if name != HEAD)]
@@ -171,19 +176,20 @@ def chain_thaw(every: int = 1, unit: str = "epochs", patience: int | None = None
 
 
 def sequential_unfreezing(
-    head_epochs: int = 1, upper_epochs: int = 1, patience: int | None = None
+    head_epochs: int | None = None, upper_epochs: int | None = None, patience: int | None = None
 ) -> Adaptation:
     """The new parameters; then all but the lowest group (the embeddings); then everything.
 
     Args:
-        head_epochs: n, epochs in which only the head and adapters train.
-        upper_epochs: k, epochs in which all but the lowest group train.
-        patience: epochs without a better dev score that end either phase earlier.
+        head_epochs: n, epochs in which only the head and adapters train, by default 1.
+        upper_epochs: k, epochs in which all but the lowest group train, by default 1.
+        patience: epochs without a better dev score that end either phase; n and k are then the
+            largest numbers, by default without bound.
 
     References: Chronopoulou et al. 2019, "SiATL", section 3.2.
     """
-    _check_count("head_epochs", head_epochs)
-    _check_count("upper_epochs", upper_epochs)
+    head_epochs = _length("head_epochs", head_epochs, patience)
+    upper_epochs = _length("upper_epochs", upper_epochs, patience)
 
     def plan(groups):
         new = tuple(name for name in groups if name in (ADAPTERS, HEAD))
@@ -238,6 +244,14 @@ def as_adaptation(adaptation: str | Adaptation) -> Adaptation:
             f"adaptation: expected one of {', '.join(ADAPTATIONS)}, got {adaptation!r}"
         )
     return ADAPTATIONS[adaptation]()
+
+
+def _length(name: str, given: int | None, patience: int | None) -> int | None:
+    """The length of a phase: as given; else 1, or with a patience without bound."""
+    if given is None:
+        return None if patience is not None else 1
+    _check_count(name, given)
+    return given
 
 
 def _check_count(name: str, count: int) -> None:

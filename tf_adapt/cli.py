@@ -286,6 +286,8 @@ def _show_plan(config, as_json: bool) -> None:
     factors = ", ".join(f"{name} × {factor:.4g}" for name, factor in found["factors"].items())
     click.echo(f"rate of each group: {factors}")
     click.echo(f"parameters in all: {found['parameters']:,}")
+    if found["patience"]:
+        click.echo(f"a phase ends earlier after {found['patience']} epochs without a better score")
     if found["never"]:
         click.echo(f"the run ends before these train: {', '.join(found['never'])}")
 

@@ -27,9 +27,6 @@ OPTIMIZERS = {
     "lion": keras.optimizers.Lion,
 }
 
-# As in google-research/bert: neither biases nor the parameters of LayerNorms decay.
-NOT_DECAYED = ("bias", "gamma", "beta")
-
 
 def configured_model(config: Config, task: Task) -> AdaptedModel:
     """Builds encoder and head as the config says.
@@ -87,11 +84,10 @@ def compiled_model(config: Config, task: Task) -> AdaptedModel:
     """
     model = configured_model(config, task)
     optimizer = _optimizer(config, model.encoder)
-    kept = [weight for weight in model.trainable_weights if not decays(weight.name)]
     if config.penalties.l2_sp is not None:
         # Decay would pull them to zero, against the pull to the pretrained weights.
-        kept += [weight for _, weights in pretrained_groups(model.encoder) for weight in weights]
-    optimizer.exclude_from_weight_decay(var_list=kept)
+        groups = pretrained_groups(model.encoder)
+        optimizer.exclude_from_weight_decay([w for _, weights in groups for w in weights])
     # Every batch has another length: XLA would compile each of them anew.
     model.compile(optimizer=optimizer, loss=task.loss, metrics=task.metrics, jit_compile=False)
     model.optimizer.build(model.trainable_weights)
@@ -131,11 +127,6 @@ def _optimizer(config: Config, encoder: HubEncoder) -> DiscriminativeOptimizer:
         return DiscriminativeOptimizer(inner, encoder, optimizer.decay, optimizer.factors)
     except ConfigError as error:
         raise ConfigError(f"optimizer.{error}") from None
-
-
-def decays(name: str) -> bool:
-    """Whether a weight of this name (`layer_0/output/bias`, `kernel`, `beta:0`) decays."""
-    return not name.split("/")[-1].split(":")[0].endswith(NOT_DECAYED)
 
 
 @contextlib.contextmanager

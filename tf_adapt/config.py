@@ -220,6 +220,13 @@ def _check_learning(config: Config, where: str) -> None:
             raise ConfigError(
                 f"{where}: optimizer.factors.{group}: expected a number of at least 0, got {factor}"
             )
+    if config.adaptation.name == "feature_extraction":
+        for name, penalty in config.penalties:
+            if penalty is not None:
+                raise ConfigError(
+                    f"{where}: penalties.{name}: expected null with feature_extraction, under "
+                    "which the encoder stays where it is; remove the section"
+                )
     for name, loss in config.auxiliary:
         if loss is not None and (loss.final_weight is None) != (loss.anneal_steps is None):
             raise ConfigError(
@@ -259,6 +266,12 @@ def _check_objective(config: Config, where: str) -> None:
             raise ConfigError(
                 f"{where}: {name}: a language model has its module's own output layer, got "
                 f"{value!r}; remove the key"
+            )
+    for name, loss in config.auxiliary:
+        if loss is not None:
+            raise ConfigError(
+                f"{where}: auxiliary.{name}: expected null for a language model, which is an "
+                "objective by itself; remove the section"
             )
     if config.training.document_context:
         raise ConfigError(

@@ -173,6 +173,9 @@ class ScheduleConfig(_Section):
     )
     per_phase: bool = Field(False, description="true or false")
     ratio: float = Field(32.0, ge=1, description="a number of at least 1 (slanted_triangular)")
+    denominator: Literal["allennlp", "ulmfit"] = Field(
+        "allennlp", description="allennlp or ulmfit (slanted_triangular)"
+    )
 
 
 class L2SpConfig(_Section):

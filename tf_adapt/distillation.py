@@ -20,8 +20,8 @@ def distillation_objective(encoder: HubEncoder) -> "Distillation":
     Raises:
         ArtifactError: the module is damaged.
     """
-    config = encoder.get_config() | {"name": "source", "trainable": False, "trainable_groups": []}
-    source = HubEncoder.from_config(config)
+    frozen = {"name": "source", "trainable": False, "trainable_groups": [], "adapters": None}
+    source = HubEncoder.from_config(encoder.get_config() | frozen)
     found = None
     if encoder.execution == "native":
         found = load_output_layer(

@@ -5,7 +5,7 @@ from typing import Any
 from rich.table import Table
 
 from hub_modules.weights import count_parameters
-from tf_adapt.compiling import compiled_model, precision
+from tf_adapt.compiling import compiled_model, penalised, precision
 from tf_adapt.config import adaptation_of
 from tf_adapt.config_sections import Config
 from tf_adapt.data.batches import epoch_order, prepare
@@ -19,8 +19,8 @@ from tf_adapt.unfreezing import groups_of
 def dry_run(config: Config) -> dict[str, Any]:
     """The plan of a run: see `tf_adapt.planning.plan`; and the factor of each group's rate.
 
-    `never` names the groups that an adaptation with phases would let learn, had the run more
-    epochs.
+    With a `patience`, phases may end earlier than planned. `never` names the groups that an
+    adaptation with phases would let learn, had the run more epochs.
 
     Raises:
         ConfigError, DataError, ArtifactError: as `train` before its first step.
@@ -31,6 +31,7 @@ def dry_run(config: Config) -> dict[str, Any]:
     strategy = make_strategy(settings.devices, settings.strategy)
     with precision(settings.mixed_precision), strategy.scope():
         model = compiled_model(config, task)
+        penalised(config, model)
     limits = (settings.max_length, settings.truncate, settings.document_context)
     prepared = prepare(splits.examples["train"], task, model.encoder, *limits)
     order = epoch_order(prepared.lengths, settings.batch_size, settings.seed, 0)
@@ -41,6 +42,7 @@ def dry_run(config: Config) -> dict[str, Any]:
         "adaptation": adaptation.name,
         "parameters": count_parameters(model.weights),
         "steps_per_epoch": len(order),
+        "patience": adaptation.patience,
         "factors": {name: model.unscaled_optimizer.factors[name] for name in groups},
         "plan": rows,
         "never": [name for name in adaptation.ever_trained(groups) if name not in reached],

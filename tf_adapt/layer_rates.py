@@ -3,10 +3,12 @@
 import math
 import os
 
+from tf_adapt.adaptation import ADAPTERS, HEAD
 from tf_adapt.config_errors import did_you_mean
 from tf_adapt.errors import ConfigError
 
-HEAD, ADAPTERS = "head", "adapters"
+# As in google-research/bert: neither biases nor the parameters of LayerNorms decay.
+NOT_DECAYED = ("bias", "gamma", "beta")
 
 
 def layer_factors(
@@ -63,3 +65,8 @@ def groups_of(paths: list[str], known: dict[str, list[str]]) -> list[str]:
 
 def _is_number(value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def decays(name: str) -> bool:
+    """Whether a weight of this name (`layer_0/output/bias`, `kernel`, `beta:0`) decays."""
+    return not name.split("/")[-1].split(":")[0].endswith(NOT_DECAYED)

@@ -43,7 +43,10 @@ def build_model(
     Raises:
         ConfigError: the adaptation is unknown, or contradicts the encoder.
     """
-    encoder.unread_groups = ()  # an encoder may get another head
+    # An encoder may get another head, which reads what the one before did not.
+    unread, encoder.unread_groups = encoder.unread_groups, ()
+    if encoder.trainable:
+        encoder.set_trainable_groups([*encoder.trainable_groups, *unread])
     if adaptation is not None:
         make_trainable(encoder, as_adaptation(adaptation))
     # What the head does not read would get no gradient: an ELMo module's own mix of its layers,
@@ -274,6 +277,19 @@ def answers(task: Task, outputs) -> dict:
         "label": tf.argmax(outputs, axis=-1, output_type=tf.int32),
         "probabilities": tf.nn.softmax(outputs),
     }
+
+
+def check_answers(task: Task) -> None:
+    """Refuses a task whose model gives no labels.
+
+    Raises:
+        ConfigError: it is a language model.
+    """
+    if task.is_language_model:
+        raise ConfigError(
+            "a language model predicts no labels; make a module of it with `tf-adapt module "
+            "export`, and train a task on that"
+        )
 
 
 class _Holder:

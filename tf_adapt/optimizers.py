@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.layer_rates import groups_of, layer_factors
+from tf_adapt.layer_rates import decays, groups_of, layer_factors
 
 # What concerns all weights together, and so is done once for all of them.
 JOINT = (
@@ -31,8 +31,13 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     Joint over all groups, as set in `inner`: clipping, accumulation and scaling of gradients, and
     `learning_rate`, which callbacks read and set as in any optimizer.
 
-    Build it over every weight that is ever going to learn (`optimizer.build(weights)`, or the first
-    step); each step may then train any of them.
+    Biases and the parameters of LayerNorms do not decay.
+
+    Make it after `build_model`, which decides what groups the model reads. Build it over every
+    weight that is ever going to learn (`optimizer.build(weights)`; the callback `Unfreezing` does);
+    each step may then train any of them. In the middle of a schedule save its `variables`, as
+    `tf-adapt train` does: a `.keras` file comes back with an optimizer over what trains then.
+    Keras' `SwapEMAWeights` does not know of the averages in here.
 
     Args:
         inner: the optimizer to copy: new, without steps of its own. As under any schedule in Keras,
@@ -118,7 +123,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     def _copy(self, factor: float) -> keras.optimizers.Optimizer:
         rate = {"learning_rate": lambda: self.learning_rate * factor}
         copy = type(self.inner).from_config(self._copy_config | rate)
-        copy._use_weight_decay = self.inner._use_weight_decay
+        copy._use_weight_decay = self._use_weight_decay
         return copy
 
     def _backend_apply_gradients(self, grads, trainable_variables):
@@ -130,6 +135,9 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
         for gradient, variable in zip(grads, trainable_variables, strict=True):
             self._weights[self._var_key(variable)].optimizer.apply([gradient], [variable])
+
+    def _use_weight_decay(self, variable):
+        return decays(variable.name) and self.inner._use_weight_decay(variable)
 
     def exclude_from_weight_decay(self, var_list=None, var_names=None):
         self.inner.exclude_from_weight_decay(var_list, var_names)

@@ -17,6 +17,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
 from tf_adapt.errors import ConfigError
 from tf_adapt.starting_point import StartingPoint, difference, kept_outside, pretrained_weights
 
@@ -31,6 +32,7 @@ def l2_sp(
     """Adds `α/2 · ‖w − w⁰‖² + β/2 · ‖w_new‖²` to the model's loss, over the weights that learn.
 
     w are the encoder's pretrained weights, w_new all other weights of the model: head and adapters.
+    A language model's output layer, which was pretrained too, is left free.
     As in the paper both are all parameters, biases and those of LayerNorms included; the authors'
     program has this as a variant, and by default counts kernels only. A second call replaces the
     first. An embedding's gradient becomes dense, as large as its table.
@@ -56,10 +58,13 @@ def l2_sp(
     beta = checked_strength("l2_sp.beta", beta, lowest_is_zero=True)
     start = _checked_start(model, encoder, start)
     pretrained = {id(weight) for _, weights in start.groups for weight in weights}
+    heads = (MaskedLanguageModelHead, BiLanguageModelHead)
+    layers = [layer for layer in model._flatten_layers() if isinstance(layer, heads)]
+    free = {id(weight) for layer in layers for weight in layer.weights}
     for weight in model.weights:
         if id(weight) in pretrained:
             penalty = functools.partial(_pull, strength=alpha, anchor=start.value_of(weight))
-        elif beta and keras.backend.is_float_dtype(weight.dtype):
+        elif beta and id(weight) not in free and keras.backend.is_float_dtype(weight.dtype):
             penalty = functools.partial(_pull, strength=beta, anchor=0.0)
         else:
             penalty = None

@@ -97,7 +97,8 @@ def _schedule(config: Config, total: int) -> Schedule:
     warmup_steps = round(share * total)
     match config.schedule.name:
         case "slanted_triangular":
-            return SlantedTriangular(peak, total, share, config.schedule.ratio)
+            ratio, denominator = config.schedule.ratio, config.schedule.denominator
+            return SlantedTriangular(peak, total, share, ratio, denominator)
         case "cosine_decay":
             return CosineDecay(peak, total, warmup_steps)
         case "constant":

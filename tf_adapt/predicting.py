@@ -13,7 +13,7 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.files import write_bytes, write_text
-from tf_adapt.model import AdaptedModel
+from tf_adapt.model import AdaptedModel, check_answers
 from tf_adapt.monitoring import tracked
 from tf_adapt.spans import span_scores
 from tf_adapt.tasks import Task
@@ -51,8 +51,10 @@ def predict(
         progress: show a progress bar.
 
     Raises:
+        ConfigError: the model is a language model.
         DataError: an example is empty or too long.
     """
+    check_answers(model.task)
     records = [_without_label(record) for record in in_memory_records(data, model.task)]
     prepared = prepare(records, model.task, model.encoder, max_length, truncate, document_context)
     return to_predictions(model.task, records, model_answers(model, prepared, batch_size, progress))

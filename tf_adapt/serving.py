@@ -15,7 +15,7 @@ from hub_modules.preprocess import cut_words, split_words
 from tf_adapt.data.context import check_document_context, context_windows, pack_windows
 from tf_adapt.data.prepare import checked_limit
 from tf_adapt.files import publish_folder
-from tf_adapt.model import AdaptedModel, answers
+from tf_adapt.model import AdaptedModel, answers, check_answers
 from tf_adapt.tasks import Task
 
 EXPORT = "export"
@@ -55,8 +55,9 @@ def export(
 
     Raises:
         ArtifactError: the folder exists or cannot be written.
-        ConfigError: `max_length` is out of range.
+        ConfigError: `max_length` is out of range, or the model is a language model.
     """
+    check_answers(model.task)
     folder = Path(folder)
     if document_context:
         check_document_context(model.task, model.encoder)

@@ -6,9 +6,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-# Groups of an encoder that were not pretrained.
-NEW_GROUPS = ("adapters",)
-
 
 class StartingPoint:
     """The pretrained weights of an encoder as they are now: w⁰ of the penalties.
@@ -56,8 +53,17 @@ class StartingPoint:
 
 
 def pretrained_groups(encoder: keras.layers.Layer) -> list[tuple[str, list[keras.Variable]]]:
-    """An encoder's layer groups without its adapters."""
-    return [group for group in encoder.layer_groups if group[0] not in NEW_GROUPS]
+    """An encoder's layer groups without the weights of its adapters.
+
+    The LayerNorms that train with a BERT's adapters stay, under the name of that group.
+    """
+    layers = getattr(getattr(encoder, "encoder", encoder), "adapter_layers", ())
+    new = {id(weight) for layer in layers for weight in layer.weights}
+    groups = [
+        (name, [weight for weight in weights if id(weight) not in new])
+        for name, weights in encoder.layer_groups
+    ]
+    return [(name, weights) for name, weights in groups if weights]
 
 
 def pretrained_weights(encoder: keras.layers.Layer) -> dict[str, keras.Variable]:

@@ -16,9 +16,9 @@ from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.labels import convert_scheme
 from tf_adapt.data.splits import load_splits
-from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.errors import ArtifactError
 from tf_adapt.fisher import save_fisher, task_fisher
-from tf_adapt.model import AdaptedModel
+from tf_adapt.model import AdaptedModel, check_answers
 from tf_adapt.monitoring import tracked
 from tf_adapt.predicting import (
     Prediction,
@@ -94,7 +94,7 @@ def predict_file(
         task, records, predictions = _predict_with_export(folder, path)
     else:
         model, config = _load(folder)
-        _check_answers(model, folder)
+        check_answers(model.task)
         settings = config.training
         task, records = model.task, read_file(path, config.data, labelled=False)
         predictions = predict(
@@ -118,7 +118,7 @@ def export_run(run: str | os.PathLike, folder: str | os.PathLike) -> Path:
         ConfigError: the run is of a language model.
     """
     model, config = _load(Path(run))
-    _check_answers(model, run)
+    check_answers(model.task)
     settings = config.training
     # How files are read is part of an export, where they were is not.
     places = {"data_dir": None, "train": "", "dev": "", "test": None}
@@ -132,14 +132,6 @@ def export_run(run: str | os.PathLike, folder: str | os.PathLike) -> Path:
         data,
         settings.document_context,
     )
-
-
-def _check_answers(model: AdaptedModel, run: str | os.PathLike) -> None:
-    if model.task.is_language_model:
-        raise ConfigError(
-            f"{run}: a language model predicts no labels; make a module of it with `tf-adapt "
-            "module export`, and train a task on that"
-        )
 
 
 def fisher_of_run(
@@ -164,9 +156,10 @@ def fisher_of_run(
     records = load_splits(config.data).examples["train"][:examples]
     limits = (settings.max_length, settings.truncate, settings.document_context)
     prepared = prepare(records, model.task, model.encoder, *limits)
-    batches = tracked(batches_from(prepared, 1, shuffle=False), "Fisher information", shown=True)
-    save_fisher(output, task_fisher(model, batches, examples, seed, sampled))
-    return len(records)
+    batches = batches_from(prepared, 1, shuffle=False)
+    shown = tracked(batches, "Fisher information", shown=True)
+    save_fisher(output, task_fisher(model, shown, examples, seed, sampled))
+    return min(examples, int(batches.cardinality()))
 
 
 def _load(folder: Path) -> tuple[AdaptedModel, Config]:

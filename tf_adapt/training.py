@@ -283,7 +283,8 @@ def _is_stopped(run: Run, unfreezing: Unfreezing) -> bool:
     position = unfreezing.position.at(unfreezing.phases, _time(run))
     if position.phase < len(unfreezing.phases) - 1:
         return False
-    since = position.since if run.adaptation.unit == "epochs" else 0
+    steps = 1 if run.adaptation.unit == "epochs" else run.state.steps_per_epoch
+    since = math.ceil(position.since / steps)  # the first whole epoch of the last phase
     return run.state.epoch - 1 - max(best["epoch"], since - 1) >= patience
 
 

@@ -21,8 +21,8 @@ class Unfreezing(keras.callbacks.Callback):
     score, and at each end of a phase the weights of the best epoch so far come back.
 
     Args:
-        encoder: the `HubEncoder` of the model. What else is trainable when the first `fit` begins
-            is the group "head".
+        encoder: the `HubEncoder` of the model. What else is trainable when `fit` begins, or known
+            to the optimizer, is the group "head".
         adaptation: a name, or what a function of `tf_adapt.adaptation` gives.
         monitor: name of the score in the logs of an epoch, used with a patience. None: whoever
             trains ends phases early by itself, with `end_phase`.
@@ -72,14 +72,16 @@ class Unfreezing(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         """Builds the optimizer over all that is ever to train, before anything is frozen."""
+        optimizer = self.model.optimizer
         if self._head is None:
             inside = {id(weight) for weight in self.encoder.weights}
-            weights = self.model.trainable_weights
-            self._head = [weight for weight in weights if id(weight) not in inside]
+            # A head that an earlier schedule has left frozen is known to the optimizer.
+            built = optimizer._trainable_variables if optimizer.built else ()
+            learning = {id(weight) for weight in (*self.model.trainable_weights, *built)}
+            self._head = [w for w in self.model.weights if id(w) in learning - inside]
         ever = self.adaptation.ever_trained(groups_of(self.encoder))
         groups = [*self.encoder.layer_groups, (HEAD, self._head)]
         trained = {name: weights for name, weights in groups if name in ever}
-        optimizer = self.model.optimizer
         if not optimizer.built:
             with self.model.distribute_strategy.scope():
                 optimizer.build([weight for weights in trained.values() for weight in weights])
