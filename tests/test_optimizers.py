@@ -27,7 +27,7 @@ def layers(dtype="float32", front="encoder"):
             kernel, bias = random.normal(size=(3, 2)), random.normal(size=2)
             made[group] = [
                 keras.Variable(kernel, dtype=dtype, name="kernel"),
-                keras.Variable(bias, dtype=dtype, name="bias"),
+                keras.Variable(bias, dtype=dtype, name="offset"),
             ]
     return made
 
@@ -283,12 +283,12 @@ def test_weight_decay_leaves_out_what_it_is_told():
         made = layers()
         inner = keras.optimizers.SGD(0.1, weight_decay=0.5)
         if where == "inner before":
-            inner.exclude_from_weight_decay(var_names=["bias"])
+            inner.exclude_from_weight_decay(var_names=["offset"])
         optimizer = wrapped(inner, made, built=False)
         if where == "list":
             optimizer.exclude_from_weight_decay(var_list=[b for _, b in made.values()])
         if where == "names":
-            optimizer.exclude_from_weight_decay(var_names=["bias"])
+            optimizer.exclude_from_weight_decay(var_names=["offset"])
         before = {group: values(weights) for group, weights in made.items()}
         still = {group: [np.zeros((3, 2)), np.zeros(2)] for group in GROUPS}
         step(optimizer, made, still)
@@ -390,7 +390,7 @@ def test_the_config_is_complete():
     copy.build(flat(other))
     assert [w.path for w in copy.groups["layer_1"]] == [
         "encoder_7/layer_1/kernel",
-        "encoder_7/layer_1/bias",
+        "encoder_7/layer_1/offset",
     ]
     again = layers()
     same = wrapped(
@@ -431,3 +431,14 @@ def test_a_weight_it_was_not_built_over_is_refused():
     optimizer.build(flat(made))  # only the first counts, as in Keras
     with pytest.raises(ConfigError, match="2 weights learn .*layer_1/kernel.*optimizer.build"):
         step(optimizer, made, gradients(1)[0], ["layer_1", "head"])
+
+
+@pytest.mark.parametrize("name", ["bias", "gamma", "beta"])
+def test_biases_and_layer_norms_do_not_decay(name):
+    kept, decayed = (keras.Variable(np.ones(2), name=other) for other in (name, "kernel"))
+    encoder = encoder_of({"layer_0": [kept, decayed]})
+    optimizer = DiscriminativeOptimizer(keras.optimizers.SGD(0.1, weight_decay=0.5), encoder)
+    optimizer.build([kept, decayed])
+    optimizer.apply([tf.zeros(2), tf.zeros(2)], [kept, decayed])
+    np.testing.assert_array_equal(kept.numpy(), [1, 1])
+    np.testing.assert_allclose(decayed.numpy(), [0.95, 0.95], rtol=1e-6)

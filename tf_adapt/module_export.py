@@ -75,10 +75,10 @@ def _text_settings(encoder: HubEncoder) -> tuple[list[str] | None, bool | None]:
 
 
 def _arguments(encoder: HubEncoder) -> dict:
-    """The native encoder's own arguments, without Keras'."""
+    """The native encoder's own arguments, without Keras' and those of adapters."""
     known = inspect.signature(ENCODERS[encoder.family].__init__).parameters
     config = encoder.encoder.get_config()
-    return {name: config[name] for name in known if name in config}
+    return {name: config[name] for name in known if name in config and "adapter" not in name}
 
 
 def _trained_output(model: AdaptedModel):
