@@ -62,6 +62,9 @@ def test_as_json(config):
 
 
 def test_either_a_folder_or_a_dry_run(config, tmp_path):
-    for arguments in ((), ("--dry-run", "--out", tmp_path / "run")):
+    for arguments, message in (
+        ((), "Missing option '--out' (or '--dry-run'"),
+        (("--dry-run", "--out", tmp_path / "run"), "leave out '--out'"),
+    ):
         code, _, error = call(config, *arguments)
-        assert code == 2 and "either --out RUN or --dry-run" in error
+        assert code == 2 and message in error

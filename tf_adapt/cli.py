@@ -83,8 +83,10 @@ def train(
     """Trains one model as CONFIG says, into a run folder."""
     from tf_adapt.config import load_config
 
-    if dry_run == (out is not None):
-        raise click.UsageError("Expected either --out RUN or --dry-run.")
+    if out is None and not dry_run:
+        raise click.UsageError("Missing option '--out' (or '--dry-run', which writes nothing).")
+    if out is not None and dry_run:
+        raise click.UsageError("Option '--dry-run' writes nothing; leave out '--out'.")
     loaded = load_config(config, overrides, seed)
     _start_tensorflow()
     if dry_run:
