@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorflow.python.framework.config import disable_op_determinism, is_op_determinism_enabled
 
 import tf_adapt as ta
 from tf_adapt.optimizers import DiscriminativeOptimizer
@@ -72,8 +73,18 @@ def test_callbacks_read_and_set_the_rate(tmp_path):
     assert rates == pytest.approx([0.1, 0.025, 0.0125])
 
 
+@pytest.fixture
+def any_order():
+    """Switches deterministic operations off, with which Keras compiles nothing."""
+    before = is_op_determinism_enabled()
+    disable_op_determinism()
+    yield
+    if before:
+        tf.config.experimental.enable_op_determinism()
+
+
 @pytest.mark.parametrize("options", [{}, {"use_ema": True, "ema_overwrite_frequency": 2}])
-def test_compiled_by_xla(options):
+def test_compiled_by_xla(options, any_order):
     plain, compiled = (
         dense_model(keras.optimizers.AdamW(0.01, global_clipnorm=0.1, **options), jit_compile=jit)
         for jit in (False, True)

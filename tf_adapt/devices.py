@@ -1,5 +1,6 @@
 """Which devices one training is spread over: the config's words → a TensorFlow strategy."""
 
+import functools
 import json
 import os
 
@@ -33,7 +34,17 @@ def make_strategy(devices: str | None, strategy: str | None) -> tf.distribute.St
             f"training.devices: expected {devices}, got {available} {kind.upper()} devices here; "
             "ask for fewer, or for null"
         )
-    return tf.distribute.MirroredStrategy([f"{kind}:{index}" for index in range(int(count))])
+    return _mirrored(tuple(f"{kind}:{index}" for index in range(int(count))))
+
+
+@functools.cache
+def _mirrored(devices: tuple[str, ...]) -> tf.distribute.MirroredStrategy:
+    """One strategy for all trainings of a process.
+
+    A second one would number its sums over devices from the beginning again, and meet the shapes
+    that TensorFlow has kept under these numbers.
+    """
+    return tf.distribute.MirroredStrategy(list(devices))
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
