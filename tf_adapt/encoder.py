@@ -1,6 +1,7 @@
 """A pretrained module, named by its handle, as a Keras layer that can be frozen part by part."""
 
 import os
+from collections.abc import Sequence
 
 import keras
 
@@ -134,6 +135,15 @@ class HubEncoder(keras.layers.Layer):
             raise ConfigError(f"layer groups {unknown}: expected some of {known}")
         self.trainable = bool(names)
         let_learn(self.layer_groups, names)
+
+    def leave_unread(self, names: Sequence[str]) -> None:
+        """Says which groups the head on top does not read; those of an earlier head are free again.
+
+        Names that this encoder does not have are passed over.
+        """
+        learning = [*self.trainable_groups, *self.unread_groups] if self.trainable else []
+        self.unread_groups = tuple(name for name, _ in self.layer_groups if name in names)
+        self.set_trainable_groups([name for name in learning if name not in self.unread_groups])
 
     @property
     def num_layers(self) -> int:

@@ -34,12 +34,9 @@ def build_language_model(
     """
     objective = language_model_objective(encoder)
     # What the objective does not read would get no gradient.
-    encoder.unread_groups = tuple(name for name, _ in encoder.layer_groups if name == "pooler")
+    encoder.leave_unread(("pooler",))
     if adaptation is not None:
         make_trainable(encoder, as_adaptation(adaptation))
-    encoder.set_trainable_groups(
-        [name for name in encoder.trainable_groups if name not in encoder.unread_groups]
-    )
     return LanguageModel(task, encoder, objective)
 
 

@@ -122,10 +122,7 @@ class MaskedLanguageModel(keras.layers.Layer):
     @classmethod
     def from_config(cls, config: dict) -> "MaskedLanguageModel":
         """The layer of `get_config`."""
-        output = keras.saving.deserialize_keras_object(config["output"])
-        if not output.built:  # Keras has built it where its config says of what
-            output.build()
-        return cls(**config | {"output": output})
+        return cls(**config | {"output": _restored_output(config["output"])})
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -214,10 +211,14 @@ class BiLanguageModel(keras.layers.Layer):
     @classmethod
     def from_config(cls, config: dict) -> "BiLanguageModel":
         """The layer of `get_config`."""
-        output = keras.saving.deserialize_keras_object(config["output"])
-        if not output.built:  # Keras has built it where its config says of what
-            output.build()
-        return cls(**config | {"output": output})
+        return cls(**config | {"output": _restored_output(config["output"])})
+
+
+def _restored_output(config: dict) -> keras.layers.Layer:
+    output = keras.saving.deserialize_keras_object(config)
+    if not output.built:  # Keras has built it where its config says of what
+        output.build()
+    return output
 
 
 def word_embeddings(encoder: HubEncoder):

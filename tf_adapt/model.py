@@ -43,10 +43,7 @@ def build_model(
     Raises:
         ConfigError: the adaptation is unknown, or contradicts the encoder.
     """
-    # An encoder may get another head, which reads what the one before did not.
-    unread, encoder.unread_groups = encoder.unread_groups, ()
-    if encoder.trainable:
-        encoder.set_trainable_groups([*encoder.trainable_groups, *unread])
+    encoder.leave_unread(())  # an encoder may get another head
     if adaptation is not None:
         make_trainable(encoder, as_adaptation(adaptation))
     # What the head does not read would get no gradient: an ELMo module's own mix of its layers,
@@ -56,8 +53,7 @@ def build_model(
         frozen = not encoder.trainable_groups
         head = build_head(head, task, encoder.family, frozen, head_dropout, head_units)
         unread += [] if isinstance(head, LinearHead) else ["pooler"]
-    encoder.unread_groups = tuple(name for name, _ in encoder.layer_groups if name in unread)
-    encoder.set_trainable_groups([g for g in encoder.trainable_groups if g not in unread])
+    encoder.leave_unread(unread)
     return AdaptedModel(task, encoder, head, auxiliaries)
 
 

@@ -55,8 +55,28 @@ class Constant(Schedule):
         return {"peak": self.peak, "warmup_steps": self.warmup_steps}
 
 
+class _WarmedUpDecay(Schedule):
+    """Linear warm-up to the peak, then `_falling`, as a share of the peak."""
+
+    def __init__(self, peak: float, total_steps: int, warmup_steps: int = 0):
+        _check(peak, total_steps, warmup_steps)
+        self.peak, self.total_steps, self.warmup_steps = peak, total_steps, warmup_steps
+
+    def _at(self, step, array):
+        rising = step / max(1, self.warmup_steps)
+        falling = self._falling(step, array)
+        return self.peak * array.where(step < self.warmup_steps, rising, falling)
+
+    def get_config(self) -> dict:
+        return {
+            "peak": self.peak,
+            "total_steps": self.total_steps,
+            "warmup_steps": self.warmup_steps,
+        }
+
+
 @keras.saving.register_keras_serializable("tf_adapt")
-class LinearDecay(Schedule):
+class LinearDecay(_WarmedUpDecay):
     """Linear warm-up to the peak, then on the line that reaches 0 at the end of the whole run.
 
     rate(t) = peak · t / W for t < W, else peak · max(0, 1 − t / T). At t = W the rate jumps to the
@@ -73,25 +93,12 @@ class LinearDecay(Schedule):
     References: Devlin et al. 2019, google-research/bert `optimization.py`.
     """
 
-    def __init__(self, peak: float, total_steps: int, warmup_steps: int = 0):
-        _check(peak, total_steps, warmup_steps)
-        self.peak, self.total_steps, self.warmup_steps = peak, total_steps, warmup_steps
-
-    def _at(self, step, array):
-        line = array.maximum(0.0, 1.0 - step / self.total_steps)
-        rising = step / max(1, self.warmup_steps)
-        return self.peak * array.where(step < self.warmup_steps, rising, line)
-
-    def get_config(self) -> dict:
-        return {
-            "peak": self.peak,
-            "total_steps": self.total_steps,
-            "warmup_steps": self.warmup_steps,
-        }
+    def _falling(self, step, array):
+        return array.maximum(0.0, 1.0 - step / self.total_steps)
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class CosineDecay(Schedule):
+class CosineDecay(_WarmedUpDecay):
     """Linear warm-up, then half a cosine from the peak to 0.
 
     rate(t) = peak · t / W for t < W, else peak · (1 + cos(π (t − W) / (T − W))) / 2.
@@ -107,23 +114,10 @@ class CosineDecay(Schedule):
     References: Loshchilov and Hutter 2017, "SGDR", equation 5, without restarts.
     """
 
-    def __init__(self, peak: float, total_steps: int, warmup_steps: int = 0):
-        _check(peak, total_steps, warmup_steps)
-        self.peak, self.total_steps, self.warmup_steps = peak, total_steps, warmup_steps
-
-    def _at(self, step, array):
+    def _falling(self, step, array):
         falling_steps = max(1, self.total_steps - self.warmup_steps)
         done = array.minimum(1.0, array.maximum(0.0, (step - self.warmup_steps) / falling_steps))
-        falling = 0.5 * (1.0 + array.cos(math.pi * done))
-        rising = step / max(1, self.warmup_steps)
-        return self.peak * array.where(step < self.warmup_steps, rising, falling)
-
-    def get_config(self) -> dict:
-        return {
-            "peak": self.peak,
-            "total_steps": self.total_steps,
-            "warmup_steps": self.warmup_steps,
-        }
+        return 0.5 * (1.0 + array.cos(math.pi * done))
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
