@@ -31,7 +31,7 @@ def main() -> None:
         dataset=given.dataset, data_dir=given.data, train_examples=given.train_examples
     )
     splits = load_splits(data)
-    task = ta.Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
+    task = ta.Task.of(splits)
     encoder = ta.HubEncoder(given.encoder, trainable=False)
     started = time.monotonic()
     train = features(splits.examples["train"], task, encoder, shuffle=True)

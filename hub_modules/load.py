@@ -44,6 +44,7 @@ def load_module(
     dtype=None,
     adapters: str | None = None,
     adapter_size: int = 64,
+    pretrained: bool = True,
 ) -> LoadedModule:
     """Finds, verifies and loads a module.
 
@@ -56,6 +57,7 @@ def load_module(
         preprocessor: handle of the preprocessing module, where the module brings none.
         dtype: dtype policy of the native encoder; a black box always computes in float32.
         adapters, adapter_size: of the native encoder: see `BertEncoder`, `ElmoEncoder`.
+        pretrained: whether the native encoder gets the module's weights; False: random ones.
 
     Raises:
         ArtifactError: the module is missing, damaged, untrusted or of an unknown kind.
@@ -94,11 +96,16 @@ def load_module(
                 "the module's own program cannot be changed inside; leave out adapters, or "
                 "execution where the module is recognised (`tf-adapt module inspect`)"
             )
+        if not pretrained:
+            raise ConfigError(
+                f"module {handle}: pretrained=False (encoder.pretrained: false) needs the native "
+                "encoder, got the module's own program, which has no other weights"
+            )
         return _black_box(folder, manifest, preprocessor)
     options = {"dtype": dtype, "adapters": adapters, "adapter_size": adapter_size}
     if manifest is not None:
-        return _from_manifest(folder, manifest, preprocessor, options)
-    return _from_published(folder, preprocessor, options)
+        return _from_manifest(folder, manifest, preprocessor, options, pretrained)
+    return _from_published(folder, preprocessor, options, pretrained)
 
 
 def load_output_layer(
@@ -218,13 +225,16 @@ def _encoder_folder(folder: Path) -> Path:
     return folder / "encoder" if (folder / "encoder").is_dir() else folder
 
 
-def _from_manifest(folder: Path, manifest: dict, preprocessor, options: dict) -> LoadedModule:
+def _from_manifest(
+    folder: Path, manifest: dict, preprocessor, options: dict, pretrained: bool
+) -> LoadedModule:
     encoder = native_encoder(manifest["kind"], manifest["config"], **options)
-    arrays = read_variables(folder / "encoder")
-    # An ELMo module's own scalar mix is not part of the encoder.
-    encoder.load_weights_by_name(
-        {name: array for name, array in arrays.items() if not name.startswith("aggregation/")}
-    )
+    if pretrained:
+        arrays = read_variables(folder / "encoder")
+        # An ELMo module's own scalar mix is not part of the encoder.
+        encoder.load_weights_by_name(
+            {name: array for name, array in arrays.items() if not name.startswith("aggregation/")}
+        )
     return LoadedModule(
         family=manifest["kind"],
         encoder=encoder,
@@ -247,10 +257,11 @@ def _own_preprocessor(folder: Path, manifest: dict, preprocessor):
     return BertPreprocessor(vocabulary, manifest["lower_case"])
 
 
-def _from_published(folder: Path, preprocessor, options: dict) -> LoadedModule:
+def _from_published(folder: Path, preprocessor, options: dict, pretrained: bool) -> LoadedModule:
     source = _published(folder)
     encoder = native_encoder("bert", source.config, **options)
-    encoder.load_weights_by_name(source.weights)
+    if pretrained:
+        encoder.load_weights_by_name(source.weights)
     return LoadedModule(
         family="bert",
         encoder=encoder,

@@ -160,3 +160,24 @@ def test_the_configuration_is_complete():
     assert arguments <= set(config)
     copy = HubEncoder.from_config(config)
     assert (copy.trainable, copy.execution, copy.handle) == (False, "saved_model", "elmo_small")
+
+
+@pytest.mark.parametrize("module", ["tiny_bert", "tiny_elmo"])
+def test_without_pretraining_the_network_is_the_same_and_its_weights_are_random(module, request):
+    handle = request.getfixturevalue(module)
+    keras.utils.set_random_seed(3)
+    random = HubEncoder(handle, pretrained=False)
+    keras.utils.set_random_seed(3)
+    same = HubEncoder.from_config(random.get_config())
+    pretrained = HubEncoder(handle)
+    assert [weight.shape for weight in random.weights] == [w.shape for w in pretrained.weights]
+    matrices = [index for index, w in enumerate(random.weights) if len(w.shape) > 1]
+    for index in matrices:
+        ours, other = random.weights[index].numpy(), pretrained.weights[index].numpy()
+        assert not np.allclose(ours, other)
+        np.testing.assert_array_equal(ours, same.weights[index].numpy())
+
+
+def test_a_black_box_has_no_weights_but_its_own():
+    with pytest.raises(ConfigError, match="pretrained"):
+        HubEncoder("bert_small", execution="saved_model", pretrained=False)

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
+from tf_adapt.errors import ConfigError
 from tf_adapt.tasks import HEADS
 
 PAIRS = [("a man sings", "he sings"), ("a dog barks loudly", "rain")]
@@ -104,3 +105,35 @@ def test_constraints_hold_in_the_served_graph(name, kind, family, handles, tmp_p
     tags = [[tag.decode() for tag in row if tag] for row in outputs["tags"].numpy()]
     assert tags[0] == ["B-LOC", "I-LOC"]
     assert tags[1][0] in ("O", "B-PER", "B-LOC")
+
+
+@pytest.mark.parametrize("name", ["esim", "bi_attention", "max_pooling"])
+@pytest.mark.parametrize("kind", ["pair_classification", "pair_regression"])
+def test_bert_reads_the_texts_of_a_pair_apart(name, kind, tiny_bert, tmp_path):
+    task = ta.Task(kind, None if kind == "pair_regression" else ["no", "yes"])
+    encoder = ta.HubEncoder(tiny_bert, trainable=False, pairs="separate")
+    model = ta.build_model(task, encoder, head=name, head_units=4 if name == "esim" else None)
+    model.compile(keras.optimizers.Adam(0.01), loss=task.loss, metrics=task.metrics)
+    (inputs, _) = next(iter(ta.batches(examples(kind), task, encoder, batch_size=2)))
+    assert sorted(inputs) == ["a", "b"]
+    assert not inputs["b"]["input_type_ids"].numpy().any()
+    model.fit(ta.batches(examples(kind), task, encoder, batch_size=2), verbose=0)
+    expected = ta.predict(model, PAIRS)
+    # The order of the texts within a row, or the other pair of a batch, is no part of it.
+    alone = [ta.predict(model, [pair])[0] for pair in PAIRS]
+    key = (lambda p: p.label) if kind == "pair_regression" else (lambda p: p.scores[1])
+    np.testing.assert_allclose([key(p) for p in alone], [key(p) for p in expected], atol=1e-5)
+    outputs = served(model, tmp_path / "1", PAIRS)
+    found = outputs["score"] if kind == "pair_regression" else outputs["scores"][:, 1]
+    np.testing.assert_allclose(found, [key(p) for p in expected], atol=1e-5)
+
+
+def test_what_cannot_be_read_apart_or_together(tiny_bert, tiny_elmo):
+    task = ta.Task("pair_classification", ["no", "yes"])
+    apart = ta.HubEncoder(tiny_bert, pairs="separate")
+    with pytest.raises(ConfigError, match="esim, bi_attention, max_pooling"):
+        ta.build_model(task, apart, head="linear")
+    with pytest.raises(ConfigError, match="pairs: expected"):
+        ta.HubEncoder(tiny_bert, pairs="both")
+    with pytest.raises(ConfigError, match="one text at a time"):
+        ta.HubEncoder(tiny_elmo, pairs="joint")

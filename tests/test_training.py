@@ -66,7 +66,8 @@ def test_every_kind_of_task(make_config, tmp_path, dataset, metric):
     assert metrics["metric"] == metric
     assert metrics["dev"].keys() >= {"loss", metric}
     assert metrics["epochs"] == 2
-    assert metrics["seconds"].keys() == {"training", "evaluation", "total"}
+    expected = {"training", "evaluation", "serving_per_1000", "total"}
+    assert metrics["seconds"].keys() == expected
     assert metrics["peak_memory_mb"] > 0
     assert metrics["versions"]["keras"] == keras.__version__
     assert "dev" in metrics["splits"]["dev"]

@@ -40,6 +40,8 @@ def configured_model(config: Config, task: Task) -> AdaptedModel:
         execution=config.encoder.execution,
         trust=config.encoder.trust,
         preprocessor=config.encoder.preprocessor,
+        pretrained=config.encoder.pretrained,
+        pairs=config.encoder.pairs,
         **_adapters(config),
     )
     adaptation = adaptation_of(config.adaptation)

@@ -45,7 +45,7 @@ def load_config(
     if seed is not None:
         overrides = [*overrides, f"training.seed={seed}"]
     for override in overrides:
-        _set(content, override, places)
+        set_key(content, override, places)
     return config_from(content, str(path), places)
 
 
@@ -64,10 +64,10 @@ def config_from(content: dict, where: str, places: dict[KeyPath, str] | None = N
     content = dict(content)
     if "data" in content:
         data = content["data"]
-        content["data"] = _typed(_data_class(data), data, ("data",), where, places)
+        content["data"] = typed(_data_class(data), data, ("data",), where, places)
     _name_to_section(content)
-    config = _typed(Config, content, (), where, places)
-    config = config.model_copy(update={"adaptation": _filled_in(config.adaptation, where)})
+    config = typed(Config, content, (), where, places)
+    config = config.model_copy(update={"adaptation": filled_in(config.adaptation, where)})
     _check_learning(config, where)
     _check_objective(config, where)
     _check_data(config, where)
@@ -117,7 +117,10 @@ def resolve_paths(config: Config) -> Config:
     if penalties.ewc is not None:
         ewc = penalties.ewc.model_copy(update={"fisher": _absolute(penalties.ewc.fisher)})
         penalties = penalties.model_copy(update={"ewc": ewc})
-    return config.model_copy(update={"data": data, "encoder": encoder, "penalties": penalties})
+    features = config.features.model_copy(update={"cache": _absolute(config.features.cache)})
+    return config.model_copy(
+        update={"data": data, "encoder": encoder, "penalties": penalties, "features": features}
+    )
 
 
 def data_section(section: dict | None, kind: str) -> DatasetConfig | FilesConfig:
@@ -150,7 +153,12 @@ def _name_to_section(content: dict) -> None:
         content["adaptation"] = {"name": content["adaptation"]}
 
 
-def _set(content: dict, override: str, places: dict[KeyPath, str]) -> None:
+def set_key(content: dict, override: str, places: dict[KeyPath, str]) -> None:
+    """Writes `KEY=VALUE` into plain nested values.
+
+    Raises:
+        ConfigError: it is not of that form, or its path leads through a value.
+    """
     key, equals, text = override.partition("=")
     path = key.strip().split(".")
     if not equals or not all(path):
@@ -168,9 +176,17 @@ def _set(content: dict, override: str, places: dict[KeyPath, str]) -> None:
     places[tuple(path)] = "--set"
 
 
-def _typed(
+def typed(
     model: type[BaseModel], content: Any, prefix: KeyPath, where: str, places: dict[KeyPath, str]
 ) -> Any:
+    """Plain values → a section of a config.
+
+    Args:
+        prefix: the path of the section.
+
+    Raises:
+        ConfigError: the first problem, with file, line and key path.
+    """
     try:
         return model.model_validate(content)
     except ValidationError as error:
@@ -183,7 +199,7 @@ def _typed(
         raise ConfigError(f"{place}: {dotted(path)}: {problem}{more}") from None
 
 
-def _filled_in(given: AdaptationConfig, where: str) -> AdaptationConfig:
+def filled_in(given: AdaptationConfig, where: str) -> AdaptationConfig:
     """The section with the defaults of its adaptation; keys of others are refused."""
     parameters = inspect.signature(ADAPTATIONS[given.name]).parameters
     defaults = {name: parameter.default for name, parameter in parameters.items()}

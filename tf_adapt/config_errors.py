@@ -52,7 +52,7 @@ def _field(model: type[BaseModel], location: tuple):
     field = None
     for part in location:
         if isinstance(part, str):  # a number is an element of a list, described with its list
-            field = model.model_fields[part]
+            field = model.model_fields.get(part, field)  # a user's own name: with its section
             model = _sections(model).get(part, model)
     return field
 
@@ -60,7 +60,7 @@ def _field(model: type[BaseModel], location: tuple):
 def _unknown_key(model: type[BaseModel], location: tuple) -> str:
     key, section = location[-1], model
     for part in location[:-1]:
-        section = _sections(section)[part]
+        section = section if isinstance(part, int) else _sections(section)[part]
     names = sorted(section.model_fields)
     elsewhere = [
         f"{home}.{key}" for home, other in _sections(model).items() if key in other.model_fields

@@ -26,6 +26,8 @@ HEAD_NAMES = (
 )
 Count = Field(ge=1, description="a whole number of at least 1")
 OptionalCount = Field(None, ge=1, description="a whole number of at least 1, or null")
+# Where there is no test split: this share of train is cut off and plays dev, and dev plays test.
+HeldOut = Field(None, gt=0, lt=1, description="a share of train between 0 and 1, or null")
 
 
 class _Section(BaseModel):
@@ -49,6 +51,8 @@ class DatasetConfig(_Section):
     train_examples: int | None = Field(
         None, ge=1, description="a whole number of at least 1, or null for all"
     )
+    held_out: float | None = HeldOut
+    genre: str | None = Field(None, description="a genre of the dataset (mnli), or null for all")
 
 
 class Columns(_Section):
@@ -79,6 +83,7 @@ class FilesConfig(_Section):
     label_range: list[float] | None = Field(
         None, min_length=2, max_length=2, description="two numbers [lowest, highest], or null"
     )
+    held_out: float | None = HeldOut
 
 
 class TextConfig(_Section):
@@ -101,6 +106,10 @@ class EncoderConfig(_Section):
     )
     trust: bool = Field(False, description="true or false")
     preprocessor: str | None = Field(None, description="a folder or an http(s) URL, or null")
+    pairs: Literal["joint", "separate"] | None = Field(
+        None, description="joint (BERT only), separate, or null: as the family was pretrained"
+    )
+    pretrained: bool = Field(True, description="true, or false for random weights (a baseline)")
 
 
 class TrainingConfig(_Section):
@@ -214,6 +223,16 @@ class AuxiliaryConfig(_Section):
     distillation: AuxiliaryLossConfig | None = Field(None, description="a section, or null")
 
 
+class FeaturesConfig(_Section):
+    """How the states of an encoder that stays frozen are kept; no result depends on it."""
+
+    cache: str | None = Field(None, description="a folder, or null to keep them in memory")
+    require: bool = Field(False, description="true or false")
+    limit_mb: int = Field(
+        2000, ge=0, description="a whole number of megabytes a text column, at least 0"
+    )
+
+
 class Config(_Section):
     """Everything that one run depends on."""
 
@@ -236,3 +255,4 @@ class Config(_Section):
     auxiliary: AuxiliaryConfig = Field(AuxiliaryConfig(), description="a section")
     penalties: PenaltiesConfig = Field(PenaltiesConfig(), description="a section")
     training: TrainingConfig = Field(description="a section")
+    features: FeaturesConfig = Field(FeaturesConfig(), description="a section")

@@ -27,7 +27,7 @@ def dry_run(config: Config) -> dict[str, Any]:
     """
     settings = config.training
     splits = load_splits(config.data)
-    task = Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
+    task = Task.of(splits)
     strategy = make_strategy(settings.devices, settings.strategy)
     with precision(settings.mixed_precision), strategy.scope():
         model = compiled_model(config, task)

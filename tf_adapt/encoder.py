@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 
 import keras
+import tensorflow as tf
 
 from hub_modules.load import load_module
 from hub_modules.weights import let_learn
@@ -37,12 +38,17 @@ class HubEncoder(keras.layers.Layer):
         preprocessor: handle of the preprocessing module, where the module brings none.
         adapters: "bottleneck" (BERT and ELMo), "projected_attention" (BERT), or None.
         adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
+        pretrained: whether the native encoder gets the module's weights. False: the same network
+            with random ones, a baseline.
+        pairs: "joint" (BERT: both texts of a pair in one row, which attend to each other),
+            "separate" (each by itself), or None: as the family was pretrained.
 
     Attributes:
         family: "bert" or "elmo".
         preprocessor: text → inputs, in the graph.
         max_length: most positions of one input: BERT's position table, special tokens included;
             ELMo 1,000 words (a bound on memory, not on the model).
+        joint_pairs: whether both texts of a pair are read as one row.
         module_hash: hash of the module's files, for caches and reports.
         unread_groups: names of the groups that the head on top does not read; they never learn.
 
@@ -60,20 +66,32 @@ class HubEncoder(keras.layers.Layer):
         preprocessor: str | os.PathLike | None = None,
         adapters: str | None = None,
         adapter_size: int = 64,
+        pretrained: bool = True,
+        pairs: str | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
         module = load_module(
-            handle, execution, trust, preprocessor, self.dtype_policy, adapters, adapter_size
+            handle,
+            execution,
+            trust,
+            preprocessor,
+            self.dtype_policy,
+            adapters,
+            adapter_size,
+            pretrained,
         )
         self.handle = os.fspath(handle)
         self.trust = trust
+        self.pretrained = pretrained
+        self.pairs = pairs
         self.adapters = adapters
         self.adapter_size = adapter_size
         self.execution = module.execution
         self.family = module.family
         self.max_length = module.max_length or ELMO_MAX_WORDS
         self.module_hash = module.hash
+        self.joint_pairs = _joint_pairs(pairs, module.family)
         self.encoder = module.encoder
         # In a tuple, so that Keras does not count the preprocessing among this layer's parts.
         self._preprocessing = (module.preprocessor, preprocessor)
@@ -165,6 +183,8 @@ class HubEncoder(keras.layers.Layer):
         return self.encoder.num_layers + 1, 2 * self.encoder.projection_width
 
     def call(self, inputs, training=None):
+        if "states" in inputs:
+            return _computed_before(inputs)
         return self.encoder(inputs, training=training)
 
     def get_config(self) -> dict:
@@ -174,6 +194,8 @@ class HubEncoder(keras.layers.Layer):
             "execution": self.execution,
             "trust": self.trust,
             "preprocessor": None if preprocessor is None else os.fspath(preprocessor),
+            "pretrained": self.pretrained,
+            "pairs": self.pairs,
             "adapters": self.adapters,
             "adapter_size": self.adapter_size,
             "trainable_groups": self.trainable_groups,
@@ -189,3 +211,22 @@ class HubEncoder(keras.layers.Layer):
         encoder.unread_groups = tuple(unread)
         encoder.set_trainable_groups(groups)
         return encoder
+
+
+def _joint_pairs(pairs: str | None, family: str) -> bool:
+    if pairs not in (None, "joint", "separate"):
+        raise ConfigError(f"pairs: expected joint, separate or none, got {pairs!r}")
+    if pairs == "joint" and family != "bert":
+        raise ConfigError(
+            f"pairs: expected separate or none for the family {family}, which reads one text at a "
+            "time, got 'joint'"
+        )
+    return family == "bert" and pairs != "separate"
+
+
+def _computed_before(inputs: dict) -> dict:
+    """The outputs of the encoder from its states as `tf_adapt.features` gives them."""
+    states = inputs["states"]
+    mask = tf.sequence_mask(inputs["lengths"], tf.shape(states)[1])
+    encoded = {"layers": tf.unstack(states, axis=2), "mask": mask}
+    return encoded | ({"pooled": inputs["pooled"]} if "pooled" in inputs else {})

@@ -46,7 +46,7 @@ def inspect_data(config: Config) -> dict[str, Any]:
             examples, which are reported.
     """
     splits = load_splits(config.data)
-    task = Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
+    task = Task.of(splits)
     settings = config.encoder
     encoder = HubEncoder(
         settings.handle,

@@ -51,7 +51,9 @@ def build_model(
     unread = ["aggregation"]
     if isinstance(head, str):
         frozen = not encoder.trainable_groups
-        head = build_head(head, task, encoder.family, frozen, head_dropout, head_units)
+        head = build_head(
+            head, task, encoder.family, frozen, head_dropout, head_units, encoder.joint_pairs
+        )
         unread += [] if isinstance(head, LinearHead) else ["pooler"]
     encoder.leave_unread(unread)
     return AdaptedModel(task, encoder, head, auxiliaries)
@@ -95,7 +97,7 @@ class AdaptedModel(keras.Model):
         )
         # Built at once: under a distribution strategy Keras would otherwise spend a pass over the
         # data on it, and in several processes reduce that data across workers.
-        outputs = self(example_inputs(task, encoder.preprocessor))
+        outputs = self(example_inputs(task, encoder))
         # Such outputs come with `tags`, and with a loss that logits alone do not define.
         self.decodes = isinstance(outputs, dict)
 
@@ -237,7 +239,7 @@ class AdaptedModel(keras.Model):
 
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
         """Builds metrics from a made-up batch instead of one of the data's (see `__init__`)."""
-        x = example_inputs(self.task, self.encoder.preprocessor)
+        x = example_inputs(self.task, self.encoder)
         y = tf.zeros(
             [1, 1] if self.task.is_tagging else [1],
             "float32" if self.task.is_regression else "int32",
@@ -295,15 +297,16 @@ class _Holder:
         self.value = value
 
 
-def example_inputs(task: Task, preprocessor) -> dict:
+def example_inputs(task: Task, encoder: HubEncoder) -> dict:
     """Model inputs for one made-up example of one word, to build layers with."""
+    preprocessor = encoder.preprocessor
     if task.is_tagging:
         words = tf.ragged.constant([["a"]])
         return {"a": preprocessor.pack_words(preprocessor.tokenize_words(words))}
     units = preprocessor.tokenize(tf.constant(["a"]))
     if not task.is_pair:
         return {"a": preprocessor.pack([units])}
-    if preprocessor.family == "bert":
+    if encoder.joint_pairs:
         return {"a": preprocessor.pack([units, units])}
     return {"a": preprocessor.pack([units]), "b": preprocessor.pack([units])}
 

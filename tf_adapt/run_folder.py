@@ -25,8 +25,9 @@ from tf_adapt.strict_yaml import read_yaml
 
 CONFIG, HISTORY, METRICS, LOCK = "config.yaml", "history.csv", "metrics.json", ".lock"
 TASK = "task.json"
-# What may differ when a run goes on: the notes, and the number of epochs, upwards.
-FREE_KEYS = ("about", "training.epochs")
+# What may differ when a run goes on: the notes, the number of epochs, upwards, and where features
+# are kept.
+FREE_KEYS = ("about", "training.epochs", "features.")
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import resource
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import keras
@@ -13,6 +14,7 @@ import tf_adapt
 from hub_modules.weights import count_parameters
 from tf_adapt import checkpoints, run_folder
 from tf_adapt.data.batches import batches_from
+from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.monitoring import plain_numbers
 from tf_adapt.predicting import (
     model_answers,
@@ -20,6 +22,9 @@ from tf_adapt.predicting import (
     to_predictions,
     write_predictions,
 )
+from tf_adapt.tasks import head_name
+
+SERVED, SERVED_BATCH = 256, 32
 
 
 def finish_run(run) -> dict[str, Any]:
@@ -76,6 +81,9 @@ def _metrics(run, scores: dict[str, dict]) -> dict[str, Any]:
         "dataset": run.splits.name,
         "adaptation": run.config.adaptation.name,
         "encoder": run.config.encoder.handle,
+        "module": run.model.encoder.module_hash,
+        "family": run.model.encoder.family,
+        **_head(run),
         "seed": run.config.training.seed,
         **scores,
         "metric": run.model.task.metric,
@@ -89,11 +97,41 @@ def _metrics(run, scores: dict[str, dict]) -> dict[str, Any]:
         },
         "seconds": {
             **{name: round(value, 1) for name, value in run.state.seconds.items()},
+            **_serving_seconds(run),
             "total": round(time.monotonic() - run.started, 1),
         },
         **_peak_memory(),
         "versions": versions(),
     }
+
+
+def _head(run) -> dict[str, Any]:
+    """The head by name, and its learned weights of the encoder's layers where it mixes them."""
+    model, ever_trained = run.model, {id(weight) for weight in run.ever_trained}
+    if model.task.is_language_model:
+        return {}
+    frozen = not any(id(weight) in ever_trained for weight in model.encoder.weights)
+    name = head_name(run.config.head, model.task, model.encoder.family, frozen)
+    mixes = [layer for layer in model.head._flatten_layers() if isinstance(layer, ScalarMix)]
+    weights = [[round(float(w), 6) for w in mix.layer_weights] for mix in mixes]
+    return {"head": name, "layer_weights": weights[0] if weights else None}
+
+
+def _serving_seconds(run) -> dict[str, float]:
+    """Seconds for 1,000 examples of dev from prepared texts to answers, in batches of 32, measured
+    on the first `SERVED` of them once the step is traced."""
+    if run.model.task.is_language_model:
+        return {}
+    prepared = replace(run.data["dev"], features=None)
+    dataset = batches_from(prepared, SERVED_BATCH, shuffle=False).take(SERVED // SERVED_BATCH)
+    batches = [batch[0] for batch in dataset]
+    for batch in batches:
+        run.model.answer(batch)
+    started = time.monotonic()
+    for batch in batches:
+        run.model.answer(batch)
+    examples = min(len(prepared.lengths), SERVED)
+    return {"serving_per_1000": round((time.monotonic() - started) * 1000 / examples, 2)}
 
 
 def _peak_memory() -> dict[str, float]:

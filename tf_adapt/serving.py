@@ -136,6 +136,7 @@ class ModelFromText:
         self.task: Task = model.task
         self._model = model
         self._preprocessor = model.encoder.preprocessor
+        self._joint_pairs = model.encoder.joint_pairs
         self._max_length = max_length
         self._truncate = truncate
         self._document_context = document_context
@@ -143,8 +144,7 @@ class ModelFromText:
     def from_texts(self, texts: list) -> dict:
         """`[batch] string` a segment → what `answers` says of each example."""
         segments = [self._preprocessor.tokenize(text) for text in texts]
-        joint = self._preprocessor.family == "bert"
-        groups = [segments] if joint else [[segment] for segment in segments]
+        groups = [segments] if self._joint_pairs else [[segment] for segment in segments]
         inputs = {
             name: self._preprocessor.pack(self._fitted(group))
             for name, group in zip("ab", groups, strict=False)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import keras
 
 from tf_adapt.data.labels import SCHEMES
+from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.bcn import BCN
 from tf_adapt.heads.bi_attention import BiAttentionHead
@@ -124,6 +125,11 @@ class Task:
         if self.is_tagging:
             _check_tags(self)
 
+    @classmethod
+    def of(cls, splits: Splits) -> "Task":
+        """The task that a run's data define."""
+        return cls(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
+
     @property
     def is_pair(self) -> bool:
         """An example is two texts."""
@@ -180,6 +186,7 @@ def build_head(
     frozen: bool,
     dropout: float | None = None,
     units: int | None = None,
+    joint: bool = True,
 ) -> keras.layers.Layer:
     """A new head by name.
 
@@ -192,24 +199,18 @@ def build_head(
         frozen: whether the encoder stays frozen for the whole run.
         dropout: share of units dropped; by default the head's published one.
         units: width of each direction of the head's LSTMs; by default the published one.
+        joint: whether BERT reads a pair as one row.
 
     Raises:
         ConfigError: no such head or family, the head is for other kinds of task, or it has no
             such size.
     """
-    families = sorted({family for _, family in PAPER_HEADS})
-    if family not in families:
-        raise ConfigError(
-            f"encoder family: expected one of {', '.join(families)}, got {family!r}; "
-            "pass a head of your own to build_model"
-        )
     if task.is_language_model:
         raise ConfigError(
             "head: a language model has its module's own output layer; expected objective: "
             "language_model, or tf_adapt.language_model.build_language_model"
         )
-    if name == "default":
-        name = PAPER_HEADS[task.kind, family][0 if frozen else 1]
+    name = head_name(name, task, family, frozen)
     fitting = [other for other, head in HEADS.items() if task.kind in head.kinds]
     if name not in fitting:
         for_others = f", which is for {' and '.join(HEADS[name].kinds)}" if name in HEADS else ""
@@ -221,6 +222,11 @@ def build_head(
     if units is not None and not head.has_lstm:
         raise ConfigError(
             f"head_units: expected none for the head {name}, which has no LSTM, got {units}"
+        )
+    if name == "linear" and family == "bert" and task.is_pair and not joint:
+        raise ConfigError(
+            "head: linear reads the pooled vector of a row with both texts; with pairs='separate' "
+            "(encoder.pairs) expected one of esim, bi_attention, max_pooling"
         )
     layer = (head.elmo_layer if family == "elmo" else None) or head.layer
     known = inspect.signature(layer).parameters
@@ -235,6 +241,21 @@ def build_head(
     }
     implied = {key: value for key, value in implied.items() if key in known}
     return layer(**implied | head.arguments(task) | given, name="head")
+
+
+def head_name(name: str, task: Task, family: str, frozen: bool) -> str:
+    """The name of a head, "default" resolved: see `build_head`.
+
+    Raises:
+        ConfigError: there is no default for this family of encoders.
+    """
+    families = sorted({family for _, family in PAPER_HEADS})
+    if family not in families:
+        raise ConfigError(
+            f"encoder family: expected one of {', '.join(families)}, got {family!r}; "
+            "pass a head of your own to build_model"
+        )
+    return PAPER_HEADS[task.kind, family][0 if frozen else 1] if name == "default" else name
 
 
 def _checked_labels(task: Task) -> tuple[str, ...] | None:

@@ -26,6 +26,7 @@ from tf_adapt.data.batches import PreparedData, batches_from, epoch_batches, epo
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
 from tf_adapt.devices import is_chief, make_strategy
 from tf_adapt.encoder import HubEncoder
+from tf_adapt.features import with_features
 from tf_adapt.interruption import Interruption, caught_signals, leave
 from tf_adapt.planning import planned_rate
 from tf_adapt.run_report import finish_run
@@ -92,7 +93,7 @@ def _prepare_run(
     started = time.monotonic()
     settings = config.training
     splits = load_splits(config.data)
-    task = Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
+    task = Task.of(splits)
     with precision(settings.mixed_precision), strategy.scope():
         model = compiled_model(config, task)
         start = penalised(config, model)
@@ -107,6 +108,12 @@ def _prepare_run(
             )
             for split, examples in splits.examples.items()
         }
+        frozen = not (model.encoder.trainable_groups or model.auxiliaries or task.is_language_model)
+        if frozen:  # the encoder says the same in every epoch
+            data = {
+                split: with_features(prepared, model.encoder, config.features, progress=writes)
+                for split, prepared in data.items()
+            }
         state = RunState(
             identity=_identity(splits, model.encoder),
             steps_per_epoch=len(_order(data["train"], config, epoch=0)),

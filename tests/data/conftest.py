@@ -23,7 +23,7 @@ def bert():
 
     preprocessor = BertPreprocessor(VOCABULARY, lower_case=True)
     return lambda max_length=64: SimpleNamespace(
-        preprocessor=preprocessor, family="bert", max_length=max_length
+        preprocessor=preprocessor, family="bert", joint_pairs=True, max_length=max_length
     )
 
 
@@ -33,7 +33,7 @@ def elmo():
     from hub_modules.preprocess import ElmoPreprocessor
 
     return lambda max_length=1000: SimpleNamespace(
-        preprocessor=ElmoPreprocessor(), family="elmo", max_length=max_length
+        preprocessor=ElmoPreprocessor(), family="elmo", joint_pairs=False, max_length=max_length
     )
 
 

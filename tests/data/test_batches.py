@@ -271,7 +271,7 @@ task = Task("classification", labels=["no", "yes"])
 strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 with strategy.scope():
     preprocessor = BertPreprocessor(vocabulary, True)
-encoder = SimpleNamespace(preprocessor=preprocessor, family="bert", max_length=64)
+encoder = SimpleNamespace(preprocessor=preprocessor, family="bert", joint_pairs=True, max_length=64)
 
 class Sums(keras.Model):
     def __init__(self):
@@ -341,7 +341,9 @@ def test_bucketing_saves_padding_on_real_sentences(shared, record_property):
     lines = (shared / "data" / "sst2" / "train.tsv").read_bytes().decode("utf-8").split("\n")[1:]
     vocabulary = (shared / "models" / "minilm_l6_h384" / "vocab.txt").read_bytes().decode("utf-8")
     preprocessor = BertPreprocessor(vocabulary.removesuffix("\n").split("\n"), lower_case=True)
-    encoder = SimpleNamespace(preprocessor=preprocessor, family="bert", max_length=512)
+    encoder = SimpleNamespace(
+        preprocessor=preprocessor, family="bert", joint_pairs=True, max_length=512
+    )
     prepared = prepare([line.split("\t")[0] for line in lines if line], TEXT, encoder)
 
     def padding(order) -> float:

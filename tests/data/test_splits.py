@@ -4,7 +4,7 @@ import pytest
 
 from tf_adapt.config_sections import DatasetConfig, FilesConfig
 from tf_adapt.data.splits import load_splits
-from tf_adapt.errors import DataError
+from tf_adapt.errors import ConfigError, DataError
 
 
 def own_files(folder, kind="classification", **changes) -> FilesConfig:
@@ -98,3 +98,60 @@ def test_a_subset_of_sentences_is_of_whole_documents(shared):
     }
     assert len(missing) <= 1, "only the last document may be there in part"
     assert [whole.index(sentence) for sentence in part[:3]] != [0, 1, 2]
+
+
+def test_held_out_examples_play_dev_and_dev_plays_test():
+    data = DatasetConfig(dataset="sample_classification", source="sample")
+    whole = load_splits(data)
+    found = load_splits(data.model_copy(update={"held_out": 0.2, "train_examples": 40}))
+    train, dev, test = (found.examples[name] for name in ("train", "dev", "test"))
+    assert (len(train), len(dev)) == (40, 30)
+    assert test == whole.examples["dev"]
+    places = [whole.examples["train"].index(record) for record in (*train, *dev)]
+    assert len(set(places)) == 70
+    assert "held out of" in found.descriptions["dev"]
+    assert "30 examples of 150" in found.descriptions["dev"]
+    assert "in the place of test" in found.descriptions["test"]
+    again = load_splits(data.model_copy(update={"held_out": 0.2}))
+    assert again.examples["dev"] == dev
+
+
+def test_held_out_sentences_are_whole_documents(tmp_path):
+    documents = ["-DOCSTART- -X- O O\n\n" + f"w{n} NN I O\n\nv{n} NN I O\n\n" for n in range(10)]
+    write(tmp_path, **{"eng.train": "".join(documents), "eng.testa": documents[0]})
+    data = DatasetConfig(dataset="conll2003", data_dir=str(tmp_path), held_out=0.2)
+    found = load_splits(data).examples
+    held = {sentence.document for sentence in found["dev"]}
+    assert len(found["dev"]) == 4
+    assert len(held) == 2
+    assert not held & {sentence.document for sentence in found["train"]}
+
+
+@pytest.mark.parametrize(("share", "message"), [(0.001, "either side"), (0.999, "either side")])
+def test_held_out_share_that_leaves_nothing(share, message):
+    data = DatasetConfig(dataset="sample_classification", source="sample", held_out=share)
+    with pytest.raises(ConfigError, match=message):
+        load_splits(data)
+
+
+def test_nothing_is_held_out_where_there_is_a_test_split(tmp_path):
+    table = "sentence\tlabel\nbad\t0\ngood\t1\n"
+    write(tmp_path, **{"train.tsv": table, "dev.tsv": table, "test.tsv": table})
+    data = DatasetConfig(dataset="sst2", data_dir=str(tmp_path), held_out=0.5)
+    with pytest.raises(ConfigError, match="where there is a test split"):
+        load_splits(data)
+
+
+def test_one_genre_of_a_dataset(tmp_path):
+    header = "genre\tgold_label\tsentence1\tsentence2\n"
+    rows = "slate\tneutral\ta\tb\nfiction\tentailment\tc\td\nslate\tneutral\te\tf\n"
+    write(tmp_path, **{"train.tsv": header + rows, "dev_matched.tsv": header + rows})
+    data = DatasetConfig(dataset="mnli", data_dir=str(tmp_path), genre="slate")
+    found = load_splits(data)
+    assert [record.text_a for record in found.examples["train"]] == ["a", "e"]
+    assert found.descriptions["dev"].endswith(": slate")
+    with pytest.raises(ConfigError, match="expected one of fiction, slate, got 'sports'"):
+        load_splits(data.model_copy(update={"genre": "sports"}))
+    sample = DatasetConfig(dataset="sample_classification", source="sample", genre="slate")
+    with pytest.raises(ConfigError, match="no genres"):
+        load_splits(sample)

@@ -1,6 +1,7 @@
 """Which states belong to which text, by pencil."""
 
 import numpy as np
+import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.layers.texts import read_states, text_states
@@ -64,3 +65,13 @@ def test_the_segments_of_a_real_pair_are_its_pieces():
     tokenize = encoder.preprocessor.tokenize
     for position, part in enumerate(text_states([ids], [{}], inputs)):
         assert real(part) == tokenize([pair[position] for pair in pairs]).to_list()
+
+
+def test_texts_that_were_read_apart_lose_their_special_tokens():
+    # [CLS] a a [SEP], and a row of padding; [CLS] b [SEP] and padding, [CLS] b b [SEP].
+    first, second = STATES[:, :4], STATES[:, 3:]
+    masks = [[[True] * 4, [False] * 4], [[True] * 3 + [False], [True] * 4]]
+    encoded = [{"mask": tf.constant(mask)} for mask in masks]
+    a, b = text_states([first, second], encoded, {"input_type_ids": None})
+    assert real(a) == [[1, 2], []]
+    assert real(b) == [[4], [11, 12]]

@@ -12,7 +12,15 @@ from tf_adapt.data.prepare import PreparedData, prepare
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks import Task
 
-__all__ = ["PreparedData", "batches", "batches_from", "epoch_batches", "epoch_order", "prepare"]
+__all__ = [
+    "PreparedData",
+    "batches",
+    "batches_from",
+    "epoch_batches",
+    "epoch_order",
+    "packed_inputs",
+    "prepare",
+]
 
 # Examples are sorted by length within a window of this many batches: long enough that a batch holds
 # similar lengths, short enough that batches differ from epoch to epoch.
@@ -150,7 +158,9 @@ def _dataset(prepared: PreparedData, order: Callable[[], Iterator]) -> tf.data.D
 
 def _batch(prepared: PreparedData, index: tf.Tensor):
     """The examples at `index` `[batch]`, gathered, packed and padded."""
-    inputs = _inputs(prepared, index)
+    inputs = packed_inputs(prepared, index)
+    for name, features in zip("ab", prepared.features or (), strict=False):
+        inputs[name] |= features.inputs(index)
     if prepared.targets is None:
         return inputs
     targets = tf.gather(prepared.targets, index)
@@ -159,7 +169,8 @@ def _batch(prepared: PreparedData, index: tf.Tensor):
     return inputs, targets
 
 
-def _inputs(prepared: PreparedData, index: tf.Tensor) -> dict:
+def packed_inputs(prepared: PreparedData, index: tf.Tensor) -> dict:
+    """The encoder's inputs for the texts of the examples at `index` `[batch]`, in the graph."""
     preprocessor = prepared.preprocessor
     if prepared.windows is not None:
         return {"a": pack_windows(preprocessor, prepared.segments[0], prepared.windows, index)}

@@ -47,6 +47,7 @@ class PreparedData:
             computed for each word together again; else None.
         windows: `[examples, 2]`, the pieces that each example is read with (`context_windows`);
             None without document context.
+        features: what a frozen encoder says of each text (`tf_adapt.features`), or None.
     """
 
     preprocessor: Any
@@ -58,6 +59,7 @@ class PreparedData:
     truncated: int
     sentence_splits: np.ndarray | None = None
     windows: tf.Tensor | None = None
+    features: list | None = None
 
 
 def prepare(
@@ -72,7 +74,7 @@ def prepare(
 
     Args:
         records: what a reader returned, or what `in_memory_records` accepts.
-        encoder: its `preprocessor`, `family` and `max_length` are used.
+        encoder: its `preprocessor`, `family`, `joint_pairs` and `max_length` are used.
         max_length: most units of a packed row, special tokens included; by default the encoder's.
         truncate: cut what is longer, and count it; sentences in tagging are split instead, so that
             only a single word can be too long.
@@ -95,7 +97,7 @@ def prepare(
             return _prepare_tagging(
                 records, task, encoder.preprocessor, limit, truncate, document_context
             )
-        return _prepare_texts(records, task, encoder.preprocessor, limit, truncate)
+        return _prepare_texts(records, task, encoder, limit, truncate)
 
 
 def checked_limit(max_length: int | None, encoder: Any) -> int:
@@ -116,8 +118,9 @@ def checked_limit(max_length: int | None, encoder: Any) -> int:
 
 
 def _prepare_texts(
-    records: list[Record], task: Task, preprocessor: Any, limit: int, may_cut: bool
+    records: list[Record], task: Task, encoder: Any, limit: int, may_cut: bool
 ) -> PreparedData:
+    preprocessor, joint = encoder.preprocessor, encoder.joint_pairs
     texts = [[record.text_a for record in records]]
     if task.is_pair:
         texts.append([record.text_b for record in records])
@@ -125,7 +128,6 @@ def _prepare_texts(
         for text, record in zip(column, records, strict=True):
             check_text(text, record.where)
     units = [_in_chunks(preprocessor.tokenize, column) for column in texts]
-    joint = preprocessor.family == "bert"
     groups = [units] if joint else [[segment] for segment in units]
     budget = limit - preprocessor.special_tokens(len(groups[0]))
     lengths = np.stack([sum(s.row_lengths() for s in group).numpy() for group in groups])

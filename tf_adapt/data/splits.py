@@ -17,8 +17,9 @@ from tf_adapt.data.datasets import (
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
+from tf_adapt.errors import ConfigError
 
-SUBSET_SEED = 29
+SUBSET_SEED, HELD_OUT_SEED = 29, 31
 
 
 @dataclass
@@ -41,8 +42,11 @@ def load_splits(data) -> Splits:
     Labels are the dataset's own; of a user's own files those that the section lists, else those of
     train in sorted order. Tags are converted to IOB2. `train_examples` takes that many examples of
     train (tagging: of whole documents), picked by a fixed seed, in the order of the file.
+    `genre` takes the examples of one genre. `held_out` cuts that share off train first, picked by
+    another fixed seed, to play dev; dev then plays test.
 
     Raises:
+        ConfigError: `held_out` where there is a test split; a genre that is not there.
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
     if getattr(data, "kind", None) == "language_model":
@@ -84,9 +88,14 @@ def _known(data) -> Splits:
     descriptions = {
         split: split_description(data.dataset, split, data.source) for split in examples
     }
+    if data.genre is not None:
+        examples = {split: _of_genre(found, data.genre) for split, found in examples.items()}
+        descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
+    examples, descriptions = _held_out(examples, descriptions, data.held_out)
     available = len(examples["train"])
     if data.train_examples is not None and data.train_examples < available:
-        examples["train"] = _subset(examples["train"], data.train_examples)
+        picked = _picked(examples["train"], data.train_examples, SUBSET_SEED)
+        examples["train"] = [examples["train"][index] for index in picked]
         descriptions["train"] += f": {data.train_examples} examples of {available}"
     labels = dataset_labels(data.dataset)
     return Splits(
@@ -108,16 +117,49 @@ def _has_test(data, info) -> bool:
     return any((folder / name).is_file() for name in info.files.get("test", ()))
 
 
-def _subset(examples: list, count: int) -> list:
-    """So many examples; of tagged sentences whole documents (the last one in part), since a
-    sentence may be read with its neighbours."""
-    if isinstance(examples[0], TaggedSentence):
-        numbers = np.array([sentence.document for sentence in examples])
-        order = np.random.default_rng(SUBSET_SEED).permutation(np.unique(numbers))
-        picked = np.concatenate([np.flatnonzero(numbers == number) for number in order])[:count]
-    else:
-        picked = np.random.default_rng(SUBSET_SEED).permutation(len(examples))[:count]
-    return [examples[index] for index in sorted(picked)]
+def _of_genre(examples: list, genre: str) -> list:
+    found = {getattr(example, "genre", None) for example in examples} - {None}
+    if genre not in found:
+        known = f"one of {', '.join(sorted(found))}" if found else "null, for these have no genres"
+        raise ConfigError(f"data.genre: expected {known}, got {genre!r}")
+    return [example for example in examples if example.genre == genre]
+
+
+def _held_out(examples: dict, descriptions: dict, share: float | None) -> tuple[dict, dict]:
+    """Without a test split: a part of train to choose on, and dev to score on."""
+    if share is None:
+        return examples, descriptions
+    if "test" in examples:
+        raise ConfigError(
+            f"data.held_out: expected null where there is a test split, got {share}; dev chooses, "
+            "test scores"
+        )
+    train, count = examples["train"], round(share * len(examples["train"]))
+    if not 0 < count < len(train):
+        raise ConfigError(
+            f"data.held_out: expected a share of {len(train)} train examples that leaves some on "
+            f"either side, got {share}"
+        )
+    picked = set(_picked(train, count, HELD_OUT_SEED))
+    held_out = [example for index, example in enumerate(train) if index in picked]
+    kept = [example for index, example in enumerate(train) if index not in picked]
+    said = f"held out of {descriptions['train']}: {count} examples of {len(train)}"
+    return (
+        {"train": kept, "dev": held_out, "test": examples["dev"]},
+        descriptions | {"dev": said, "test": f"{descriptions['dev']}, in the place of test"},
+    )
+
+
+def _picked(examples: list, count: int, seed: int) -> list[int]:
+    """Places of so many examples; of tagged sentences whole documents (the last one in part), since
+    a sentence may be read with its neighbours."""
+    random = np.random.default_rng(seed)
+    if not isinstance(examples[0], TaggedSentence):
+        return sorted(random.permutation(len(examples))[:count])
+    numbers = np.array([sentence.document for sentence in examples])
+    order = random.permutation(np.unique(numbers))
+    places = np.concatenate([np.flatnonzero(numbers == number) for number in order])
+    return sorted(places[:count])
 
 
 def _own_labels(data) -> list[str] | None:
@@ -143,6 +185,7 @@ def _own_files(data) -> Splits:
     for split, found in examples.items():
         check_labels(found, labels, f"{split} ({paths[split]})", label_range)
     descriptions = {split: f"{split} (file {paths[split]})" for split in examples}
+    examples, descriptions = _held_out(examples, descriptions, data.held_out)
     return Splits(
         str(data.train), data.kind, labels, None, label_range, "IOB2", examples, descriptions
     )

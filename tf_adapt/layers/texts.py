@@ -20,7 +20,8 @@ def text_states(states: list, encoded: list[dict], inputs: dict | None) -> list[
     BERT reads a pair as one row, `[CLS] a [SEP] b [SEP]`; the row is taken apart at its segments.
     `[CLS]` and `[SEP]` are left out: they are no words of either text, what attends to them would
     be aligned with nothing, and both would stand in every average and maximum over a text. The
-    second segment of a single text is empty.
+    second segment of a single text is empty. Texts that BERT read one by one, `[CLS] a [SEP]`, lose
+    theirs too.
 
     Shapes: states, one `[batch, time, width]` for each of `encoded`; inputs with BERT's
     `input_mask` and `input_type_ids` `[batch, time] int32`, or without → for each text
@@ -28,6 +29,10 @@ def text_states(states: list, encoded: list[dict], inputs: dict | None) -> list[
     """
     if inputs is None or "input_type_ids" not in inputs:
         return [(one, text["mask"]) for one, text in zip(states, encoded, strict=True)]
+    if len(encoded) == 2:
+        lengths = [_count(text["mask"]) - 2 for text in encoded]
+        starts = [tf.ones_like(length) for length in lengths]
+        return [_part(*text) for text in zip(states, starts, lengths, strict=True)]
     real = tf.cast(inputs["input_mask"], tf.bool)
     second = tf.cast(inputs["input_type_ids"], tf.bool)
     # Without [CLS] and the first [SEP]; without the second [SEP].

@@ -1,0 +1,232 @@
+"""A frozen encoder's states, kept: equal to those computed at once, checked, shared, rebuilt."""
+
+import json
+import shutil
+import threading
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_adapt as ta
+from tf_adapt import features
+from tf_adapt.config_sections import FeaturesConfig
+from tf_adapt.data.batches import batches_from, prepare
+from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.errors import ArtifactError
+from tf_adapt.features import with_features
+
+TASKS = {
+    "classification": ta.Task("classification", ["no", "yes"]),
+    "pair_classification": ta.Task("pair_classification", ["no", "yes"]),
+    "tagging": ta.Task("tagging", ["O", "B-PER", "I-PER"]),
+}
+TEXTS = ["a man sings", "rain", "who is the man ? what is it ?", "the dog"]
+RECORDS = {
+    "classification": [(text, "yes") for text in TEXTS],
+    "pair_classification": [(a, b, "no") for a, b in zip(TEXTS, TEXTS[::-1], strict=True)],
+    "tagging": [TaggedSentence(text.split(), ["O"] * len(text.split())) for text in TEXTS],
+}
+
+
+@pytest.fixture(scope="module")
+def encoders(tiny_bert, tiny_elmo):
+    handles = {"bert": tiny_bert, "elmo": tiny_elmo}
+    return {name: ta.HubEncoder(handle, trainable=False) for name, handle in handles.items()}
+
+
+def prepared_for(encoder, kind="classification", records=None):
+    return prepare(records or RECORDS[kind], TASKS[kind], encoder)
+
+
+def cached(folder, **changes) -> FeaturesConfig:
+    return FeaturesConfig(cache=str(folder), **changes)
+
+
+def entries(folder) -> list:
+    return sorted(folder.glob("*/features"))
+
+
+def all_states(data) -> list[np.ndarray]:
+    return [one.states for one in data.features]
+
+
+@pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.parametrize("family", ["bert", "elmo"])
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_states_are_those_of_the_encoder(encoders, kind, family, on_disk, tmp_path):
+    encoder = encoders[family]
+    data = prepared_for(encoder, kind)
+    settings = cached(tmp_path) if on_disk else FeaturesConfig()
+    kept = with_features(data, encoder, settings)
+    order = np.array([2, 0, 3])
+    for inputs, _ in _batches(data, order):
+        expected = {name: encoder(inputs[name]) for name in inputs}
+    for inputs, _ in _batches(kept, order):
+        found = {name: encoder(inputs[name]) for name in inputs}
+    assert found.keys() == expected.keys()
+    for name, encoded in expected.items():
+        assert found[name].keys() == encoded.keys()
+        mask = encoded["mask"].numpy()
+        np.testing.assert_array_equal(found[name]["mask"], mask)
+        for ours, theirs in zip(found[name]["layers"], encoded["layers"], strict=True):
+            np.testing.assert_allclose(ours.numpy()[mask], theirs.numpy()[mask], atol=1e-5)
+            assert not ours.numpy()[~mask].any()
+        if "pooled" in encoded:
+            np.testing.assert_allclose(found[name]["pooled"], encoded["pooled"], atol=1e-5)
+
+
+def _batches(data, order):
+    from tf_adapt.data.batches import _dataset
+
+    return _dataset(data, lambda: iter([order]))
+
+
+def test_half_precision_is_kept_as_it_is(tiny_bert, tmp_path):
+    encoder = ta.HubEncoder(tiny_bert, trainable=False, dtype="mixed_bfloat16")
+    data = prepared_for(encoder)
+    kept = with_features(data, encoder, cached(tmp_path))
+    with_features(data, encoder, cached(tmp_path, require=True))
+    (inputs, _) = next(iter(batches_from(kept, 4, shuffle=False)))
+    assert inputs["a"]["states"].dtype == tf.bfloat16
+    assert inputs["a"]["pooled"].dtype == tf.bfloat16
+    encoded = encoder(inputs["a"])
+    assert encoded["layers"][0].dtype == tf.bfloat16
+
+
+def test_what_is_larger_than_the_limit_is_not_kept(encoders):
+    data = prepared_for(encoders["bert"])
+    assert with_features(data, encoders["bert"], FeaturesConfig(limit_mb=0)) is data
+
+
+def test_cache_is_read_and_not_computed_again(encoders, tmp_path, monkeypatch):
+    data = prepared_for(encoders["elmo"], "pair_classification")
+    first = with_features(data, encoders["elmo"], cached(tmp_path))
+    assert len(entries(tmp_path)) == 2
+    monkeypatch.setattr(features, "_compute", None)
+    again = with_features(data, encoders["elmo"], cached(tmp_path))
+    for one, other in zip(all_states(first), all_states(again), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("changed", ["text", "order", "module", "precision", "weights"])
+def test_anything_else_is_another_entry(changed, encoders, tiny_elmo, tiny_bert, tmp_path):
+    encoder, records = encoders["elmo"], RECORDS["classification"]
+    with_features(prepared_for(encoder), encoder, cached(tmp_path))
+    if changed == "text":
+        records = [("a man sang", "yes"), *records[1:]]
+    elif changed == "order":
+        records = records[::-1]
+    elif changed == "module":
+        encoder = encoders["bert"]
+    elif changed == "precision":
+        encoder = ta.HubEncoder(tiny_elmo, trainable=False, dtype="mixed_bfloat16")
+    else:
+        encoder = ta.HubEncoder(tiny_elmo, trainable=False, pretrained=False)
+    data = prepared_for(encoder, records=records)
+    kept = with_features(data, encoder, cached(tmp_path))
+    assert len(entries(tmp_path)) == 2
+    alone = with_features(data, encoder, FeaturesConfig())
+    np.testing.assert_array_equal(kept.features[0].states, alone.features[0].states)
+    np.testing.assert_array_equal(kept.features[0].starts, alone.features[0].starts)
+
+
+def _cut(entry):
+    path = entry / "states.bin"
+    path.write_bytes(path.read_bytes()[:-64])
+
+
+def _flip(entry):
+    content = bytearray((entry / "states.bin").read_bytes())
+    content[100] ^= 1
+    (entry / "states.bin").write_bytes(content)
+
+
+def _delete(entry):
+    (entry / "places.npz").unlink()
+
+
+def _change_record(entry):
+    record = json.loads((entry / "record.json").read_text())
+    record["key"]["module"] = "another"
+    (entry / "record.json").write_text(json.dumps(record))
+
+
+def _empty_record(entry):
+    (entry / "record.json").write_text("")
+
+
+@pytest.mark.parametrize("damage", [_cut, _flip, _delete, _change_record, _empty_record])
+def test_damage_is_found_and_built_anew(damage, encoders, tmp_path, caplog):
+    encoder, data = encoders["elmo"], prepared_for(encoders["elmo"])
+    expected = with_features(data, encoder, FeaturesConfig()).features[0].states
+    with_features(data, encoder, cached(tmp_path))
+    (entry,) = entries(tmp_path)
+    damage(entry)
+    with pytest.raises(ArtifactError, match="damaged features"):
+        with_features(data, encoder, cached(tmp_path, require=True))
+    kept = with_features(data, encoder, cached(tmp_path))
+    assert "computed again" in caplog.text
+    np.testing.assert_array_equal(kept.features[0].states, expected)
+    with_features(data, encoder, cached(tmp_path, require=True))
+
+
+def test_required_but_not_there(encoders, tmp_path):
+    with pytest.raises(ArtifactError, match="features.require"):
+        with_features(
+            prepared_for(encoders["bert"]), encoders["bert"], cached(tmp_path, require=True)
+        )
+
+
+def test_one_builder_at_a_time(encoders, tmp_path, monkeypatch):
+    encoder, data = encoders["elmo"], prepared_for(encoders["elmo"])
+    calls, compute, found = [], features._compute, []
+    monkeypatch.setattr(features, "_compute", lambda *args: calls.append(1) or compute(*args))
+
+    def build():
+        found.append(with_features(data, encoder, cached(tmp_path)).features[0].states)
+
+    threads = [threading.Thread(target=build) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(calls) == 1
+    assert len(found) == 8
+    for states in found[1:]:
+        np.testing.assert_array_equal(states, found[0])
+
+
+def test_leftovers_of_a_killed_builder_are_removed(encoders, tmp_path):
+    encoder, data = encoders["elmo"], prepared_for(encoders["elmo"])
+    with_features(data, encoder, cached(tmp_path))
+    (entry,) = entries(tmp_path)
+    shutil.move(entry, entry.with_name(".features.0123.partial"))
+    with_features(data, encoder, cached(tmp_path))
+    assert [path.name for path in entry.parent.iterdir() if path.suffix == ".partial"] == []
+    assert entry.is_dir()
+
+
+def test_a_cache_that_cannot_be_written(encoders, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(ArtifactError, match="not writable as a cache"):
+        with_features(prepared_for(encoders["elmo"]), encoders["elmo"], cached(file))
+
+
+def test_document_context_is_part_of_what_is_kept(encoders, tmp_path):
+    encoder = encoders["bert"]
+    records = [
+        TaggedSentence(text.split(), ["O"] * len(text.split()), document=number // 2)
+        for number, text in enumerate(TEXTS)
+    ]
+    for context in (False, True):
+        data = prepare(records, TASKS["tagging"], encoder, document_context=context)
+        kept = with_features(data, encoder, cached(tmp_path))
+        (inputs, _) = next(iter(batches_from(data, 4, shuffle=False)))
+        (remembered, _) = next(iter(batches_from(kept, 4, shuffle=False)))
+        mask = encoder(inputs["a"])["mask"].numpy()
+        expected = encoder(inputs["a"])["layers"][-1].numpy()
+        found = encoder(remembered["a"])["layers"][-1].numpy()
+        np.testing.assert_allclose(found[mask], expected[mask], atol=1e-5)
+    assert len(entries(tmp_path)) == 2

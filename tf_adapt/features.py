@@ -1,0 +1,267 @@
+"""What a frozen encoder says of each text, computed once for all epochs, cells and seeds.
+
+The states are kept in memory, or in a cache: a folder for each set of texts under a name made from
+the module's hash, the precision and the units of every text, so that whatever changes gives another
+name. Beside the arrays stands a record with their lengths and SHA-256, checked before each use.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import tensorflow as tf
+
+from tf_adapt.checkpoints import remove_leftovers
+from tf_adapt.config_sections import FeaturesConfig
+from tf_adapt.data.batches import PreparedData, packed_inputs
+from tf_adapt.encoder import HubEncoder
+from tf_adapt.errors import ArtifactError
+from tf_adapt.files import publish_folder, sha256
+from tf_adapt.monitoring import tracked
+
+FORMAT = 1
+RECORD, STATES, PLACES = "record.json", "states.bin", "places.npz"
+BATCH_SIZE = 32
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Features:
+    """The states of every layer for one text of each example.
+
+    Attributes:
+        states: `[units, layers, width]`, the texts one after another.
+        starts, lengths: `[examples]`, where each text's units stand in `states`.
+        pooled: `[examples, width]`, or None where the module has none.
+    """
+
+    states: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
+    pooled: np.ndarray | None
+
+    def inputs(self, index: tf.Tensor) -> dict[str, tf.Tensor]:
+        """What `HubEncoder` takes instead of texts, in the graph.
+
+        Shapes: index `[batch]` → `states` `[batch, time, layers, width]` with zeros at padding,
+        `lengths` `[batch] int64`, `pooled` `[batch, width]`.
+        """
+        dtype = tf.as_dtype(self.states.dtype)
+        types = [dtype, tf.int64] + ([] if self.pooled is None else [dtype])
+        found = tf.numpy_function(self._gather, [index], types, stateful=False)
+        found[0].set_shape([None, None, *self.states.shape[1:]])
+        found[1].set_shape([None])
+        inputs = {"states": found[0], "lengths": found[1]}
+        if self.pooled is not None:
+            found[2].set_shape([None, self.pooled.shape[1]])
+            inputs["pooled"] = found[2]
+        return inputs
+
+    def _gather(self, index: np.ndarray) -> list[np.ndarray]:
+        lengths = self.lengths[index]
+        states = np.zeros((len(index), lengths.max(), *self.states.shape[1:]), self.states.dtype)
+        for row, start, length in zip(states, self.starts[index], lengths, strict=True):
+            row[:length] = self.states[start : start + length]
+        return [states, lengths] + ([] if self.pooled is None else [self.pooled[index]])
+
+
+def with_features(
+    prepared: PreparedData, encoder: HubEncoder, settings: FeaturesConfig, progress: bool = False
+) -> PreparedData:
+    """The same data with the states of a frozen encoder, from the cache where they are there.
+
+    Data whose states would need more than `settings.limit_mb` comes back as it is: the encoder then
+    reads the texts in each epoch.
+
+    Raises:
+        ArtifactError: the cache cannot be written, or `settings.require` and it has no entry, or a
+            damaged one.
+    """
+    if _megabytes(prepared, encoder) > settings.limit_mb:
+        return prepared
+    count = 1 if prepared.joint else len(prepared.segments)
+    features = [_features(prepared, number, encoder, settings, progress) for number in range(count)]
+    return replace(prepared, features=features)
+
+
+def _features(prepared, number: int, encoder, settings: FeaturesConfig, progress: bool) -> Features:
+    if settings.cache is None:
+        content = io.BytesIO()
+        places = _compute(prepared, number, encoder, content, progress)
+        states = np.frombuffer(content.getbuffer(), dtype=_dtype(encoder))
+        return Features(states=states.reshape(-1, *_state_shape(encoder)), **places)
+    key = _key(prepared, number, encoder)
+    name = hashlib.sha256(json.dumps(key, sort_keys=True).encode("utf-8")).hexdigest()[:32]
+    folder = Path(settings.cache) / name
+    with _locked(folder):
+        entry = folder / "features"
+        if entry.exists():
+            try:
+                return _read(entry, key)
+            except ArtifactError as error:
+                if settings.require:
+                    raise
+                _log.warning("%s; computed again", error)
+                shutil.rmtree(entry)
+        elif settings.require:
+            raise ArtifactError(
+                f"{entry}: the cache has no features of this data and module, and features.require "
+                "is true; set it to false to have them computed"
+            )
+        with publish_folder(entry) as aside:
+            _write(aside, key, prepared, number, encoder, progress)
+        return _read(entry, key)
+
+
+def _compute(
+    prepared: PreparedData, number: int, encoder: HubEncoder, file: BinaryIO, progress: bool
+) -> dict[str, np.ndarray | None]:
+    """Writes the states, shortest texts first; returns the places of all and the pooled vectors."""
+    forward = tf.function(lambda inputs: encoder(inputs, training=False), reduce_retracing=True)
+    order = np.argsort(prepared.lengths, kind="stable")
+    name = "ab"[number]
+    dataset = tf.data.Dataset.from_tensor_slices(order).batch(BATCH_SIZE)
+    dataset = dataset.map(lambda index: (index, packed_inputs(prepared, index)[name]))
+    starts = np.zeros(len(order), np.int64)
+    lengths, pooled, units = np.zeros_like(starts), None, 0
+    for index, inputs in tracked(dataset.prefetch(2), "features", progress):
+        encoded = forward(inputs)
+        rows = index.numpy()
+        lengths[rows] = tf.math.count_nonzero(encoded["mask"], axis=1)
+        starts[rows] = units + np.cumsum(lengths[rows]) - lengths[rows]
+        units += int(lengths[rows].sum())
+        states = tf.stack(encoded["layers"], axis=2).numpy()
+        for states_of_text, length in zip(states, lengths[rows], strict=True):
+            file.write(states_of_text[:length].tobytes())
+        if encoded.get("pooled") is not None:
+            vectors = encoded["pooled"].numpy()
+            if pooled is None:
+                pooled = np.zeros((len(order), vectors.shape[1]), vectors.dtype)
+            pooled[rows] = vectors
+    return {"starts": starts, "lengths": lengths, "pooled": pooled}
+
+
+def _write(folder: Path, key: dict, prepared, number: int, encoder, progress: bool) -> None:
+    with open(folder / STATES, "wb") as file:
+        places = _compute(prepared, number, encoder, file, progress)
+    pooled = places.pop("pooled")
+    if pooled is not None:  # as bytes: NumPy's files do not know half precisions of other kinds
+        places["pooled"] = np.frombuffer(pooled.tobytes(), np.uint8)
+    np.savez(folder / PLACES, **places)
+    record = {
+        "format": FORMAT,
+        "key": key,
+        "examples": len(places["starts"]),
+        "units": int(places["lengths"].sum()),
+        "shape": _state_shape(encoder),
+        "files": {
+            name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)}
+            for name in (STATES, PLACES)
+        },
+    }
+    (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def _read(folder: Path, key: dict) -> Features:
+    """An entry of the cache, checked.
+
+    Raises:
+        ArtifactError: it is not whole.
+    """
+    try:
+        record = json.loads((folder / RECORD).read_text("utf-8"))
+        if record["format"] != FORMAT or record["key"] != key:
+            raise ValueError("its record is of other data")
+        for name, expected in record["files"].items():
+            if (folder / name).stat().st_size != expected["bytes"]:
+                raise ValueError(f"{name}: expected {expected['bytes']} bytes")
+            if sha256(folder / name) != expected["sha256"]:
+                raise ValueError(f"{name} does not have the SHA-256 of its record")
+        with np.load(folder / PLACES, allow_pickle=False) as stored:
+            places = {name: stored[name] for name in stored.files}
+        dtype = _numpy_dtype(key["dtype"])
+        shape = (record["units"], *record["shape"])
+        states = np.memmap(folder / STATES, dtype, mode="r", shape=shape)
+        pooled = places.pop("pooled", None)
+        if pooled is not None:
+            pooled = pooled.view(dtype).reshape(record["examples"], -1)
+        return Features(states=states, pooled=pooled, **places)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ArtifactError(
+            f"{folder}: damaged features ({' '.join(str(error).split())}); remove the folder"
+        ) from error
+
+
+def _key(prepared: PreparedData, number: int, encoder: HubEncoder) -> dict[str, Any]:
+    """All that the states depend on, as plain values."""
+    segments = prepared.segments if prepared.joint else [prepared.segments[number]]
+    tensors = [part for segment in segments for part in tf.nest.flatten(segment, True)]
+    if prepared.windows is not None:
+        tensors.append(prepared.windows)
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        values = tensor.numpy()
+        digest.update(f"{values.shape} ".encode("ascii"))
+        # Words, which hold no NUL (`prepare` refuses it), or numbers.
+        digest.update(b"\0".join(values) if values.dtype == object else values.tobytes())
+    return {
+        "module": encoder.module_hash,
+        "weights": None if encoder.pretrained else _digest_of_weights(encoder),
+        "execution": encoder.execution,
+        "dtype": tf.as_dtype(_dtype(encoder)).name,
+        "layers": "all",
+        "texts": digest.hexdigest(),
+    }
+
+
+def _digest_of_weights(encoder: HubEncoder) -> str:
+    digest = hashlib.sha256()
+    for weight in encoder.weights:
+        digest.update(weight.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _megabytes(prepared: PreparedData, encoder: HubEncoder) -> float:
+    texts = 1 if prepared.joint else len(prepared.segments)
+    numbers = int(prepared.lengths.sum()) * texts * int(np.prod(_state_shape(encoder)))
+    return numbers * _dtype(encoder).itemsize / 1e6
+
+
+def _state_shape(encoder: HubEncoder) -> tuple[int, int]:
+    return encoder.num_layers, encoder.output_width
+
+
+def _dtype(encoder: HubEncoder) -> np.dtype:
+    return _numpy_dtype("float32" if encoder.execution == "saved_model" else encoder.compute_dtype)
+
+
+def _numpy_dtype(name: str) -> np.dtype:
+    return np.dtype(tf.as_dtype(name).as_numpy_dtype)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Holds an entry of the cache, waiting for whoever has it; a lock dies with its process."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise ArtifactError(
+            f"{folder}: not writable as a cache ({error.strerror}); choose another features.cache"
+        ) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        remove_leftovers(folder)
+        yield
+    finally:
+        os.close(descriptor)
