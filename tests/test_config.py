@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.config import config_from, dump_config, load_config, resolve_paths
 from tf_adapt.config_errors import did_you_mean
 from tf_adapt.errors import ConfigError
@@ -165,11 +166,17 @@ def test_every_shipped_config_is_valid(tmp_path, monkeypatch):
     files = [path for path in paths if path.suffix == ".yaml"]
     assert len(files) > 1
     for path in files:
-        handle = Path(yaml.safe_load(path.read_text(encoding="utf-8"))["encoder"]["handle"])
-        assert not handle.is_absolute(), path
-        if handle.parent != Path():  # a module that its reader converts first
-            handle.mkdir(parents=True, exist_ok=True)
-        assert load_config(path).about is not None, path
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        encoders = content["compare"]["encoders"] if "compare" in content else [content["encoder"]]
+        for encoder in encoders:
+            handle = encoder if isinstance(encoder, str) else encoder["handle"]
+            assert not Path(handle).is_absolute(), path
+            if "/" in handle and "://" not in handle:  # a module that its reader converts first
+                Path(handle).mkdir(parents=True, exist_ok=True)
+        if "compare" in content:
+            assert load_comparison(path).summary is not None, path
+        else:
+            assert load_config(path).about is not None, path
 
 
 def test_documents_of_tfds_have_no_boundaries():

@@ -39,7 +39,7 @@ class Commands(click.Group):
         except click.ClickException as error:
             code = _fail("ConfigError", _usage(error), ConfigError.exit_code)
         except (KeyboardInterrupt, click.Abort):
-            code = _fail("Interrupted", "`tf-adapt train` goes on where it stopped", INTERRUPTED)
+            code = _fail("Interrupted", "the same command goes on where it stopped", INTERRUPTED)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
@@ -97,6 +97,40 @@ def train(
     metrics = train_run(loaded, out)
     lines = [f"{split}: {_scores(metrics[split])}" for split in ("dev", "test") if split in metrics]
     _print(metrics, [*lines, f"run folder: {out}"], as_json)
+
+
+@cli.command()
+@click.argument("config")
+@click.option("--out", required=True, metavar="DIR", help="What is finished in it is kept.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Overrides compare.seeds.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1))
+@click.option("--cache", metavar="DIR", help="Keeps the features of frozen encoders for others.")
+@_set_option
+@_json_option
+def compare(
+    config: str,
+    out: str,
+    seeds: int | None,
+    jobs: int,
+    cache: str | None,
+    overrides: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """To tune or not to tune: runs every cell of CONFIG, tests, and says which to use.
+
+    --jobs processes run at a time. The report is DIR/report.html.
+    """
+    import shlex
+
+    from tf_adapt.comparison.comparing import compare as compare_cells
+    from tf_adapt.comparison.settings import load_comparison
+
+    comparison = load_comparison(config, overrides, seeds)
+    command = shlex.join(["tf-adapt", *sys.argv[1:]])
+    content = compare_cells(comparison, out, jobs, cache, command)
+    found = content["verdict"]
+    lines = [found["sentence"], *found["evidence"], found["guideline"]["sentence"]]
+    _print(content, [*lines, f"report: {os.path.join(out, 'report.html')}"], as_json)
 
 
 @cli.command()

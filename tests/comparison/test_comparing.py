@@ -1,0 +1,161 @@
+"""Whole comparisons: real runs in processes of their own, again, interrupted, and refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tf_adapt.comparison.comparing import compare
+from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
+
+pytestmark = pytest.mark.slow
+TIMES = ("training_seconds", "peak_memory_mb", "serving_seconds_per_1000")
+
+
+def without_times(content: dict) -> dict:
+    """What must not depend on how often a comparison was interrupted."""
+    content = json.loads(json.dumps(content))
+    for cell in content["cells"]:
+        for name in TIMES:
+            del cell["costs"][name]
+        del cell["commands"]
+    # The cheapest of undecided cells is the quickest to train; sentences tell costs.
+    for name in ("sentence", "evidence", "recommended", "exported"):
+        del content["verdict"][name]
+    del content["command"]
+    return content
+
+
+def files(folder) -> dict:
+    return {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def whole(write_config, tmp_path):
+    path = write_config()
+    return path, compare(load_comparison(path), tmp_path / "whole")
+
+
+def command(path, out, *more) -> list[str]:
+    arguments = ["compare", str(path), "--out", str(out), *more]
+    return [sys.executable, "-m", "tf_adapt", *arguments]
+
+
+def test_runs_scores_report_and_winner_then_only_what_is_new(whole, tmp_path):
+    path, content = whole
+    out = tmp_path / "whole"
+    for cell in content["cells"]:
+        for seed, score in enumerate(cell["scores"]):
+            folder = out / "runs" / cell["id"] / "rate_0.01" / f"seed_{seed}"
+            metrics = json.loads((folder / "metrics.json").read_text())
+            assert score == metrics["test"]["accuracy"]
+    assert json.loads((out / "report.json").read_text()) == content
+    for name in ("report.md", "report.html"):
+        assert content["verdict"]["sentence"][:20] in (out / name).read_text("utf-8")
+    assert (out / content["verdict"]["exported"] / "saved_model.pb").is_file()
+    assert not (out / "features").exists()
+    assert "held out" in content["splits"]["dev"]
+    runs = files(out / "runs")
+    again = compare(load_comparison(path), out)
+    assert again == content
+    assert files(out / "runs") == runs
+    more = compare(load_comparison(path, seeds=3), out)
+    assert [len(cell["scores"]) for cell in more["cells"]] == [3, 3]
+    assert all(files(out / "runs")[file] == runs[file] for file in runs)
+    with pytest.raises(ConfigError, match="training.epochs"):
+        compare(load_comparison(path, ("training.epochs=3",)), out)
+    with pytest.raises(DataError, match="the data have changed"):
+        compare(load_comparison(path, ("data.train_examples=20",)), out)
+
+
+def test_other_folders_are_refused(write_config, tmp_path):
+    comparison = load_comparison(write_config())
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    with pytest.raises(ArtifactError, match="expected the folder of a comparison"):
+        compare(comparison, tmp_path / "other")
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["notes.txt"]
+
+
+def test_rates_are_chosen_on_dev_and_numbers_that_explode_lose(write_config, tmp_path):
+    path = write_config(
+        adaptations=["feature_extraction"], learning_rates=[1.0e30, 1.0e-2], seeds=1
+    )
+    content = compare(load_comparison(path), tmp_path / "out")
+    (cell,) = content["cells"]
+    assert [one["score"] is None for one in cell["tried"]] == [True, False]
+    assert cell["learning_rate"] == 1e-2
+    assert cell["scores"][0] is not None
+
+
+def test_what_stops_a_run_stops_the_comparison(write_config, tmp_path):
+    path = write_config(training={"max_length": 8})
+    with pytest.raises(DataError, match="expected at most 8 units"):
+        compare(load_comparison(path), tmp_path / "out")
+
+
+def test_killed_at_random_moments(whole, tmp_path):
+    path, expected = whole
+    out, moments = tmp_path / "killed", np.random.default_rng(7).uniform(3, 25, size=3)
+    for seconds in moments:
+        process = subprocess.Popen(command(path, out), stderr=subprocess.DEVNULL)
+        time.sleep(seconds)
+        process.kill()
+        process.wait()
+    done = subprocess.run(command(path, out), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (moments, done.stderr)
+    content = json.loads((out / "report.json").read_text())
+    assert without_times(content) == without_times(expected)
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(write_config, tmp_path):
+    out = tmp_path / "out"
+    path = write_config(training={"epochs": 500})
+    process = subprocess.Popen(command(path, out), stderr=subprocess.PIPE, text=True)
+    folder = out / "runs"
+    deadline = time.monotonic() + 120
+    while not list(folder.rglob("history.csv")) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=90)
+    assert process.returncode == 130, errors
+    assert errors.splitlines()[-1].startswith("Interrupted: the same command goes on")
+    assert list(folder.rglob("checkpoint"))
+    assert not _at_work(out)
+
+
+def _at_work(out) -> list[str]:
+    """Processes that hold a run folder."""
+    found = []
+    for lock in out.rglob(".lock"):
+        try:
+            os.kill(int(lock.read_text()), 0)
+            found.append(str(lock))
+        except (ProcessLookupError, ValueError):
+            pass
+    return found
+
+
+def test_two_comparisons_on_one_cache_at_once(write_config, tmp_path):
+    path = write_config(adaptations=["feature_extraction"], seeds=1)
+    cache = tmp_path / "cache"
+    outs = [tmp_path / "first", tmp_path / "second"]
+    processes = [subprocess.Popen(command(path, out, "--cache", str(cache))) for out in outs]
+    assert [process.wait(300) for process in processes] == [0, 0]
+    first, second = (json.loads((out / "report.json").read_text()) for out in outs)
+    assert without_times(first) == without_times(second)
+    assert len(list(cache.glob("*/features"))) == 3
+    assert not list(cache.rglob("*.partial"))
+
+
+def test_a_comparison_in_use(write_config, tmp_path):
+    from tf_adapt.run_folder import locked
+
+    with locked(tmp_path / "out"), pytest.raises(ArtifactError, match="in use by pid"):
+        compare(load_comparison(write_config()), tmp_path / "out")

@@ -1,0 +1,114 @@
+"""Which run comes next, which rate is chosen, and what is never run again."""
+
+import json
+
+import pytest
+import yaml
+
+from tf_adapt.comparison.runs import Outcomes, remember_failure
+from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.errors import ArtifactError
+
+
+@pytest.fixture
+def make(tmp_path):
+    def outcomes(seeds=2, rates=(1e-3, 3e-4), adaptations=("feature_extraction", "fine_tuning")):
+        content = {
+            "data": {"dataset": "sample_classification", "source": "sample"},
+            "compare": {
+                "encoders": ["elmo_small"],
+                "adaptations": list(adaptations),
+                "learning_rates": list(rates),
+                "seeds": seeds,
+            },
+            "training": {"epochs": 3, "batch_size": 32},
+        }
+        path = tmp_path / "config.yaml"
+        path.write_text(yaml.safe_dump(content), "utf-8")
+        return Outcomes(load_comparison(path), tmp_path / "out")
+
+    return outcomes
+
+
+def finish(run, dev, test=0.5):
+    run.folder.mkdir(parents=True)
+    scores = {"dev": {"accuracy": dev}, "test": {"accuracy": test}, "metric": "accuracy"}
+    (run.folder / "metrics.json").write_text(json.dumps(scores))
+
+
+def names(runs) -> list[str]:
+    return [f"{run.cell.config.adaptation.name} {run.rate:g} {run.seed}" for run in runs]
+
+
+def test_trials_of_all_cells_come_first_then_seed_by_seed(make):
+    outcomes = make(seeds=3)
+    first = names(outcomes.waiting())
+    assert first == [
+        "feature_extraction 0.001 0",
+        "feature_extraction 0.0003 0",
+        "fine_tuning 0.001 0",
+        "fine_tuning 0.0003 0",
+    ]
+    assert outcomes.counts() == (0, 8)
+    scores = [0.5, 0.6, 0.8, 0.7]
+    for run, score in zip(list(outcomes.waiting()), scores, strict=True):
+        finish(run, score)
+    assert names(outcomes.waiting()) == [
+        "feature_extraction 0.0003 1",
+        "fine_tuning 0.001 1",
+        "feature_extraction 0.0003 2",
+        "fine_tuning 0.001 2",
+    ]
+    assert outcomes.counts() == (4, 8)
+
+
+def test_the_first_of_equal_rates_is_chosen_and_undefined_scores_are_not(make):
+    outcomes = make(rates=(1e-2, 1e-3, 3e-4))
+    cells = outcomes.comparison.cells
+    for run, score in zip(outcomes.trials(cells[0]), (0.5, 0.7, 0.7), strict=True):
+        finish(run, score)
+    for run, score in zip(outcomes.trials(cells[1]), (None, -0.2, None), strict=True):
+        finish(run, score)
+    assert [outcomes.chosen_rate(cell) for cell in cells] == [1e-3, 1e-3]
+
+
+def test_a_run_that_left_the_finite_numbers_is_not_tried_again(make):
+    outcomes = make()
+    cell = outcomes.comparison.cells[0]
+    first, second = outcomes.trials(cell)
+    remember_failure(first, "step 1: the loss is not finite")
+    assert outcomes.chosen_rate(cell) is None
+    finish(second, 0.1)
+    assert outcomes.chosen_rate(cell) == second.rate
+    assert first.folder not in [run.folder for run in outcomes.waiting()]
+    assert "finite" in first.failure.read_text()
+
+
+def test_more_seeds_run_only_what_is_new(make):
+    outcomes = make(seeds=1, rates=(1e-3,))
+    for run in list(outcomes.waiting()):
+        finish(run, 0.5)
+    assert not list(outcomes.waiting())
+    more = make(seeds=3, rates=(1e-3,))
+    assert [run.seed for run in more.waiting()] == [1, 1, 2, 2]
+    cells = make(seeds=1, rates=(1e-3,), adaptations=("fine_tuning", "two_stage"))
+    assert names(cells.waiting()) == ["two_stage 0.001 0"]
+
+
+def test_the_command_of_a_run_repeats_it(make):
+    run = next(make().waiting())
+    arguments = run.arguments()
+    assert arguments[0] == "train"
+    assert arguments[1] == str(run.config)
+    assert arguments[arguments.index("--out") + 1] == str(run.folder)
+    assert arguments[arguments.index("--set") + 1] == "training.learning_rate=0.001"
+    assert arguments[-2:] == ["--seed", "0"]
+
+
+def test_damaged_metrics(make):
+    outcomes = make()
+    run = next(outcomes.waiting())
+    run.folder.mkdir(parents=True)
+    (run.folder / "metrics.json").write_text("{")
+    with pytest.raises(ArtifactError, match="cannot be read"):
+        list(outcomes.waiting())

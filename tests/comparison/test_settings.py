@@ -1,0 +1,144 @@
+"""The config of a comparison: cells, names, rates, and every mistake with its place."""
+
+import pytest
+import yaml
+
+from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.errors import ConfigError
+
+CONTENT = {
+    "about": {"summary": "what is compared", "expected": "nothing", "minutes": 1},
+    "data": {"dataset": "sample_classification", "source": "sample"},
+    "compare": {
+        "encoders": [
+            "elmo_small",
+            {"handle": "bert_small", "learning_rates": [3.0e-4, 1.0e-4]},
+            {"handle": "bert_small", "pretrained": False},
+        ],
+        "adaptations": ["feature_extraction", {"name": "two_stage", "head_epochs": 2}],
+        "learning_rates": {"default": [1.0e-3, 3.0e-4], "feature_extraction": [3.0e-3, 1.0e-3]},
+        "seeds": 2,
+    },
+    "training": {"epochs": 3, "batch_size": 32},
+}
+
+
+@pytest.fixture
+def load(tmp_path):
+    def read(*overrides, seeds=None, **changes):
+        path = tmp_path / "config.yaml"
+        path.write_text(yaml.safe_dump(CONTENT | changes), "utf-8")
+        return load_comparison(path, overrides, seeds)
+
+    return read
+
+
+def test_cells_are_encoders_times_adaptations_times_heads(load):
+    found = load("compare.heads=[default, bcn]")
+    assert [cell.name for cell in found.cells][:5] == [
+        "elmo_small-feature_extraction",
+        "elmo_small-feature_extraction-bcn",
+        "elmo_small-two_stage_head_epochs_2",
+        "elmo_small-two_stage_head_epochs_2-bcn",
+        "bert_small-feature_extraction",
+    ]
+    assert len(found.cells) == 12
+    assert found.cells[-1].name == "bert_small-untrained-two_stage_head_epochs_2-bcn"
+    assert [cell.pretrained for cell in found.cells[-4:]] == [False] * 4
+    assert found.cells[-1].config.adaptation.head_epochs == 2
+    assert found.seeds == (0, 1)
+    assert found.summary == "what is compared"
+    assert found.trials == 2
+
+
+def test_an_encoders_own_rates_come_first_then_those_of_the_adaptation(load):
+    rates = {cell.name: cell.rates for cell in load().cells}
+    assert rates["elmo_small-feature_extraction"] == (3e-3, 1e-3)
+    assert rates["elmo_small-two_stage_head_epochs_2"] == (1e-3, 3e-4)
+    assert rates["bert_small-feature_extraction"] == (3e-4, 1e-4)
+    assert rates["bert_small-untrained-feature_extraction"] == (3e-3, 1e-3)
+
+
+def test_each_cell_is_what_train_takes(load):
+    for cell in load().cells:
+        assert cell.config.training.learning_rate == cell.rates[0]
+        assert cell.config.training.epochs == 3
+        assert cell.config.training.seed == 0
+
+
+def test_epochs_by_adaptation(load):
+    found = load("compare.epochs={feature_extraction: 9}").cells
+    assert [cell.config.training.epochs for cell in found] == [9, 3] * 3
+    found = load("compare.epochs={default: 5, feature_extraction: 9}").cells
+    assert [cell.config.training.epochs for cell in found] == [9, 5] * 3
+
+
+def test_widths_by_head_or_adaptation(load):
+    found = load("compare.head_units={feature_extraction: 50}").cells
+    assert [cell.config.head_units for cell in found] == [50, None] * 3
+    found = load("compare.heads=[bcn, linear]", "compare.head_units={bcn: 60}").cells
+    assert [cell.config.head_units for cell in found] == [60, None] * 6
+
+
+def test_texts_of_pairs_read_apart_are_another_cell(load):
+    encoders = "[bert_small, {handle: bert_small, pairs: separate}]"
+    found = load(f"compare.encoders={encoders}", "compare.learning_rates=[1.0e-3]").cells
+    assert [cell.name for cell in found][::2] == [
+        "bert_small-feature_extraction",
+        "bert_small-separate-feature_extraction",
+    ]
+
+
+def test_seeds_of_the_command_line(load):
+    assert load(seeds=5).seeds == (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("compare.seeds=0", "compare.seeds: expected a whole number of at least 1"),
+        ("compare.encodrs=[a]", "did you mean encoders"),
+        ("compare.encoders=[]", "compare.encoders: expected a list of handles"),
+        ("compare.encoders=[{handl: a}]", "compare.encoders.0"),
+        ("compare.encoders=[nowhere]", "encoder.handle"),
+        ("compare.encoders=elmo_small", "compare.encoders: expected a list"),
+        ("compare.encoders=[elmo_small, elmo_small]", "two cells are called"),
+        ("compare.adaptations=[fine_tunin]", "compare.adaptations.0.name"),
+        ("compare.adaptations=[{name: fine_tuning, every: 2}]", "not a key of fine_tuning"),
+        ("compare.heads=[bcn, nonsense]", "head: expected"),
+        ("compare.learning_rates={default: [fast]}", "compare.learning_rates.default.0"),
+        ("compare.learning_rates={default: []}", "at least one rate"),
+        ("compare.learning_rates=[1.0e-3, 1.0e-3]", "each once"),
+        ("compare.learning_rates=[-1.0e-3, 1.0e-3]", "above 0"),
+        ("compare.learning_rates=[1.0e-3]", "the same number of rates"),
+        ("compare.epochs={default: 0}", "training.epochs"),
+        ("compare.epochs={default: many}", "compare.epochs.default"),
+        ("compare=3", "expected"),
+        ("head=bcn", "head: expected as compare.heads"),
+        ("head_units=9", "head_units: expected as compare.head_units"),
+        ("encoder.handle=elmo_small", "encoder: expected as compare.encoders"),
+        ("training.learning_rate=0.1", "training.learning_rate: expected as compare.learning"),
+        ("training.seed=1", "training.seed: expected as compare.seeds"),
+        ("compare.head_units={linear: wide}", "compare.head_units.linear"),
+        ("training.epochs=0", "training.epochs"),
+        ("training=null", "training"),
+    ],
+)
+def test_mistakes(load, override, message):
+    with pytest.raises(ConfigError) as error:
+        load(override)
+    assert message in str(error.value)
+
+
+def test_a_runs_config_is_no_comparison(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("data: {}\n", "utf-8")
+    with pytest.raises(ConfigError, match="one called compare"):
+        load_comparison(path)
+
+
+def test_a_mistake_is_shown_with_its_line(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("compare:\n  encoders: [elmo_small]\n  adaptations:\n  - fine_tunning\n")
+    with pytest.raises(ConfigError, match=r"config.yaml:3: compare.adaptations.0"):
+        load_comparison(path)

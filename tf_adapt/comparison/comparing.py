@@ -1,0 +1,158 @@
+"""One comparison: a config and a folder in; runs, tests, verdict, report and the winner out."""
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tf_adapt import run_folder
+from tf_adapt.comparison.display import Display
+from tf_adapt.comparison.results import SCORED_ON, results
+from tf_adapt.comparison.running import run_all
+from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
+from tf_adapt.comparison.settings import HELD_OUT, Comparison
+from tf_adapt.comparison.verdict import verdict
+from tf_adapt.config import config_from, dump_config
+from tf_adapt.data.splits import Splits, fingerprint, load_splits
+from tf_adapt.errors import ArtifactError, DataError, TrainingError
+from tf_adapt.files import write_text
+from tf_adapt.report.write import write_report
+from tf_adapt.strict_yaml import read_yaml
+
+DATA = "data.json"
+
+
+def compare(
+    comparison: Comparison,
+    out: str | Path,
+    jobs: int = 1,
+    cache: str | Path | None = None,
+    command: str = "",
+) -> dict[str, Any]:
+    """Runs what is not finished yet, tests, judges and reports; returns the report's content.
+
+    Each cell tries its learning rates with the first seed and keeps the one that is best on dev;
+    with it all seeds are trained and scored on test. Where the data have no test split, a part of
+    train is held out to play dev, and dev plays test.
+
+    Args:
+        out: the folder of the comparison; what is finished in it is not done again. More cells,
+            rates and seeds may be asked of it.
+        jobs: processes at a time.
+        cache: folder of the features of frozen encoders; by default one inside `out`.
+        command: how the comparison was asked for, for the report.
+
+    Raises:
+        ConfigError: the folder belongs to another comparison.
+        DataError: the data are wrong, or have changed since the folder was begun.
+        ArtifactError, TrainingError: what stopped a run.
+        KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
+    """
+    out = Path(out).absolute()
+    comparison, splits = _with_scored_split(comparison)
+    with run_folder.locked(out):
+        _begin(comparison, splits, out)
+        outcomes = Outcomes(comparison, out)
+        with Display(SCORED_ON) as display:
+            run_all(outcomes, jobs, Path(cache or out / "features").absolute(), display)
+        content = results(outcomes, splits)
+        content["verdict"] = verdict(content)
+        content["verdict"]["exported"] = _export_winner(outcomes, content)
+        content |= {"machine": _machine(), "command": command}
+        write_report(content, out)
+        if cache is None:
+            shutil.rmtree(out / "features", ignore_errors=True)
+    return content
+
+
+def _with_scored_split(comparison: Comparison) -> tuple[Comparison, Splits]:
+    """The comparison with dev and test apart, and its data."""
+    data = comparison.cells[0].config.data
+    splits = load_splits(data)
+    if SCORED_ON in splits.examples:
+        return comparison, splits
+    data = data.model_copy(update={"held_out": HELD_OUT})
+    cells = tuple(
+        replace(cell, config=cell.config.model_copy(update={"data": data}))
+        for cell in comparison.cells
+    )
+    return replace(comparison, cells=cells), load_splits(data)
+
+
+def _begin(comparison: Comparison, splits: Splits, out: Path) -> None:
+    """Writes the cells' configs, or checks that those in the folder are the same."""
+    data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
+    if (out / DATA).is_file():
+        before = _read_json(out / DATA)
+        changed = sorted(name for name in data if before.get(name) != data[name])
+        if changed:
+            raise DataError(
+                f"{out}: the data have changed since this comparison was begun "
+                f"({', '.join(changed)}); bring them back, or choose another --out"
+            )
+    elif any(entry.name != run_folder.LOCK for entry in out.iterdir()):
+        raise ArtifactError(
+            f"{out}: expected the folder of a comparison or an empty one, got files without "
+            f"{DATA}; choose another --out"
+        )
+    for cell in comparison.cells:
+        path = config_path(out, cell)
+        if path.is_file():
+            content, _ = read_yaml(path)
+            before = config_from(content, str(path))
+            run_folder.check_same_run(out, _shared(before), _shared(cell.config))
+        else:
+            write_text(path, dump_config(cell.config))
+    write_text(out / DATA, json.dumps(data, indent=1) + "\n")
+
+
+def _shared(config):
+    """A cell's config without what differs between its runs."""
+    training = config.training.model_copy(update={"learning_rate": 1.0, "seed": 0})
+    return config.model_copy(update={"training": training})
+
+
+def _export_winner(outcomes: Outcomes, content: dict[str, Any]) -> str | None:
+    """The export of the recommended cell's run with the best dev score; None without a winner."""
+    recommended = content["verdict"]["recommended"]
+    if recommended is None:
+        return None
+    cell = next(cell for cell in outcomes.comparison.cells if cell.name == recommended)
+    runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
+    best = max(runs, key=lambda run: _or_lowest(outcomes.score(run, "dev")))
+    folder = outcomes.out / "winner" / f"{cell.name}-seed_{best.seed}"
+    if not (folder / "1").is_dir():
+        _export(best, folder)
+    return f"winner/{folder.name}/1"
+
+
+def _export(run: CellRun, folder: Path) -> None:
+    # In a process of its own, since this one knows no TensorFlow.
+    command = [sys.executable, "-m", "tf_adapt", "export", str(run.folder), "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = done.stderr.splitlines() or ["no message"]
+        raise TrainingError(f"export of {run.folder}: {lines[-1]}")
+
+
+def _or_lowest(score: float | None) -> float:
+    return float("-inf") if score is None else score
+
+
+def _machine() -> str:
+    import os
+    import platform
+
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+
+
+def _read_json(path: Path) -> dict:
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise ArtifactError(
+            f"{path}: cannot be read ({error}); choose another --out, or remove the folder"
+        ) from None

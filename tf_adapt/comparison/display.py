@@ -1,0 +1,140 @@
+"""What a comparison shows while it runs: a table that fills, and the time that is left."""
+
+import re
+import sys
+import time
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from tf_adapt.comparison.runs import CellRun, Outcomes
+from tf_adapt.statistics.scores import summary
+
+REFRESH_SECONDS = 1.0
+_STEP = re.compile(r"step (\d+) of (\d+)")
+
+
+class Display:
+    """A live table on a terminal; elsewhere a line for each run that ends.
+
+    Args:
+        split: whose scores count.
+        console: by default stderr.
+    """
+
+    def __init__(self, split: str, console: Console | None = None):
+        self.split = split
+        self.console = console or Console(file=sys.stderr)
+        self.live = Live(console=self.console, auto_refresh=False, transient=True)
+        self.started, self.shown, self.over_before = time.monotonic(), 0.0, None
+        self.said: set[str] = set()
+
+    def __enter__(self) -> "Display":
+        if self.console.is_terminal:
+            self.live.start()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.live.stop()
+
+    def update(self, outcomes: Outcomes, running: list[CellRun]) -> None:
+        """Draws the table, at most once a second."""
+        if self.over_before is None:
+            self.over_before = outcomes.counts()[0]
+        now = time.monotonic()
+        if self.console.is_terminal and now - self.shown >= REFRESH_SECONDS:
+            self.shown = now
+            self.live.update(
+                Group(table(outcomes, self.split, running), Text(self._line(outcomes))),
+                refresh=True,
+            )
+
+    def finished(self, outcomes: Outcomes, run: CellRun) -> None:
+        """Says that a run has ended."""
+        score = outcomes.score(run, self.split)
+        shown = "not finite" if outcomes.failed(run) else "undefined"
+        shown = shown if score is None else f"{100 * score:.1f}"
+        line = f"{run.cell.name}, rate {run.rate:g}, seed {run.seed}: {self.split} {shown}"
+        self._say(f"{line} ({self._line(outcomes)})")
+
+    def say_once(self, text: str) -> None:
+        """Says something, but not again and again."""
+        if text not in self.said:
+            self.said.add(text)
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _line(self, outcomes: Outcomes) -> str:
+        over, total = outcomes.counts()
+        done = over - (self.over_before or 0)
+        line = f"{over} of {total} runs"
+        if not done or over == total:
+            return line
+        left = (time.monotonic() - self.started) / done * (total - over)
+        return f"{line}, about {_duration(left)} left"
+
+
+def table(outcomes: Outcomes, split: str, running: list[CellRun]) -> Table:
+    """Cells as rows, seeds as columns; runs under way show how far they are."""
+    seeds = outcomes.comparison.seeds
+    shown = Table(title=f"scores on {split}, × 100")
+    shown.add_column("cell", overflow="fold")
+    shown.add_column("rate", justify="right")
+    for seed in seeds:
+        shown.add_column(f"seed {seed}", justify="right")
+    shown.add_column("mean ± deviation", justify="right")
+    for cell in outcomes.comparison.cells:
+        rate = outcomes.chosen_rate(cell)
+        final = outcomes.final_runs(cell)
+        scores = [outcomes.score(run, split) for run in final]
+        entries = [_entry(outcomes, run, split, running) for run in final]
+        if rate is None:
+            trials = outcomes.trials(cell)
+            over = sum(map(outcomes.is_over, trials))
+            under_way = [_progress(run) for run in running if run.cell.name == cell.name]
+            entries = [under_way[0] if under_way else f"{over}/{len(trials)} rates"]
+        entries += [""] * (len(seeds) - len(entries))
+        known = [score for score in scores if score is not None]
+        shown.add_row(cell.name, "" if rate is None else f"{rate:g}", *entries, _mean(known))
+    return shown
+
+
+def _entry(outcomes: Outcomes, run: CellRun, split: str, running: list[CellRun]) -> str:
+    if outcomes.failed(run):
+        return "not finite"
+    score = outcomes.score(run, split)
+    if score is not None:
+        return f"{100 * score:.1f}"
+    return _progress(run) if run.folder in {other.folder for other in running} else ""
+
+
+def _mean(scores: list[float]) -> str:
+    if not scores:
+        return ""
+    found = summary(scores)
+    deviation = "" if found["deviation"] is None else f" ± {100 * found['deviation']:.1f}"
+    return f"{100 * found['mean']:.1f}{deviation}"
+
+
+def _progress(run: CellRun) -> str:
+    """How far a run is, from the last line that it wrote."""
+    try:
+        tail = run.log.read_bytes()[-2000:].decode("utf-8", "replace")
+    except OSError:
+        return "…"
+    steps = _STEP.findall(tail)
+    if not steps:
+        return "…"
+    done, total = map(int, steps[-1])
+    return f"{100 * done // total} %"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

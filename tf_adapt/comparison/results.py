@@ -1,0 +1,228 @@
+"""The finished runs of a comparison as plain values: cells with scores and costs, paired tests.
+
+The content of `report.json`, but for the verdict. Imports no TensorFlow.
+"""
+
+import csv
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tf_adapt.comparison.runs import CellRun, Outcomes
+from tf_adapt.comparison.settings import Cell
+from tf_adapt.config import filled_in
+from tf_adapt.config_sections import AdaptationConfig
+from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.data.splits import Splits, fingerprint
+from tf_adapt.errors import ArtifactError
+from tf_adapt.statistics.pairs import compare_pairs
+from tf_adapt.statistics.scores import item_statistics, summary
+
+SCORED_ON, CHOSEN_ON = "test", "dev"
+SHOWN_DISAGREEMENTS = 20
+BYTES_PER_WEIGHT = 4
+
+
+def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
+    """Cells, paired tests, and what they rest on.
+
+    Raises:
+        ArtifactError: the predictions of a run are missing or damaged.
+    """
+    comparison = outcomes.comparison
+    cells = comparison.cells
+    finished = [run for cell in cells for run in outcomes.final_runs(cell) if outcomes.metrics(run)]
+    predictions = {run.folder: _read_predictions(run, splits) for run in finished}
+    first = outcomes.metrics(finished[0]) if finished else {}
+    metric = first.get("metric", splits.metric)
+    return {
+        "format": 1,
+        "summary": comparison.summary,
+        "dataset": splits.name,
+        "kind": splits.kind,
+        "metric": metric,
+        "labels": splits.labels,
+        "splits": splits.descriptions,
+        "scored_on": SCORED_ON,
+        "chosen_on": CHOSEN_ON,
+        "examples": {name: len(examples) for name, examples in splits.examples.items()},
+        "seeds": list(comparison.seeds),
+        "trials": comparison.trials,
+        "cells": [_cell(outcomes, cell, splits, predictions) for cell in cells],
+        "pairs": _pairs(outcomes, metric, splits, predictions),
+        "disagreements": _disagreements(outcomes, splits, predictions),
+        "versions": first.get("versions", {}),
+        "modules": {
+            run.cell.config.encoder.handle: outcomes.metrics(run)["module"] for run in finished
+        },
+        "data": {name: fingerprint(examples) for name, examples in splits.examples.items()},
+    }
+
+
+def _cell(outcomes: Outcomes, cell: Cell, splits: Splits, predictions: dict) -> dict[str, Any]:
+    config, final = cell.config, outcomes.final_runs(cell)
+    metrics = [found for found in map(outcomes.metrics, final) if found is not None]
+    scores = [outcomes.score(run, SCORED_ON) for run in final]
+    scores += [None] * (len(outcomes.comparison.seeds) - len(scores))
+    known = [score for score in scores if score is not None]
+    found = summary(known) if known else None
+    given = config.adaptation.model_dump()
+    standard = filled_in(AdaptationConfig(name=config.adaptation.name), "").model_dump()
+    first = metrics[0] if metrics else {}
+    return {
+        "id": cell.name,
+        "encoder": Path(config.encoder.handle).name,
+        "family": first.get("family"),
+        "pretrained": cell.pretrained,
+        "adaptation": config.adaptation.name,
+        "settings": {key: value for key, value in given.items() if value != standard[key]},
+        "head": first.get("head", config.head),
+        "learning_rate": outcomes.chosen_rate(cell),
+        "tried": [
+            {"learning_rate": run.rate, "score": outcomes.score(run, CHOSEN_ON)}
+            for run in outcomes.trials(cell)
+        ],
+        "scores": scores,
+        **(found or dict.fromkeys(("mean", "deviation", "min", "max"))),
+        "costs": _costs(metrics),
+        "curves": [_curve(run, first["metric"]) for run in final if outcomes.metrics(run)],
+        "layer_weights": _mean_layer_weights(metrics),
+        "confusion": _confusion(final, splits, predictions),
+        "commands": [" ".join(["tf-adapt", *run.arguments()]) for run in final],
+    }
+
+
+def _costs(metrics: list[dict]) -> dict[str, float | None]:
+    def mean(values):
+        values = [value for value in values if value is not None]
+        return round(float(np.mean(values)), 4) if values else None
+
+    trainable = [found["parameters"]["trainable"] for found in metrics]
+    return {
+        "trainable_parameters": trainable[0] if trainable else None,
+        "total_parameters": metrics[0]["parameters"]["total"] if metrics else None,
+        "training_seconds": mean([found["seconds"]["training"] for found in metrics]),
+        "peak_memory_mb": mean([found["peak_memory_mb"] for found in metrics]),
+        "serving_seconds_per_1000": mean([f["seconds"].get("serving_per_1000") for f in metrics]),
+        # What each task needs beyond the module, which all of them share.
+        "task_megabytes": mean([count * BYTES_PER_WEIGHT / 1e6 for count in trainable]),
+    }
+
+
+def _curve(run: CellRun, metric: str) -> list[float | None]:
+    """The dev score after each epoch."""
+    with open(run.folder / "history.csv", encoding="utf-8", newline="") as file:
+        column = [row[f"{CHOSEN_ON}_{metric}"] for row in csv.DictReader(file)]
+    return [float(value) if value else None for value in column]
+
+
+def _mean_layer_weights(metrics: list[dict]) -> list[float] | None:
+    found = [one["layer_weights"] for one in metrics if one.get("layer_weights")]
+    return [round(float(w), 4) for w in np.mean(found, axis=0)] if found else None
+
+
+def _read_predictions(run: CellRun, splits: Splits) -> list:
+    """What a run says of each example: a label, a number, or a list of tags."""
+    path = run.folder / "predictions" / f"{SCORED_ON}.tsv"
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise ArtifactError(
+            f"{path}: cannot be read ({error}); remove the run folder {run.folder} and run the "
+            "command again"
+        ) from None
+    if splits.kind == "tagging":
+        sentences = [part.split("\n") for part in text.removesuffix("\n").split("\n\n")]
+        found = [[line.rpartition("\t")[2] for line in lines] for lines in sentences]
+    else:
+        found = [line.partition("\t")[0] for line in text.removesuffix("\n").split("\n")[1:]]
+        if splits.kind == "pair_regression":
+            found = [float(value) for value in found]
+    expected = len(splits.examples[SCORED_ON])
+    if len(found) != expected:
+        raise ArtifactError(
+            f"{path}: expected predictions of {expected} examples, got {len(found)}; remove the "
+            f"run folder {run.folder} and run the command again"
+        )
+    return found
+
+
+def _gold(splits: Splits) -> list:
+    """The true label of each scored example, in the form of the predictions."""
+    examples = splits.examples[SCORED_ON]
+    if splits.kind == "tagging":
+        return [list(example.tags) for example in examples]
+    labels = [example.label for example in examples]
+    if splits.kind == "pair_regression":
+        return [float(label) for label in labels]
+    return [splits.labels[label] if isinstance(label, int) else label for label in labels]
+
+
+def _pairs(outcomes: Outcomes, metric: str, splits: Splits, predictions: dict) -> list[dict]:
+    """The paired tests between all cells of which every seed is finished."""
+    gold = _gold(splits)
+    statistics = {}
+    for cell in outcomes.comparison.cells:
+        runs = outcomes.final_runs(cell)
+        if runs and all(run.folder in predictions for run in runs):
+            said = [predictions[run.folder] for run in runs]
+            statistics[cell.name] = np.stack(
+                [
+                    item_statistics(metric, answers, gold, splits.labels, splits.scheme)
+                    for answers in said
+                ]
+            )
+    return compare_pairs(metric, statistics)
+
+
+def _confusion(runs: list[CellRun], splits: Splits, predictions: dict) -> list[list[int]] | None:
+    """Rows: the true label; columns: the predicted one; summed over seeds."""
+    if splits.kind not in ("classification", "pair_classification"):
+        return None
+    said = [predictions[run.folder] for run in runs if run.folder in predictions]
+    if not said:
+        return None
+    gold = _gold(splits)
+    counts = Counter(pair for labels in said for pair in zip(gold, labels, strict=True))
+    return [[counts[true, other] for other in splits.labels] for true in splits.labels]
+
+
+def _disagreements(outcomes: Outcomes, splits: Splits, predictions: dict) -> list[dict]:
+    """Examples of which cells say different things, most evenly split first; first seed."""
+    cells = [cell for cell in outcomes.comparison.cells if cell.pretrained]
+    said = {
+        cell.name: predictions[run.folder]
+        for cell in cells
+        for run in outcomes.final_runs(cell)[:1]
+        if run.folder in predictions
+    }
+    if splits.kind == "pair_regression" or len(said) < 2:
+        return []
+    gold = _gold(splits)
+    found = []
+    for number, example in enumerate(splits.examples[SCORED_ON]):
+        answers = {name: labels[number] for name, labels in said.items()}
+        right = sum(answer == gold[number] for answer in answers.values())
+        if 0 < right < len(answers):
+            found.append((abs(2 * right - len(answers)), number, example, answers))
+    found.sort(key=lambda entry: entry[:2])
+    return [
+        {
+            "where": example.where,
+            "text_a": _text(example),
+            "text_b": getattr(example, "text_b", None),
+            "label": _shown(gold[number]),
+            "answers": {name: _shown(answer) for name, answer in answers.items()},
+        }
+        for _, number, example, answers in found[:SHOWN_DISAGREEMENTS]
+    ]
+
+
+def _text(example) -> str:
+    return " ".join(example.words) if isinstance(example, TaggedSentence) else example.text_a
+
+
+def _shown(label) -> str:
+    return " ".join(label) if isinstance(label, list) else str(label)

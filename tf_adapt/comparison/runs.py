@@ -1,0 +1,146 @@
+"""The runs of a comparison: where each is, how it ended, and which come next.
+
+A run is what `tf-adapt train` does; its folder says whether it is finished. One that left the
+finite numbers will do so again: a file beside its folder remembers it.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tf_adapt import run_folder
+from tf_adapt.comparison.settings import Cell, Comparison
+from tf_adapt.files import write_text
+from tf_adapt.strict_yaml import float_text
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """One cell with one learning rate and one seed."""
+
+    cell: Cell
+    rate: float
+    seed: int
+    out: Path
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return self.out / "runs" / self.cell.name / f"rate_{self.rate:g}" / f"seed_{self.seed}"
+
+    @property
+    def config(self) -> Path:
+        """The config of the cell, for `tf-adapt train`."""
+        return config_path(self.out, self.cell)
+
+    @property
+    def log(self) -> Path:
+        """What the run printed."""
+        return self.folder.with_suffix(".log")
+
+    @property
+    def failure(self) -> Path:
+        """Why the run left the finite numbers; there only if it did."""
+        return self.folder.with_suffix(".failed")
+
+    def arguments(self, cache: Path | None = None) -> list[str]:
+        """Of `tf-adapt`, to make or repeat this run."""
+        arguments = ["train", str(self.config), "--out", str(self.folder)]
+        arguments += ["--set", f"training.learning_rate={float_text(self.rate)}"]
+        if cache is not None:
+            arguments += ["--set", f"features.cache={json.dumps(str(cache))}"]
+        return [*arguments, "--seed", str(self.seed)]
+
+
+def config_path(out: Path, cell: Cell) -> Path:
+    """Where a comparison keeps the config of a cell."""
+    return out / "cells" / f"{cell.name}.yaml"
+
+
+class Outcomes:
+    """What the runs of a comparison came to, read from their folders once."""
+
+    def __init__(self, comparison: Comparison, out: Path):
+        self.comparison = comparison
+        self.out = out
+        self._metrics: dict[Path, dict[str, Any]] = {}
+
+    def run(self, cell: Cell, rate: float, seed: int) -> CellRun:
+        """A run by its parts."""
+        return CellRun(cell, rate, seed, self.out)
+
+    def metrics(self, run: CellRun) -> dict[str, Any] | None:
+        """The `metrics.json` of a finished run, or None."""
+        if run.folder not in self._metrics:
+            found = run_folder.finished_metrics(run.folder)
+            if found is None:
+                return None
+            self._metrics[run.folder] = found
+        return self._metrics[run.folder]
+
+    def failed(self, run: CellRun) -> bool:
+        """Whether a run left the finite numbers."""
+        return run.failure.is_file()
+
+    def is_over(self, run: CellRun) -> bool:
+        """Whether there is nothing more to do for a run."""
+        return self.metrics(run) is not None or self.failed(run)
+
+    def score(self, run: CellRun, split: str) -> float | None:
+        """The score of a finished run on a split, by the run's own metric; None if undefined."""
+        metrics = self.metrics(run)
+        return None if metrics is None else metrics[split][metrics["metric"]]
+
+    def trials(self, cell: Cell) -> list[CellRun]:
+        """The runs between which a cell's learning rate is chosen."""
+        return [self.run(cell, rate, self.comparison.seeds[0]) for rate in cell.rates]
+
+    def chosen_rate(self, cell: Cell) -> float | None:
+        """The rate with the best dev score (the first of equals); None before all were tried."""
+        trials = self.trials(cell)
+        if not all(map(self.is_over, trials)):
+            return None
+        scores = [self.score(run, "dev") for run in trials]
+        ranked = [-1e9 if score is None else score for score in scores]
+        return trials[ranked.index(max(ranked))].rate
+
+    def final_runs(self, cell: Cell) -> list[CellRun]:
+        """The runs whose scores count: all seeds with the chosen rate; none before it is chosen."""
+        rate = self.chosen_rate(cell)
+        if rate is None:
+            return []
+        return [self.run(cell, rate, seed) for seed in self.comparison.seeds]
+
+    def waiting(self) -> Iterator[CellRun]:
+        """Runs that are still to do and can begin now: trials of all cells, then seed by seed."""
+        cells = self.comparison.cells
+        rounds = [self.trials(cell) for cell in cells]
+        finals = [self.final_runs(cell) for cell in cells]
+        rounds += [
+            [runs[number]]
+            for number in range(len(self.comparison.seeds))
+            for runs in finals
+            if runs
+        ]
+        seen = set()
+        for run in (run for runs in rounds for run in runs):
+            if run.folder not in seen and not self.is_over(run):
+                seen.add(run.folder)
+                yield run
+
+    def counts(self) -> tuple[int, int]:
+        """How many runs are over, and of how many."""
+        comparison = self.comparison
+        per_cell = comparison.trials + len(comparison.seeds) - 1
+        over = 0
+        for cell in comparison.cells:
+            runs = {run.folder: run for run in (*self.trials(cell), *self.final_runs(cell))}
+            over += sum(map(self.is_over, runs.values()))
+        return over, per_cell * len(comparison.cells)
+
+
+def remember_failure(run: CellRun, message: str) -> None:
+    """Marks a run as one that left the finite numbers."""
+    write_text(run.failure, message + "\n")

@@ -1,0 +1,243 @@
+"""The config of a comparison: a run's config whose encoder, adaptation and rate are lists.
+
+    compare:
+      encoders: [elmo_small, {handle: bert_small, learning_rates: [3.0e-4, 1.0e-4]}]
+      adaptations: [feature_extraction, fine_tuning, {name: two_stage, head_epochs: 2}]
+      learning_rates: {default: [1.0e-3, 3.0e-4], feature_extraction: [3.0e-3, 1.0e-3]}
+      epochs: {default: 4, feature_extraction: 15}
+      seeds: 3
+
+A *cell* is one encoder with one adaptation and one head; each has the same number of learning
+rates, the trials. All else is held equal, but for the epochs where `epochs` says so: those of a
+frozen encoder cost little. Imports no TensorFlow.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tf_adapt.config import config_from, filled_in, resolve_paths, set_key, typed
+from tf_adapt.config_errors import shown
+from tf_adapt.config_sections import HEAD_NAMES, AdaptationConfig, Config, EncoderConfig
+from tf_adapt.errors import ConfigError
+from tf_adapt.strict_yaml import KeyPath, dotted, read_yaml
+
+HELD_OUT = 0.1
+# Keys of a run's config, and those of the section `compare` that say them for every cell.
+_VARIED = {
+    ("encoder",): "encoders",
+    ("adaptation",): "adaptations",
+    ("head",): "heads",
+    ("head_units",): "head_units",
+    ("training", "learning_rate"): "learning_rates",
+    ("training", "seed"): "seeds",
+}
+Rates = dict[str, list[float]]
+_RATES = "a list of numbers, or a section of such lists by adaptation and `default`"
+
+
+class _EncoderEntry(EncoderConfig):
+    learning_rates: Rates | None = Field(None, description=_RATES)
+
+
+class _Compare(BaseModel):
+    """What a comparison varies."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+    encoders: list[_EncoderEntry] = Field(
+        min_length=1, description="a list of handles, or of sections with a handle"
+    )
+    adaptations: list[AdaptationConfig] = Field(
+        min_length=1, description="a list of names, or of sections with a name"
+    )
+    heads: list[str] = Field(
+        ["default"], min_length=1, description=f"a list of some of {', '.join(HEAD_NAMES)}"
+    )
+    learning_rates: Rates | None = Field(None, description=_RATES)
+    epochs: dict[str, int] | None = Field(
+        None,
+        description="a section of whole numbers by adaptation and `default`, or null for "
+        "training.epochs in every cell",
+    )
+    head_units: dict[str, int] | None = Field(
+        None,
+        description="a section of widths by head or adaptation, or null for the published ones",
+    )
+    seeds: int = Field(3, ge=1, le=1000, description="a whole number of at least 1")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One encoder with one adaptation and one head.
+
+    Attributes:
+        name: of its folders, and in reports.
+        config: of its runs, with the first learning rate and the first seed.
+        rates: the learning rates to try.
+    """
+
+    name: str
+    config: Config
+    rates: tuple[float, ...]
+
+    @property
+    def pretrained(self) -> bool:
+        """False for a baseline of random weights."""
+        return self.config.encoder.pretrained
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that a comparison varies; what it holds equal is in the config of each cell."""
+
+    summary: str | None
+    cells: tuple[Cell, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def trials(self) -> int:
+        """Learning rates tried in each cell."""
+        return len(self.cells[0].rates)
+
+
+def load_comparison(
+    path: str | Path, overrides: tuple[str, ...] = (), seeds: int | None = None
+) -> Comparison:
+    """Reads the config of a comparison and checks it, cell by cell.
+
+    Raises:
+        ConfigError: file, line and key path of the first problem; a cell that `tf-adapt train`
+            would refuse; cells with different numbers of learning rates, or with one name.
+    """
+    content, lines = read_yaml(path)
+    places = {key: f"{path}:{line}" for key, line in lines.items()}
+    if not isinstance(content, dict) or "compare" not in content:
+        raise ConfigError(
+            f"{path}: expected the sections of a run's config and one called compare, got "
+            f"{shown(content) if not isinstance(content, dict) else 'none of that name'}; start "
+            "from a file under configs/small, or use `tf-adapt train` for a single run"
+        )
+    for override in overrides:
+        set_key(content, override, places)
+    if seeds is not None:
+        set_key(content, f"compare.seeds={seeds}", places)
+    written_out = _written_out(content.pop("compare"))
+    varied = typed(_Compare, written_out, ("compare",), str(path), places)
+    _refuse_varied(content, str(path), places)
+    cells = tuple(
+        _cell(content, encoder, adaptation, head, varied, str(path), places)
+        for encoder in varied.encoders
+        for adaptation in varied.adaptations
+        for head in varied.heads
+    )
+    _check_cells(cells, str(path))
+    about = cells[0].config.about
+    return Comparison(about.summary if about else None, cells, tuple(range(varied.seeds)))
+
+
+def _refuse_varied(content: dict[str, Any], where: str, places: dict[KeyPath, str]) -> None:
+    """A key that the section `compare` has cannot stand beside it."""
+    for key, home in _VARIED.items():
+        section, name = content, key[-1]
+        for part in key[:-1]:
+            section = section.get(part)
+        if isinstance(section, dict) and name in section:
+            raise ConfigError(
+                f"{places.get(key, where)}: {dotted(key)}: expected as compare.{home} in a "
+                "comparison, got a key of its own; move it there"
+            )
+
+
+def _written_out(section: Any) -> Any:
+    """A handle is short for a section with it, as is a name; a list of rates for `default`."""
+    if not isinstance(section, dict):
+        return section
+    section = dict(section)
+    for key, name in (("encoders", "handle"), ("adaptations", "name")):
+        if isinstance(section.get(key), list):
+            section[key] = [{name: x} if isinstance(x, str) else x for x in section[key]]
+    for entry in (section, *(section.get("encoders") or ())):
+        if isinstance(entry, dict) and isinstance(entry.get("learning_rates"), list):
+            entry["learning_rates"] = {"default": entry["learning_rates"]}
+    return section
+
+
+def _cell(
+    shared: dict[str, Any],
+    encoder: _EncoderEntry,
+    adaptation: AdaptationConfig,
+    head: str,
+    varied: _Compare,
+    where: str,
+    places: dict[KeyPath, str],
+) -> Cell:
+    own = encoder.model_dump(exclude_unset=True)
+    rates = own.pop("learning_rates", None) or varied.learning_rates
+    tried = _rates_of(adaptation.name, rates, where)
+    training = shared.get("training")
+    if isinstance(training, dict):
+        training = training | {"learning_rate": tried[0], "seed": 0}
+        epochs = varied.epochs or {}
+        if not {adaptation.name, "default"}.isdisjoint(epochs):
+            training["epochs"] = epochs.get(adaptation.name, epochs.get("default"))
+    units = varied.head_units or {}
+    content = shared | {
+        "head_units": units.get(head, units.get(adaptation.name)),
+        "encoder": own,
+        "adaptation": adaptation.model_dump(exclude_unset=True),
+        "head": head,
+        "training": training,
+    }
+    config = resolve_paths(config_from(content, where, places))
+    return Cell(_name(config), config, tuple(tried))
+
+
+def _rates_of(adaptation: str, rates: Rates | None, where: str) -> list[float]:
+    tried = (rates or {}).get(adaptation, (rates or {}).get("default"))
+    if not tried:
+        raise ConfigError(
+            f"{where}: compare.learning_rates: expected a list with at least one rate for "
+            f"{adaptation}, got none; add one, or a list under `default`"
+        )
+    if len(set(tried)) < len(tried) or min(tried) <= 0:
+        raise ConfigError(
+            f"{where}: compare.learning_rates: expected numbers above 0, each once, for "
+            f"{adaptation}, got {tried}"
+        )
+    return tried
+
+
+def _name(config: Config) -> str:
+    encoder, adaptation = config.encoder, config.adaptation
+    parts = [Path(encoder.handle.rstrip("/")).name]
+    parts += [] if encoder.pretrained else ["untrained"]
+    parts += [] if encoder.pairs is None else [encoder.pairs]
+    parts += [] if encoder.execution is None else [encoder.execution]
+    given = adaptation.model_dump(exclude_defaults=True)
+    standard = filled_in(AdaptationConfig(name=adaptation.name), "").model_dump()
+    settings = [f"{k}_{v}" for k, v in given.items() if k != "name" and standard.get(k) != v]
+    parts.append("_".join([adaptation.name, *settings]))
+    parts += [] if config.head == "default" else [config.head]
+    return "-".join(parts)
+
+
+def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
+    names = [cell.name for cell in cells]
+    for cell in cells:
+        if names.count(cell.name) > 1:
+            raise ConfigError(
+                f"{where}: compare: two cells are called {cell.name}; list each encoder, "
+                "adaptation and head once, and give folders of modules different names"
+            )
+        if len(cell.rates) != len(cells[0].rates):
+            raise ConfigError(
+                f"{where}: compare.learning_rates: expected the same number of rates for every "
+                f"cell, got {len(cells[0].rates)} for {cells[0].name} and {len(cell.rates)} for "
+                f"{cell.name}; the budget of trials must be the same"
+            )
+        if cell.config.objective != "task":
+            raise ConfigError(
+                f"{where}: objective: expected task in a comparison, got {cell.config.objective}"
+            )
