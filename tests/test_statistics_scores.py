@@ -1,4 +1,4 @@
-"""Scores as functions of sums: against scikit-learn, SciPy and seqeval; leaving out by brute force."""
+"""Scores as functions of sums: against scikit-learn, SciPy, seqeval and brute force."""
 
 import numpy as np
 import pytest
