@@ -1,0 +1,151 @@
+"""Scores as functions of sums over test items, so that leaving an item out is a subtraction."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tf_adapt.data.labels import SCHEMES
+from tf_adapt.spans import spans
+
+METRICS = ("accuracy", "matthews", "pearson", "span_f1")
+
+
+def summary(scores: Sequence[float]) -> dict[str, float | None]:
+    """`mean`, `deviation` (of the sample, n − 1; None with one score), `min` and `max`.
+
+    Raises:
+        ValueError: there is no score.
+    """
+    if not len(scores):
+        raise ValueError("scores: expected at least one, got none")
+    values = np.asarray(scores, np.float64)
+    return {
+        "mean": float(values.mean()),
+        "deviation": float(values.std(ddof=1)) if len(values) > 1 else None,
+        "min": float(values.min()),
+        "max": float(values.max()),
+    }
+
+
+def item_statistics(
+    metric: str,
+    predictions: Sequence,
+    gold: Sequence,
+    labels: Sequence | None = None,
+    scheme: str | None = None,
+) -> np.ndarray:
+    """What each test item adds to the sums of which `score_of` is a function.
+
+    accuracy: right, 1. matthews: right, then one-hot the true label and the predicted one.
+    pearson: 1, x, y, x², y², xy with x the gold and y the predicted score, both centred by their
+    means, which changes no correlation and keeps differences of large sums exact; a constant side
+    (as in `tf_adapt.metrics.PearsonCorrelation`) becomes zeros. span_f1: right, true and predicted
+    entities of a sentence, as in `tf_adapt.spans`.
+
+    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 6 and 3.
+
+    Args:
+        metric: one of METRICS.
+        predictions, gold: one a test item, of one run: labels (names or ids), numbers (pearson), or
+            the tags of a sentence (span_f1).
+        labels: all labels, for matthews.
+        scheme: "IOB1", "IOB2" or "BIOES", for span_f1.
+
+    Raises:
+        ValueError: another metric; numbers of items or tags differ, or there are none; a label is
+            not among `labels`, or those are missing; a number is not finite; another scheme.
+    """
+    if metric not in METRICS:
+        raise ValueError(f"metric: expected one of {', '.join(METRICS)}, got {metric!r}")
+    if len(predictions) != len(gold) or not len(gold):
+        raise ValueError(
+            f"predictions: expected one for each of {len(gold)} test items (at least one), got "
+            f"{len(predictions)}"
+        )
+    if metric == "span_f1":
+        if scheme not in SCHEMES:
+            raise ValueError(f"scheme: expected one of {', '.join(SCHEMES)}, got {scheme!r}")
+        rows = [_entities(*pair, scheme) for pair in zip(gold, predictions, strict=True)]
+        return np.array(rows, np.float64)
+    if metric == "pearson":
+        return _products(np.asarray(gold, np.float64), np.asarray(predictions, np.float64))
+    right = np.array([a == b for a, b in zip(predictions, gold, strict=True)], np.float64)
+    if metric == "accuracy":
+        return np.stack([right, np.ones_like(right)], axis=1)
+    return np.concatenate(
+        [right[:, None], _one_hot(gold, labels), _one_hot(predictions, labels)], axis=1
+    )
+
+
+def score_of(metric: str, sums: np.ndarray) -> np.ndarray:
+    """The score of items whose statistics add up to `sums`; 0 where it is undefined.
+
+    accuracy: `right / n`. matthews: Gorodkin's `(c·s − Σ tₖpₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²))`.
+    pearson: `(nΣxy − ΣxΣy) / √((nΣx² − (Σx)²)(nΣy² − (Σy)²))`. span_f1:
+    `2·right / (true + predicted)`.
+
+    Shapes: `[…, k] float64` → `[…]`.
+    """
+    if metric == "accuracy":
+        return _ratio(sums[..., 0], sums[..., 1])
+    if metric == "span_f1":
+        return _ratio(2.0 * sums[..., 0], sums[..., 1] + sums[..., 2])
+    if metric == "matthews":
+        true, predicted = np.split(sums[..., 1:], 2, axis=-1)
+        count = true.sum(-1, keepdims=True)
+        # s² − Σ pₖ² written as Σ pₖ(s − pₖ), which is 0 without rounding for a single class.
+        spread = (true * (count - true)).sum(-1) * (predicted * (count - predicted)).sum(-1)
+        covariance = sums[..., 0] * count[..., 0] - (true * predicted).sum(-1)
+        return _ratio(covariance, np.sqrt(spread))
+    count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    spread_x, spread_y = count * xx - x * x, count * yy - y * y
+    varies = (spread_x > 1e-12 * count * xx) & (spread_y > 1e-12 * count * yy)
+    scale = np.sqrt(np.where(varies, spread_x * spread_y, 0.0))
+    return np.clip(_ratio(count * xy - x * y, scale), -1.0, 1.0)
+
+
+def pseudo_values(metric: str, statistics: np.ndarray) -> np.ndarray:
+    """The jackknife's share of each item in a score: `n·score − (n − 1)·score without the item`.
+
+    For accuracy it is 1 for a right item and 0 for a wrong one. For any metric here the variance of
+    its mean estimates that of the score, over test sets of this size.
+
+    Shapes: `[…, items, k]` → `[…, items]`.
+
+    Source: Efron and Stein 1981, "The jackknife estimate of variance".
+    """
+    sums = statistics.sum(axis=-2, keepdims=True)
+    count = statistics.shape[-2]
+    return count * score_of(metric, sums) - (count - 1) * score_of(metric, sums - statistics)
+
+
+def _entities(true: Sequence[str], predicted: Sequence[str], scheme: str) -> list[int]:
+    if len(true) != len(predicted):
+        raise ValueError(f"predictions: expected {len(true)} tags, got {len(predicted)}")
+    real, found = spans(true, scheme), spans(predicted, scheme)
+    return [len(set(real).intersection(found)), len(real), len(found)]
+
+
+def _products(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ValueError("predictions and gold: expected finite numbers, got some that are not")
+    x, y = _centred(x), _centred(y)
+    return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+
+
+def _centred(values: np.ndarray) -> np.ndarray:
+    centred = values - values.mean()
+    constant = np.mean(centred**2) <= 1e-12 * np.mean(values**2)
+    return np.zeros_like(values) if constant else centred
+
+
+def _one_hot(answers: Sequence, labels: Sequence | None) -> np.ndarray:
+    places = {label: place for place, label in enumerate(labels or ())}
+    unknown = sorted({str(answer) for answer in answers if answer not in places})
+    if unknown:
+        raise ValueError(f"labels: expected all that occur, {', '.join(unknown[:5])} are missing")
+    return np.eye(len(places))[[places[answer] for answer in answers]]
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
