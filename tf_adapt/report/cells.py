@@ -3,8 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from tf_adapt.report.words import SYMBOLS, visible
+from tf_adapt.report.words import SYMBOLS, shortened, visible
 
+SEPARATOR = " · "
 FROZEN, TUNED = "feature_extraction", "fine_tuning"
 
 
@@ -23,6 +24,14 @@ class Ranked:
     plain: str
     name: str
     cell: dict
+
+    def fitted(self, length: int) -> str:
+        """Number and plain name in about `length` characters; the encoder is shortened first."""
+        encoder, *others = self.plain.split(SEPARATOR)
+        rest = SEPARATOR.join([shortened(part, length // 2) for part in others])
+        room = length - len(f"{self.number}. ") - len(rest) - len(SEPARATOR) * bool(rest)
+        name = SEPARATOR.join([shortened(encoder, max(room, 12)), *([rest] if rest else [])])
+        return shortened(f"{self.number}. {name}", length)
 
 
 def ranked(cells: list[dict]) -> list[Ranked]:
@@ -68,4 +77,4 @@ def _before(cell: dict, place: int) -> tuple:
 def _name(cell: dict, symbols: bool) -> str:
     adaptation = cell["adaptation"]
     symbol = f"{SYMBOLS[adaptation]} " if symbols and adaptation in SYMBOLS else ""
-    return f"{encoder_name(cell)} · {symbol}{visible(adaptation)} · {variant(cell)}"
+    return SEPARATOR.join([encoder_name(cell), f"{symbol}{visible(adaptation)}", variant(cell)])

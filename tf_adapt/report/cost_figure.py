@@ -1,5 +1,7 @@
 """The figure of the costs: score against training time, and what nothing beats in both."""
 
+import math
+
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -7,11 +9,17 @@ from tf_adapt.report import words
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.drawing import FAINT, WIDTH, marker
 
-AXES, LINE, MARGIN = 2.5, 0.17, 1.1  # inches
+AXES, LINE, MARGIN = 2.5, 0.17, 0.72  # inches
 LONGEST_NAME = 58
 LOG_FROM = 8.0
+NEAR = 10.0
 # Where a number may stand beside its point, in points of type; the first free place is taken.
-PLACES = ((7, 0), (-7, 0), (0, 8), (0, -8), (9, 8), (-9, 8), (9, -8), (-9, -8), (17, 0), (-17, 0))
+# The line of the front never comes from the upper left.
+PLACES = [
+    (round(radius * math.cos(angle), 1), round(radius * math.sin(angle), 1))
+    for radius in (NEAR, 15, 20, 25)
+    for angle in map(math.radians, (135, 45, 0, 180, 90, 270, 315, 225))
+]
 
 
 def has_costs(order: list[Ranked]) -> bool:
@@ -51,11 +59,11 @@ def cost_figure(order: list[Ranked], content: dict) -> Figure:
     axes.set_xlabel("seconds of training")
     axes.set_ylabel(f"{words.metric_name(content['metric'])} × 100")
     _number(figure, axes, known, xs, ys)
-    lines = [f"{one.number}. {one.plain}" for one in front]
+    lines = [one.fitted(LONGEST_NAME) for one in front]
     figure.text(0.03, listed / height, "No faster cell scores higher than:", fontsize=8,
                 fontweight="bold", va="top")  # fmt: skip
     for place, line in enumerate(lines, 1):
-        figure.text(0.03, (listed - place * LINE) / height, words.shortened(line, LONGEST_NAME),
+        figure.text(0.03, (listed - place * LINE) / height, line,
                     fontsize=8, va="top")  # fmt: skip
     return figure
 
@@ -78,9 +86,11 @@ def _number(figure: Figure, axes, known: list[Ranked], xs: list[float], ys: list
         free = (move for move in PLACES if not _meets(x + move[0], y + move[1], (x, y), taken))
         dx, dy = next(free, PLACES[0])
         taken.append((x + dx, y + dy))
+        line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0}
         axes.annotate(str(one.number), point, xytext=(dx, dy), textcoords="offset points",
-                      fontsize=7.5, ha="center", va="center")  # fmt: skip
+                      fontsize=7.5, ha="center", va="center",
+                      arrowprops=line if math.hypot(dx, dy) > NEAR + 1 else None)  # fmt: skip
 
 
 def _meets(x: float, y: float, own: tuple, taken: list[tuple]) -> bool:
-    return any(abs(x - a) < 8 and abs(y - b) < 7 for a, b in taken if (a, b) != own)
+    return any(abs(x - a) < 10 and abs(y - b) < 8 for a, b in taken if (a, b) != own)

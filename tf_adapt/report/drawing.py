@@ -54,7 +54,10 @@ class Drawing:
     def inline(self, name: str, alternative: str) -> str:
         """An `svg` element for a page: its ids begin with `name`, its ink is the page's."""
         text = self.svg.decode("utf-8")
-        text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
+        text = text[text.index("<svg") :]
+        # A style in an inlined SVG is one of the whole page: report.css has it instead.
+        for part in ("metadata", "style"):
+            text = re.sub(rf"<{part}\b.*?</{part}>", "", text, flags=re.S)
         text = re.sub(r'\bid="', f'id="{name}-', text)
         text = re.sub(r'(href="|url\()#', rf"\1#{name}-", text)
         text = text.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
@@ -78,10 +81,20 @@ def draw(plot: Callable[..., Figure], *arguments) -> Drawing:
 
 
 def marker(cell: dict) -> dict:
-    """The shape and colour of a cell's points; hollow for an untrained encoder."""
+    """The shape and colours of a cell's points; hollow for an untrained encoder."""
     shape, colour = MARKERS.get(cell["adaptation"], OTHER_MARKER)
-    face = colour if cell["pretrained"] else PAPER
-    return {"marker": shape, "markeredgecolor": colour, "markerfacecolor": face}
+    edge, face = (PAPER, colour) if cell["pretrained"] else (colour, PAPER)
+    return {
+        "marker": shape,
+        "markeredgecolor": edge,
+        "markerfacecolor": face,
+        "markeredgewidth": 0.5 if cell["pretrained"] else 1.1,
+    }
+
+
+def colour_of(cell: dict) -> str:
+    """The colour of everything that shows a cell."""
+    return MARKERS.get(cell["adaptation"], OTHER_MARKER)[1]
 
 
 def numbers(values: list) -> list[float]:

@@ -28,6 +28,8 @@ $body
 </html>
 """)
 
+LONG_NAME = 24
+
 
 def to_html(title: str, parts: list, drawings: dict[str, Drawing]) -> str:
     """The text of `report.html`."""
@@ -70,23 +72,25 @@ def _picture(part: blocks.Picture, drawings: dict[str, Drawing]) -> str:
 
 
 def _table(part: blocks.Table) -> str:
-    looks = ["left" if i == 0 or i in part.left else "" for i in range(len(part.columns))]
+    sides = ["left" if i == 0 or i in part.left else "" for i in range(len(part.columns))]
     header = "".join(
-        f'<th scope="col"{_class(look)}>{_foreign(column)}</th>'
-        for column, look in zip(part.columns, looks, strict=True)
+        f'<th scope="col"{_class(side)}>{_in_table(column)}</th>'
+        for column, side in zip(part.columns, sides, strict=True)
     )
+    longest = max((len(row[0][0].text) for row in part.rows), default=0)
+    looks = "table long" if longest > LONG_NAME else "table"
     lines = [
+        f'<figure class="{looks}">\n<figcaption>{_foreign(part.caption)}</figcaption>',
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(part.caption)}">',
-        f"<table>\n<caption>{_foreign(part.caption)}</caption>",
-        f"<thead><tr>{header}</tr></thead>\n<tbody>",
+        f"<table>\n<thead><tr>{header}</tr></thead>\n<tbody>",
     ]
     for first, *others in part.rows:
         fields = "".join(
-            f"<td{_class(look)}{_shade(entries)}>{_entries(entries)}</td>"
-            for entries, look in zip(others, looks[1:], strict=True)
+            f"<td{_class(side)}{_shade(entries)}>{_entries(entries)}</td>"
+            for entries, side in zip(others, sides[1:], strict=True)
         )
         lines.append(f'<tr><th scope="row" class="left">{_entries(first)}</th>{fields}</tr>')
-    return "\n".join([*lines, "</tbody>\n</table>\n</div>"])
+    return "\n".join([*lines, "</tbody>\n</table>\n</div>\n</figure>"])
 
 
 def _entries(entries: list[blocks.Entry]) -> str:
@@ -94,12 +98,12 @@ def _entries(entries: list[blocks.Entry]) -> str:
 
 
 def _entry(entry: blocks.Entry) -> str:
-    text = _foreign(entry.text)
+    text = _in_table(entry.text)
     if entry.strong:
         text = f"<strong>{text}</strong>"
     if entry.tone:
         text = f'<strong class="{entry.tone}">{text}</strong>'
-    return text + (f" <small>{_foreign(entry.note)}</small>" if entry.note else "")
+    return text + (f" <small>{_in_table(entry.note)}</small>" if entry.note else "")
 
 
 def _shade(entries: list[blocks.Entry]) -> str:
@@ -130,6 +134,11 @@ def _example(part: blocks.Example) -> str:
 def _foreign(text: str) -> str:
     """Escaped, and with a direction of its own where it may have another one."""
     return escape(text) if text.isascii() else f"<bdi>{escape(text)}</bdi>"
+
+
+def _in_table(text: str) -> str:
+    """As `_foreign`, and long names may break after their underscores."""
+    return _foreign(text).replace("_", "_<wbr>")
 
 
 WRITERS = {

@@ -1,7 +1,7 @@
 """The pairwise tests as tables: those against the best cell first."""
 
 from tf_adapt.report import words
-from tf_adapt.report.blocks import Table, field_of
+from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import Ranked
 
 REASONS = {
@@ -47,9 +47,8 @@ def _table(title: str, found: list, count: int, seeds: int) -> Table | None:
     if not found:
         return None
     levels = sorted({pair["level"] for _, _, pair in found if pair["level"] is not None})
-    level = " / ".join(f"{value:.4g} %" for value in (100 * level for level in levels))
+    level = " / ".join(f"{100 * level:.4g} %" for level in levels)
     columns = [
-        "first",
         "second",
         "first − second, × 100",
         f"{level} interval".strip(),
@@ -57,23 +56,28 @@ def _table(title: str, found: list, count: int, seeds: int) -> Table | None:
         "p after Holm",
         "decided",
     ]
-    rows = [
-        [
-            field_of(text)
-            for text in (
-                first.name,
-                second.name,
-                words.difference(pair["difference"]),
-                words.interval(pair["interval"]),
-                words.probability(pair["p"]),
-                words.probability(pair["p_holm"]),
-                decision(pair, seeds),
-            )
-        ]
-        for first, second, pair in found
+    rows = [[field_of(second.name), *_values(pair, seeds)] for _, second, pair in found]
+    firsts = [first.name for first, _, _ in found]
+    if len(set(firsts)) == 1:
+        title = f"{title}: first is always {firsts[0]}"
+    else:
+        columns.insert(0, "first")
+        rows = [[field_of(first), *row] for first, row in zip(firsts, rows, strict=True)]
+    caption = f"{title}. Holm's correction is over all {words.counted(count, 'pair')}."
+    return Table(caption, columns, rows, left=(columns.index("second"), len(columns) - 1))
+
+
+def _values(pair: dict, seeds: int) -> list[list[Entry]]:
+    return [
+        field_of(text)
+        for text in (
+            words.difference(pair["difference"]),
+            words.interval(pair["interval"]),
+            words.probability(pair["p"]),
+            words.probability(pair["p_holm"]),
+            decision(pair, seeds),
+        )
     ]
-    caption = f"{title}; Holm's correction is over all {words.counted(count, 'pair')}"
-    return Table(caption, columns, rows, left=(1, 6))
 
 
 def decision(pair: dict, seeds: int) -> str:

@@ -2,15 +2,17 @@
 
 import math
 
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tf_adapt.report import words
-from tf_adapt.report.cells import Ranked
-from tf_adapt.report.drawing import FAINT, INK, WIDTH, marker, numbers
+from tf_adapt.report.cells import SEPARATOR, Ranked
+from tf_adapt.report.drawing import FAINT, INK, WIDTH, colour_of, marker, numbers
 
-COLUMNS, PANEL, MARGIN = 2, 1.35, 0.45  # panels, inches
-LONGEST_LINE = 27
+COLUMNS = 2
+PANEL, GAP, MARGIN = 1.15, 0.5, 0.22  # inches: a panel, the title above it, the line below all
+LONGEST_LINE = 29
 
 
 def with_curves(order: list[Ranked]) -> list[Ranked]:
@@ -31,19 +33,18 @@ def curve_figure(order: list[Ranked], content: dict) -> Figure:
     lowest, highest = _limits([curve for one in shown for curve in _curves(one)])
     longest = max(len(mean) for mean in means)
     for place, (axes, one) in enumerate(zip(panels, shown, strict=True)):
-        for mean in means[:place] + means[place + 1 :]:
-            axes.plot(range(1, len(mean) + 1), mean, color=FAINT, alpha=0.35, linewidth=0.7)
-        look = marker(one.cell)
+        others = [list(enumerate(mean, 1)) for mean in means[:place] + means[place + 1 :]]
+        axes.add_collection(LineCollection(others, colors=FAINT, alpha=0.35, linewidths=0.7))
         for curve in _curves(one):
-            axes.plot(range(1, len(curve) + 1), curve, color=look["markeredgecolor"],
-                      linewidth=1.3, markersize=3, **look)  # fmt: skip
+            axes.plot(range(1, len(curve) + 1), curve, color=colour_of(one.cell),
+                      linewidth=1.3, markersize=3, **marker(one.cell))  # fmt: skip
         axes.set_xlim(0.7, longest + 0.3)
         axes.set_ylim(lowest, highest)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
         axes.yaxis.set_major_locator(MaxNLocator(4))
         axes.grid()
     metric = words.metric_name(content["metric"])
-    figure.supxlabel(f"epoch → {metric} × 100 on {words.visible(content['chosen_on'])}", fontsize=9)
+    _describe(figure, f"{metric} × 100 on {words.visible(content['chosen_on'])} after each epoch")
     return figure
 
 
@@ -54,7 +55,7 @@ def weight_figure(order: list[Ranked]) -> Figure:
     top = max(max(one.cell["layer_weights"]) for one in shown)
     for axes, one in zip(panels, shown, strict=True):
         weights = one.cell["layer_weights"]
-        bars = axes.bar(range(len(weights)), weights, color=marker(one.cell)["markeredgecolor"],
+        bars = axes.bar(range(len(weights)), weights, color=colour_of(one.cell),
                         width=0.7)  # fmt: skip
         axes.axhline(1 / len(weights), color=INK, linewidth=0.9, linestyle=(0, (3, 3)))
         if len(weights) <= 8:
@@ -63,26 +64,38 @@ def weight_figure(order: list[Ranked]) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(13, integer=True))
         axes.set_xlim(-0.6, len(weights) - 0.4)
         axes.yaxis.set_major_locator(MaxNLocator(3))
-    figure.supxlabel("layer, 0 the lowest → weight; dashed: all alike", fontsize=9)
+    _describe(figure, "weight of each layer, 0 the lowest; dashed: all alike")
     return figure
 
 
 def _panels(shown: list[Ranked]) -> tuple[Figure, list]:
     rows = math.ceil(len(shown) / COLUMNS)
-    figure = Figure((WIDTH, rows * PANEL + MARGIN), layout="constrained")
+    height = rows * (PANEL + GAP) + MARGIN
+    figure = Figure((WIDTH, height))
+    figure.subplots_adjust(
+        left=0.085,
+        right=0.985,
+        top=1 - GAP / height,
+        bottom=(MARGIN + 0.25) / height,
+        wspace=0.24,
+        hspace=(GAP + 0.25) / (PANEL - 0.25),
+    )
     grid = figure.subplots(rows, COLUMNS, squeeze=False).ravel()
     for axes in grid[len(shown) :]:
         axes.set_visible(False)
     for axes, one in zip(grid, shown, strict=False):
-        axes.set_title(_two_lines(f"{one.number}. {one.plain}"), fontsize=7.5, loc="left")
+        axes.set_title(_lines(f"{one.number}. {one.plain}"), fontsize=7.5, loc="left", pad=4)
         axes.tick_params(labelsize=7)
     return figure, list(grid[: len(shown)])
 
 
-def _two_lines(name: str) -> str:
-    """The encoder over the rest, each cut to the width of a panel."""
-    first, _, second = name.partition(" · ")
-    return "\n".join(words.shortened(part, LONGEST_LINE) for part in (first, second) if part)
+def _describe(figure: Figure, text: str) -> None:
+    figure.text(0.5, 0.06 / figure.get_figheight(), text, ha="center", va="bottom")
+
+
+def _lines(name: str) -> str:
+    """Encoder, adaptation and head in a line each, cut to the width of a panel."""
+    return "\n".join(words.shortened(part, LONGEST_LINE) for part in name.split(SEPARATOR))
 
 
 def _curves(one: Ranked) -> list[list[float]]:

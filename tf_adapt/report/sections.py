@@ -62,9 +62,9 @@ def _verdict(content: dict, order: list[Ranked]) -> list:
     if verdict.get("alternatives"):
         others = ", ".join(names.get(one, visible(one)) for one in verdict["alternatives"])
         evidence.append(f"Not decided against the best: {others}.")
-    if verdict.get("cheapest"):
-        cheapest = names.get(verdict["cheapest"], visible(verdict["cheapest"]))
-        evidence.append(f"The cheapest of these: {cheapest}.")
+        if verdict.get("cheapest"):
+            cheapest = names.get(verdict["cheapest"], visible(verdict["cheapest"]))
+            evidence.append(f"The cheapest of the best and these: {cheapest}.")
     if verdict.get("exported"):
         evidence.append(f"Exported for serving: {visible(verdict['exported'])}")
     blocks.append(Items([*evidence, _what(content)]))
@@ -133,7 +133,7 @@ def _tests(content: dict, order: list[Ranked]) -> list:
         return [Heading("Pairwise tests"), Paragraph("One cell alone: there is nothing to test.")]
     blocks = [Heading("Pairwise tests"), *([against_best] if against_best else [])]
     if others:
-        blocks.append(Folded(f"The other {counted(len(others.rows), 'pair')}", [others]))
+        blocks.append(Folded(f"The other pairs: {len(others.rows)}", [others]))
     return blocks
 
 
