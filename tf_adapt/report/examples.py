@@ -9,7 +9,7 @@ LONGEST_TEXT, LONGEST_ANSWER = 600, 200
 
 def examples(content: dict, order: list[Ranked]) -> list[Example]:
     """Each example with the cells grouped by their answer, the most frequent answer first."""
-    return [_example(found, order) for found in content["disagreements"]]
+    return [_example(found, order) for found in content["disagreements"] or []]
 
 
 def _example(found: dict, order: list[Ranked]) -> Example:

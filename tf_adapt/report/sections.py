@@ -230,7 +230,7 @@ def _origin(content: dict, order: list[Ranked]) -> list:
         Folded(
             "Versions, machine, hashes",
             [
-                tables.named_values("Versions and machine", ("what", "version"), versions),
+                tables.named_values("Versions and machine", ("what", "value"), versions),
                 tables.named_values("Hashes (SHA-256)", ("what", "hash"), hashes),
             ],
         ),

@@ -69,24 +69,16 @@ def cost_table(order: list[Ranked]) -> Table:
 
 def tried_table(order: list[Ranked], chosen_on: str) -> Table:
     """Which learning rates were tried in each cell, and what they scored."""
-    most = max((len(one.cell["tried"]) for one in order), default=0)
+    most = max((len(one.cell["tried"] or []) for one in order), default=0)
     columns = ["cell", "chosen rate", *(f"trial {number}" for number in range(1, most + 1))]
     rows = []
     for one in order:
         chosen = one.cell["learning_rate"]
-        trials = [field_of_trial(trial, chosen) for trial in one.cell["tried"]]
+        trials = [_trial(trial, chosen) for trial in one.cell["tried"] or []]
         trials += [field_of("")] * (most - len(trials))
         rows.append([field_of(one.name), field_of(words.rate(chosen)), *trials])
     caption = f"Learning rates tried, and their scores × 100 on {visible(chosen_on)}, first seed"
     return Table(caption, columns, rows)
-
-
-def field_of_trial(trial: dict, chosen: float | None) -> list[Entry]:
-    """A tried rate with its score; the chosen one emphasised and called so."""
-    is_chosen = chosen is not None and trial["learning_rate"] == chosen
-    result = "failed" if trial["score"] is None else words.score(trial["score"])
-    note = f"at {words.rate(trial['learning_rate'])}" + (", chosen" if is_chosen else "")
-    return [Entry(result, note, strong=is_chosen)]
 
 
 def weights_table(order: list[Ranked]) -> Table:
@@ -109,12 +101,11 @@ def confusion_table(one: Ranked, labels: list[str] | None, seeds: int) -> Table:
     rows = []
     for name, counts in zip(names, matrix, strict=True):
         total = sum(counts)
-        shares = [count / total if total else 0.0 for count in counts]
         row = [
-            Entry(f"{count:,}", f"{share:.0%}", share=share)
-            for count, share in zip(counts, shares, strict=True)
+            [Entry(f"{count:,}", words.share(count, total), share=count / total if total else 0.0)]
+            for count in counts
         ]
-        rows.append([field_of(name), *([entry] for entry in row)])
+        rows.append([field_of(name), *row])
     caption = (
         f"{one.name}: examples counted over {words.counted(seeds, 'seed')}, and their share of "
         "the row"
@@ -130,6 +121,13 @@ def named_values(caption: str, columns: tuple[str, str], values: dict) -> Table:
 
 def _row(*texts: str) -> list[list[Entry]]:
     return [field_of(text) for text in texts]
+
+
+def _trial(trial: dict, chosen: float | None) -> list[Entry]:
+    is_chosen = chosen is not None and trial["learning_rate"] == chosen
+    result = "failed" if trial["score"] is None else words.score(trial["score"])
+    note = f"at {words.rate(trial['learning_rate'])}" + (", chosen" if is_chosen else "")
+    return [Entry(result, note, strong=is_chosen)]
 
 
 def _tones(cells: list[dict]) -> dict[str, tuple[str, float]]:
@@ -182,5 +180,5 @@ def _adaptation(name: str) -> str:
 
 def _trainable(costs: dict) -> Entry:
     trainable, total = costs.get("trainable_parameters"), costs.get("total_parameters")
-    share = f"{trainable / total:.0%} of all" if trainable is not None and total else ""
+    share = f"{words.share(trainable, total)} of all" if trainable is not None and total else ""
     return Entry(words.parameters(trainable), share)

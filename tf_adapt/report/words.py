@@ -81,6 +81,11 @@ def parameters(value: float | None) -> str:
     return f"{value:,.0f}"
 
 
+def share(part: float, whole: float) -> str:
+    """1 of 8 → `12 %`; of nothing `0 %`."""
+    return f"{100 * part / whole if whole else 0:.0f} %"
+
+
 def rate(value: float | None) -> str:
     """0.0003 → `0.0003`; 0.00002 → `2e-05`."""
     return NOTHING if value is None else f"{value:g}"
