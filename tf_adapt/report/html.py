@@ -126,7 +126,7 @@ def _example(part: blocks.Example) -> str:
     lines.append(f'<dt>label</dt><dd dir="auto"><strong>{escape(part.label)}</strong></dd>')
     for answer, right, names in part.answers:
         mark = ' <span class="right">✓ right</span>' if right else ""
-        cells = ", ".join(map(_foreign, names))
+        cells = "; ".join(map(_foreign, names))
         lines.append(f"<dt>answer {_foreign(answer)}{mark}</dt><dd>{cells}</dd>")
     return "\n".join([*lines, "</dl>\n</section>"])
 

@@ -83,7 +83,7 @@ def _example(part: blocks.Example) -> str:
     lines.append(f"- label: {_isolated(part.label)}")
     for answer, right, names in part.answers:
         mark = " (right)" if right else ""
-        lines.append(f"- answer {_isolated(answer)}{mark}: {', '.join(map(escaped, names))}")
+        lines.append(f"- answer {_isolated(answer)}{mark}: {'; '.join(map(escaped, names))}")
     return "\n".join(lines)
 
 

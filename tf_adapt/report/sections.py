@@ -60,7 +60,7 @@ def _verdict(content: dict, order: list[Ranked]) -> list:
         evidence.append(f"The paper's guideline: {visible(guideline['sentence'])} {agrees}")
     names = {one.cell["id"]: one.name for one in order}
     if verdict.get("alternatives"):
-        others = ", ".join(names.get(one, visible(one)) for one in verdict["alternatives"])
+        others = "; ".join(names.get(one, visible(one)) for one in verdict["alternatives"])
         evidence.append(f"Not decided against the best: {others}.")
         if verdict.get("cheapest"):
             cheapest = names.get(verdict["cheapest"], visible(verdict["cheapest"]))
@@ -116,7 +116,7 @@ def _summary(order: list[Ranked]) -> str:
 def _costs(order: list[Ranked]) -> list:
     blocks = [Heading("Costs")]
     if has_costs(order):
-        front = ", ".join(one.name for one in fastest_first(order))
+        front = "; ".join(one.name for one in fastest_first(order))
         blocks.append(
             Picture(
                 "costs",
