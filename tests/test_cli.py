@@ -21,6 +21,7 @@ COMMANDS = [
     ["predict"],
     ["export"],
     ["encode"],
+    ["advise"],
     ["module"],
     ["module", "convert"],
     ["module", "inspect"],
@@ -68,7 +69,7 @@ def test_every_command_has_help(command):
     assert "Usage" in result.output
 
 
-@pytest.mark.parametrize("command", [["train"], ["evaluate"], ["module", "inspect"],
+@pytest.mark.parametrize("command", [["train"], ["evaluate"], ["advise"], ["module", "inspect"],
                                      ["data", "check"]], ids=" ".join)  # fmt: skip
 def test_json_where_results_are_printed(command):
     assert "--json" in run(*command, "--help").output

@@ -18,6 +18,8 @@ from tf_adapt import __version__
 from tf_adapt.errors import ConfigError, TfAdaptError
 
 SOURCES = ("bilm-tf", "google-bert", "huggingface", "keras-nlp")
+FAMILIES = ("elmo", "bert")
+KINDS = ("classification", "pair_classification", "pair_regression", "tagging")
 DEBUG = "TF_ADAPT_DEBUG"
 INTERRUPTED, TERMINATED, BUG = 130, 143, 70
 
@@ -218,6 +220,18 @@ def encode(handle: str, source: str, output: str, trust: bool) -> None:
     features = encode_texts(encoder, texts, progress=True)
     write_features(output, features)
     click.echo(f"features of {len(features)} texts: {output}")
+
+
+@cli.command()
+@click.option("--encoder", "family", type=click.Choice(FAMILIES), required=True)
+@click.option("--task", "kind", type=click.Choice(KINDS), required=True)
+@_json_option
+def advise(family: str, kind: str, as_json: bool) -> None:
+    """Shows what the paper advises for an encoder and a task, why, and what it does not know."""
+    from tf_adapt.advice import guideline, lines
+
+    found = guideline(family, kind)
+    _print(found.to_json(), lines(found), as_json)
 
 
 @cli.group()

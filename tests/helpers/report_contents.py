@@ -1,0 +1,263 @@
+"""Examples of what a report is made from: whole, incomplete, large and hostile comparisons."""
+
+import itertools
+import statistics
+
+import numpy as np
+
+LABELS = ["NEUTRAL", "ENTAILMENT", "CONTRADICTION"]
+HEADS = {"feature_extraction": "esim", "fine_tuning": "linear"}
+HOSTILE = (
+    "<script>alert('x')</script> | `code` **bold** _under_ [link](http://e.x) $x^2$ &amp; "
+    "\x07\u202eright to left\u2069 שלום مرحبا \ud800 \ufffe 🙂\nnext line <!-- ]]> </details> ~~~"
+)
+
+
+def cell(encoder, adaptation, scores, number=0, pretrained=True, head=None, settings=None):
+    """A cell with everything known; `number` varies its costs."""
+    head = head or HEADS.get(adaptation, "linear")
+    known = [score for score in scores if score is not None]
+    whole = len(known) == len(scores)
+    extra = "".join(f" {key}={value}" for key, value in (settings or {}).items())
+    suffix = "" if pretrained else " untrained"
+    name = f"{encoder}{suffix} {adaptation} {head}{extra}"
+    frozen = adaptation == "feature_extraction"
+    family = "elmo" if "elmo" in encoder else "bert"
+    best = max(known, default=0.5)
+    return {
+        "id": name,
+        "encoder": encoder,
+        "family": family,
+        "pretrained": pretrained,
+        "adaptation": adaptation,
+        "settings": settings or {},
+        "head": head,
+        "learning_rate": 0.001 if frozen else 0.0003,
+        "tried": [
+            {"learning_rate": 0.0001, "score": best - 0.05},
+            {"learning_rate": 0.0003, "score": best - (0.02 if frozen else -0.005)},
+            {"learning_rate": 0.001, "score": best + 0.004 if frozen else None},
+        ],
+        "scores": list(scores),
+        "mean": statistics.mean(known) if whole else None,
+        "deviation": statistics.stdev(known) if whole and len(known) > 1 else None,
+        "min": min(known, default=None),
+        "max": max(known, default=None),
+        "costs": {
+            "trainable_parameters": 812_345 if frozen else 5_432_100 + number,
+            "total_parameters": 6_244_445 if frozen else 5_432_100 + number,
+            "training_seconds": 14.31 + 2 * number if frozen else 71.5 + 13.7 * number,
+            "peak_memory_mb": 911.4 + 31 * number,
+            "serving_seconds_per_1000": 3.12 + 0.21 * number,
+            "task_megabytes": 3.25 if frozen else 21.7,
+        },
+        "curves": [
+            [round(score - 0.12 * 0.5**epoch, 4) for epoch in range(5 + seed)]
+            for seed, score in enumerate(scores)
+            if score is not None
+        ],
+        "layer_weights": [0.12, 0.2, 0.31, 0.25, 0.12] if frozen else None,
+        "confusion": [
+            [640 + number, 90, 55 - number],
+            [120, 300 - 2 * number, 10 + 2 * number],
+            [70, 15, 200],
+        ],
+        "commands": [
+            f"tf-adapt train runs/sick_e/{name.replace(' ', '-')}/config.yaml --seed {seed} "
+            f"--out runs/sick_e/{name.replace(' ', '-')}/seed-{seed}"
+            for seed in range(len(scores))
+        ],
+    }
+
+
+def pairs_of(cells, seeds):
+    """Plausible tests of every two cells; nothing here is computed as a test would."""
+    found = []
+    for one, other in itertools.combinations(cells, 2):
+        if one["mean"] is None or other["mean"] is None:
+            values = (None, None, None, None, False, None, "more_seeds")
+        else:
+            change = one["mean"] - other["mean"]
+            p = float(np.exp(-abs(change) * 120))
+            decided = p < 0.01 and seeds > 1
+            why = "decided" if decided else "more_seeds" if seeds > 1 else "one_seed"
+            if not decided and abs(change) < 0.004:
+                why = "more_test_examples"
+            needed = seeds + round(0.08 / abs(change)) if why == "more_seeds" else None
+            holm = min(1.0, p * 10)
+            values = (change, [change - 0.02, change + 0.02], p, holm, decided, needed, why)
+        names = ("difference", "interval", "p", "p_holm", "decided", "seeds_needed", "why")
+        found.append(
+            {"a": one["id"], "b": other["id"], "level": 0.95}
+            | dict(zip(names, values, strict=True))
+        )
+    return found
+
+
+def comparison(cells, seeds=(0, 1, 2)):
+    """A comparison's content with these cells."""
+    known = [one for one in cells if one["mean"] is not None]
+    best = max(known, key=lambda one: one["mean"])["id"] if known else None
+    return {
+        "format": 1,
+        "summary": "SICK-E on 2,000 training examples: does a small BERT need tuning?",
+        "dataset": "sick_e",
+        "kind": "pair_classification",
+        "metric": "accuracy",
+        "labels": LABELS,
+        "splits": {
+            "train": "2,000 of 4,500 examples, chosen with seed 0",
+            "dev": "500 examples cut off train with seed 0",
+            "test": "the dataset's own dev file",
+        },
+        "scored_on": "test",
+        "chosen_on": "dev",
+        "examples": {"train": 2000, "dev": 500, "test": 500},
+        "seeds": list(seeds),
+        "trials": 3,
+        "cells": cells,
+        "pairs": pairs_of(cells, len(seeds)),
+        "verdict": {
+            "sentence": "Tune bert_small: fine_tuning is 3.4 points better than a frozen encoder.",
+            "decided": True,
+            "best": best,
+            "alternatives": [],
+            "cheapest": best,
+            "evidence": [
+                "fine_tuning 65.1 ± 1.1 against feature_extraction 61.7 ± 0.6; the difference is "
+                "3.4 points (95 % interval 1.3 to 5.5, p 0.004 after Holm's correction).",
+                "It costs 5 times the training seconds and 6.7 times the disk per task.",
+            ],
+            "guideline": {"sentence": "BERT, sentence pairs: use 🔥 fine_tuning.", "agrees": True},
+            "exported": "runs/sick_e/export/1",
+        },
+        "disagreements": [
+            {
+                "where": "SICK_trial.txt:12",
+                "text_a": "A man is playing a guitar on the stage",
+                "text_b": "There is no man playing a guitar",
+                "label": "CONTRADICTION",
+                "answers": {one["id"]: LABELS[number % 3] for number, one in enumerate(cells)},
+            },
+            {
+                "where": "SICK_trial.txt:318",
+                "text_a": "Two dogs are running through a field of high grass",
+                "text_b": "Two animals are outdoors",
+                "label": "ENTAILMENT",
+                "answers": {one["id"]: LABELS[number % 2] for number, one in enumerate(cells)},
+            },
+        ],
+        "versions": {"tf_adapt": "0.1.0", "python": "3.11.9", "tensorflow": "2.21.0"},
+        "modules": {"bert_small": "c0ffee" * 10 + "abcd", "elmo_small": "decade" * 10 + "1234"},
+        "data": {"train": "5" * 64, "dev": "5" * 64, "test": "7" * 64},
+        "machine": "2 cores, 8 GB, no GPU, Linux",
+        "command": "tf-adapt compare configs/small/sick_e.yaml --out runs/sick_e --seeds 3",
+    }
+
+
+def complete():
+    """Nine cells with three seeds each, nothing missing."""
+    rows = [
+        ("bert_small", "feature_extraction", (0.617, 0.611, 0.623), True, None),
+        ("bert_small", "fine_tuning", (0.652, 0.640, 0.661), True, None),
+        ("bert_small", "two_stage", (0.655, 0.634, 0.649), True, {"head_epochs": 2}),
+        ("bert_small", "gradual_unfreezing", (0.630, 0.639, 0.628), True, {"every": 25}),
+        ("elmo_small", "feature_extraction", (0.646, 0.653, 0.640), True, None),
+        ("elmo_small", "fine_tuning", (0.607, 0.622, 0.598), True, None),
+        ("elmo_small", "two_stage", (0.641, 0.632, 0.655), True, {"head_epochs": 2}),
+        ("bert_small", "feature_extraction", (0.561, 0.558, 0.566), False, None),
+        ("bert_small", "fine_tuning", (0.570, 0.565, 0.581), False, None),
+    ]
+    cells = [
+        cell(encoder, adaptation, scores, number, pretrained, settings=settings)
+        for number, (encoder, adaptation, scores, pretrained, settings) in enumerate(rows)
+    ]
+    return comparison(cells)
+
+
+def incomplete():
+    """Killed early: missing scores and costs, no confusion, failed trials, no verdict yet."""
+    cells = [
+        cell("bert_small", "fine_tuning", (0.652, None, None)),
+        cell("bert_small", "two_stage", (0.655, 0.634, 0.649), 1, settings={"head_epochs": 2}),
+        cell("elmo_small", "feature_extraction", (None, None, None), 2),
+    ]
+    for one in cells:
+        one["confusion"] = None
+    cells[0]["curves"] = [[0.5, None, 0.61]]
+    cells[2] |= {
+        "learning_rate": None,
+        "tried": [{"learning_rate": 0.001, "score": None}],
+        "costs": dict.fromkeys(cells[2]["costs"]),
+        "curves": [],
+        "layer_weights": None,
+        "commands": [],
+    }
+    content = comparison(cells)
+    content["summary"] = None
+    content["verdict"] = {
+        "sentence": "Not decided: runs are missing.",
+        "decided": False,
+        "best": None,
+        "alternatives": [],
+        "cheapest": None,
+        "evidence": [],
+        "guideline": {"sentence": "BERT, sentence pairs: use 🔥 fine_tuning.", "agrees": None},
+        "exported": None,
+    }
+    content["disagreements"] = []
+    return content
+
+
+def large():
+    """Thirty cells with long names."""
+    cells = []
+    adaptations = (
+        "feature_extraction", "fine_tuning", "two_stage", "gradual_unfreezing",
+        "sequential_unfreezing", "adapters",
+    )  # fmt: skip
+    random = np.random.default_rng(3)
+    encoders = [f"modules/a_rather_long_name_of_an_encoder_{name}" for name in "abcde"]
+    for number, (encoder, adaptation) in enumerate(itertools.product(encoders, adaptations)):
+        scores = (random.normal(0.7, 0.04) + random.normal(0, 0.006, 5)).round(4).tolist()
+        cells.append(cell(encoder, adaptation, scores, number))
+    return comparison(cells, seeds=range(5))
+
+
+def one_cell():
+    """One cell, one seed, regression: no deviation, no pair, no confusion."""
+    only = cell("bert_small", "fine_tuning", (0.652,))
+    only["confusion"] = None
+    only["tried"] = only["tried"][1:2]
+    content = comparison([only], seeds=(7,))
+    content |= {"kind": "pair_regression", "metric": "pearson", "labels": None, "trials": 1}
+    content |= {"scored_on": "dev", "disagreements": []}
+    return content
+
+
+def hostile():
+    """Foreign text in every place that takes one."""
+    cells = [
+        cell(HOSTILE, "feature_extraction", (0.6, 0.61), head=HOSTILE, settings={"kind": HOSTILE}),
+        cell("$a_b$ | <b>", "fine_tuning", (0.7, 0.72)),
+    ]
+    for one in cells:
+        one["commands"] = [f"tf-adapt train '{HOSTILE}' ```` --out x"]
+    content = comparison(cells, seeds=(0, 1))
+    for name in ("summary", "dataset", "machine", "command"):
+        content[name] = HOSTILE
+    content["labels"] = [HOSTILE, "b|c", "💥 " * 30]
+    for name in ("splits", "versions", "modules", "data"):
+        content[name] = {"train": HOSTILE}
+    content["verdict"] |= {"sentence": HOSTILE, "evidence": [HOSTILE], "exported": HOSTILE}
+    content["verdict"]["guideline"] = {"sentence": HOSTILE, "agrees": False}
+    content["disagreements"] = [
+        {
+            "where": HOSTILE,
+            "text_a": HOSTILE * 200,
+            "text_b": HOSTILE,
+            "label": HOSTILE,
+            "answers": {one["id"]: HOSTILE + str(number) for number, one in enumerate(cells)},
+        }
+    ]
+    return content

@@ -1,0 +1,62 @@
+import report_contents as contents
+
+from tf_adapt.report.cells import best_of, ranked
+
+
+def test_the_best_mean_comes_first_and_what_has_none_last():
+    cells = [
+        contents.cell("a", "fine_tuning", (None, 0.9)),
+        contents.cell("b", "fine_tuning", (0.5, 0.6)),
+        contents.cell("c", "two_stage", (0.7, 0.8)),
+        contents.cell("d", "two_stage", (0.6, 0.5)),
+    ]
+    order = ranked(cells)
+    assert [one.cell["encoder"] for one in order] == ["c", "b", "d", "a"]
+    assert [one.number for one in order] == [1, 2, 3, 4]
+
+
+def test_names():
+    cells = [
+        contents.cell("bert", "feature_extraction", (0.5,), pretrained=False),
+        contents.cell("bert", "gradual_unfreezing", (0.4,), settings={"every": 25}),
+    ]
+    names = [(one.name, one.plain) for one in ranked(cells)]
+    assert names == [
+        (
+            "1. bert, untrained · ❄ feature_extraction · esim",
+            "bert, untrained · feature_extraction · esim",
+        ),
+        (
+            "2. bert · gradual_unfreezing · linear, every 25",
+            "bert · gradual_unfreezing · linear, every 25",
+        ),
+    ]
+
+
+def test_names_that_would_be_the_same_are_the_ids():
+    cells = [contents.cell("bert", "fine_tuning", (score,)) for score in (0.5, 0.4)]
+    cells[1]["id"] = "bert fine_tuning linear again"
+    assert [one.plain for one in ranked(cells)] == [cell["id"] for cell in cells]
+
+
+def test_fitted_shortens_the_encoder_first():
+    cell = contents.cell("modules/a_rather_long_name_of_an_encoder_x", "fine_tuning", (0.5,))
+    fitted = ranked([cell])[0].fitted(44)
+    assert len(fitted) <= 44
+    assert fitted.startswith("1. modules/")
+    assert fitted.endswith("oder_x · fine_tuning · linear")
+    cell = contents.cell("e" * 90, "a" * 90, (0.5,), head="h" * 90)
+    assert len(ranked([cell])[0].fitted(44)) <= 44
+
+
+def test_best_of_looks_at_pretrained_cells_with_a_confusion_matrix():
+    content = contents.complete()
+    order = ranked(content["cells"])
+    assert best_of(order, frozen=True).cell["encoder"] == "elmo_small"
+    assert best_of(order, frozen=False).cell["adaptation"] == "fine_tuning"
+    for cell in content["cells"]:
+        if cell["adaptation"] == "fine_tuning":
+            cell["confusion"] = None
+    assert best_of(order, frozen=False).cell["adaptation"] == "two_stage"
+    untrained = [one for one in order if not one.cell["pretrained"]]
+    assert best_of(untrained, frozen=True) is None

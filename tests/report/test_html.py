@@ -1,0 +1,132 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+import report_contents as contents
+
+from tf_adapt.report.words import visible
+
+VOID = {"meta", "br", "wbr"}
+SVG = "svg"
+
+
+class Page(HTMLParser):
+    """Elements, their attributes and texts; fails where a tag is not closed in its place."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        names = [name for name, _ in attributes]
+        assert len(names) == len(set(names)), (tag, names)
+        self.elements.append((tag, dict(attributes), tuple(self.open)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        assert SVG in self.open, f"<{tag}/> is XML"
+        self.elements.append((tag, dict(attributes), tuple(self.open)))
+
+    def handle_endtag(self, tag):
+        assert tag not in VOID or self.open[-1] == tag
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "title"):
+            self.texts.append(data)
+
+    def of(self, tag):
+        return [attributes for name, attributes, _ in self.elements if name == tag]
+
+
+@pytest.fixture
+def page(report):
+    return Page((report / "report.html").read_text("utf-8"))
+
+
+def test_nothing_runs_and_nothing_is_fetched(report, page):
+    for tag, attributes, _ in page.elements:
+        assert tag not in ("script", "iframe", "object", "embed", "link", "base", "form", "img")
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
+                assert value.startswith("#")
+    text = (report / "report.html").read_text("utf-8")
+    assert "@import" not in text
+    assert set(re.findall(r"url\((.)", text)) <= {"#"}
+    (policy,) = [a["content"] for a in page.of("meta") if "http-equiv" in a]
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def test_what_readers_and_phones_need(report, page):
+    assert (report / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>\n")
+    assert page.of("html") == [{"lang": "en"}]
+    named = {a["name"]: a["content"] for a in page.of("meta") if "name" in a}
+    assert named["viewport"] == "width=device-width, initial-scale=1"
+    assert named["color-scheme"] == "light dark"
+    assert len(page.of("title")) == len(page.of("main")) == len(page.of("h1")) == 1
+    for table in [inside for tag, _, inside in page.elements if tag == "table"]:
+        assert table[-1] == "div"
+    for attributes in page.of("th"):
+        assert attributes["scope"] in ("col", "row")
+    for attributes in page.of("svg"):
+        assert attributes["role"] == "img"
+        assert len(attributes["aria-label"]) > 20
+    scrolling = [a for a in page.of("div") if a.get("class") == "scroll"]
+    assert len(scrolling) == len(page.of("table")) > 3
+    for attributes in scrolling:
+        assert (attributes["role"], attributes["tabindex"]) == ("region", "0")
+        assert attributes["aria-label"]
+
+
+def test_ids_are_unique(page):
+    ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert ids
+
+
+def test_tables_are_rectangular(report):
+    text = (report / "report.html").read_text("utf-8")
+    tables = re.findall(r"<table>.*?</table>", text, flags=re.S)
+    for table in tables:
+        rows = re.findall(r"<tr>(.*?)</tr>", table, flags=re.S)
+        assert len({len(re.findall(r"<t[hd][ >]", row)) for row in rows}) == 1
+    assert len(tables) > 3
+
+
+def test_foreign_text_is_text(reports):
+    page = Page((reports / "hostile" / "report.html").read_text("utf-8"))
+    shown = "".join(page.texts)
+    assert shown.count(visible(contents.HOSTILE)) > 20
+    assert not re.search("[\x00-\x08\u202a-\u202e\u2066-\u2069\ud800]", shown)
+    directions = [a.get("dir") for a in page.of("dd") if "dir" in a]
+    assert directions == ["auto"] * 3
+
+
+def test_every_command_is_there_as_it_is(reports):
+    text = (reports / "complete" / "report.html").read_text("utf-8")
+    blocks = re.findall(r'<pre tabindex="0"><code>(.*?)</code></pre>', text, flags=re.S)
+    commands = [line for block in blocks for line in block.split("\n")]
+    content = contents.complete()
+    expected = [content["command"], *(c for cell in content["cells"] for c in cell["commands"])]
+    assert sorted(commands) == sorted(expected)
+
+
+def test_colour_never_stands_alone(reports):
+    text = (reports / "complete" / "report.html").read_text("utf-8")
+    found = re.findall(r'<strong class="(tune|freeze)">.*?</strong> <small>(.*?)</small>', text)
+    assert len(found) == 3
+    for tone, note in found:
+        assert f"{tone}: 🔥" in note
+
+
+def test_the_matrix_is_shaded_by_the_share_of_the_row(reports):
+    text = (reports / "complete" / "report.html").read_text("utf-8")
+    shades = re.findall(r"background:rgb\(47 127 193 / (\d+)%\)", text)
+    assert len(shades) == 18
+    # bert_small fine_tuning: 641 of 785.
+    assert str(round(641 / 785 * 55)) in shades

@@ -1,0 +1,121 @@
+"""The numbers of "To Tune or Not to Tune?" (Peters, Ruder, Smith 2019, arXiv 1903.05987).
+
+Scores × 100, as printed: (❄ feature extraction, 🔥 fine-tuning) where a value is a pair.
+"""
+
+FROZEN, TUNED, ALIKE = "feature_extraction", "fine_tuning", "alike"
+FAMILIES = ("elmo", "bert")
+KINDS = ("classification", "pair_classification", "pair_regression", "tagging")
+MODELS = {"elmo": "ELMo", "bert": "BERT-base"}
+
+# Table 1, guidelines, by family and the paper's group of tasks.
+TABLE_1 = {
+    ("elmo", "sequence labelling"): ALIKE,
+    ("elmo", "classification"): ALIKE,
+    ("elmo", "sentence pairs"): FROZEN,
+    ("bert", "sequence labelling"): ALIKE,
+    ("bert", "classification"): ALIKE,
+    ("bert", "sentence pairs"): TUNED,
+}
+TABLE_1_ANY_MODEL = {
+    FROZEN: "add many task parameters",
+    TUNED: "add minimal task parameters",
+}
+GROUPS = {
+    "tagging": "sequence labelling",
+    "classification": "classification",
+    "pair_classification": "sentence pairs",
+    "pair_regression": "sentence pairs",
+}
+
+# Table 2: dataset: (kind of task, metric); then the scores on test.
+TABLE_2_DATASETS = {
+    "CoNLL-2003": ("tagging", "span F1"),
+    "SST-2": ("classification", "accuracy"),
+    "MNLI": ("pair_classification", "accuracy, matched"),
+    "SICK-E": ("pair_classification", "accuracy"),
+    "SICK-R": ("pair_regression", "Pearson"),
+    "MRPC": ("pair_classification", "accuracy"),
+    "STS-B": ("pair_regression", "Pearson"),
+}
+TABLE_2 = {
+    "elmo": {
+        "CoNLL-2003": (91.7, 91.9),
+        "SST-2": (91.8, 91.2),
+        "MNLI": (79.6, 76.4),
+        "SICK-E": (86.3, 83.3),
+        "SICK-R": (86.1, 83.3),
+        "MRPC": (76.0, 74.7),
+        "STS-B": (75.9, 75.5),
+    },
+    "bert": {
+        "CoNLL-2003": (92.2, 92.4),
+        "SST-2": (93.0, 93.5),
+        "MNLI": (84.6, 84.6),
+        "SICK-E": (84.8, 85.8),
+        "SICK-R": (86.4, 88.7),
+        "MRPC": (78.1, 84.8),
+        "STS-B": (82.9, 87.1),
+    },
+}
+# The heads of table 2 (section 3), by kind of task and family: (❄, 🔥).
+HEADS = {
+    ("classification", "elmo"): ("bcn", "linear"),
+    ("classification", "bert"): ("bcn", "linear"),
+    ("pair_classification", "elmo"): ("esim", "bi_attention"),
+    ("pair_classification", "bert"): ("esim", "linear"),
+    ("pair_regression", "elmo"): ("esim", "bi_attention"),
+    ("pair_regression", "bert"): ("esim", "linear"),
+    ("tagging", "elmo"): ("bilstm_crf", "crf"),
+    ("tagging", "bert"): ("bilstm", "linear_tagger"),
+}
+# Table 3: ELMo 🔥 on pairs, dev: (with bi-attention, without).
+TABLE_3 = {
+    "SICK-E": (83.8, 70.9),
+    "SICK-R": (84.0, 51.8),
+    "STS-B": (80.2, 38.5),
+    "MRPC": (77.0, 72.3),
+}
+# Table 4: BERT ❄ on pairs, dev: (both sentences encoded jointly, separately).
+TABLE_4 = {
+    "SICK-E": (85.5, 81.2),
+    "SICK-R": (86.4, 86.8),
+    "STS-B": (88.1, 86.8),
+    "MRPC": (83.3, 81.4),
+}
+# Table 5: ELMo on CoNLL-2003, dev, span F1, mean of five seeds: (adaptation, head) → score.
+TABLE_5 = {
+    ("feature_extraction", "BiLSTM + CRF"): 95.5,
+    ("feature_extraction", "CRF"): 91.9,
+    ("fine_tuning, gradual unfreezing", "CRF"): 95.5,
+    ("fine_tuning, gradual unfreezing", "BiLSTM + CRF"): 95.2,
+    ("fine_tuning", "CRF"): 95.1,
+}
+# Table 6: Jensen–Shannon divergence of each MNLI genre's terms; BERT's ❄ and 🔥 scores on the
+# genres do not correlate with it.
+TABLE_6_DIVERGENCES = {
+    "telephone": 0.21,
+    "fiction": 0.18,
+    "travel": 0.14,
+    "government": 0.09,
+    "slate": 0.09,
+}
+COLOURED_FROM = 1.0
+DEVIATION_OF_NER = 0.2
+
+
+def difference(scores: tuple[float, float]) -> float:
+    """🔥 − ❄ in points, with the one decimal that the paper's scores have."""
+    return round(scores[1] - scores[0], 1)
+
+
+def colour(points: float) -> str | None:
+    """How table 2 colours 🔥 − ❄: "tune" from +1.0 points, "freeze" from −1.0, else not at all.
+
+    Args:
+        points: score × 100.
+    """
+    points = round(points, 6)  # 85.8 − 84.8 is 0.99999999999999 in binary
+    if points >= COLOURED_FROM:
+        return "tune"
+    return "freeze" if points <= -COLOURED_FROM else None

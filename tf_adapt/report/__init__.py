@@ -1,0 +1,1 @@
+"""A comparison as files for people: `report.md`, one-file `report.html`, figures; no TensorFlow."""

@@ -1,0 +1,91 @@
+"""The pairwise tests as tables: those against the best cell first."""
+
+from tf_adapt.report import words
+from tf_adapt.report.blocks import Entry, Table, field_of
+from tf_adapt.report.cells import Ranked
+
+REASONS = {
+    "more_seeds": "more seeds needed",
+    "more_test_examples": "more test examples needed: seeds alone would not do",
+    "one_seed": "one seed decides nothing",
+}
+
+
+def pair_tables(content: dict, order: list[Ranked]) -> tuple[Table | None, Table | None]:
+    """The tests against the best cell, and all others; None where there are none.
+
+    Every pair is turned so that the cell with the better mean comes first.
+    """
+    places = {one.cell["id"]: one for one in order}
+    turned = sorted(
+        (_turned(pair, places) for pair in content["pairs"]),
+        key=lambda found: (found[0].number, found[1].number),
+    )
+    best = (content["verdict"] or {}).get("best") or (order[0].cell["id"] if order else None)
+    against_best = [found for found in turned if best in (found[2]["a"], found[2]["b"])]
+    others = [found for found in turned if best not in (found[2]["a"], found[2]["b"])]
+    count = len(turned)
+    seeds = len(content["seeds"])
+    return (
+        _table("Against the best cell", against_best, count, seeds),
+        _table("The other pairs", others, count, seeds),
+    )
+
+
+def _turned(pair: dict, places: dict[str, Ranked]) -> tuple[Ranked, Ranked, dict]:
+    first, second = places[pair["a"]], places[pair["b"]]
+    if first.number < second.number:
+        return first, second, pair
+    bounds = pair["interval"]
+    if bounds and None not in bounds:
+        bounds = [-bounds[1], -bounds[0]]
+    change = None if pair["difference"] is None else -pair["difference"]
+    return second, first, pair | {"difference": change, "interval": bounds}
+
+
+def _table(title: str, found: list, count: int, seeds: int) -> Table | None:
+    if not found:
+        return None
+    levels = sorted({pair["level"] for _, _, pair in found if pair["level"] is not None})
+    level = " / ".join(f"{100 * level:.4g} %" for level in levels)
+    columns = [
+        "second",
+        "first − second, × 100",
+        f"{level} interval".strip(),
+        "p",
+        "p after Holm",
+        "decided",
+    ]
+    rows = [[field_of(second.name), *_values(pair, seeds)] for _, second, pair in found]
+    firsts = [first.name for first, _, _ in found]
+    if len(set(firsts)) == 1:
+        title = f"{title}: first is always {firsts[0]}"
+    else:
+        columns.insert(0, "first")
+        rows = [[field_of(first), *row] for first, row in zip(firsts, rows, strict=True)]
+    caption = f"{title}. Holm's correction is over all {words.counted(count, 'pair')}."
+    return Table(caption, columns, rows, left=(columns.index("second"), len(columns) - 1))
+
+
+def _values(pair: dict, seeds: int) -> list[list[Entry]]:
+    return [
+        field_of(text)
+        for text in (
+            words.difference(pair["difference"]),
+            words.interval(pair["interval"]),
+            words.probability(pair["p"]),
+            words.probability(pair["p_holm"]),
+            decision(pair, seeds),
+        )
+    ]
+
+
+def decision(pair: dict, seeds: int) -> str:
+    """`yes`, or what it would take."""
+    if pair["decided"]:
+        return "yes"
+    needed = pair["seeds_needed"]
+    if needed is not None and needed > seeds:
+        more = words.counted(needed - seeds, "more seed")
+        return f"no: {more} needed, {needed:,} in all"
+    return f"no: {REASONS.get(pair['why'], words.visible(pair['why']))}"

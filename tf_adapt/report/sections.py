@@ -1,0 +1,237 @@
+"""What a report says, in order, as blocks."""
+
+from tf_adapt.report import tables, words
+from tf_adapt.report.blocks import (
+    Code,
+    Folded,
+    Heading,
+    Items,
+    Paragraph,
+    Picture,
+    Verdict,
+)
+from tf_adapt.report.cells import Ranked, best_of, ranked
+from tf_adapt.report.cost_figure import fastest_first, has_costs
+from tf_adapt.report.examples import examples
+from tf_adapt.report.pairs import pair_tables
+from tf_adapt.report.panels import with_curves, with_weights
+from tf_adapt.report.words import counted, visible
+
+AGREES = {
+    True: "This comparison agrees with it.",
+    False: "This comparison does not agree with it.",
+    None: "This comparison can neither confirm nor contradict it.",
+}
+MANY_LABELS = 10
+
+
+def sections(content: dict) -> list:
+    """The whole report as blocks."""
+    order = ranked(content["cells"])
+    return [
+        *_verdict(content, order),
+        *_scores(content, order),
+        *_costs(order),
+        *_tests(content, order),
+        *_learning(content, order),
+        *_weights(order),
+        *_errors(content, order),
+        *_choices(content, order),
+        *_origin(content, order),
+    ]
+
+
+def title(content: dict) -> str:
+    """The name of the report."""
+    return f"To tune or not to tune: {visible(content['dataset'])}"
+
+
+def _verdict(content: dict, order: list[Ranked]) -> list:
+    verdict = content["verdict"] or {}
+    sentence = verdict.get("sentence") or "No verdict: the comparison has not come to one."
+    blocks = [Verdict(title(content), visible(sentence), verdict.get("decided"))]
+    missing = _missing(content, order)
+    if missing:
+        blocks.append(Paragraph(missing, warning=True))
+    evidence = [visible(text) for text in verdict.get("evidence") or []]
+    guideline = verdict.get("guideline") or {}
+    if guideline.get("sentence"):
+        agrees = AGREES[guideline.get("agrees")]
+        evidence.append(f"The paper's guideline: {visible(guideline['sentence'])} {agrees}")
+    names = {one.cell["id"]: one.name for one in order}
+    if verdict.get("alternatives"):
+        others = "; ".join(names.get(one, visible(one)) for one in verdict["alternatives"])
+        evidence.append(f"Not decided against the best: {others}.")
+        if verdict.get("cheapest"):
+            cheapest = names.get(verdict["cheapest"], visible(verdict["cheapest"]))
+            evidence.append(f"The cheapest of the best and these: {cheapest}.")
+    if verdict.get("exported"):
+        evidence.append(f"Exported for serving: {visible(verdict['exported'])}")
+    blocks.append(Items([*evidence, _what(content)]))
+    if content["summary"]:
+        blocks.append(Paragraph(visible(content["summary"])))
+    return blocks
+
+
+def _what(content: dict) -> str:
+    counts = ", ".join(f"{split} {count:,}" for split, count in content["examples"].items())
+    return (
+        f"Compared: {counted(len(content['cells']), 'cell')} with "
+        f"{counted(len(content['seeds']), 'seed')} each on {visible(content['dataset'])} "
+        f"({visible(content['kind'])}; examples: {visible(counts)})."
+    )
+
+
+def _missing(content: dict, order: list[Ranked]) -> str:
+    seeds = len(content["seeds"])
+    known = {one.name: sum(score is not None for score in one.cell["scores"]) for one in order}
+    lacking = [f"{name} ({number} of {seeds})" for name, number in known.items() if number < seeds]
+    if not lacking:
+        return ""
+    return (
+        f"Incomplete: {sum(known.values())} of {counted(seeds * len(order), 'score')} are known. "
+        f"Missing in {'; '.join(lacking)}."
+    )
+
+
+def _scores(content: dict, order: list[Ranked]) -> list:
+    picture = Picture(
+        "scores",
+        "A dot for each seed, the mean as a line, ± the deviation as a band; the best cell first. "
+        "The numbers of the cells are the same everywhere in this report.",
+        "Scores of the cells, best first: " + _summary(order),
+    )
+    return [
+        Heading("Scores"),
+        tables.paper_table(content),
+        picture,
+        Folded("Every score", [tables.seeds_table(order, content["seeds"])]),
+    ]
+
+
+def _summary(order: list[Ranked]) -> str:
+    return "; ".join(f"{one.name} {words.mean_and_deviation(one.cell)}" for one in order)
+
+
+def _costs(order: list[Ranked]) -> list:
+    blocks = [Heading("Costs")]
+    if has_costs(order):
+        front = "; ".join(one.name for one in fastest_first(order))
+        blocks.append(
+            Picture(
+                "costs",
+                "Score against training time: further left is faster, further up is better.",
+                f"Score against seconds of training. No faster cell scores higher than: {front}",
+            )
+        )
+    return [*blocks, tables.cost_table(order)]
+
+
+def _tests(content: dict, order: list[Ranked]) -> list:
+    against_best, others = pair_tables(content, order)
+    if against_best is None and others is None:
+        return [Heading("Pairwise tests"), Paragraph("One cell alone: there is nothing to test.")]
+    blocks = [Heading("Pairwise tests"), *([against_best] if against_best else [])]
+    if others:
+        blocks.append(Folded(f"The other pairs: {len(others.rows)}", [others]))
+    return blocks
+
+
+def _learning(content: dict, order: list[Ranked]) -> list:
+    shown = with_curves(order)
+    if not shown:
+        return []
+    picture = Picture(
+        "curves",
+        f"The score on {visible(content['chosen_on'])} after each epoch, a line a seed; the other "
+        "cells faint behind.",
+        "Learning curves of " + "; ".join(one.name for one in shown),
+    )
+    return [Heading("Learning curves"), picture]
+
+
+def _weights(order: list[Ranked]) -> list:
+    shown = with_weights(order)
+    if not shown:
+        return []
+    table = tables.weights_table(shown)
+    heaviest = "; ".join(
+        f"{one.name}: layer {_heaviest(one.cell['layer_weights'])}" for one in shown
+    )
+    picture = Picture(
+        "layer_weights",
+        "How much each layer counts in the learned mix, mean over seeds.",
+        f"Learned weights of the layers; the heaviest: {heaviest}",
+    )
+    return [Heading("Which layers are used"), picture, Folded("As numbers", [table])]
+
+
+def _heaviest(weights: list[float]) -> int:
+    return max(range(len(weights)), key=weights.__getitem__)
+
+
+def _errors(content: dict, order: list[Ranked]) -> list:
+    blocks = []
+    chosen = [one for one in (best_of(order, frozen=True), best_of(order, frozen=False)) if one]
+    matrices = [
+        tables.confusion_table(
+            one, content["labels"], sum(score is not None for score in one.cell["scores"])
+        )
+        for one in chosen
+    ]
+    if matrices:
+        blocks.append(Heading("Which labels are confused"))
+        blocks.append(
+            Paragraph("The best cell with a frozen encoder, and the best with another adaptation.")
+        )
+        many = len(matrices[0].rows) > MANY_LABELS
+        blocks += [Folded("The matrices", matrices)] if many else matrices
+    found = examples(content, order)
+    if found:
+        blocks.append(Heading("Where the cells disagree"))
+        blocks.append(Folded(f"{counted(len(found), 'example')}, the most disputed first", found))
+    return blocks
+
+
+def _choices(content: dict, order: list[Ranked]) -> list:
+    chosen_on, scored_on = visible(content["chosen_on"]), visible(content["scored_on"])
+    seeds = ", ".join(visible(seed) for seed in content["seeds"])
+    texts = [f"{visible(name)}: {visible(text)}" for name, text in content["splits"].items()]
+    trials = content["trials"]
+    chosen = "epochs" if trials == 1 else "epochs and learning rates"
+    texts.append(f"{chosen} were chosen on {chosen_on}; the scores above are on {scored_on}.")
+    texts.append(
+        f"{counted(trials, 'learning rate')} tried in each cell, with the first seed; the chosen "
+        f"one was run with {counted(len(content['seeds']), 'seed')} ({seeds})."
+    )
+    blocks = [Heading("How it was chosen"), Items(texts)]
+    if chosen_on == scored_on:
+        warning = f"{chosen_on} both chose and scored: the scores are too good by that much."
+        blocks.append(Paragraph(warning, warning=True))
+    return [*blocks, tables.tried_table(order, chosen_on)]
+
+
+def _origin(content: dict, order: list[Ranked]) -> list:
+    hashes = {f"module {name}": value for name, value in content["modules"].items()}
+    hashes |= {f"data {name}": value for name, value in content["data"].items()}
+    versions = content["versions"] | {"machine": content["machine"]}
+    return [
+        Heading("To repeat it"),
+        Code([content["command"]]),
+        Folded(
+            "The command of every run",
+            [
+                block
+                for one in order
+                for block in (Paragraph(one.name), Code(one.cell["commands"]))
+                if one.cell["commands"]
+            ],
+        ),
+        Folded(
+            "Versions, machine, hashes",
+            [
+                tables.named_values("Versions and machine", ("what", "value"), versions),
+                tables.named_values("Hashes (SHA-256)", ("what", "hash"), hashes),
+            ],
+        ),
+    ]
