@@ -43,8 +43,12 @@ def test_every_pair_once_and_in_order():
         assert (tuple(pair["interval"]), pair["level"]) == (single.interval, 0.95)
     assert [pair["p_holm"] for pair in pairs] == holm([pair["p"] for pair in pairs])
     assert [pair["decided"] for pair in pairs] == [True, True, False]
-    assert [pair["why"] for pair in pairs][:2] == ["decided"] * 2
-    assert [pair["seeds_needed"] for pair in pairs][:2] == [None] * 2
+    assert [pair["why"] for pair in pairs] == ["decided", "decided", "more_seeds"]
+    # One pair is left, so that nothing is corrected.
+    last = [cell_of("accuracy", cells[name]) for name in ("middle", "close")]
+    needed = seeds_needed(*last, level=0.05)
+    assert [pair["seeds_needed"] for pair in pairs] == [None, None, needed]
+    assert needed < seeds_needed(*last, level=0.05 / 3)
 
 
 def test_seeds_are_asked_for_at_the_level_of_the_pairs_that_are_left():

@@ -118,6 +118,7 @@ UNDEFINED = {
     "one class true": ("matthews", LABELS, ["neutral"] * 3),
     "constant prediction": ("pearson", np.full(3, 0.1, np.float32), [1.0, 2.0, 3.0]),
     "constant but for rounding": ("pearson", [0.3, 0.1 + 0.2, 0.3], [1.0, 2.0, 3.0]),
+    "constant in float32": ("pearson", [1.0, 1.0 + 1e-8, 1.0 - 2e-8], [1.0, 2.0, 3.0]),
     "constant gold": ("pearson", [1.0, 2.0, 3.0], [0.7] * 3),
     "no entity": ("span_f1", [["O", "O"]], [["O", "O"]]),
 }
@@ -132,10 +133,23 @@ def test_where_undefined_a_score_is_zero(name):
 
 
 def test_a_correlation_that_hangs_on_one_item():
-    statistics = item_statistics("pearson", [0.1, 0.1, 0.1, 5.0], [1.0, 3.0, 2.0, 4.0])
-    full = pearsonr([0.1, 0.1, 0.1, 5.0], [1.0, 3.0, 2.0, 4.0]).statistic
-    # Without the last item the predictions are constant: a score of 0.
-    assert pseudo_values("pearson", statistics)[3] == pytest.approx(4 * full)
+    random = np.random.default_rng(4)
+    for items in range(4, 60):
+        predicted, gold = np.full(items, random.normal()), random.normal(size=items)
+        predicted[-1] += random.normal()
+        statistics = item_statistics("pearson", predicted, gold)
+        # Without the last item the predictions are constant, but for the rounding of the sums.
+        assert score_of("pearson", statistics.sum(axis=0) - statistics[-1]) == 0
+        full = pearsonr(predicted, gold).statistic
+        assert pseudo_values("pearson", statistics)[-1] == pytest.approx(items * full)
+
+
+def test_a_perfect_correlation_is_not_above_one():
+    random = np.random.default_rng(5)
+    for _ in range(100):
+        gold = random.normal(size=20)
+        score = score_of("pearson", item_statistics("pearson", 3 * gold + 1, gold).sum(axis=0))
+        assert 1 - 1e-12 < score <= 1
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import nct, t, ttest_ind, ttest_rel
+from scipy.stats import nct, t, ttest_1samp, ttest_ind, ttest_rel
 
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.two_cells import Cell, cell_of, compare_cells, enough_items, seeds_needed
@@ -75,6 +75,17 @@ def test_seeds_and_items_by_pencil():
     assert (result.difference, result.p) == (0.5, pytest.approx(2 * t.sf(1, 8 / 9)))
     margin = 0.5 * t.ppf(0.75, 8 / 9)
     assert result.interval == pytest.approx((0.5 - margin, 0.5 + margin))
+
+
+def test_what_is_left_over_takes_no_more_than_there_is():
+    # Seeds that are right on different items, as often; then items that differ by their seeds only.
+    items, nothing = np.random.default_rng(3).normal(0.3, 1, 20), np.zeros(20)
+    a = Cell(np.full(3, items.mean()), items, 0.0, 9.0)
+    b = Cell(np.zeros(3), nothing, 0.0, 9.0)
+    assert_is_t_test(compare_cells(a, b), ttest_rel(items, nothing))
+    scores = np.array([0.9, 0.7, 0.8])
+    a = Cell(scores, nothing, scores.var(ddof=1), 9.0)
+    assert_is_t_test(compare_cells(a, b), ttest_1samp(scores, 0))
 
 
 def test_one_seed_is_close_to_every_flip_of_signs():
@@ -188,7 +199,9 @@ def test_seeds_needed_are_the_first_with_enough_power():
     assert seeds_needed(*known_cells(0.12)) == expected
     assert seeds_needed(*known_cells(-0.12)) == expected
     assert seeds_needed(*known_cells(0.12), most=expected - 1) is None
-    assert enough_items(*known_cells(0.12), level=0.05)
+    # Scores of seeds that happen to agree differ by what is left over, at the least.
+    alike = [replace(cell, seed_variance=0.0) for cell in known_cells(0.12)]
+    assert seeds_needed(*alike) == seeds_needed(*known_cells(0.12, seed=0.0)) > 2
 
 
 def test_power_at_the_seeds_needed_is_as_said():
