@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 PACKAGE = Path(__file__).parent / "tf_adapt" / "__init__.py"
 # What only converting foreign weights needs; see CONTRIBUTING.md for the reason of each dependency.
 CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
-TEST = ["pandas", "pytest>=8", "pytest-timeout", "ruff", "scikit-learn", "scipy", "seqeval"]
+TEST = ["pandas", "pytest>=8", "pytest-timeout", "ruff", "seqeval"]
 
 setup(
     name="tf_adapt",
@@ -20,7 +20,7 @@ setup(
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["tf_adapt*", "hub_modules*"]),
     package_data={
-        "tf_adapt": ["py.typed", "data/sample/*", "data/sample/*/*"],
+        "tf_adapt": ["py.typed", "data/sample/*", "data/sample/*/*", "report/*.css"],
         "hub_modules": ["py.typed", "pretrained/**/*"],
     },
     install_requires=[
@@ -28,9 +28,12 @@ setup(
         # tensorflow-datasets imports it and does not ask for it.
         "importlib_resources",
         "keras>=3.12",
+        "matplotlib>=3.8",
         "pydantic>=2.7",
         "PyYAML>=6",
         "rich>=13",
+        "scikit-learn>=1.4",
+        "scipy>=1.11",
         # tensorflow-hub imports pkg_resources, which later versions no longer bring.
         "setuptools<81",
         # Summaries: TensorFlow no longer brings it.

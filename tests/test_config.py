@@ -182,7 +182,7 @@ def test_every_shipped_config_is_valid(tmp_path, monkeypatch):
 def test_documents_of_tfds_have_no_boundaries():
     with pytest.raises(ConfigError, match="training.document_context: expected false with source"):
         load_config(
-            CONFIGS / "quickstart.yaml",
+            CONFIGS / "names.yaml",
             ["data.source=tfds", "data.dataset=conll2003", "training.document_context=true"],
         )
 

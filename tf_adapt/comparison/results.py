@@ -76,6 +76,7 @@ def _cell(outcomes: Outcomes, cell: Cell, splits: Splits, predictions: dict) -> 
         "encoder": Path(config.encoder.handle).name,
         "family": first.get("family"),
         "pretrained": cell.pretrained,
+        "pairs": config.encoder.pairs or ("joint" if first.get("family") == "bert" else "separate"),
         "adaptation": config.adaptation.name,
         "settings": {key: value for key, value in given.items() if value != standard[key]},
         "head": first.get("head", config.head),

@@ -1,0 +1,155 @@
+"""How the texts of a pair should meet: tables 3 and 4 of the paper, from finished comparisons.
+
+Table 3: with attention between the words of both texts, or without (heads `bi_attention` and
+`max_pooling`). Table 4: both texts in one row of BERT, or each by itself (`pairs: separate`).
+"""
+
+import json
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.errors import ArtifactError, ConfigError
+
+# What differs between two cells: key of a cell, its two values, and how figures call them.
+QUESTIONS = {
+    "attention": ("head", ("bi_attention", "max_pooling"), ("with attention", "without")),
+    "encoding": ("pairs", ("joint", "separate"), ("in one row", "apart")),
+}
+_SAME = ("encoder", "pretrained", "adaptation", "settings", "head", "pairs")
+
+
+def read_comparisons(folders: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of tables 3 and 4 that the comparisons in these folders hold.
+
+    Returns:
+        rows with `question` (a key of `QUESTIONS`), `dataset`, `metric`, `encoder`, `adaptation`,
+        `first` and `second` (mean and deviation of the two cells), `difference`, `interval`,
+        `p_holm` and `decided`.
+
+    Raises:
+        ArtifactError: a folder holds no report.
+        ConfigError: a comparison has no two cells that differ in one of these ways alone.
+    """
+    rows = []
+    for folder in folders:
+        found = _rows(_report(Path(folder)))
+        if not found:
+            raise ConfigError(
+                f"{folder}: expected a comparison with compare.heads: [bi_attention, max_pooling], "
+                "or with a BERT encoder twice, once with pairs: separate, and with all seeds "
+                "finished; see configs/small/table3_* and table4_*"
+            )
+        rows += found
+    return rows
+
+
+def pairs_figure(rows: list[dict[str, Any]]):
+    """One panel a question: both cells of each dataset, with the deviation over seeds."""
+    from tf_adapt.analysis.figures import STYLES, new_figure
+
+    questions = [name for name in QUESTIONS if any(row["question"] == name for row in rows)]
+    title = "Whether the words of two texts should see each other (scores × 100)"
+    figure = new_figure(1, len(questions), title)
+    for number, question in enumerate(questions, start=1):
+        axes = figure.add_subplot(len(questions), 1, number)
+        shown = [row for row in rows if row["question"] == question]
+        for key, label, (colour, marker), shift in zip(
+            ("first", "second"), QUESTIONS[question][2], STYLES, (-0.08, 0.08), strict=False
+        ):
+            axes.errorbar(
+                [place + shift for place in range(len(shown))],
+                [100 * row[key]["mean"] for row in shown],
+                yerr=[100 * (row[key]["deviation"] or 0.0) for row in shown],
+                fmt=marker,
+                color=colour,
+                capsize=4,
+                label=label,
+            )
+        names = [f"{row['dataset']}\n{row['encoder']}\n({row['metric']})" for row in shown]
+        axes.set_xticks(range(len(shown)), names, fontsize=10)
+        axes.set_xlim(-0.5, len(shown) - 0.5)
+        axes.set_ylabel("score × 100")
+        axes.legend()
+    return figure
+
+
+def table_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with single values in each column."""
+    flat = []
+    for row in rows:
+        low, high = row["interval"] or (None, None)
+        flat.append(
+            {key: row[key] for key in ("question", "dataset", "metric", "encoder", "adaptation")}
+            | {f"{key}_{name}": row[key][name] for key in ("first", "second") for name in row[key]}
+            | {"difference": row["difference"], "low": low, "high": high, "p_holm": row["p_holm"]}
+        )
+    return flat
+
+
+def lines(rows: list[dict[str, Any]]) -> list[str]:
+    """The rows for a terminal."""
+    said = []
+    for row in rows:
+        names = QUESTIONS[row["question"]][2]
+        scores = ", ".join(
+            f"{name} {_score(row[key])}"
+            for name, key in zip(names, ("first", "second"), strict=True)
+        )
+        decided = "decided" if row["decided"] else "not decided"
+        said.append(
+            f"{row['dataset']} {row['metric']}, {row['encoder']} {row['adaptation']}: {scores}; "
+            f"difference {100 * row['difference']:+.1f}, {decided}"
+        )
+    return said
+
+
+def _rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+    tests = {(pair["a"], pair["b"]): pair for pair in report["pairs"]}
+    rows = []
+    for cells in combinations(report["cells"], 2):
+        for question, (key, values, _) in QUESTIONS.items():
+            same = [name for name in _SAME if name != key]
+            if any(cells[0][name] != cells[1][name] for name in same):
+                continue
+            by_value = {cell[key]: cell for cell in cells}
+            test = tests.get((cells[0]["id"], cells[1]["id"]))
+            if set(by_value) != set(values) or test is None:
+                continue
+            first, second = (by_value[value] for value in values)
+            rows.append(_row(question, report, first, second, test))
+    return rows
+
+
+def _row(question: str, report: dict, first: dict, second: dict, test: dict) -> dict[str, Any]:
+    sign = 1 if test["a"] == first["id"] else -1
+    interval = test["interval"] and sorted(sign * bound for bound in test["interval"])
+    return {
+        "question": question,
+        "dataset": report["dataset"],
+        "metric": report["metric"],
+        "encoder": first["encoder"],
+        "adaptation": first["adaptation"],
+        "first": {"mean": first["mean"], "deviation": first["deviation"]},
+        "second": {"mean": second["mean"], "deviation": second["deviation"]},
+        "difference": sign * test["difference"],
+        "interval": interval,
+        "p_holm": test["p_holm"],
+        "decided": test["decided"],
+    }
+
+
+def _report(folder: Path) -> dict[str, Any]:
+    path = folder / "report.json"
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ArtifactError(
+            f"{path}: cannot be read ({error}); expected a folder of `tf-adapt compare`"
+        ) from None
+
+
+def _score(cell: dict[str, float | None]) -> str:
+    deviation = "" if cell["deviation"] is None else f" ± {100 * cell['deviation']:.1f}"
+    return f"{100 * cell['mean']:.1f}{deviation}"
