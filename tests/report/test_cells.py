@@ -9,10 +9,11 @@ def test_the_best_mean_comes_first_and_what_has_none_last():
         contents.cell("b", "fine_tuning", (0.5, 0.6)),
         contents.cell("c", "two_stage", (0.7, 0.8)),
         contents.cell("d", "two_stage", (0.6, 0.5)),
+        contents.cell("e", "two_stage", (-0.2, -0.1)),  # a correlation can be negative
     ]
     order = ranked(cells)
-    assert [one.cell["encoder"] for one in order] == ["c", "b", "d", "a"]
-    assert [one.number for one in order] == [1, 2, 3, 4]
+    assert [one.cell["encoder"] for one in order] == ["c", "b", "d", "e", "a"]
+    assert [one.number for one in order] == [1, 2, 3, 4, 5]
 
 
 def test_names():
