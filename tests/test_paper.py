@@ -1,7 +1,6 @@
 import pytest
 
 from tf_adapt import paper
-from tf_adapt.tasks import PAPER_HEADS
 
 # FACTS c.1, as one line for each model, ❄ then 🔥, in the order of its header.
 DATASETS = ["CoNLL-2003", "SST-2", "MNLI", "SICK-E", "SICK-R", "MRPC", "STS-B"]
@@ -56,7 +55,3 @@ def test_what_is_said_of_tables_3_to_5():
     tuned = "fine_tuning, gradual unfreezing"
     assert paper.TABLE_5[tuned, "BiLSTM + CRF"] < paper.TABLE_5[tuned, "CRF"] == frozen
     assert list(paper.TABLE_6_DIVERGENCES.values()) == [0.21, 0.18, 0.14, 0.09, 0.09]
-
-
-def test_heads_are_those_that_models_get():
-    assert paper.HEADS == PAPER_HEADS

@@ -29,9 +29,9 @@ def build_model(
     Args:
         task: what is predicted.
         encoder: a `HubEncoder`.
-        head: "default" (the paper's for this task, encoder and adaptation: see `PAPER_HEADS` in
-            `tasks.py`), another name of its `HEADS`, or a Keras layer called as
-            `head(encoded, inputs, training=…)`.
+        head: "default" (the paper's for this task, encoder and adaptation: see
+            `tf_adapt.paper.HEADS`), another name of `tf_adapt.tasks.HEADS`, or a Keras layer called
+            as `head(encoded, inputs, training=…)`.
         adaptation: which groups learn, by name or as made by a function of
             `tf_adapt.adaptation`; None: as `encoder.trainable` says. All groups that it ever trains
             are trainable afterwards; where it has several phases, `fit` needs the callback

@@ -19,6 +19,7 @@ from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.tag_constraints import tag_constraints
 from tf_adapt.losses import CrossEntropy, LanguageModelLoss, SquaredError
 from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, Perplexity, SpanF1
+from tf_adapt.paper import HEADS as PAPER_HEADS
 from tf_adapt.spans import is_tag
 
 # The first metric is the default: the one that decides between epochs.
@@ -38,19 +39,6 @@ METRICS = {
     "pearson": lambda task: PearsonCorrelation(),
     "perplexity": lambda task: Perplexity(),
     "span_f1": lambda task: SpanF1(task.labels, task.scheme),
-}
-
-# The default heads, those of the paper's table 2 (Peters, Ruder, Smith 2019, section 3):
-# (on an encoder that stays frozen, on one that is tuned).
-PAPER_HEADS = {
-    ("classification", "elmo"): ("bcn", "linear"),
-    ("classification", "bert"): ("bcn", "linear"),
-    ("pair_classification", "elmo"): ("esim", "bi_attention"),
-    ("pair_classification", "bert"): ("esim", "linear"),
-    ("pair_regression", "elmo"): ("esim", "bi_attention"),
-    ("pair_regression", "bert"): ("esim", "linear"),
-    ("tagging", "elmo"): ("bilstm_crf", "crf"),
-    ("tagging", "bert"): ("bilstm", "linear_tagger"),
 }
 
 
@@ -194,7 +182,7 @@ def build_head(
     the top layer (Peters, Ruder, Smith 2019, section 3).
 
     Args:
-        name: a key of `HEADS`, or "default": see `PAPER_HEADS`.
+        name: a key of `HEADS`, or "default": see `tf_adapt.paper.HEADS`.
         family: "bert" or "elmo".
         frozen: whether the encoder stays frozen for the whole run.
         dropout: share of units dropped; by default the head's published one.

@@ -19,8 +19,8 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         `sentence`, `decided`, `best` (the cell with the highest mean), `alternatives` (cells that
-        the best is not decided against), `recommended` (what the sentence says to use; None where
-        nothing is finished), `evidence` and `guideline`.
+        the best is not decided against), `cheapest` (of these and the best), `recommended` (what
+        the sentence says to use; None where nothing is finished), `evidence` and `guideline`.
     """
     cells = {cell["id"]: cell for cell in content["cells"] if _is_complete(cell)}
     candidates = [name for name, cell in cells.items() if cell["pretrained"]]
@@ -39,6 +39,7 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
         "decided": decided or alike,
         "best": best,
         "alternatives": list(open_pairs),
+        "cheapest": cheapest,
         "recommended": recommended,
         "evidence": _evidence(cells, best, against, content),
         "guideline": _guideline(cells, content),
@@ -159,6 +160,7 @@ def _nothing() -> dict[str, Any]:
         "decided": False,
         "best": None,
         "alternatives": [],
+        "cheapest": None,
         "recommended": None,
         "evidence": [],
         "guideline": {"sentence": "", "agrees": None, "families": {}},
