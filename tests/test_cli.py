@@ -21,6 +21,7 @@ COMMANDS = [
     ["predict"],
     ["export"],
     ["encode"],
+    ["compare"],
     ["advise"],
     ["module"],
     ["module", "convert"],
@@ -69,8 +70,9 @@ def test_every_command_has_help(command):
     assert "Usage" in result.output
 
 
-@pytest.mark.parametrize("command", [["train"], ["evaluate"], ["advise"], ["module", "inspect"],
-                                     ["data", "check"]], ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize("command", [["train"], ["evaluate"], ["compare"], ["advise"],
+                                     ["module", "inspect"], ["data", "check"]],
+                         ids=" ".join)  # fmt: skip
 def test_json_where_results_are_printed(command):
     assert "--json" in run(*command, "--help").output
 
@@ -84,6 +86,10 @@ def test_json_where_results_are_printed(command):
         (["train", "absent.yaml", "--out", "x"], "ConfigError: absent.yaml: cannot be read"),
         (["module", "convert", "--from", "x", "y", "--out", "z"], "ConfigError: Invalid value"),
         (["train", "c.yaml", "--out", "x", "--seed", "x"], "ConfigError: Invalid value"),
+        (["compare", "c.yaml"], "ConfigError: Missing option '--out'"),
+        (["compare", "absent.yaml", "--out", "x"], "ConfigError: absent.yaml: cannot be read"),
+        (["compare", "c.yaml", "--out", "x", "--seeds", "0"], "ConfigError: Invalid value"),
+        (["compare", "c.yaml", "--out", "x", "--jobs", "0"], "ConfigError: Invalid value"),
     ],
 )
 def test_usage_errors_are_config_errors(arguments, message):

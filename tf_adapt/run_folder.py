@@ -25,9 +25,8 @@ from tf_adapt.strict_yaml import read_yaml
 
 CONFIG, HISTORY, METRICS, LOCK = "config.yaml", "history.csv", "metrics.json", ".lock"
 TASK = "task.json"
-# What may differ when a run goes on: the notes, the number of epochs, upwards, and where features
-# are kept.
-FREE_KEYS = ("about", "training.epochs", "features.")
+# What changes no result: the notes, and where features are kept.
+FREE_KEYS = ("about", "features.")
 
 
 @contextlib.contextmanager
@@ -88,20 +87,25 @@ def check_same_run(folder: Path, started: Config, wanted: Config) -> None:
     Raises:
         ConfigError: a key differs; only `about` and more `training.epochs` may.
     """
-    before, now = _flat(started.model_dump()), _flat(wanted.model_dump())
-    changed = [
-        key
-        for key in sorted(before.keys() | now.keys())
-        if before.get(key) != now.get(key) and not key.startswith(FREE_KEYS)
-    ]
-    if wanted.training.epochs < started.training.epochs:
-        changed.append("training.epochs")
+    changed = changed_keys(started, wanted)
+    if wanted.training.epochs >= started.training.epochs:
+        changed.pop("training.epochs", None)
     if changed:
-        shown = ", ".join(f"{key} (was {before.get(key)}, now {now.get(key)})" for key in changed)
+        shown = ", ".join(changed.values())
         raise ConfigError(
             f"{folder}: this run was started with another config: {shown}; give it another "
             "--out, or the same config (only more training.epochs may be asked of it)"
         )
+
+
+def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
+    """The keys that differ, but for `FREE_KEYS`, each with a text that shows how."""
+    before, now = _flat(started.model_dump()), _flat(wanted.model_dump())
+    return {
+        key: f"{key} (was {before.get(key)}, now {now.get(key)})"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key) and not key.startswith(FREE_KEYS)
+    }
 
 
 def finished_metrics(folder: Path) -> dict[str, Any] | None:

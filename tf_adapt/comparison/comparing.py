@@ -17,7 +17,7 @@ from tf_adapt.comparison.settings import HELD_OUT, Comparison
 from tf_adapt.comparison.verdict import verdict
 from tf_adapt.config import config_from, dump_config
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
-from tf_adapt.errors import ArtifactError, DataError, TrainingError
+from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
 from tf_adapt.files import write_text
 from tf_adapt.report.write import write_report
 from tf_adapt.strict_yaml import read_yaml
@@ -102,8 +102,14 @@ def _begin(comparison: Comparison, splits: Splits, out: Path) -> None:
         path = config_path(out, cell)
         if path.is_file():
             content, _ = read_yaml(path)
-            before = config_from(content, str(path))
-            run_folder.check_same_run(out, _shared(before), _shared(cell.config))
+            before = _shared(config_from(content, str(path)))
+            changed = run_folder.changed_keys(before, _shared(cell.config))
+            if changed:
+                raise ConfigError(
+                    f"{out}: this comparison was begun with another config of {cell.name}: "
+                    f"{', '.join(changed.values())}; give it another --out, or the same config "
+                    "(only more cells, learning rates and seeds may be asked of it)"
+                )
         else:
             write_text(path, dump_config(cell.config))
     write_text(out / DATA, json.dumps(data, indent=1) + "\n")
