@@ -1,0 +1,92 @@
+"""The figure of the analysis of domains: divergences, and what they say of a run's accuracy."""
+
+from typing import TYPE_CHECKING
+
+from tf_adapt.analysis.figures import STYLES, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def domain_figure(result: dict) -> "Figure":
+    """The matrix of divergences; below it, for genres, those of train and dev, with the scores."""
+    within, runs = result.get("train_dev"), result.get("accuracies")
+    title = "How far apart the corpora are (Jensen–Shannon divergence of their terms)"
+    if runs:
+        title = "How far apart the genres are, and whether a run's accuracy follows from it"
+    figure = new_figure(1, 2 if within else 1, title, height=4.2)
+    _draw_matrix(figure.add_subplot(2 if within else 1, 1, 1), result)
+    if within:
+        axes = figure.add_subplot(2, 1, 2)
+        if runs:
+            _draw_scores(axes, result)
+        else:
+            _draw_within(axes, within)
+    return figure
+
+
+def _draw_matrix(axes: "Axes", result: dict) -> None:
+    names, matrix = result["corpora"], result["matrix"]
+    highest = max(max(row) for row in matrix)
+    axes.imshow(matrix, cmap="cividis", vmin=0, vmax=highest)
+    for row, values in enumerate(matrix):
+        for column, value in enumerate(values):
+            colour = "black" if value > 0.6 * highest else "white"
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set_yticks(range(len(names)), names)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.set_title("divergence (nats, 0 to ln 2 = 0.69)")
+
+
+def _draw_within(axes: "Axes", within: dict[str, dict]) -> None:
+    names = list(within)
+    axes.barh(names, [within[name]["divergence"] for name in names], color=STYLES[0][0])
+    axes.plot(
+        [within[name]["chance"] for name in names],
+        names,
+        color=STYLES[1][0],
+        marker="s",
+        linestyle="",
+        label="the same texts, parted at random",
+    )
+    axes.invert_yaxis()
+    axes.set_xlabel("divergence of train and dev (nats)")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.2))
+
+
+def _draw_scores(axes: "Axes", result: dict) -> None:
+    within = result["train_dev"]
+    lowest: dict[str, float] = {}
+    for number, (name, accuracies) in enumerate(result["accuracies"].items()):
+        colour, marker = STYLES[number % len(STYLES)]
+        found = result["correlations"][name]
+        said = "r undefined"
+        if found["pearson"] is not None:
+            said = f"r = {found['pearson']:.2f}, p = {found['p_value']:.2f}"
+        axes.plot(
+            [within[genre]["divergence"] for genre in accuracies],
+            list(accuracies.values()),
+            color=colour,
+            marker=marker,
+            linestyle="",
+            label=f"{name}: {said}",
+        )
+        for genre, value in accuracies.items():
+            lowest[genre] = min(value, lowest.get(genre, value))
+    for genre, value in lowest.items():
+        axes.annotate(
+            genre,
+            (within[genre]["divergence"], value),
+            (0, -9),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=10,
+        )
+    axes.margins(x=0.18, y=0.25)
+    axes.set_xlabel("divergence of a genre's train and dev terms (nats)")
+    axes.set_ylabel("dev accuracy of the genre")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.25))
