@@ -3,8 +3,6 @@
 What computes is imported by the commands, so that help and mistakes in the options come at once.
 """
 
-from pathlib import Path
-
 import click
 
 _sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
@@ -34,11 +32,12 @@ def probes(sources: tuple[str, ...], out: str, overrides: tuple[str, ...], as_js
     _start()
     from tf_adapt.analysis.figures import probe_figure
     from tf_adapt.analysis.layers import probe_layers
-    from tf_adapt.analysis.output import layer_rows, write_analysis
+    from tf_adapt.analysis.output import check_folder, layer_rows, write_analysis
 
+    folder = check_folder(out)
     panels = probe_layers(sources, overrides)
     result = write_analysis(
-        Path(out), "probes", {"panels": panels}, layer_rows(panels), lambda: probe_figure(panels)
+        folder, "probes", {"panels": panels}, layer_rows(panels), lambda: probe_figure(panels)
     )
     _show(result, _layer_lines(panels, "score", "metric"), out, as_json)
 
@@ -60,11 +59,12 @@ def information(
     _start()
     from tf_adapt.analysis.figures import information_figure
     from tf_adapt.analysis.layers import inform_layers
-    from tf_adapt.analysis.output import layer_rows, write_analysis
+    from tf_adapt.analysis.output import check_folder, layer_rows, write_analysis
 
+    folder = check_folder(out)
     panels = inform_layers(sources, overrides)
     result = write_analysis(
-        Path(out),
+        folder,
         "information",
         {"estimator": "EDGE 4.3.1", "unit": "bits", "panels": panels},
         layer_rows(panels),
@@ -96,8 +96,9 @@ def domains(
     """
     from tf_adapt.analysis.corpora import compare_files, compare_genres
     from tf_adapt.analysis.domain_figure import domain_figure
-    from tf_adapt.analysis.output import domain_rows, write_analysis
+    from tf_adapt.analysis.output import check_folder, domain_rows, write_analysis
 
+    folder = check_folder(out)
     if len(sources) == 1:
         found = compare_genres(sources[0], overrides, genres, runs)
     elif genres or runs or overrides:
@@ -105,7 +106,7 @@ def domains(
     else:
         found = compare_files(sources)
     result = write_analysis(
-        Path(out), "domains", found, domain_rows(found), lambda: domain_figure(found)
+        folder, "domains", found, domain_rows(found), lambda: domain_figure(found)
     )
     _show(result, _domain_lines(found), out, as_json)
 

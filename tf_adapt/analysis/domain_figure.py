@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tf_adapt.analysis.figures import STYLES, new_figure
 
 if TYPE_CHECKING:
@@ -28,12 +30,21 @@ def domain_figure(result: dict) -> "Figure":
 
 def _draw_matrix(axes: "Axes", result: dict) -> None:
     names, matrix = result["corpora"], result["matrix"]
-    highest = max(max(row) for row in matrix)
-    axes.imshow(matrix, cmap="cividis", vmin=0, vmax=highest)
+    others = [value for row, values in enumerate(matrix) for value in values[:row]]
+    # The zeros of the diagonal would take up the colours: without them, they tell corpora apart.
+    lowest, highest = min(others), max(others) + 1e-9
+    shown = [
+        [None if row == column else value for column, value in enumerate(values)]
+        for row, values in enumerate(matrix)
+    ]
+    axes.imshow(np.array(shown, "float64"), cmap="cividis", vmin=lowest, vmax=highest)
     for row, values in enumerate(matrix):
         for column, value in enumerate(values):
-            colour = "black" if value > 0.6 * highest else "white"
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
+            is_dark = row != column and value < (lowest + highest) / 2
+            text = "0" if row == column else f"{value:.2f}"
+            axes.text(
+                column, row, text, ha="center", va="center", color="white" if is_dark else "black"
+            )
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks(range(len(names)), names)
     axes.spines[:].set_visible(False)

@@ -4,12 +4,32 @@ import csv
 import importlib.metadata
 import io
 import json
+import os
 import platform
 from pathlib import Path
 
 import tf_adapt
 from tf_adapt.analysis.figures import settings, write_figure
+from tf_adapt.errors import ArtifactError
 from tf_adapt.files import write_text
+
+
+def check_folder(folder: str) -> Path:
+    """The folder as a path, if it is one or can be made: asked before anything is computed.
+
+    Raises:
+        ArtifactError: it is a file, or lies where nothing can be written.
+    """
+    path = Path(folder)
+    nearest = next(
+        parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists()
+    )
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise ArtifactError(
+            f"{folder}: expected a folder that can be written, got "
+            f"{'a file' if nearest.is_file() else 'one that cannot'}; choose another --out"
+        )
+    return path
 
 
 def write_analysis(folder: Path, name: str, result: dict, rows: list[dict], draw) -> dict:

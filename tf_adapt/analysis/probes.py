@@ -44,6 +44,7 @@ def probe(
     from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
+    from threadpoolctl import threadpool_limits
 
     check_targets(train_targets, metric, "train")
     if metric == "pearson":
@@ -59,7 +60,9 @@ def probe(
         scoring=make_scorer(lambda true, predicted: score(true, predicted, metric)),
         cv=folds,
     )
-    search.fit(np.asarray(train, "float64"), train_targets)
+    # The products are small: threads would wait for one another longer than they compute.
+    with threadpool_limits(1, user_api="blas"):
+        search.fit(np.asarray(train, "float64"), train_targets)
     predicted = search.predict(np.asarray(dev, "float64"))
     return {
         "score": score(dev_targets, predicted, metric),
