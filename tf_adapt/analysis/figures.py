@@ -22,7 +22,7 @@ STYLES = (
     ("#E69F00", "v"),
     ("#56B4E9", "P"),
 )
-GREY = "#666666"
+GREY, LIGHT_GREY = "#666666", "#BBBBBB"
 _PANEL = (4.4, 3.2)  # inches
 _PHONE = 5.2  # inches across that a single column needs for its title and legend
 _SETTINGS = {
@@ -39,14 +39,16 @@ _SETTINGS = {
 def layer_figure(
     panels: list[dict],
     title: str,
-    draw: Callable[["Axes", dict], str],
+    value: str,
+    draw: Callable[["Axes", dict], None],
     y_label: Callable[[dict], str],
 ) -> "Figure":
     """One panel for each dataset: layers from left to right, one line for each encoder.
 
     Args:
         panels: as `layers.probe_layers` gives them.
-        draw: adds what stands beside a panel's lines, and returns the key of the layers' values.
+        value: the key of what is drawn of each layer.
+        draw: adds what stands beside a panel's lines.
         y_label: of a panel.
     """
     from matplotlib.ticker import MaxNLocator
@@ -57,18 +59,20 @@ def layer_figure(
     handles: dict = {}
     for number, panel in enumerate(panels, start=1):
         axes = figure.add_subplot(-(-len(panels) // columns), columns, number)
-        key = draw(axes, panel)
         for series in panel["series"]:
             colour, marker = STYLES[labels.index(series["label"]) % len(STYLES)]
             axes.plot(
                 [layer["layer"] for layer in series["layers"]],
-                [layer[key] for layer in series["layers"]],
+                [layer[value] for layer in series["layers"]],
                 color=colour,
                 marker=marker,
                 label=series["label"],
             )
+        draw(axes, panel)
         examples = ", ".join(f"{count:,} {name}" for name, count in panel["examples"].items())
-        axes.set_title(f"{panel['dataset'].upper()} ({examples})")
+        # Of a user's own files, whose name is a path, the end.
+        name = "/".join(Path(panel["dataset"]).parts[-2:])
+        axes.set_title(textwrap.fill(f"{name} ({examples})", 40))
         axes.set_xlabel("layer (0: before the first block)")
         axes.set_ylabel(y_label(panel))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -81,37 +85,37 @@ def layer_figure(
 def probe_figure(panels: list[dict]) -> "Figure":
     """Figure 1 of the paper: the score of a linear classifier on each layer."""
 
-    def draw(axes: "Axes", panel: dict) -> str:
+    def draw(axes: "Axes", panel: dict) -> None:
         constant = panel["constant"]
         axes.axhline(constant, color=GREY, linestyle=":", label="always the same answer")
-        return "score"
 
     names = {"accuracy": "accuracy", "matthews": "Matthews correlation", "pearson": "Pearson's r"}
     title = "How well a linear classifier reads the answer off the mean state of each layer"
-    return layer_figure(panels, title, draw, lambda panel: f"dev {names[panel['metric']]}")
+    return layer_figure(panels, title, "score", draw, lambda panel: f"dev {names[panel['metric']]}")
 
 
 def information_figure(panels: list[dict]) -> "Figure":
     """Figure 2 of the paper: mutual information of each layer with the label, and the checks."""
 
-    def draw(axes: "Axes", panel: dict) -> str:
+    def draw(axes: "Axes", panel: dict) -> None:
         checks = (
-            ("random_labels", "check: random labels", "--"),
+            ("random_labels", "check: random labels", "-"),
             ("random_representations", "check: random states", ":"),
         )
         longest = max(panel["series"], key=lambda series: len(series["layers"]))
-        for key, label, line in checks:
+        for (key, label, line), colour in zip(checks, (LIGHT_GREY, "black"), strict=True):
             axes.plot(
                 [layer["layer"] for layer in longest["layers"]],
                 [sum(layer[key]) / len(layer[key]) for layer in longest["layers"]],
-                color=GREY,
+                color=colour,
                 linestyle=line,
+                linewidth=2.5,
+                zorder=1,
                 label=label,
             )
-        return "bits"
 
-    title = "What each layer's mean state tells about the label, beside two checks near 0"
-    figure = layer_figure(panels, title, draw, lambda panel: "mutual information (bits)")
+    title = "What each layer's mean state tells about the label, beside two checks that should be 0"
+    figure = layer_figure(panels, title, "bits", draw, lambda panel: "mutual information (bits)")
     for axes in figure.axes:
         axes.set_ylim(bottom=min(-0.02, -0.04 * axes.get_ylim()[1]))
     return figure
