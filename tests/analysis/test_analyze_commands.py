@@ -56,13 +56,6 @@ def config(tiny_bert, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tuned(tiny_bert, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "tuned"
-    train(config_from(content(sample("classification"), tiny_bert), "test"), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def mnli(tmp_path_factory) -> Path:
     """A tiny MultiNLI: three genres with words of their own, in dev more of them in travel."""
     folder = tmp_path_factory.mktemp("mnli")
@@ -98,52 +91,56 @@ def finished_run(folder: Path, mnli: Path, adaptation: str, right: dict[str, int
     return folder
 
 
-def test_probes_of_a_run_draw_the_pretrained_encoder_beside_it(tuned, config, tmp_path):
-    result = run("probes", tuned, config, "--out", tmp_path / "out", "--json")
+def read(path: Path) -> list[dict]:
+    with open(path, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_panel_for_each_dataset_and_a_line_for_each_encoder(config, tiny_elmo, tmp_path):
+    pairs = write(tmp_path / "pairs.yaml", content(sample("pair_regression"), tiny_elmo))
+    out = tmp_path / "out"
+    result = run("information", config, pairs, config, "--out", out, "--json")
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert found == json.loads((tmp_path / "out" / "probes.json").read_text("utf-8"))
-    (panel,) = found["panels"]  # the same data and module: nothing is drawn twice
+    files = sorted(path.name for path in out.iterdir())
+    assert files == [f"information.{end}" for end in ("csv", "json", "png", "svg")]
+    found = json.loads((out / "information.json").read_text("utf-8"))
+    assert found == json.loads(result.stdout)
+    assert found["estimator"] == "EDGE 4.3.1"
+    assert {"tensorflow", "scikit-learn", "matplotlib"} <= found["versions"].keys()
+    panels = found["panels"]
+    assert [panel["examples"] for panel in panels] == [{"dev": 60}, {"dev": 60}]
+    assert [panel["entropy"] for panel in panels] == [pytest.approx(2.0, abs=0.1), None]
+    assert [series["label"] for panel in panels for series in panel["series"]] == [
+        "tiny_bert, pretrained",
+        "tiny_elmo, pretrained",
+    ]
+    layers = [layer for panel in panels for layer in panel["series"][0]["layers"]]
+    assert [layer["layer"] for layer in layers] == [0, 1, 2, 0, 1, 2]
+    for layer in layers:
+        assert layer["bits"] >= 0.001
+        assert len(layer["random_labels"]) == len(layer["random_representations"]) == 5
+    rows = read(out / "information.csv")
+    assert [float(row["bits"]) for row in rows] == [layer["bits"] for layer in layers]
+
+
+@pytest.mark.slow
+def test_probes_of_a_run_draw_the_pretrained_encoder_beside_it(tiny_bert, config, tmp_path):
+    tuned, out = tmp_path / "tuned", tmp_path / "out"
+    train(config_from(content(sample("classification"), tiny_bert), "test"), tuned)
+    result = run("probes", tuned, config, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    (panel,) = json.loads(result.stdout)["panels"]  # the pretrained module is drawn once
     assert panel["examples"] == {"train": 60, "dev": 60}
     assert panel["metric"] == "accuracy"
     assert [series["label"] for series in panel["series"]] == ["pretrained", "fine_tuning"]
     before, after = ([one["score"] for one in s["layers"]] for s in panel["series"])
-    assert [one["layer"] for one in panel["series"][0]["layers"]] == [0, 1, 2]
     assert before != after
-    assert {"tensorflow", "scikit-learn", "matplotlib"} <= found["versions"].keys()
-    with open(tmp_path / "out" / "probes.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["score"]) for row in rows] == pytest.approx([*before, *after])
-    assert (tmp_path / "out" / "probes.png").read_bytes().startswith(b"\x89PNG")
-    assert b"layer (0" in (tmp_path / "out" / "probes.svg").read_bytes()
-
-
-def test_a_panel_for_each_dataset_and_the_same_bytes_again(config, tiny_elmo, tmp_path):
-    pairs = write(tmp_path / "pairs.yaml", content(sample("pair_regression"), tiny_elmo))
-    for name in ("one", "two"):
-        assert run("information", config, pairs, "--out", tmp_path / name).exit_code == 0
-    files = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert files == [f"information.{end}" for end in ("csv", "json", "png", "svg")]
-    for name in files:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    panels = json.loads((tmp_path / "one" / "information.json").read_text("utf-8"))["panels"]
-    assert [panel["entropy"] for panel in panels] == [pytest.approx(2.0, abs=0.1), None]
-    assert [s["label"] for panel in panels for s in panel["series"]] == [
-        "tiny_bert, pretrained",
-        "tiny_elmo, pretrained",
-    ]
-    for panel in panels:
-        for layer in panel["series"][0]["layers"]:
-            assert layer["bits"] >= 0.001
-            assert len(layer["random_labels"]) == len(layer["random_representations"]) == 5
-
-
-def test_the_data_of_a_run_can_be_changed_and_nothing_else(tuned, tmp_path):
-    out = ["--out", tmp_path / "out"]
-    result = run("probes", tuned, *out, "--set", "data.train_examples=40", "--json")
-    assert json.loads(result.stdout)["panels"][0]["examples"]["train"] == 40
+    assert [float(row["score"]) for row in read(out / "probes.csv")] == [*before, *after]
+    assert (out / "probes.png").read_bytes().startswith(b"\x89PNG")
     refused(2, "expected a key of the section data",
-            "probes", tuned, *out, "--set", "encoder.handle=bert_small")  # fmt: skip
+            "probes", tuned, "--out", out, "--set", "encoder.handle=bert_small")  # fmt: skip
+    fewer = run("probes", tuned, "--out", out, "--set", "data.train_examples=40", "--json")
+    assert json.loads(fewer.stdout)["panels"][0]["examples"]["train"] == 40
 
 
 def test_genres_beside_the_accuracy_of_runs(genres, mnli, tmp_path):
@@ -196,11 +193,16 @@ def test_corpora_from_files(tmp_path):
     np.testing.assert_allclose(found["matrix"], [[0, np.log(2)], [np.log(2), 0]], atol=1e-12)
 
 
-def test_a_run_on_other_examples_is_refused(genres, mnli, tmp_path, tuned):
+def test_a_run_on_other_examples_is_refused(genres, mnli, tmp_path):
     out = ["--out", tmp_path / "out"]
-    refused(2, "scored on the dev split of the given config",
-            "domains", genres, "--run", tuned, *out)  # fmt: skip
     other = finished_run(tmp_path / "run", mnli, "fine_tuning", dict.fromkeys(WORDS, 1))
+    data = {"dataset": "mnli", "source": "files", "data_dir": str(tmp_path)}
+    lines = (mnli / "train.tsv").read_text("utf-8")
+    (tmp_path / "train.tsv").write_text(lines, "utf-8")
+    (tmp_path / "dev_matched.tsv").write_text(lines, "utf-8")
+    changed = write(tmp_path / "changed.yaml", content(data, "bert_small"))
+    refused(2, "scored on the dev split of the given config",
+            "domains", changed, "--run", other, *out)  # fmt: skip
     (other / "predictions" / "dev.tsv").write_text("prediction\nneutral\n", "utf-8")
     refused(4, "expected 36 predictions.*got 1", "domains", genres, "--run", other, *out)
     (other / "metrics.json").unlink()
