@@ -21,9 +21,9 @@ def probe_layers(sources: tuple[str, ...], overrides: tuple[str, ...] = ()) -> l
     """Diagnostic classifiers on every layer of each source, fitted on train, scored on dev.
 
     Returns:
-        One dict for each dataset: `dataset`, `metric`, `examples` and `splits`, `constant` (the
-        score of an answer that is always the same), and `series`: for each encoder what it is and
-        `layers`, of each its number, `score` and `penalty`.
+        One dict for each dataset: `dataset`, `metric`, `examples`, `splits`, `truncated`,
+        `constant` (the score of an answer that is always the same), and `series`: for each encoder
+        what it is and `layers`, of each its number, `score` and `penalty`.
 
     Raises:
         ConfigError, DataError, ArtifactError: as `read_source`, `source_data`, `encoders` and
@@ -96,6 +96,7 @@ def _panels(
             }
             targets = {name: prepared[name].targets.numpy() for name in names}
             panel |= about(task, targets)
+            panel["truncated"] = {name: prepared[name].truncated for name in names}
             states = {
                 name: mean_states(encoder, prepared[name], what=f"{splits.name} {name}")
                 for name in names
@@ -120,7 +121,7 @@ def _panel(splits: Splits, names: tuple[str, ...]) -> dict:
 
 
 def _is_same(first: dict, second: dict) -> bool:
-    return (first["module_hash"], first["run"]) == (second["module_hash"], second["run"])
+    return all(first[key] == second[key] for key in ("module_hash", "encoder", "run"))
 
 
 def _labelled(panels: list[dict]) -> list[dict]:
@@ -128,8 +129,10 @@ def _labelled(panels: list[dict]) -> list[dict]:
     modules = {series["module_hash"] for panel in panels for series in panel["series"]}
     for panel in panels:
         for series in panel["series"]:
-            kind = series["adaptation"] or "pretrained"
-            series["label"] = f"{series['module']}, {kind}" if len(modules) > 1 else kind
+            start = "pretrained" if series["encoder"].get("pretrained", True) else "untrained"
+            kinds = [series["module"]] if len(modules) > 1 else []
+            kinds += [start] if start == "untrained" or not series["adaptation"] else []
+            series["label"] = ", ".join([*kinds, *filter(None, [series["adaptation"]])])
         for key in ("seed", "run"):
             counts = Counter(series["label"] for series in panel["series"])
             for series in panel["series"]:

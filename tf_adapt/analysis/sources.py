@@ -75,7 +75,11 @@ def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
     """
     settings = source.config.encoder
     pretrained = HubEncoder(trainable=False, **settings.model_dump())
-    about = {"module": Path(settings.handle).name, "module_hash": pretrained.module_hash}
+    about = {
+        "module": Path(settings.handle).name,
+        "module_hash": pretrained.module_hash,
+        "encoder": settings.model_dump(exclude={"handle", "preprocessor", "trust"}),
+    }
     yield about | {"run": None, "adaptation": None, "seed": None}, pretrained
     if source.run is not None:
         config = source.config
