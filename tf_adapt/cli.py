@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from tf_adapt import __version__
+from tf_adapt.analyze_commands import analyze
 from tf_adapt.errors import ConfigError, TfAdaptError
 
 SOURCES = ("bilm-tf", "google-bert", "huggingface", "keras-nlp")
@@ -55,6 +56,8 @@ class Commands(click.Group):
 def cli() -> None:
     """Freeze the pretrained model, tune it, or something in between? Find out on your own data."""
 
+
+cli.add_command(analyze)
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 _trust_option = click.option(

@@ -1,0 +1,76 @@
+"""Figures: the same numbers give the same bytes, and every line and corpus is named."""
+
+import re
+
+import pytest
+
+from tf_adapt.analysis.domain_figure import domain_figure
+from tf_adapt.analysis.figures import information_figure, probe_figure, settings, write_figure
+
+
+def panels(count: int = 3) -> list[dict]:
+    layers = [
+        {
+            "layer": layer,
+            "score": 0.5 + layer / 10,
+            "bits": layer / 10,
+            "random_labels": [0.001] * 5,
+            "random_representations": [0.001] * 5,
+        }
+        for layer in range(4)
+    ]
+    series = [{"label": label, "layers": layers} for label in ("pretrained", "fine_tuning")]
+    panel = {"metric": "accuracy", "constant": 0.5, "examples": {"train": 1000, "dev": 60}}
+    return [panel | {"dataset": f"data{number}", "series": series} for number in range(count)]
+
+
+GENRES = {
+    "corpora": ["fiction", "slate", "travel"],
+    "matrix": [[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]],
+    "train_dev": {
+        name: {"divergence": value, "chance": 0.05}
+        for name, value in (("fiction", 0.1), ("slate", 0.11), ("travel", 0.2))
+    },
+}
+SCORES = {
+    "accuracies": {"fine_tuning": {"fiction": 0.7, "slate": 0.6, "travel": 0.65}},
+    "correlations": {"fine_tuning": {"pearson": 0.25, "p_value": 0.84}},
+}
+ALIKE = {"corpora": ["a", "b"], "matrix": [[0.0, 0.0], [0.0, 0.0]]}
+FIGURES = {
+    "probes": (lambda: probe_figure(panels()), ["data2 (1,000 train, 60 dev)", "fine_tuning"]),
+    "one panel": (lambda: probe_figure(panels(1)), ["dev accuracy", "always the same answer"]),
+    "information": (
+        lambda: information_figure(panels()),
+        ["mutual information (bits)", "check: random labels", "check: random states"],
+    ),
+    "genres": (lambda: domain_figure(GENRES), ["0.30", "slate", "divergence of train and dev"]),
+    "scores": (lambda: domain_figure(GENRES | SCORES), ["fine_tuning: r = 0.25, p = 0.84"]),
+    "files": (lambda: domain_figure(ALIKE), ["0.00", "a", "b"]),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_says_what_it_shows_and_is_the_same_again(name, tmp_path, monkeypatch):
+    draw, texts = FIGURES[name]
+    for folder in ("one", "two"):
+        with settings():
+            write_figure(draw(), tmp_path / folder, "figure")
+    for end in ("svg", "png"):
+        files = [(tmp_path / folder / f"figure.{end}").read_bytes() for folder in ("one", "two")]
+        assert files[0] == files[1]
+    svg = (tmp_path / "one" / "figure.svg").read_text("utf-8")
+    assert "<dc:date>" not in svg
+    # In an SVG of paths each text stands before its shapes as a comment.
+    written = " ".join(re.findall("<!-- (.+?) -->", svg))
+    for text in texts:
+        assert text in written
+
+
+def test_the_backend_and_style_of_the_user_stay_as_they_are(tmp_path):
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    with settings():
+        write_figure(probe_figure(panels(1)), tmp_path, "figure")
+    assert dict(matplotlib.rcParams) == before

@@ -1,0 +1,89 @@
+"""Mean states against the states of single texts, one by one and unit by unit."""
+
+import numpy as np
+import pytest
+
+from tf_adapt.analysis.states import layer_numbers, mean_states
+from tf_adapt.data.batches import prepare
+from tf_adapt.data.formats import Record
+from tf_adapt.encoder import HubEncoder
+from tf_adapt.predicting import encode
+from tf_adapt.tasks import Task
+
+TEXTS = ["who is ann?", "the", "what is the 3 ' about - or not", "is the a"]
+SINGLE = Task("classification", labels=["no", "yes"])
+PAIR = Task("pair_classification", labels=["no", "yes"])
+
+
+@pytest.fixture(scope="module")
+def bert(tiny_bert):
+    return HubEncoder(tiny_bert, trainable=False)
+
+
+@pytest.fixture(scope="module")
+def elmo(tiny_elmo):
+    return HubEncoder(tiny_elmo, trainable=False)
+
+
+def records(pairs: bool) -> list[Record]:
+    seconds = reversed(TEXTS) if pairs else [None] * len(TEXTS)
+    return [Record(first, second, "no") for first, second in zip(TEXTS, seconds, strict=True)]
+
+
+def means(encoder, task) -> np.ndarray:
+    return mean_states(encoder, prepare(records(task.is_pair), task, encoder), batch_size=3)
+
+
+def test_berts_special_tokens_and_padding_do_not_count(bert):
+    expected = [states[:, 1:-1].mean(axis=1) for states in encode(bert, TEXTS)]
+    found = means(bert, SINGLE)
+    assert found.shape == (3, len(TEXTS), 16)
+    np.testing.assert_allclose(found, np.stack(expected, axis=1), atol=1e-5)
+
+
+def test_bert_reads_a_pair_as_one_row(bert):
+    found = means(bert, PAIR)
+    special = bert.preprocessor.special_token_ids
+    for number, record in enumerate(records(True)):
+        units = [bert.preprocessor.tokenize([text]) for text in (record.text_a, record.text_b)]
+        inputs = bert.preprocessor.pack(units)
+        ids = inputs["input_word_ids"].numpy()[0]
+        words = ~np.isin(ids, [special["start_of_sequence_id"], special["end_of_segment_id"]])
+        assert words.sum() == len(ids) - 3
+        for layer, states in enumerate(bert(inputs)["layers"]):
+            expected = states.numpy()[0][words].mean(axis=0)
+            np.testing.assert_allclose(found[layer, number], expected, atol=1e-5)
+
+
+def test_elmo_reads_a_text_without_boundaries(elmo):
+    expected = [states.mean(axis=1) for states in encode(elmo, TEXTS)]
+    np.testing.assert_allclose(means(elmo, SINGLE), np.stack(expected, axis=1), atol=1e-5)
+
+
+def test_elmo_compares_the_means_of_a_pair(elmo):
+    first = np.stack([states.mean(axis=1) for states in encode(elmo, TEXTS)], axis=1)
+    second = first[:, ::-1]
+    expected = np.concatenate([np.abs(first - second), first * second], axis=-1)
+    np.testing.assert_allclose(means(elmo, PAIR), expected, atol=1e-5)
+
+
+def test_layers_are_counted_from_the_embeddings(bert, elmo):
+    assert layer_numbers(bert) == [0, 1, 2]
+    assert layer_numbers(elmo) == [0, 1, 2]
+
+
+def test_a_foreign_module_that_runs_its_own_program_has_no_layer_0(reference):
+    folder = reference / "published_hub_bert"
+    numbers = [
+        layer_numbers(
+            HubEncoder(
+                folder / "encoder",
+                trainable=False,
+                execution=execution,
+                trust=True,
+                preprocessor=folder / "preprocess",
+            )
+        )
+        for execution in ("native", "saved_model")
+    ]
+    assert numbers[0] == [0, *numbers[1]]

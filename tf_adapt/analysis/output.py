@@ -1,0 +1,99 @@
+"""The files of an analysis: NAME.json with every number, NAME.csv, NAME.svg and NAME.png."""
+
+import csv
+import importlib.metadata
+import io
+import json
+import os
+import platform
+from pathlib import Path
+
+import tf_adapt
+from tf_adapt.analysis.figures import settings, write_figure
+from tf_adapt.errors import ArtifactError
+from tf_adapt.files import write_text
+
+
+def check_folder(folder: str) -> Path:
+    """The folder as a path, if it is one or can be made: asked before anything is computed.
+
+    Raises:
+        ArtifactError: it is a file, or lies where nothing can be written.
+    """
+    path = Path(folder)
+    nearest = next(
+        parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists()
+    )
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise ArtifactError(
+            f"{folder}: expected a folder that can be written, got "
+            f"{'a file' if nearest.is_file() else 'one that cannot'}; choose another --out"
+        )
+    return path
+
+
+def write_analysis(folder: Path, name: str, result: dict, rows: list[dict], draw) -> dict:
+    """Writes all files of an analysis; returns what is in the JSON file.
+
+    Args:
+        rows: of the table, all with the same keys.
+        draw: makes the figure, called without arguments.
+
+    Raises:
+        ArtifactError: a file cannot be written.
+    """
+    result = {"analysis": name, **result, "versions": _versions()}
+    text = json.dumps(result, ensure_ascii=False, indent=1, allow_nan=False)
+    write_text(folder / f"{name}.json", text + "\n")
+    table = io.StringIO()
+    writer = csv.DictWriter(table, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(folder / f"{name}.csv", table.getvalue())
+    with settings():
+        write_figure(draw(), folder, name)
+    return result
+
+
+def layer_rows(panels: list[dict]) -> list[dict]:
+    """The table of an analysis of layers: one row for each layer of each series."""
+    return [
+        {
+            "dataset": panel["dataset"],
+            "encoder": series["label"],
+            "module": series["module"],
+            "run": series["run"] or "",
+            **{
+                key: sum(value) / len(value) if isinstance(value, list) else value
+                for key, value in layer.items()
+            },
+        }
+        for panel in panels
+        for series in panel["series"]
+        for layer in series["layers"]
+    ]
+
+
+def domain_rows(result: dict) -> list[dict]:
+    """The table of an analysis of domains: one row for each corpus."""
+    rows = []
+    for number, name in enumerate(result["corpora"]):
+        row = {
+            "corpus": name,
+            "terms": result["terms"][number],
+            "vocabulary": result["vocabulary"][number],
+            **dict(zip(result["corpora"], result["matrix"][number], strict=True)),
+        }
+        if "train_dev" in result:
+            within = result["train_dev"][name]
+            row |= {"train_dev": within["divergence"], "train_dev_chance": within["chance"]}
+        for adaptation, accuracies in result.get("accuracies", {}).items():
+            row[f"accuracy {adaptation}"] = accuracies.get(name, "")
+        rows.append(row)
+    return rows
+
+
+def _versions() -> dict[str, str]:
+    packages = ("tensorflow", "keras", "numpy", "scipy", "scikit-learn", "matplotlib")
+    own = {"tf_adapt": tf_adapt.__version__, "python": platform.python_version()}
+    return own | {name: importlib.metadata.version(name) for name in packages}

@@ -1,0 +1,147 @@
+"""The commands `tf-adapt analyze …`: section 5 of the paper on one's own data, each with a figure.
+
+What computes is imported by the commands, so that help and mistakes in the options come at once.
+"""
+
+import click
+
+_sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
+_out = click.option("--out", required=True, metavar="DIR", help="The folder that gets the files.")
+_set = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Overrides a key of the configs."
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@click.group()
+def analyze() -> None:
+    """What the layers of an encoder know before and after tuning, and how far apart domains are."""
+
+
+@analyze.command()
+@_sources
+@_out
+@_set
+@_json
+def probes(sources: tuple[str, ...], out: str, overrides: tuple[str, ...], as_json: bool) -> None:
+    """Fits a linear classifier to each layer's mean state, and scores it on dev.
+
+    SOURCE is a config (its data, on its pretrained module) or the folder of a run (its data, on the
+    pretrained and on the tuned encoder). Sources with the same data share a panel of the figure.
+    """
+    _start()
+    from tf_adapt.analysis.figures import probe_figure
+    from tf_adapt.analysis.layers import probe_layers
+    from tf_adapt.analysis.output import check_folder, layer_rows, write_analysis
+
+    folder = check_folder(out)
+    panels = probe_layers(sources, overrides)
+    result = write_analysis(
+        folder, "probes", {"panels": panels}, layer_rows(panels), lambda: probe_figure(panels)
+    )
+    _show(result, _layer_lines(panels, "score", "metric"), out, as_json)
+
+
+@analyze.command()
+@_sources
+@_out
+@_set
+@_json
+def information(
+    sources: tuple[str, ...], out: str, overrides: tuple[str, ...], as_json: bool
+) -> None:
+    """Estimates the mutual information of each layer's mean state with the label on dev.
+
+    SOURCE as for probes. The estimator is EDGE 4.3.1; two checks stand beside it: random labels and
+    random states, which must come out near its floor of 0.001 bits. Do not compare datasets of
+    different sizes: the estimate depends on the number of examples.
+    """
+    _start()
+    from tf_adapt.analysis.figures import information_figure
+    from tf_adapt.analysis.layers import inform_layers
+    from tf_adapt.analysis.output import check_folder, layer_rows, write_analysis
+
+    folder = check_folder(out)
+    panels = inform_layers(sources, overrides)
+    result = write_analysis(
+        folder,
+        "information",
+        {"estimator": "EDGE 4.3.1", "unit": "bits", "panels": panels},
+        layer_rows(panels),
+        lambda: information_figure(panels),
+    )
+    _show(result, _layer_lines(panels, "bits"), out, as_json)
+
+
+@analyze.command()
+@_sources
+@click.option("--genre", "genres", multiple=True, metavar="NAME", help="Only this one; repeatable.")
+@click.option("--run", "runs", multiple=True, metavar="RUN", help="Of the same data; repeatable.")
+@_out
+@_set
+@_json
+def domains(
+    sources: tuple[str, ...],
+    genres: tuple[str, ...],
+    runs: tuple[str, ...],
+    out: str,
+    overrides: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Measures how far apart corpora are: Jensen–Shannon divergence of their terms, in nats.
+
+    SOURCE is one config whose examples have genres (data.dataset: mnli), or two text files or more,
+    one text a line. With runs: their accuracy on each genre of dev, beside the divergence of that
+    genre's train and dev.
+    """
+    from tf_adapt.analysis.corpora import compare_files, compare_genres
+    from tf_adapt.analysis.domain_figure import domain_figure
+    from tf_adapt.analysis.output import check_folder, domain_rows, write_analysis
+
+    folder = check_folder(out)
+    if len(sources) == 1:
+        found = compare_genres(sources[0], overrides, genres, runs)
+    elif genres or runs or overrides:
+        raise click.UsageError("Options '--genre', '--run' and '--set' need one config as SOURCE.")
+    else:
+        found = compare_files(sources)
+    result = write_analysis(
+        folder, "domains", found, domain_rows(found), lambda: domain_figure(found)
+    )
+    _show(result, _domain_lines(found), out, as_json)
+
+
+def _layer_lines(panels: list[dict], key: str, unit: str | None = None) -> list[str]:
+    return [
+        f"{panel['dataset']} {panel[unit] if unit else key}, {series['label']}: "
+        + " ".join(f"{layer[key]:.3f}" for layer in series["layers"])
+        for panel in panels
+        for series in panel["series"]
+    ]
+
+
+def _domain_lines(found: dict) -> list[str]:
+    width = max(map(len, found["corpora"]))
+    lines = [
+        f"{name:{width}} " + " ".join(f"{value:.3f}" for value in row)
+        for name, row in zip(found["corpora"], found["matrix"], strict=True)
+    ]
+    lines += [
+        f"{genre}: train and dev {one['divergence']:.3f}, parted at random {one['chance']:.3f}"
+        for genre, one in found.get("train_dev", {}).items()
+    ]
+    lines += [one["statement"] for one in found.get("correlations", {}).values()]
+    return lines
+
+
+def _start() -> None:
+    from tf_adapt.cli import _start_tensorflow
+
+    _start_tensorflow()
+
+
+def _show(result: dict, lines: list[str], out: str, as_json: bool) -> None:
+    from tf_adapt.cli import _print
+
+    files = f"{result['analysis']}.json, .csv, .svg and .png in {out}"
+    _print(result, [*lines, files], as_json)
