@@ -111,6 +111,28 @@ def domains(
     _show(result, _domain_lines(found), out, as_json)
 
 
+@analyze.command()
+@click.argument("comparisons", nargs=-1, required=True, metavar="COMPARISON…")
+@_out
+@_json
+def pairs(comparisons: tuple[str, ...], out: str, as_json: bool) -> None:
+    """Whether the words of two texts should see each other: tables 3 and 4 of the paper.
+
+    COMPARISON is a folder of `tf-adapt compare` with the heads bi_attention and max_pooling, or
+    with a BERT that reads both texts in one row and one that reads each by itself
+    (configs/small/table3_* and table4_*).
+    """
+    from tf_adapt.analysis.output import check_folder, write_analysis
+    from tf_adapt.analysis.pairs import lines, pairs_figure, read_comparisons, table_rows
+
+    folder = check_folder(out)
+    rows = read_comparisons(comparisons)
+    result = write_analysis(
+        folder, "pairs", {"rows": rows}, table_rows(rows), lambda: pairs_figure(rows)
+    )
+    _show(result, lines(rows), out, as_json)
+
+
 def _layer_lines(panels: list[dict], key: str, unit: str | None = None) -> list[str]:
     return [
         f"{panel['dataset']} {panel[unit] if unit else key}, {series['label']}: "
