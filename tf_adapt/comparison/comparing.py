@@ -1,6 +1,8 @@
 """One comparison: a config and a folder in; runs, tests, verdict, report and the winner out."""
 
 import json
+import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -58,11 +60,12 @@ def compare(
         outcomes = Outcomes(comparison, out)
         with Display(SCORED_ON) as display:
             run_all(outcomes, jobs, Path(cache or out / "features").absolute(), display)
-        content = results(outcomes, splits)
-        content["verdict"] = verdict(content)
-        content["verdict"]["exported"] = _export_winner(outcomes, content)
-        content |= {"machine": _machine(), "command": command}
-        write_report(content, out)
+            display.say_once("tests, verdict, export of the winner, report")
+            content = results(outcomes, splits)
+            content["verdict"] = verdict(content)
+            content["verdict"]["exported"] = _export_winner(outcomes, content)
+            content |= {"machine": _machine(), "command": command}
+            write_report(content, out)
         if cache is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content
@@ -149,9 +152,6 @@ def _or_lowest(score: float | None) -> float:
 
 
 def _machine() -> str:
-    import os
-    import platform
-
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
 
 

@@ -28,7 +28,8 @@ class CellRun:
     @property
     def folder(self) -> Path:
         """The run folder."""
-        return self.out / "runs" / self.cell.name / f"rate_{self.rate:g}" / f"seed_{self.seed}"
+        rate = f"rate_{float_text(self.rate)}"
+        return self.out / "runs" / self.cell.name / rate / f"seed_{self.seed}"
 
     @property
     def config(self) -> Path:
