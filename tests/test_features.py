@@ -94,9 +94,10 @@ def test_half_precision_is_kept_as_it_is(tiny_bert, tmp_path):
     assert encoded["layers"][0].dtype == tf.bfloat16
 
 
-def test_what_is_larger_than_the_limit_is_not_kept(encoders):
+def test_what_is_larger_than_the_limit_is_not_kept(encoders, caplog):
     data = prepared_for(encoders["bert"])
     assert with_features(data, encoders["bert"], FeaturesConfig(limit_mb=0)) is data
+    assert "features.limit_mb" in caplog.text
 
 
 def test_cache_is_read_and_not_computed_again(encoders, tmp_path, monkeypatch):
@@ -152,11 +153,26 @@ def _change_record(entry):
     (entry / "record.json").write_text(json.dumps(record))
 
 
+def _change_units(entry):
+    record = json.loads((entry / "record.json").read_text())
+    record["units"] -= 1
+    (entry / "record.json").write_text(json.dumps(record))
+
+
+def _change_shape(entry):
+    record = json.loads((entry / "record.json").read_text())
+    record["shape"][0] -= 1
+    (entry / "record.json").write_text(json.dumps(record))
+
+
 def _empty_record(entry):
     (entry / "record.json").write_text("")
 
 
-@pytest.mark.parametrize("damage", [_cut, _flip, _delete, _change_record, _empty_record])
+@pytest.mark.parametrize(
+    "damage",
+    [_cut, _flip, _delete, _change_record, _change_units, _change_shape, _empty_record],
+)
 def test_damage_is_found_and_built_anew(damage, encoders, tmp_path, caplog):
     encoder, data = encoders["elmo"], prepared_for(encoders["elmo"])
     expected = with_features(data, encoder, FeaturesConfig()).features[0].states

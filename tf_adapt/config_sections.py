@@ -224,7 +224,7 @@ class AuxiliaryConfig(_Section):
 
 
 class FeaturesConfig(_Section):
-    """How the states of an encoder that stays frozen are kept; no result depends on it."""
+    """How the states of an encoder that stays frozen are kept; results agree but for rounding."""
 
     cache: str | None = Field(None, description="a folder, or null to keep them in memory")
     require: bool = Field(False, description="true or false")

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import tensorflow as tf
 
+import tf_adapt
 from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.config_sections import FeaturesConfig
 from tf_adapt.data.batches import PreparedData, packed_inputs
@@ -87,9 +88,17 @@ def with_features(
         ArtifactError: the cache cannot be written, or `settings.require` and it has no entry, or a
             damaged one.
     """
-    if _megabytes(prepared, encoder) > settings.limit_mb:
-        return prepared
     count = 1 if prepared.joint else len(prepared.segments)
+    needed = max(_megabytes(prepared, number, encoder) for number in range(count))
+    if needed > settings.limit_mb:
+        _log.warning(
+            "features of %d texts need %.0f MB, over features.limit_mb: %d; the encoder reads the "
+            "texts in every epoch instead",
+            len(prepared.lengths),
+            needed,
+            settings.limit_mb,
+        )
+        return prepared
     features = [_features(prepared, number, encoder, settings, progress) for number in range(count)]
     return replace(prepared, features=features)
 
@@ -107,12 +116,12 @@ def _features(prepared, number: int, encoder, settings: FeaturesConfig, progress
         entry = folder / "features"
         if entry.exists():
             try:
-                return _read(entry, key)
+                return _read(entry, key, _state_shape(encoder))
             except ArtifactError as error:
                 if settings.require:
                     raise
                 _log.warning("%s; computed again", error)
-                shutil.rmtree(entry)
+                shutil.rmtree(entry, ignore_errors=True)
         elif settings.require:
             raise ArtifactError(
                 f"{entry}: the cache has no features of this data and module, and features.require "
@@ -120,7 +129,7 @@ def _features(prepared, number: int, encoder, settings: FeaturesConfig, progress
             )
         with publish_folder(entry) as aside:
             _write(aside, key, prepared, number, encoder, progress)
-        return _read(entry, key)
+        return _read(entry, key, _state_shape(encoder))
 
 
 def _compute(
@@ -172,7 +181,7 @@ def _write(folder: Path, key: dict, prepared, number: int, encoder, progress: bo
     (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def _read(folder: Path, key: dict) -> Features:
+def _read(folder: Path, key: dict, state_shape: tuple[int, int]) -> Features:
     """An entry of the cache, checked.
 
     Raises:
@@ -180,7 +189,8 @@ def _read(folder: Path, key: dict) -> Features:
     """
     try:
         record = json.loads((folder / RECORD).read_text("utf-8"))
-        if record["format"] != FORMAT or record["key"] != key:
+        wanted = (FORMAT, key, list(state_shape))
+        if (record["format"], record["key"], record["shape"]) != wanted:
             raise ValueError("its record is of other data")
         for name, expected in record["files"].items():
             if (folder / name).stat().st_size != expected["bytes"]:
@@ -191,6 +201,9 @@ def _read(folder: Path, key: dict) -> Features:
             places = {name: stored[name] for name in stored.files}
         dtype = _numpy_dtype(key["dtype"])
         shape = (record["units"], *record["shape"])
+        size = record["files"][STATES]["bytes"]
+        if np.prod(shape) * dtype.itemsize != size or places["lengths"].sum() != shape[0]:
+            raise ValueError(f"expected states of shape {list(shape)}, got {size} bytes")
         states = np.memmap(folder / STATES, dtype, mode="r", shape=shape)
         pooled = places.pop("pooled", None)
         if pooled is not None:
@@ -220,6 +233,8 @@ def _key(prepared: PreparedData, number: int, encoder: HubEncoder) -> dict[str, 
         "execution": encoder.execution,
         "dtype": tf.as_dtype(_dtype(encoder)).name,
         "layers": "all",
+        "versions": [tf_adapt.__version__, tf.__version__],
+        "device": "GPU" if tf.config.list_logical_devices("GPU") else "CPU",
         "texts": digest.hexdigest(),
     }
 
@@ -231,10 +246,13 @@ def _digest_of_weights(encoder: HubEncoder) -> str:
     return digest.hexdigest()
 
 
-def _megabytes(prepared: PreparedData, encoder: HubEncoder) -> float:
-    texts = 1 if prepared.joint else len(prepared.segments)
-    numbers = int(prepared.lengths.sum()) * texts * int(np.prod(_state_shape(encoder)))
-    return numbers * _dtype(encoder).itemsize / 1e6
+def _megabytes(prepared: PreparedData, number: int, encoder: HubEncoder) -> float:
+    units = int(prepared.lengths.sum())
+    if not prepared.joint:
+        segment = prepared.segments[number]
+        special = encoder.preprocessor.special_tokens(1)
+        units = int(tf.size(segment.flat_values)) + special * len(prepared.lengths)
+    return units * int(np.prod(_state_shape(encoder))) * _dtype(encoder).itemsize / 1e6
 
 
 def _state_shape(encoder: HubEncoder) -> tuple[int, int]:
@@ -260,7 +278,13 @@ def _locked(folder: Path) -> Iterator[None]:
             f"{folder}: not writable as a cache ({error.strerror}); choose another features.cache"
         ) from None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            raise ArtifactError(
+                f"{folder}: files cannot be locked there ({error.strerror}); choose another "
+                "features.cache, on a local disk"
+            ) from None
         remove_leftovers(folder)
         yield
     finally:

@@ -84,6 +84,15 @@ def test_a_run_that_left_the_finite_numbers_is_not_tried_again(make):
     assert "finite" in first.failure.read_text()
 
 
+def test_a_cell_whose_rates_all_fail_is_over(make):
+    outcomes = make(seeds=3)
+    for cell in outcomes.comparison.cells:
+        for run in outcomes.trials(cell):
+            remember_failure(run, "not finite")
+    assert not list(outcomes.waiting())
+    assert outcomes.counts() == (4, 4)
+
+
 def test_more_seeds_run_only_what_is_new(make):
     outcomes = make(seeds=1, rates=(1e-3,))
     for run in list(outcomes.waiting()):

@@ -80,6 +80,12 @@ def test_widths_by_head_or_adaptation(load):
     assert [cell.config.head_units for cell in found] == [60, None] * 6
 
 
+def test_an_encoder_from_the_hub_is_called_by_its_name(load):
+    urls = [f"https://tfhub.dev/tensorflow/bert_{case}/4" for case in ("cased", "uncased")]
+    found = load(f"compare.encoders={urls}", "compare.adaptations=[fine_tuning]").cells
+    assert [cell.name for cell in found] == ["bert_cased-fine_tuning", "bert_uncased-fine_tuning"]
+
+
 def test_texts_of_pairs_read_apart_are_another_cell(load):
     encoders = "[bert_small, {handle: bert_small, pairs: separate}]"
     found = load(f"compare.encoders={encoders}", "compare.learning_rates=[1.0e-3]").cells
@@ -113,6 +119,11 @@ def test_seeds_of_the_command_line(load):
         ("compare.learning_rates=[1.0e-3]", "the same number of rates"),
         ("compare.epochs={default: 0}", "training.epochs"),
         ("compare.epochs={default: many}", "compare.epochs.default"),
+        ("compare.encoders=5", "compare.encoders: expected a list"),
+        ("compare.learning_rates={fine_tunning: [0.1]}", "did you mean fine_tuning"),
+        ("compare.epochs={feature_extration: 5}", "did you mean feature_extraction"),
+        ("compare.head_units={lineer: 5}", "did you mean linear"),
+        ("training.strategy=multi_worker", "training.strategy: expected null"),
         ("compare=3", "expected"),
         ("head=bcn", "head: expected as compare.heads"),
         ("head_units=9", "head_units: expected as compare.head_units"),

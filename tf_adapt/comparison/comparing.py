@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt import run_folder
+from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.comparison.display import Display
 from tf_adapt.comparison.results import SCORED_ON, results
-from tf_adapt.comparison.running import run_all
+from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
-from tf_adapt.comparison.settings import HELD_OUT, Comparison
+from tf_adapt.comparison.settings import HELD_OUT, Cell, Comparison
 from tf_adapt.comparison.verdict import verdict
 from tf_adapt.config import config_from, dump_config
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
-from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.files import write_text
 from tf_adapt.report.write import write_report
-from tf_adapt.strict_yaml import read_yaml
+from tf_adapt.strict_yaml import float_text, read_yaml
 
-DATA = "data.json"
+RECORD = "comparison.json"
 
 
 def compare(
@@ -43,8 +44,10 @@ def compare(
     Args:
         out: the folder of the comparison; what is finished in it is not done again. More cells,
             rates and seeds may be asked of it.
-        jobs: processes at a time.
-        cache: folder of the features of frozen encoders; by default one inside `out`.
+        jobs: processes at a time. The first call for a folder shares out the cores among them; the
+            number of threads of a run stays, since its last bits depend on it.
+        cache: folder of the features of frozen encoders; by default that of the config, else one
+            inside `out`, which is removed at the end.
         command: how the comparison was asked for, for the report.
 
     Raises:
@@ -55,18 +58,23 @@ def compare(
     """
     out = Path(out).absolute()
     comparison, splits = _with_scored_split(comparison)
+    kept = cache or comparison.cells[0].config.features.cache
     with run_folder.locked(out):
-        _begin(comparison, splits, out)
+        threads = _begin(comparison, splits, out, jobs)
         outcomes = Outcomes(comparison, out)
         with Display(SCORED_ON) as display:
-            run_all(outcomes, jobs, Path(cache or out / "features").absolute(), display)
-            display.say_once("tests, verdict, export of the winner, report")
-            content = results(outcomes, splits)
-            content["verdict"] = verdict(content)
+            features = Path(kept or out / "features").absolute()
+            run_all(outcomes, jobs, threads, features, display)
+            display.say_once("tests, verdict, report, export of the winner")
+            content = results(outcomes, splits) | {
+                "machine": f"{_machine()}, {threads} threads a run",
+                "command": command,
+            }
+            content["verdict"] = verdict(content) | {"exported": None}
+            write_report(content, out)  # before the export, which may fail
             content["verdict"]["exported"] = _export_winner(outcomes, content)
-            content |= {"machine": _machine(), "command": command}
             write_report(content, out)
-        if cache is None:
+        if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content
 
@@ -85,37 +93,47 @@ def _with_scored_split(comparison: Comparison) -> tuple[Comparison, Splits]:
     return replace(comparison, cells=cells), load_splits(data)
 
 
-def _begin(comparison: Comparison, splits: Splits, out: Path) -> None:
-    """Writes the cells' configs, or checks that those in the folder are the same."""
+def _begin(comparison: Comparison, splits: Splits, out: Path, jobs: int) -> int:
+    """Writes what the folder is of, or checks that it is the same; returns threads a run."""
+    for name in ("cells", "figures", "winner"):
+        remove_leftovers(out / name)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
-    if (out / DATA).is_file():
-        before = _read_json(out / DATA)
-        changed = sorted(name for name in data if before.get(name) != data[name])
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    for cell in comparison.cells:
+        _check_cell(config_path(out, cell), cell, out)
+    if (out / RECORD).is_file():
+        before = _read_record(out / RECORD)
+        changed = sorted(name for name in data if before["data"].get(name) != data[name])
         if changed:
             raise DataError(
                 f"{out}: the data have changed since this comparison was begun "
                 f"({', '.join(changed)}); bring them back, or choose another --out"
             )
+        threads = before["threads"]  # the same bits, whatever --jobs is now
     elif any(entry.name != run_folder.LOCK for entry in out.iterdir()):
         raise ArtifactError(
             f"{out}: expected the folder of a comparison or an empty one, got files without "
-            f"{DATA}; choose another --out"
+            f"{RECORD}; choose another --out"
         )
+    # First: a folder with anything else in it must say what it is of.
+    write_text(out / RECORD, json.dumps({"data": data, "threads": threads}, indent=1) + "\n")
     for cell in comparison.cells:
-        path = config_path(out, cell)
-        if path.is_file():
-            content, _ = read_yaml(path)
-            before = _shared(config_from(content, str(path)))
-            changed = run_folder.changed_keys(before, _shared(cell.config))
-            if changed:
-                raise ConfigError(
-                    f"{out}: this comparison was begun with another config of {cell.name}: "
-                    f"{', '.join(changed.values())}; give it another --out, or the same config "
-                    "(only more cells, learning rates and seeds may be asked of it)"
-                )
-        else:
-            write_text(path, dump_config(cell.config))
-    write_text(out / DATA, json.dumps(data, indent=1) + "\n")
+        write_text(config_path(out, cell), dump_config(cell.config))
+    return threads
+
+
+def _check_cell(path: Path, cell: Cell, out: Path) -> None:
+    if not path.is_file():
+        return
+    content, _ = read_yaml(path)
+    before = _shared(config_from(content, str(path)))
+    changed = run_folder.changed_keys(before, _shared(cell.config))
+    if changed:
+        raise ConfigError(
+            f"{out}: this comparison was begun with another config of {cell.name}: "
+            f"{', '.join(changed.values())}; give it another --out, or the same config (only more "
+            "cells, learning rates and seeds may be asked of it)"
+        )
 
 
 def _shared(config):
@@ -132,19 +150,19 @@ def _export_winner(outcomes: Outcomes, content: dict[str, Any]) -> str | None:
     cell = next(cell for cell in outcomes.comparison.cells if cell.name == recommended)
     runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
     best = max(runs, key=lambda run: _or_lowest(outcomes.score(run, "dev")))
-    folder = outcomes.out / "winner" / f"{cell.name}-seed_{best.seed}"
+    name = f"{cell.name}-rate_{float_text(best.rate)}-seed_{best.seed}"
+    folder = outcomes.out / "winner" / name
     if not (folder / "1").is_dir():
         _export(best, folder)
-    return f"winner/{folder.name}/1"
+    return f"winner/{name}/1"
 
 
 def _export(run: CellRun, folder: Path) -> None:
     # In a process of its own, since this one knows no TensorFlow.
     command = [sys.executable, "-m", "tf_adapt", "export", str(run.folder), "--out", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = done.stderr.splitlines() or ["no message"]
-        raise TrainingError(f"export of {run.folder}: {lines[-1]}")
+    if not (folder / "1").is_dir():  # else one that outlived an earlier comparison was first
+        check_ended(f"export of {run.folder}", done.returncode, done.stderr)
 
 
 def _or_lowest(score: float | None) -> float:
@@ -155,10 +173,11 @@ def _machine() -> str:
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
 
 
-def _read_json(path: Path) -> dict:
+def _read_record(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+        record = json.loads(path.read_text("utf-8"))
+        return {"data": dict(record["data"]), "threads": int(record["threads"])}
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise ArtifactError(
             f"{path}: cannot be read ({error}); choose another --out, or remove the folder"
         ) from None

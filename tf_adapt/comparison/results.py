@@ -4,14 +4,14 @@ The content of `report.json`, but for the verdict. Imports no TensorFlow.
 """
 
 import csv
+import shlex
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tf_adapt.comparison.runs import CellRun, Outcomes
-from tf_adapt.comparison.settings import Cell
+from tf_adapt.comparison.settings import Cell, short_name
 from tf_adapt.config import filled_in
 from tf_adapt.config_sections import AdaptationConfig
 from tf_adapt.data.formats import TaggedSentence
@@ -29,7 +29,7 @@ def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
     """Cells, paired tests, and what they rest on.
 
     Raises:
-        ArtifactError: the predictions of a run are missing or damaged.
+        ArtifactError: the predictions or the history of a run are missing or damaged.
     """
     comparison = outcomes.comparison
     cells = comparison.cells
@@ -73,7 +73,7 @@ def _cell(outcomes: Outcomes, cell: Cell, splits: Splits, predictions: dict) -> 
     first = metrics[0] if metrics else {}
     return {
         "id": cell.name,
-        "encoder": Path(config.encoder.handle).name,
+        "encoder": short_name(config.encoder.handle),
         "family": first.get("family"),
         "pretrained": cell.pretrained,
         "pairs": config.encoder.pairs or ("joint" if first.get("family") == "bert" else "separate"),
@@ -91,7 +91,7 @@ def _cell(outcomes: Outcomes, cell: Cell, splits: Splits, predictions: dict) -> 
         "curves": [_curve(run, first["metric"]) for run in final if outcomes.metrics(run)],
         "layer_weights": _mean_layer_weights(metrics),
         "confusion": _confusion(final, splits, predictions),
-        "commands": [" ".join(["tf-adapt", *run.arguments()]) for run in final],
+        "commands": [shlex.join(["tf-adapt", *run.arguments()]) for run in final],
     }
 
 
@@ -114,9 +114,15 @@ def _costs(metrics: list[dict]) -> dict[str, float | None]:
 
 def _curve(run: CellRun, metric: str) -> list[float | None]:
     """The dev score after each epoch."""
-    with open(run.folder / "history.csv", encoding="utf-8", newline="") as file:
-        column = [row[f"{CHOSEN_ON}_{metric}"] for row in csv.DictReader(file)]
-    return [float(value) if value else None for value in column]
+    path = run.folder / "history.csv"
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            column = [row[f"{CHOSEN_ON}_{metric}"] for row in csv.DictReader(file)]
+        return [float(value) if value else None for value in column]
+    except (OSError, ValueError, KeyError) as error:
+        raise ArtifactError(
+            f"{path}: cannot be read ({error}); remove the run folder and run the command again"
+        ) from None
 
 
 def _mean_layer_weights(metrics: list[dict]) -> list[float] | None:

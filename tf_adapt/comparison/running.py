@@ -16,13 +16,16 @@ from tf_adapt.comparison.runs import CellRun, Outcomes, remember_failure
 from tf_adapt.errors import ArtifactError, TrainingError
 
 POLL_SECONDS, GRACE_SECONDS = 0.2, 60.0
-_ERRORS = {
-    error.exit_code: error for error in (errors.ConfigError, errors.DataError, errors.ArtifactError)
-}
+_KINDS = (errors.ConfigError, errors.DataError, errors.ArtifactError, errors.TrainingError)
+_ERRORS = {kind.exit_code: kind for kind in _KINDS}
 
 
-def run_all(outcomes: Outcomes, jobs: int, cache: Path, display: Display) -> None:
+def run_all(outcomes: Outcomes, jobs: int, threads: int, cache: Path, display: Display) -> None:
     """Runs what is still to do, `jobs` at a time, until nothing is.
+
+    Args:
+        threads: of each process; results depend on them in their last bits.
+        cache: folder of the features of frozen encoders.
 
     Raises:
         TfAdaptError: what stopped a run, but for numbers that are not finite: that is a result.
@@ -35,7 +38,7 @@ def run_all(outcomes: Outcomes, jobs: int, cache: Path, display: Display) -> Non
                 if len(running) == jobs:
                     break
                 if run.folder not in running and not _is_held(run, display):
-                    running[run.folder] = (run, _start(run, jobs, cache))
+                    running[run.folder] = (run, _start(run, threads, cache))
             if not running and next(outcomes.waiting(), None) is None:
                 return
             display.update(outcomes, [run for run, _ in running.values()])
@@ -43,51 +46,69 @@ def run_all(outcomes: Outcomes, jobs: int, cache: Path, display: Display) -> Non
             for folder, (run, process) in list(running.items()):
                 if process.poll() is not None:
                     del running[folder]
-                    _settle(run, process.returncode, jobs)
+                    _settle(outcomes, run, process.returncode)
                     display.finished(outcomes, run)
     finally:
         _stop([process for _, process in running.values()])
 
 
-def _start(run: CellRun, jobs: int, cache: Path) -> subprocess.Popen:
-    run.log.parent.mkdir(parents=True, exist_ok=True)
-    environment = dict(os.environ)
-    if jobs > 1:  # else each process would take all cores for itself
-        threads = str(max(1, (os.cpu_count() or 1) // jobs))
-        environment |= {"TF_NUM_INTRAOP_THREADS": threads, "TF_NUM_INTEROP_THREADS": threads}
-    with open(run.log, "ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "tf_adapt", *run.arguments(cache)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            # Ctrl-C reaches this process alone, which passes it on once.
-            start_new_session=True,
+def check_ended(what: str, code: int, output: str) -> None:
+    """Passes on what ended a command of ours.
+
+    Raises:
+        TfAdaptError: of the command's own kind; TrainingError for a signal or a bug.
+    """
+    if code == 0:
+        return
+    name, _, message = _last_line(output).partition(": ")
+    if code in _ERRORS:
+        raise _ERRORS[code](f"{what}: {message}")
+    if code < 0:
+        raise TrainingError(
+            f"{what}: its process was ended by signal {-code}; if memory ran out, use fewer --jobs;"
+            " the same command goes on where it stopped"
         )
+    raise TrainingError(f"{what}: ended with {name}: {message}")
 
 
-def _settle(run: CellRun, code: int, jobs: int) -> None:
+def _start(run: CellRun, threads: int, cache: Path) -> subprocess.Popen:
+    names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+    try:
+        run.log.parent.mkdir(parents=True, exist_ok=True)
+        with open(run.log, "ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "tf_adapt", *run.arguments(cache)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ | dict.fromkeys(names, str(threads)),
+                # Ctrl-C reaches this process alone, which passes it on once.
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise ArtifactError(
+            f"{run.log}: the run cannot be started ({error.strerror}); free space or memory, or "
+            "choose another --out"
+        ) from None
+
+
+def _settle(outcomes: Outcomes, run: CellRun, code: int) -> None:
     """What the end of a run's process means.
 
     Raises:
         TfAdaptError: it ended for another reason than its numbers.
     """
-    if code == 0:
-        return
-    lines = run.log.read_text("utf-8", "replace").splitlines() or ["no message"]
-    name, _, message = lines[-1].partition(": ")
+    output = run.log.read_text("utf-8", "replace")
     if code == TrainingError.exit_code:
-        remember_failure(run, message)
+        remember_failure(run, _last_line(output))
         return
-    if code in _ERRORS:
-        raise _ERRORS[code](f"run {run.folder}: {message}")
-    if code < 0:
-        raise TrainingError(
-            f"run {run.folder}: its process was ended by signal {-code}; if memory ran out, use "
-            f"fewer --jobs (now {jobs}); the same command goes on where it stopped"
-        )
-    raise TrainingError(f"run {run.folder}: ended with {name}: {message}; see {run.log}")
+    check_ended(f"run {run.folder}", code, output)
+    if outcomes.metrics(run) is None:
+        raise TrainingError(f"run {run.folder}: ended without a result; see {run.log}")
+
+
+def _last_line(output: str) -> str:
+    return (output.strip() or "no message").split("\n")[-1]
 
 
 def _is_held(run: CellRun, display: Display) -> bool:

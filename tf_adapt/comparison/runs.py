@@ -51,7 +51,7 @@ class CellRun:
         arguments = ["train", str(self.config), "--out", str(self.folder)]
         arguments += ["--set", f"training.learning_rate={float_text(self.rate)}"]
         if cache is not None:
-            arguments += ["--set", f"features.cache={json.dumps(str(cache))}"]
+            arguments += ["--set", f"features.cache={json.dumps(str(cache), ensure_ascii=False)}"]
         return [*arguments, "--seed", str(self.seed)]
 
 
@@ -99,9 +99,10 @@ class Outcomes:
         return [self.run(cell, rate, self.comparison.seeds[0]) for rate in cell.rates]
 
     def chosen_rate(self, cell: Cell) -> float | None:
-        """The rate with the best dev score (the first of equals); None before all were tried."""
+        """The rate with the best dev score (the first of equals); None before all were tried, or
+        where all left the finite numbers."""
         trials = self.trials(cell)
-        if not all(map(self.is_over, trials)):
+        if not all(map(self.is_over, trials)) or all(map(self.failed, trials)):
             return None
         scores = [self.score(run, "dev") for run in trials]
         ranked = [-1e9 if score is None else score for score in scores]
@@ -135,11 +136,13 @@ class Outcomes:
         """How many runs are over, and of how many."""
         comparison = self.comparison
         per_cell = comparison.trials + len(comparison.seeds) - 1
-        over = 0
+        over, total = 0, 0
         for cell in comparison.cells:
             runs = {run.folder: run for run in (*self.trials(cell), *self.final_runs(cell))}
             over += sum(map(self.is_over, runs.values()))
-        return over, per_cell * len(comparison.cells)
+            hopeless = all(map(self.failed, self.trials(cell)))
+            total += comparison.trials if hopeless else per_cell
+        return over, total
 
 
 def remember_failure(run: CellRun, message: str) -> None:

@@ -18,8 +18,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tf_adapt.adaptation import ADAPTATIONS
 from tf_adapt.config import config_from, filled_in, resolve_paths, set_key, typed
-from tf_adapt.config_errors import shown
+from tf_adapt.config_errors import did_you_mean, shown
 from tf_adapt.config_sections import HEAD_NAMES, AdaptationConfig, Config, EncoderConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.strict_yaml import KeyPath, dotted, read_yaml
@@ -125,6 +126,7 @@ def load_comparison(
         set_key(content, f"compare.seeds={seeds}", places)
     written_out = _written_out(content.pop("compare"))
     varied = typed(_Compare, written_out, ("compare",), str(path), places)
+    _check_names(varied, str(path), places)
     _refuse_varied(content, str(path), places)
     cells = tuple(
         _cell(content, encoder, adaptation, head, varied, str(path), places)
@@ -135,6 +137,27 @@ def load_comparison(
     _check_cells(cells, str(path))
     about = cells[0].config.about
     return Comparison(about.summary if about else None, cells, tuple(range(varied.seeds)))
+
+
+def _check_names(varied: _Compare, where: str, places: dict[KeyPath, str]) -> None:
+    """The keys of a section by adaptation are adaptations, those of one by head are heads too."""
+    by_adaptation = ["default", *ADAPTATIONS]
+    sections = {
+        ("learning_rates",): (varied.learning_rates, by_adaptation),
+        ("epochs",): (varied.epochs, by_adaptation),
+        ("head_units",): (varied.head_units, [*ADAPTATIONS, *HEAD_NAMES]),
+    }
+    for number, encoder in enumerate(varied.encoders):
+        key = ("encoders", number, "learning_rates")
+        sections[key] = (encoder.learning_rates, by_adaptation)
+    for key, (section, names) in sections.items():
+        for name in section or ():
+            if name not in names:
+                path = ("compare", *key, name)
+                raise ConfigError(
+                    f"{places.get(path, where)}: {dotted(path)}: expected one of "
+                    f"{', '.join(names)}, got {name!r}{did_you_mean(name, names)}"
+                )
 
 
 def _refuse_varied(content: dict[str, Any], where: str, places: dict[KeyPath, str]) -> None:
@@ -158,7 +181,8 @@ def _written_out(section: Any) -> Any:
     for key, name in (("encoders", "handle"), ("adaptations", "name")):
         if isinstance(section.get(key), list):
             section[key] = [{name: x} if isinstance(x, str) else x for x in section[key]]
-    for entry in (section, *(section.get("encoders") or ())):
+    encoders = section.get("encoders")
+    for entry in (section, *(encoders if isinstance(encoders, list) else ())):
         if isinstance(entry, dict) and isinstance(entry.get("learning_rates"), list):
             entry["learning_rates"] = {"default": entry["learning_rates"]}
     return section
@@ -211,7 +235,7 @@ def _rates_of(adaptation: str, rates: Rates | None, where: str) -> list[float]:
 
 def _name(config: Config) -> str:
     encoder, adaptation = config.encoder, config.adaptation
-    parts = [Path(encoder.handle.rstrip("/")).name]
+    parts = [short_name(encoder.handle)]
     parts += [] if encoder.pretrained else ["untrained"]
     parts += [] if encoder.pairs is None else [encoder.pairs]
     parts += [] if encoder.execution is None else [encoder.execution]
@@ -221,6 +245,12 @@ def _name(config: Config) -> str:
     parts.append("_".join([adaptation.name, *settings]))
     parts += [] if config.head == "default" else [config.head]
     return "-".join(parts)
+
+
+def short_name(handle: str) -> str:
+    """The last part of a path or a URL that is not a mere version."""
+    parts = [part for part in handle.split("/") if part]
+    return next((part for part in reversed(parts) if not part.isdigit()), parts[-1])
 
 
 def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
@@ -236,6 +266,11 @@ def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
                 f"{where}: compare.learning_rates: expected the same number of rates for every "
                 f"cell, got {len(cells[0].rates)} for {cells[0].name} and {len(cell.rates)} for "
                 f"{cell.name}; the budget of trials must be the same"
+            )
+        if cell.config.training.strategy is not None:
+            raise ConfigError(
+                f"{where}: training.strategy: expected null in a comparison, whose runs are "
+                f"processes of one machine, got {cell.config.training.strategy}"
             )
         if cell.config.objective != "task":
             raise ConfigError(

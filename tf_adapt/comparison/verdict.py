@@ -1,17 +1,15 @@
 """The verdict of a comparison: what to use, how sure that is, and what it costs. Pure functions.
 
 Three answers are possible. *Decided*: one cell is ahead of every other, by the paired tests with
-Holm's correction. *Alike*: the cells that the best is not ahead of are within `ALIKE` of it, so the
-cheapest of them is enough. *Not decided*: more seeds, or more test examples, are needed.
+Holm's correction. *Alike*: what the best is not ahead of lies within a point of it, so the smallest
+of these cells is enough. *Not decided*: more seeds, or more test examples, are needed. Cells of
+untrained networks are baselines: they are never recommended, but it is said if they are not beaten.
 """
 
 from typing import Any
 
-from tf_adapt.advice import guideline
-
-# The paper colours a difference of at least one point (table 2): less is alike.
-ALIKE = 0.01
-COLOURED = ("feature_extraction", "fine_tuning")
+from tf_adapt.comparison.guidelines import agreement, is_alike
+from tf_adapt.comparison.wording import describe_all, listed, score
 
 
 def verdict(content: dict[str, Any]) -> dict[str, Any]:
@@ -19,144 +17,143 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         `sentence`, `decided`, `best` (the cell with the highest mean), `alternatives` (cells that
-        the best is not decided against), `cheapest` (of these and the best), `recommended` (what
-        the sentence says to use; None where nothing is finished), `evidence` and `guideline`.
+        the best is not decided against), `cheapest` (of these and the best, the one with the fewest
+        trainable parameters), `recommended` (what the sentence says to use; None where nothing is
+        finished), `evidence` and `guideline`.
     """
-    cells = {cell["id"]: cell for cell in content["cells"] if _is_complete(cell)}
+    cells = {cell["id"]: cell for cell in content["cells"] if None not in cell["scores"]}
+    names = describe_all(content["cells"])
     candidates = [name for name, cell in cells.items() if cell["pretrained"]]
     if not candidates:
         return _nothing()
     best = max(candidates, key=lambda name: cells[name]["mean"])
-    against = {_other(pair, best): pair for pair in content["pairs"] if best in _names(pair)}
-    open_pairs = {n: p for n, p in against.items() if n in candidates and not p["decided"]}
+    pairs = {frozenset((pair["a"], pair["b"])): pair for pair in content["pairs"]}
+    against = {name: pairs[frozenset((best, name))] for name in cells if name != best}
+    rivals = {name: pair for name, pair in against.items() if cells[name]["pretrained"]}
+    open_pairs = {name: pair for name, pair in rivals.items() if not pair["decided"]}
     level = [best, *open_pairs]
-    cheapest = min(level, key=lambda name: _cost(cells[name]))
-    alike = all(map(_is_alike, open_pairs.values()))
-    decided = not open_pairs
-    recommended = best if decided else cheapest
+    cheapest = min(level, key=lambda name: cells[name]["costs"]["trainable_parameters"])
+    alike = bool(open_pairs) and all(map(is_alike, open_pairs.values()))
+    sentence = _sentence(cells, names, best, cheapest, rivals, open_pairs, alike, content)
+    missing = [c["id"] for c in content["cells"] if c["pretrained"] and c["id"] not in cells]
+    if missing:
+        sentence += f" Not finished, and left out: {listed([names[name] for name in missing])}."
     return {
-        "sentence": _sentence(cells, best, recommended, open_pairs, alike, content),
-        "decided": decided or alike,
+        "sentence": sentence,
+        "decided": bool(rivals) and (alike or not open_pairs),
         "best": best,
         "alternatives": list(open_pairs),
         "cheapest": cheapest,
-        "recommended": recommended,
-        "evidence": _evidence(cells, best, against, content),
-        "guideline": _guideline(cells, content),
+        "recommended": cheapest,
+        "evidence": [
+            _how_it_was_made(content),
+            *_tests(cells, names, best, against),
+            _costs(cells[cheapest], names[cheapest]),
+            *_baseline(cells, names, cheapest, pairs),
+        ],
+        "guideline": agreement(cells, pairs, content["kind"]),
     }
 
 
-def _sentence(cells, best, recommended, open_pairs, alike, content) -> str:
-    scores = f"{_described(cells[recommended])}: {_score(cells[recommended])} {content['metric']}"
-    if len([cell for cell in cells.values() if cell["pretrained"]]) == 1:
-        return f"Only one cell: {scores}; there is nothing to compare it with."
+def _sentence(cells, names, best, cheapest, rivals, open_pairs, alike, content) -> str:
+    used = f"{names[cheapest]}: {score(cells[cheapest])} {content['metric']}"
+    if not rivals:
+        return f"Only one pretrained cell, {used}; there is nothing to choose from."
     if not open_pairs:
-        return f"Use {scores}, ahead of every other cell."
-    names = _listed([_described(cells[name]) for name in open_pairs])
+        return f"Use {used}, ahead of every other cell."
+    others = [names[name] for name in (best, *open_pairs) if name != cheapest]
     if alike:
-        same = "all within a point of one another" if len(open_pairs) > 1 else "within a point"
-        return f"Use {scores}; {names} is {same}, and this is the cheapest to train."
-    needed = [pair["seeds_needed"] for pair in open_pairs.values() if pair["seeds_needed"]]
-    more = max(needed) - len(content["seeds"]) if needed else 0
-    if len(content["seeds"]) == 1:
-        what = "one seed says nothing about seeds; at least two more are needed"
-    elif more > 0:
-        what = f"{more} more seeds would be needed to tell them apart"
-    else:
-        what = "more seeds would not tell them apart, only more test examples would"
+        be = "are" if len(others) > 1 else "is"
+        return (
+            f"Use {used}. {listed(others)} {be} alike, within a point of the best, and it trains "
+            "the fewest parameters of them."
+        )
+    found = [names[name] for name in open_pairs]
     return (
-        f"Not decided between {_described(cells[best])} ({_score(cells[best])}) and {names}: "
-        f"{what}. Until then the cheapest of them is {_described(cells[recommended])} "
-        f"({_score(cells[recommended])})."
+        f"Not decided between {names[best]} ({score(cells[best])}) and {listed(found)}: "
+        f"{_what_is_needed(open_pairs, len(content['seeds']))}. Until then, the one of them that "
+        f"trains the fewest parameters is {names[cheapest]} ({score(cells[cheapest])})."
     )
 
 
-def _evidence(cells, best, against, content) -> list[str]:
-    found = [
+def _what_is_needed(open_pairs: dict, seeds: int) -> str:
+    if seeds == 1:
+        return "one seed says nothing about seeds; at least two more are needed"
+    by_reason = {
+        "seeds": [pair["seeds_needed"] for pair in open_pairs.values() if pair["seeds_needed"]],
+        "many": [p for p in open_pairs.values() if p["why"] == "more_seeds"],
+        "items": [p for p in open_pairs.values() if p["why"] == "more_test_examples"],
+    }
+    clauses = []
+    if by_reason["seeds"]:
+        more = max(max(by_reason["seeds"]) - seeds, 1)
+        clauses.append(f"{more} more seed{'s' if more > 1 else ''} would probably decide")
+    if len(by_reason["many"]) > len(by_reason["seeds"]):
+        clauses.append("more than 100 seeds would be needed")
+    if by_reason["items"]:
+        clauses.append("no number of seeds would do, only more test examples")
+    if len(clauses) == 1:
+        return clauses[0]
+    return f"by the pair, {', or '.join(clauses)}"
+
+
+def _how_it_was_made(content) -> str:
+    seeds = len(content["seeds"])
+    return (
         f"Scored on {content['splits'][content['scored_on']]} "
         f"({content['examples'][content['scored_on']]:,} examples), mean ± deviation of "
-        f"{len(content['seeds'])} seed{'s' if len(content['seeds']) > 1 else ''}; epochs and "
-        f"learning rates ({content['trials']} tried in each cell) were chosen on "
+        f"{seeds} seed{'s' if seeds > 1 else ''}; epochs and learning rates "
+        f"({content['trials']} tried in each cell) were chosen on "
         f"{content['splits'][content['chosen_on']]}."
-    ]
-    for name, pair in sorted(against.items(), key=lambda item: -cells[item[0]]["mean"])[:3]:
-        sign = 1 if pair["a"] == best else -1
+    )
+
+
+def _tests(cells, names, best, against) -> list[str]:
+    """The three cells next to the best."""
+    said = []
+    for name in sorted(against, key=lambda name: -cells[name]["mean"])[:3]:
+        pair, sign = against[name], 1 if against[name]["a"] == best else -1
         interval = "no interval"
         if pair["interval"] is not None:
             low, high = sorted(100 * sign * bound for bound in pair["interval"])
             interval = f"{100 * pair['level']:.0f} % interval {low:+.1f} to {high:+.1f}"
-        found.append(
-            f"{_described(cells[best])} against {_described(cells[name])}: "
-            f"{100 * sign * pair['difference']:+.1f} points, {interval}, "
-            f"p {pair['p_holm']:.3f} after Holm's correction: "
+        said.append(
+            f"{names[best]} against {names[name]}: {100 * sign * pair['difference']:+.1f} points, "
+            f"{interval}, p {pair['p_holm']:.3f} after Holm's correction: "
             f"{'decided' if pair['decided'] else 'not decided'}."
         )
-    costs = cells[best]["costs"]
-    found.append(
-        f"{_described(cells[best])} trains {costs['trainable_parameters']:,} of "
-        f"{costs['total_parameters']:,} parameters in {costs['training_seconds']:.0f} s, needs "
-        f"{costs['peak_memory_mb']:,.0f} MB at most, {costs['serving_seconds_per_1000']:.1f} s for "
-        f"1,000 examples, and {costs['task_megabytes']:.1f} MB a task beside the module."
+    return said
+
+
+def _costs(cell: dict, name: str) -> str:
+    costs = cell["costs"]
+    return (
+        f"{name} trains {costs['trainable_parameters']:,} of {costs['total_parameters']:,} "
+        f"parameters in {costs['training_seconds']:.0f} s, with {costs['peak_memory_mb']:,.0f} MB "
+        f"of memory, needs {costs['serving_seconds_per_1000']:.1f} s for 1,000 examples, and "
+        f"{costs['task_megabytes']:.1f} MB a task beside the module (means over the seeds)."
     )
-    untrained = [cell for cell in cells.values() if not cell["pretrained"]]
-    for cell in sorted(untrained, key=lambda cell: -cell["mean"])[:1]:
-        found.append(
-            f"The same network untrained reaches {_score(cell)} ({cell['adaptation']}): what is "
-            "above that is the pretraining's."
-        )
-    return found
 
 
-def _guideline(cells, content) -> dict[str, Any]:
-    """What the paper says of this case, and whether ❄ and 🔥 here agree with it."""
-    found = {}
-    for family in sorted({cell["family"] for cell in cells.values() if cell["pretrained"]}):
-        paper = guideline(family, content["kind"])
-        found[family] = {
-            "better": paper.better,
-            "sentence": paper.sentence,
-            "here": _here(cells, family, content["pairs"]),
-        }
-        here = [one["better"] for one in found[family]["here"]]
-        known = [better for better in here if better is not None]
-        agrees = None if not known else all(better == paper.better for better in known)
-        found[family]["agrees"] = agrees
-    sentences = [_guideline_sentence(family, said) for family, said in found.items()]
-    agreements = [said["agrees"] for said in found.values()]
-    agrees = None if None in agreements or not agreements else all(agreements)
-    return {"sentence": " ".join(sentences), "agrees": agrees, "families": found}
-
-
-def _here(cells, family: str, pairs: list[dict]) -> list[dict[str, Any]]:
-    """For each encoder of a family with ❄ and 🔥: the better one, "alike", or None: open."""
-    found = []
-    for pair in pairs:
-        a, b = (cells.get(name) for name in _names(pair))
-        if a is None or b is None or a["encoder"] != b["encoder"] or a["family"] != family:
-            continue
-        if not (a["pretrained"] and b["pretrained"]):
-            continue
-        if {a["adaptation"], b["adaptation"]} != set(COLOURED) or a["settings"] or b["settings"]:
-            continue
-        better = None
-        if _is_alike(pair):
-            better = "alike"
-        elif pair["decided"]:
-            better = (a if pair["difference"] > 0 else b)["adaptation"]
-        found.append({"encoder": a["encoder"], "better": better})
-    return found
-
-
-def _guideline_sentence(family: str, said: dict[str, Any]) -> str:
-    here = {True: "here it holds", False: "here it does not", None: "here it is not decided"}
-    if not said["here"]:
-        return f"{said['sentence']} Here ❄ and 🔥 of it were not both run."
-    return f"{said['sentence']} In this comparison: {here[said['agrees']]}."
+def _baseline(cells, names, recommended, pairs) -> list[str]:
+    """What the same network reaches without its pretraining."""
+    encoder = cells[recommended]["encoder"]
+    untrained = [n for n, c in cells.items() if not c["pretrained"] and c["encoder"] == encoder]
+    if not untrained:
+        return []
+    best = max(untrained, key=lambda name: cells[name]["mean"])
+    pair = pairs[frozenset((recommended, best))]
+    ahead = cells[recommended]["mean"] - cells[best]["mean"]
+    if pair["decided"] and ahead > 0:
+        worth = f"the pretraining is worth {100 * ahead:.1f} points"
+    else:
+        worth = "the pretraining is not shown to be worth anything here"
+    return [f"The same network untrained reaches {score(cells[best])} ({names[best]}): {worth}."]
 
 
 def _nothing() -> dict[str, Any]:
     return {
-        "sentence": "Nothing to judge: no cell has finished with a score for every seed.",
+        "sentence": "Nothing to judge: no pretrained cell has finished with every seed.",
         "decided": False,
         "best": None,
         "alternatives": [],
@@ -165,39 +162,3 @@ def _nothing() -> dict[str, Any]:
         "evidence": [],
         "guideline": {"sentence": "", "agrees": None, "families": {}},
     }
-
-
-def _is_complete(cell: dict) -> bool:
-    return None not in cell["scores"]
-
-
-def _is_alike(pair: dict) -> bool:
-    """Whether the whole interval of the difference is within a point, and covers the seeds."""
-    known = pair["interval"] is not None and pair["why"] != "one_seed"
-    return known and max(map(abs, pair["interval"])) <= ALIKE
-
-
-def _names(pair: dict) -> tuple[str, str]:
-    return pair["a"], pair["b"]
-
-
-def _other(pair: dict, name: str) -> str:
-    return pair["b"] if pair["a"] == name else pair["a"]
-
-
-def _cost(cell: dict) -> float:
-    return cell["costs"]["training_seconds"] or 0.0
-
-
-def _described(cell: dict) -> str:
-    settings = "".join(f" {key} {value}" for key, value in cell["settings"].items())
-    return f"{cell['encoder']} with {cell['adaptation']}{settings} ({cell['head']} head)"
-
-
-def _score(cell: dict) -> str:
-    deviation = "" if cell["deviation"] is None else f" ± {100 * cell['deviation']:.1f}"
-    return f"{100 * cell['mean']:.1f}{deviation}"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
