@@ -86,3 +86,9 @@ def test_a_correlation_and_its_p_value():
 def test_no_correlation_of_too_little(values):
     found = correlation(values, list(range(len(values))))
     assert (found["pearson"], found["p_value"], found["significant"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chance_leaves_a_text_for_the_second_part(seed):
+    longer = [term_counts(["a b c d e f g h i j"])] * 3
+    assert chance_divergence(longer, [term_counts(["a b"])], seed) > 0

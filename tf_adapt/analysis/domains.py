@@ -78,7 +78,8 @@ def chance_divergence(
     texts, wanted = [*first, *second], sum(text.total() for text in first)
     order = np.random.default_rng(seed).permutation(len(texts))
     reached = np.cumsum([texts[place].total() for place in order])
-    cut = int(np.searchsorted(reached, wanted)) + 1
+    # At least one text is left for the second part.
+    cut = min(int(np.searchsorted(reached, wanted)) + 1, len(texts) - 1)
     parts = np.split(order, [cut])
     return jensen_shannon(*(joined(texts[place] for place in part) for part in parts))
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import keras
+
 from tf_adapt import run_folder
 from tf_adapt.config import load_config
 from tf_adapt.config_sections import Config
@@ -63,8 +65,7 @@ def source_data(source: Source) -> tuple[Splits, Task]:
             f"(classification, pair_classification, pair_regression), got {splits.kind}, of which "
             "a text's mean state says nothing"
         )
-    task = Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
-    return splits, task
+    return splits, Task.of(splits)
 
 
 def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
@@ -74,6 +75,7 @@ def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
         ArtifactError, ConfigError: as `HubEncoder` and `load_run`.
     """
     settings = source.config.encoder
+    keras.utils.set_random_seed(source.config.training.seed)  # of an encoder without pretraining
     pretrained = HubEncoder(trainable=False, **settings.model_dump())
     about = {
         "module": Path(settings.handle).name,
