@@ -52,9 +52,10 @@ def information(
 ) -> None:
     """Estimates the mutual information of each layer's mean state with the label on dev.
 
-    SOURCE as for probes. The estimator is EDGE 4.3.1; two checks stand beside it: random labels and
-    random states, which must come out near its floor of 0.001 bits. Do not compare datasets of
-    different sizes: the estimate depends on the number of examples.
+    SOURCE as for probes. The estimator is EDGE 4.3.1; two checks stand beside it, random labels and
+    random states: for classes they must come out near its floor of 0.001 bits, where less than
+    about 0.05 bits ends too; for scores of a regression they lie at some hundredths of a bit. Do
+    not compare datasets of different sizes: the estimate depends on the number of examples.
     """
     _start()
     from tf_adapt.analysis.figures import information_figure
@@ -151,6 +152,10 @@ def _domain_lines(found: dict) -> list[str]:
     lines += [
         f"{genre}: train and dev {one['divergence']:.3f}, parted at random {one['chance']:.3f}"
         for genre, one in found.get("train_dev", {}).items()
+    ]
+    lines += [
+        f"accuracy, {name}: " + ", ".join(f"{genre} {value:.3f}" for genre, value in one.items())
+        for name, one in found.get("accuracies", {}).items()
     ]
     lines += [one["statement"] for one in found.get("correlations", {}).values()]
     return lines

@@ -24,6 +24,7 @@ def panels(count: int = 3) -> list[dict]:
     return [panel | {"dataset": f"data{number}", "series": series} for number in range(count)]
 
 
+NOTHING = [{"layer": 0, "bits": 0.001, "random_labels": [0.001], "random_representations": [0.001]}]
 GENRES = {
     "corpora": ["fiction", "slate", "travel"],
     "matrix": [[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]],
@@ -43,6 +44,12 @@ FIGURES = {
     "information": (
         lambda: information_figure(panels()),
         ["mutual information (bits)", "check: random labels", "check: random states"],
+    ),
+    "nothing": (
+        lambda: information_figure(
+            [panels(1)[0] | {"series": [{"label": "a", "layers": NOTHING}]}]
+        ),
+        ["every layer is at the estimator's floor"],
     ),
     "genres": (lambda: domain_figure(GENRES), ["0.30", "slate", "divergence of train and dev"]),
     "scores": (lambda: domain_figure(GENRES | SCORES), ["fine_tuning: r = 0.25, p = 0.84"]),

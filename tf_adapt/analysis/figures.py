@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tf_adapt.analysis.mutual_information import FLOOR
 from tf_adapt.files import write_bytes
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ STYLES = (
 )
 GREY, LIGHT_GREY = "#666666", "#BBBBBB"
 _PANEL = (4.4, 3.2)  # inches
+_LEAST_BITS = 0.1  # the height of a panel in which there is next to nothing
 _PHONE = 5.2  # inches across that a single column needs for its title and legend
 _SETTINGS = {
     "font.size": 12,
@@ -116,8 +118,13 @@ def information_figure(panels: list[dict]) -> "Figure":
 
     title = "What each layer's mean state tells about the label, beside two checks that should be 0"
     figure = layer_figure(panels, title, "bits", draw, lambda panel: "mutual information (bits)")
-    for axes in figure.axes:
-        axes.set_ylim(bottom=min(-0.02, -0.04 * axes.get_ylim()[1]))
+    for axes, panel in zip(figure.axes, panels, strict=True):
+        top = max(axes.get_ylim()[1], _LEAST_BITS)
+        axes.set_ylim(-0.04 * top, top)
+        found = [layer["bits"] for series in panel["series"] for layer in series["layers"]]
+        if max(found) <= FLOOR:
+            note = "nothing found:\nevery layer is at the estimator's floor"
+            axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", va="center")
     return figure
 
 

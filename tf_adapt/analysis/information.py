@@ -13,7 +13,8 @@ def layer_information(states: np.ndarray, targets: np.ndarray) -> dict[str, floa
     """EDGE between one layer's states and the labels, and between the states and random labels.
 
     Classes enter as their numbers in one column, which keeps them apart where they are not too
-    rare; the scores of a regression enter as they are, as a continuous variable.
+    rare; the scores of a regression enter as they are, as a continuous variable. There the checks
+    do not end at the floor but at some hundredths of a bit: only what lies above them counts.
 
     Shapes: states `[examples, width]`, targets `[examples]`.
 
