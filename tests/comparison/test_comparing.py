@@ -70,8 +70,13 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole, tmp_path):
     assert all(files(out / "runs")[file] == runs[file] for file in runs)
     with pytest.raises(ConfigError, match="training.epochs"):
         compare(load_comparison(path, ("training.epochs=3",)), out)
-    with pytest.raises(DataError, match="the data have changed"):
+    with pytest.raises(ConfigError, match="data.train_examples"):
         compare(load_comparison(path, ("data.train_examples=20",)), out)
+    record = json.loads((out / "comparison.json").read_text())
+    record["data"]["dev"] = "another"
+    (out / "comparison.json").write_text(json.dumps(record))
+    with pytest.raises(DataError, match="the data have changed.*dev"):
+        compare(load_comparison(path), out)
 
 
 def test_other_folders_are_refused(write_config, tmp_path):
