@@ -22,6 +22,7 @@ from tf_adapt.config import config_from, dump_config
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.files import write_text
+from tf_adapt.interruption import caught_signals
 from tf_adapt.report.write import write_report
 from tf_adapt.strict_yaml import float_text, read_yaml
 
@@ -62,7 +63,7 @@ def compare(
     with run_folder.locked(out):
         threads = _begin(comparison, splits, out, jobs)
         outcomes = Outcomes(comparison, out)
-        with Display(SCORED_ON) as display:
+        with caught_signals(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
             run_all(outcomes, jobs, threads, features, display)
             display.say_once("tests, verdict, report, export of the winner")
