@@ -42,6 +42,8 @@ setup(
         "tensorflow-datasets>=4.9.7",
         "tensorflow-hub>=0.16,<0.17",
         "tensorflow-text>=2.18,<2.22",
+        # Probes run on one thread, for their products are small.
+        "threadpoolctl>=3.1",
     ],
     extras_require={
         "convert": CONVERT,

@@ -23,6 +23,11 @@ COMMANDS = [
     ["encode"],
     ["compare"],
     ["advise"],
+    ["analyze"],
+    ["analyze", "probes"],
+    ["analyze", "information"],
+    ["analyze", "domains"],
+    ["analyze", "pairs"],
     ["module"],
     ["module", "convert"],
     ["module", "inspect"],
@@ -71,6 +76,7 @@ def test_every_command_has_help(command):
 
 
 @pytest.mark.parametrize("command", [["train"], ["evaluate"], ["compare"], ["advise"],
+                                     ["analyze", "probes"], ["analyze", "domains"],
                                      ["module", "inspect"], ["data", "check"]],
                          ids=" ".join)  # fmt: skip
 def test_json_where_results_are_printed(command):

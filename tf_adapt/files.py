@@ -35,7 +35,8 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     except OSError as error:
         raise _not_written(path, error) from error
     finally:
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # also where a part of the path is a file
+            aside.unlink()
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -129,7 +129,7 @@ def _labelled(panels: list[dict]) -> list[dict]:
     modules = {series["module_hash"] for panel in panels for series in panel["series"]}
     for panel in panels:
         for series in panel["series"]:
-            start = "pretrained" if series["encoder"].get("pretrained", True) else "untrained"
+            start = "pretrained" if series["encoder"]["pretrained"] else "untrained"
             kinds = [series["module"]] if len(modules) > 1 else []
             kinds += [start] if start == "untrained" or not series["adaptation"] else []
             series["label"] = ", ".join([*kinds, *filter(None, [series["adaptation"]])])
