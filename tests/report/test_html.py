@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import pytest
 import report_contents as contents
 
-from tf_adapt.report.words import visible
+from tf_adapt.words import visible
 
 VOID = {"meta", "br", "wbr"}
 SVG = "svg"

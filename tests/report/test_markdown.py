@@ -5,7 +5,7 @@ import report_contents as contents
 from markdown_it import MarkdownIt
 
 from tf_adapt.report.markdown import escaped, fenced
-from tf_adapt.report.words import visible
+from tf_adapt.words import visible
 
 ALLOWED_HTML = re.compile(r"</?details>|<summary>[^<>]*</summary>|<br>|\s")
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from tf_adapt.report.words import SYMBOLS, shortened, visible
+from tf_adapt.words import SYMBOLS, shortened, visible
 
 SEPARATOR = " · "
 FROZEN, TUNED = "feature_extraction", "fine_tuning"

@@ -5,7 +5,7 @@ import math
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from tf_adapt.report import words
+from tf_adapt import words
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.drawing import FAINT, WIDTH, marker
 

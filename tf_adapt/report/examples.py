@@ -2,7 +2,7 @@
 
 from tf_adapt.report.blocks import Example
 from tf_adapt.report.cells import Ranked
-from tf_adapt.report.words import visible
+from tf_adapt.words import visible
 
 LONGEST_TEXT, LONGEST_ANSWER = 600, 200
 

@@ -6,7 +6,7 @@ from string import Template
 
 from tf_adapt.report import blocks
 from tf_adapt.report.drawing import Drawing
-from tf_adapt.report.words import visible
+from tf_adapt.words import visible
 
 PAGE = Template("""\
 <!DOCTYPE html>

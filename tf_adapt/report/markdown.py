@@ -4,7 +4,7 @@ import html
 import re
 
 from tf_adapt.report import blocks
-from tf_adapt.report.words import visible
+from tf_adapt.words import visible
 
 TONES = {"tune": "🔴", "freeze": "🔵"}
 # Between these a text's direction ends with the text.

@@ -1,6 +1,6 @@
 """The pairwise tests as tables: those against the best cell first."""
 
-from tf_adapt.report import words
+from tf_adapt import words
 from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import Ranked
 

@@ -6,7 +6,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tf_adapt.report import words
+from tf_adapt import words
 from tf_adapt.report.cells import SEPARATOR, Ranked
 from tf_adapt.report.drawing import FAINT, INK, WIDTH, colour_of, marker, numbers
 

@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tf_adapt.report import words
+from tf_adapt import words
 from tf_adapt.report.cells import FROZEN, TUNED, Ranked
 from tf_adapt.report.drawing import INK, PAPER, WIDTH, colour_of, marker, numbers
 

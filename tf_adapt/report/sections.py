@@ -1,6 +1,7 @@
 """What a report says, in order, as blocks."""
 
-from tf_adapt.report import tables, words
+from tf_adapt import words
+from tf_adapt.report import tables
 from tf_adapt.report.blocks import (
     Code,
     Folded,
@@ -15,7 +16,7 @@ from tf_adapt.report.cost_figure import fastest_first, has_costs
 from tf_adapt.report.examples import examples
 from tf_adapt.report.pairs import pair_tables
 from tf_adapt.report.panels import with_curves, with_weights
-from tf_adapt.report.words import counted, visible
+from tf_adapt.words import counted, visible
 
 AGREES = {
     True: "This comparison agrees with it.",

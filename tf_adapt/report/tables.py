@@ -1,10 +1,9 @@
 """The tables of a report, once for Markdown and HTML."""
 
-from tf_adapt import paper
-from tf_adapt.report import words
+from tf_adapt import paper, words
 from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import FROZEN, TUNED, Ranked, encoder_name, variant
-from tf_adapt.report.words import visible
+from tf_adapt.words import visible
 
 
 def paper_table(content: dict) -> Table:

@@ -1,4 +1,4 @@
-"""Numbers and foreign texts as the words of a report."""
+"""Numbers and foreign texts as the words of reports and of what commands print."""
 
 import unicodedata
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tf_adapt.report import words
+from tf_adapt import words
 
 
 @pytest.mark.parametrize(
