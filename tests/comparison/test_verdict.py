@@ -151,6 +151,14 @@ def test_one_seed_decides_nothing():
     assert not found["decided"]
 
 
+def test_tests_are_told_from_the_best_cell():
+    found = judged([COLD, WARM], OPEN | {"p_holm": 0.0004})
+    assert (
+        "fine_tuning (crf head) against elmo_small with feature_extraction (crf head): +2.0 points,"
+        " 95 % interval −1.0 to +5.0, p < 0.001 after Holm's correction: not decided."
+    ) in found["evidence"][1]
+
+
 def test_one_item_has_no_interval():
     found = judged([frozen(0.0, 0.0), tuned(1.0, 1.0)], pair(-1.0, None), seeds=2)
     assert "no interval" in found["evidence"][1]

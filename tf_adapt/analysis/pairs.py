@@ -10,6 +10,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from tf_adapt import words
 from tf_adapt.errors import ArtifactError, ConfigError
 
 # What differs between two cells: key of a cell, its two values, and how figures call them.
@@ -94,13 +95,13 @@ def lines(rows: list[dict[str, Any]]) -> list[str]:
     for row in rows:
         names = QUESTIONS[row["question"]][2]
         scores = ", ".join(
-            f"{name} {_score(row[key])}"
+            f"{name} {words.mean_and_deviation(row[key])}"
             for name, key in zip(names, ("first", "second"), strict=True)
         )
         decided = "decided" if row["decided"] else "not decided"
         said.append(
             f"{row['dataset']} {row['metric']}, {row['encoder']} {row['adaptation']}: {scores}; "
-            f"difference {100 * row['difference']:+.1f}, {decided}"
+            f"difference {words.difference(row['difference'])}, {decided}"
         )
     return said
 
@@ -148,8 +149,3 @@ def _report(folder: Path) -> dict[str, Any]:
         raise ArtifactError(
             f"{path}: cannot be read ({error}); expected a folder of `tf-adapt compare`"
         ) from None
-
-
-def _score(cell: dict[str, float | None]) -> str:
-    deviation = "" if cell["deviation"] is None else f" ± {100 * cell['deviation']:.1f}"
-    return f"{100 * cell['mean']:.1f}{deviation}"

@@ -9,6 +9,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from tf_adapt import words
 from tf_adapt.comparison.runs import CellRun, Outcomes
 from tf_adapt.statistics.scores import summary
 
@@ -55,7 +56,7 @@ class Display:
         """Says that a run has ended."""
         score = outcomes.score(run, self.split)
         shown = "not finite" if outcomes.failed(run) else "undefined"
-        shown = shown if score is None else f"{100 * score:.1f}"
+        shown = shown if score is None else words.score(score)
         line = f"{run.cell.name}, rate {run.rate:g}, seed {run.seed}: {self.split} {shown}"
         self._say(f"{line} ({self._line(outcomes)})")
 
@@ -99,7 +100,8 @@ def table(outcomes: Outcomes, split: str, running: list[CellRun]) -> Table:
             entries = [under_way[0] if under_way else f"{over}/{len(trials)} rates"]
         entries += [""] * (len(seeds) - len(entries))
         known = [score for score in scores if score is not None]
-        shown.add_row(cell.name, "" if rate is None else f"{rate:g}", *entries, _mean(known))
+        mean = words.mean_and_deviation(summary(known)) if known else ""
+        shown.add_row(cell.name, "" if rate is None else f"{rate:g}", *entries, mean)
     return shown
 
 
@@ -108,16 +110,8 @@ def _entry(outcomes: Outcomes, run: CellRun, split: str, running: list[CellRun])
         return "not finite"
     score = outcomes.score(run, split)
     if score is not None:
-        return f"{100 * score:.1f}"
+        return words.score(score)
     return _progress(run) if run.folder in {other.folder for other in running} else ""
-
-
-def _mean(scores: list[float]) -> str:
-    if not scores:
-        return ""
-    found = summary(scores)
-    deviation = "" if found["deviation"] is None else f" ± {100 * found['deviation']:.1f}"
-    return f"{100 * found['mean']:.1f}{deviation}"
 
 
 def _progress(run: CellRun) -> str:

@@ -9,7 +9,8 @@ untrained networks are baselines: they are never recommended, but it is said if 
 from typing import Any
 
 from tf_adapt.comparison.guidelines import agreement, is_alike
-from tf_adapt.comparison.wording import describe_all, listed, score
+from tf_adapt.comparison.wording import describe_all, listed
+from tf_adapt.words import counted, difference, interval, mean_and_deviation, probability
 
 
 def verdict(content: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +57,8 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sentence(cells, names, best, cheapest, rivals, open_pairs, alike, content) -> str:
-    used = f"{names[cheapest]}: {score(cells[cheapest])} {content['metric']}"
+    score = {name: mean_and_deviation(cells[name]) for name in (best, cheapest)}
+    used = f"{names[cheapest]}: {score[cheapest]} {content['metric']}"
     if not rivals:
         return f"Only one pretrained cell, {used}; there is nothing to choose from."
     if not open_pairs:
@@ -70,9 +72,9 @@ def _sentence(cells, names, best, cheapest, rivals, open_pairs, alike, content) 
         )
     found = [names[name] for name in open_pairs]
     return (
-        f"Not decided between {names[best]} ({score(cells[best])}) and {listed(found)}: "
+        f"Not decided between {names[best]} ({score[best]}) and {listed(found)}: "
         f"{_what_is_needed(open_pairs, len(content['seeds']))}. Until then, the one of them that "
-        f"trains the fewest parameters is {names[cheapest]} ({score(cells[cheapest])})."
+        f"trains the fewest parameters is {names[cheapest]} ({score[cheapest]})."
     )
 
 
@@ -87,7 +89,7 @@ def _what_is_needed(open_pairs: dict, seeds: int) -> str:
     clauses = []
     if by_reason["seeds"]:
         more = max(max(by_reason["seeds"]) - seeds, 1)
-        clauses.append(f"{more} more seed{'s' if more > 1 else ''} would probably decide")
+        clauses.append(f"{counted(more, 'more seed')} would probably decide")
     if len(by_reason["many"]) > len(by_reason["seeds"]):
         clauses.append("more than 100 seeds would be needed")
     if by_reason["items"]:
@@ -98,11 +100,10 @@ def _what_is_needed(open_pairs: dict, seeds: int) -> str:
 
 
 def _how_it_was_made(content) -> str:
-    seeds = len(content["seeds"])
     return (
         f"Scored on {content['splits'][content['scored_on']]} "
-        f"({content['examples'][content['scored_on']]:,} examples), mean ± deviation of "
-        f"{seeds} seed{'s' if seeds > 1 else ''}; epochs and learning rates "
+        f"({counted(content['examples'][content['scored_on']], 'example')}), mean ± deviation of "
+        f"{counted(len(content['seeds']), 'seed')}; epochs and learning rates "
         f"({content['trials']} tried in each cell) were chosen on "
         f"{content['splits'][content['chosen_on']]}."
     )
@@ -113,13 +114,13 @@ def _tests(cells, names, best, against) -> list[str]:
     said = []
     for name in sorted(against, key=lambda name: -cells[name]["mean"])[:3]:
         pair, sign = against[name], 1 if against[name]["a"] == best else -1
-        interval = "no interval"
+        spread = "no interval"
         if pair["interval"] is not None:
-            low, high = sorted(100 * sign * bound for bound in pair["interval"])
-            interval = f"{100 * pair['level']:.0f} % interval {low:+.1f} to {high:+.1f}"
+            bounds = sorted(sign * bound for bound in pair["interval"])
+            spread = f"{100 * pair['level']:.0f} % interval {interval(bounds)}"
         said.append(
-            f"{names[best]} against {names[name]}: {100 * sign * pair['difference']:+.1f} points, "
-            f"{interval}, p {pair['p_holm']:.3f} after Holm's correction: "
+            f"{names[best]} against {names[name]}: {difference(sign * pair['difference'])} points, "
+            f"{spread}, p {probability(pair['p_holm'])} after Holm's correction: "
             f"{'decided' if pair['decided'] else 'not decided'}."
         )
     return said
@@ -148,7 +149,8 @@ def _baseline(cells, names, recommended, pairs) -> list[str]:
         worth = f"the pretraining is worth {100 * ahead:.1f} points"
     else:
         worth = "the pretraining is not shown to be worth anything here"
-    return [f"The same network untrained reaches {score(cells[best])} ({names[best]}): {worth}."]
+    reached = f"{mean_and_deviation(cells[best])} ({names[best]})"
+    return [f"The same network untrained reaches {reached}: {worth}."]
 
 
 def _nothing() -> dict[str, Any]:

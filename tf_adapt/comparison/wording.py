@@ -1,4 +1,4 @@
-"""How a verdict names cells and shows their scores."""
+"""How a verdict names cells."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,12 +9,6 @@ def describe_all(cells: Sequence[dict]) -> dict[str, str]:
     names = {cell["id"]: _described(cell) for cell in cells}
     counts = Counter(names.values())
     return {key: name if counts[name] == 1 else key for key, name in names.items()}
-
-
-def score(cell: dict) -> str:
-    """Mean ± deviation × 100."""
-    deviation = "" if cell["deviation"] is None else f" ± {100 * cell['deviation']:.1f}"
-    return f"{100 * cell['mean']:.1f}{deviation}"
 
 
 def listed(names: Sequence[str]) -> str:
