@@ -3,10 +3,9 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tf_adapt import paper
+from tf_adapt import paper, words
 from tf_adapt.errors import ConfigError
 
-SYMBOLS = {paper.FROZEN: "❄", paper.TUNED: "🔥"}
 NOT_KNOWN = (
     "English only, and only the original two-layer ELMo and BERT-base: no small encoders, no "
     "other languages.",
@@ -106,7 +105,7 @@ def guideline(family: str, kind: str) -> Guideline:
 
 def lines(found: Guideline) -> list[str]:
     """The guideline for a terminal."""
-    heads = ", ".join(f"{SYMBOLS[name]} {name}: {head}" for name, head in found.heads.items())
+    heads = ", ".join(f"{paper.SYMBOLS[name]} {name}: {head}" for name, head in found.heads.items())
     many, few = (paper.TABLE_1_ANY_MODEL[name] for name in (paper.FROZEN, paper.TUNED))
     return [
         found.sentence,
@@ -116,7 +115,7 @@ def lines(found: Guideline) -> list[str]:
         f"{'':<12}{'metric':<20}{'❄':>6}{'🔥':>5}{'🔥 − ❄':>8}",
         *(
             f"{n.dataset:<12}{n.metric:<20}{n.frozen:6.1f}{n.tuned:6.1f}"
-            f"{_points(n.difference):>9}  {n.colour or 'alike'}"
+            f"{words.difference(n.difference / 100):>9}  {n.colour or 'alike'}"
             for n in found.numbers
         ),
         found.support,
@@ -153,7 +152,7 @@ def _sentence(model: str, group: str, better: str) -> str:
     if better == paper.ALIKE:
         advice = "❄ feature_extraction and 🔥 fine_tuning perform alike"
     else:
-        advice = f"use {SYMBOLS[better]} {better}"
+        advice = f"use {paper.SYMBOLS[better]} {better}"
     return f"{model}, {group}: {advice} (table 1 of Peters, Ruder, Smith 2019)."
 
 
@@ -169,7 +168,9 @@ def _support(numbers: tuple[Evidence, ...], kind: str, better: str) -> str:
     if len(counted) == len(numbers):
         return f"{text}."
     others = ", ".join(
-        f"{n.dataset} {_points(n.difference)}" for n in numbers if not _agrees(n, better)
+        f"{n.dataset} {words.difference(n.difference / 100)}"
+        for n in numbers
+        if not _agrees(n, better)
     )
     own = [n for n in numbers if n.kind == kind]
     agreeing = sum(_agrees(n, better) for n in own)
@@ -210,7 +211,3 @@ def _beside(family: str, kind: str) -> list[str]:
 
 def _two(table: dict[str, tuple[float, float]]) -> str:
     return ", ".join(f"{name} {first} / {second}" for name, (first, second) in table.items())
-
-
-def _points(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "−") if value else "0.0"

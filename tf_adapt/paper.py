@@ -4,6 +4,7 @@ Scores × 100, as printed: (❄ feature extraction, 🔥 fine-tuning) where a va
 """
 
 FROZEN, TUNED, ALIKE = "feature_extraction", "fine_tuning", "alike"
+SYMBOLS = {FROZEN: "❄", TUNED: "🔥"}
 FAMILIES = ("elmo", "bert")
 KINDS = ("classification", "pair_classification", "pair_regression", "tagging")
 MODELS = {"elmo": "ELMo", "bert": "BERT-base"}

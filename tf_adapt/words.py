@@ -3,7 +3,6 @@
 import unicodedata
 
 NOTHING = "–"
-SYMBOLS = {"feature_extraction": "❄", "fine_tuning": "🔥"}
 METRICS = {
     "accuracy": "accuracy",
     "matthews": "Matthews correlation",

@@ -17,8 +17,7 @@ from tf_adapt.config import load_config
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ConfigError
-
-FROZEN, TUNED = "feature_extraction", "fine_tuning"
+from tf_adapt.paper import FROZEN, TUNED
 
 
 def compare_files(paths: tuple[str, ...]) -> dict:

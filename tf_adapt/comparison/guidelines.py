@@ -3,14 +3,14 @@
 from typing import Any
 
 from tf_adapt.advice import guideline
+from tf_adapt.paper import ALIKE, COLOURED_FROM, FROZEN, TUNED
 
-# The paper colours a difference of at least one point (table 2): less is alike.
-ALIKE = 0.01
-FROZEN, TUNED = "feature_extraction", ("fine_tuning", "gradual_unfreezing")
+# What ends with everything learning, as in the paper.
+_TUNING = (TUNED, "gradual_unfreezing")
 _SAID = {
     FROZEN: "❄ is ahead",
-    "fine_tuning": "🔥 is ahead",
-    "alike": "❄ and 🔥 are alike",
+    TUNED: "🔥 is ahead",
+    ALIKE: "❄ and 🔥 are alike",
     None: "it is not decided between ❄ and 🔥",
 }
 
@@ -48,28 +48,28 @@ def agreement(cells: dict[str, dict], pairs: dict[frozenset, dict], kind: str) -
 
 
 def is_alike(pair: dict) -> bool:
-    """Whether the whole interval of the difference is within a point, and covers the seeds."""
+    """Whether the interval covers the seeds and is within the point from which table 2 colours."""
     known = pair["interval"] is not None and pair["why"] != "one_seed"
-    return known and max(map(abs, pair["interval"])) <= ALIKE
+    return known and max(map(abs, pair["interval"])) <= COLOURED_FROM / 100
 
 
 def _here(cells: dict, pairs: dict, family: str) -> dict[str, str | None]:
-    """By encoder with both: FROZEN, "fine_tuning", "alike", or None where it is not decided."""
+    """By encoder with both: FROZEN, TUNED, ALIKE, or None where it is not decided."""
     own = [c for c in cells.values() if c["family"] == family and c["pretrained"]]
     found = {}
     for encoder in dict.fromkeys((cell["encoder"], cell["pairs"]) for cell in own):
         of_it = [cell for cell in own if (cell["encoder"], cell["pairs"]) == encoder]
         frozen = [cell for cell in of_it if cell["adaptation"] == FROZEN]
-        tuned = [cell for cell in of_it if cell["adaptation"] in TUNED]
+        tuned = [cell for cell in of_it if cell["adaptation"] in _TUNING]
         if not (frozen and tuned):
             continue
         a, b = (max(some, key=lambda cell: cell["mean"]) for some in (frozen, tuned))
         pair = pairs[frozenset((a["id"], b["id"]))]
         better = None
         if is_alike(pair):
-            better = "alike"
+            better = ALIKE
         elif pair["decided"]:
-            better = FROZEN if a["mean"] > b["mean"] else "fine_tuning"
+            better = FROZEN if a["mean"] > b["mean"] else TUNED
         found[encoder[0]] = better
     return found
 

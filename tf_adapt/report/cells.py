@@ -3,10 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from tf_adapt.words import SYMBOLS, shortened, visible
+from tf_adapt.paper import FROZEN, SYMBOLS
+from tf_adapt.words import shortened, visible
 
 SEPARATOR = " · "
-FROZEN, TUNED = "feature_extraction", "fine_tuning"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from html import escape
 import matplotlib.style
 from matplotlib.figure import Figure
 
-from tf_adapt.report.cells import FROZEN, TUNED
+from tf_adapt.paper import FROZEN, TUNED
 
 WIDTH = 4.8  # inches
 INK, PAPER, FAINT = "#1c2024", "#fdfdfe", "#8b939c"

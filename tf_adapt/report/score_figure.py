@@ -4,7 +4,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tf_adapt import words
-from tf_adapt.report.cells import FROZEN, TUNED, Ranked
+from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.report.cells import Ranked
 from tf_adapt.report.drawing import INK, PAPER, WIDTH, colour_of, marker, numbers
 
 LANE, MARGIN = 0.43, 0.85  # inches

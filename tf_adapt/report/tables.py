@@ -1,8 +1,9 @@
 """The tables of a report, once for Markdown and HTML."""
 
 from tf_adapt import paper, words
+from tf_adapt.paper import FROZEN, TUNED
 from tf_adapt.report.blocks import Entry, Table, field_of
-from tf_adapt.report.cells import FROZEN, TUNED, Ranked, encoder_name, variant
+from tf_adapt.report.cells import Ranked, encoder_name, variant
 from tf_adapt.words import visible
 
 
@@ -174,7 +175,7 @@ def _paper_caption(content: dict, cells: list[dict]) -> str:
 
 
 def _adaptation(name: str) -> str:
-    return f"{words.SYMBOLS[name]} {name}" if name in words.SYMBOLS else visible(name)
+    return f"{paper.SYMBOLS[name]} {name}" if name in paper.SYMBOLS else visible(name)
 
 
 def _trainable(costs: dict) -> Entry:
