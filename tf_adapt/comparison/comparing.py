@@ -150,7 +150,7 @@ def _export_winner(outcomes: Outcomes, content: dict[str, Any]) -> str | None:
         return None
     cell = next(cell for cell in outcomes.comparison.cells if cell.name == recommended)
     runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
-    best = max(runs, key=lambda run: _or_lowest(outcomes.score(run, "dev")))
+    best = outcomes.best_on_dev(runs)
     name = f"{cell.name}-rate_{float_text(best.rate)}-seed_{best.seed}"
     folder = outcomes.out / "winner" / name
     if not (folder / "1").is_dir():
@@ -164,10 +164,6 @@ def _export(run: CellRun, folder: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not (folder / "1").is_dir():  # else one that outlived an earlier comparison was first
         check_ended(f"export of {run.folder}", done.returncode, done.stderr)
-
-
-def _or_lowest(score: float | None) -> float:
-    return float("-inf") if score is None else score
 
 
 def _machine() -> str:

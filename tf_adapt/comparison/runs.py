@@ -5,7 +5,8 @@ finite numbers will do so again: a file beside its folder remembers it.
 """
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,9 +105,13 @@ class Outcomes:
         trials = self.trials(cell)
         if not all(map(self.is_over, trials)) or all(map(self.failed, trials)):
             return None
-        scores = [self.score(run, "dev") for run in trials]
-        ranked = [-1e9 if score is None else score for score in scores]
-        return trials[ranked.index(max(ranked))].rate
+        return self.best_on_dev(trials).rate
+
+    def best_on_dev(self, runs: Sequence[CellRun]) -> CellRun:
+        """The run with the best dev score (the first of equals); one without a score is worst."""
+        scores = [self.score(run, "dev") for run in runs]
+        ranked = [-math.inf if score is None else score for score in scores]
+        return runs[ranked.index(max(ranked))]
 
     def final_runs(self, cell: Cell) -> list[CellRun]:
         """The runs whose scores count: all seeds with the chosen rate; none before it is chosen."""
