@@ -12,8 +12,6 @@ import numpy as np
 
 from tf_adapt.comparison.runs import CellRun, Outcomes
 from tf_adapt.comparison.settings import Cell, short_name
-from tf_adapt.config import filled_in
-from tf_adapt.config_sections import AdaptationConfig
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.splits import Splits, fingerprint
 from tf_adapt.errors import ArtifactError
@@ -68,8 +66,6 @@ def _cell(outcomes: Outcomes, cell: Cell, splits: Splits, predictions: dict) -> 
     scores += [None] * (len(outcomes.comparison.seeds) - len(scores))
     known = [score for score in scores if score is not None]
     found = summary(known) if known else None
-    given = config.adaptation.model_dump()
-    standard = filled_in(AdaptationConfig(name=config.adaptation.name), "").model_dump()
     first = metrics[0] if metrics else {}
     return {
         "id": cell.name,
@@ -78,7 +74,7 @@ def _cell(outcomes: Outcomes, cell: Cell, splits: Splits, predictions: dict) -> 
         "pretrained": cell.pretrained,
         "pairs": config.encoder.pairs or ("joint" if first.get("family") == "bert" else "separate"),
         "adaptation": config.adaptation.name,
-        "settings": {key: value for key, value in given.items() if value != standard[key]},
+        "settings": cell.settings,
         "head": first.get("head", config.head),
         "learning_rate": outcomes.chosen_rate(cell),
         "tried": [

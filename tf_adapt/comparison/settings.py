@@ -88,6 +88,11 @@ class Cell:
         """False for a baseline of random weights."""
         return self.config.encoder.pretrained
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The keys of the adaptation that are not its defaults."""
+        return _settings(self.config.adaptation)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -235,16 +240,19 @@ def _rates_of(adaptation: str, rates: Rates | None, where: str) -> list[float]:
 
 def _name(config: Config) -> str:
     encoder, adaptation = config.encoder, config.adaptation
+    settings = [f"{key}_{value}" for key, value in _settings(adaptation).items()]
     parts = [short_name(encoder.handle)]
     parts += [] if encoder.pretrained else ["untrained"]
     parts += [] if encoder.pairs is None else [encoder.pairs]
     parts += [] if encoder.execution is None else [encoder.execution]
-    given = adaptation.model_dump(exclude_defaults=True)
-    standard = filled_in(AdaptationConfig(name=adaptation.name), "").model_dump()
-    settings = [f"{k}_{v}" for k, v in given.items() if k != "name" and standard.get(k) != v]
     parts.append("_".join([adaptation.name, *settings]))
     parts += [] if config.head == "default" else [config.head]
     return "-".join(parts)
+
+
+def _settings(adaptation: AdaptationConfig) -> dict[str, Any]:
+    standard = filled_in(AdaptationConfig(name=adaptation.name), "").model_dump()
+    return {key: value for key, value in adaptation if value != standard[key]}
 
 
 def short_name(handle: str) -> str:
