@@ -62,7 +62,6 @@ def test_scores_costs_and_curves(comparison, tmp_path):
     splits = load_splits(comparison.cells[0].config.data)
     labels = splits.labels
     gold = [record.label for record in splits.examples["test"]]
-    gold = [labels[label] if isinstance(label, int) else label for label in gold]
     other = {label: labels[index - 1] for index, label in enumerate(labels)}
     outcomes = Outcomes(comparison, tmp_path / "out")
     for cell, counts in zip(comparison.cells, [[5, 5], [0, 1]], strict=True):

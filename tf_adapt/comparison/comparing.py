@@ -59,15 +59,17 @@ def compare(
     """
     out = Path(out).absolute()
     comparison, splits = _with_scored_split(comparison)
+    data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     kept = cache or comparison.cells[0].config.features.cache
     with run_folder.locked(out):
-        threads = _begin(comparison, splits, out, jobs)
+        threads = _begin(comparison, data, out, jobs)
         outcomes = Outcomes(comparison, out)
         with caught_signals(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
             run_all(outcomes, jobs, threads, features, display)
             display.say_once("tests, verdict, report, export of the winner")
             content = results(outcomes, splits) | {
+                "data": data,
                 "machine": f"{_machine()}, {threads} threads a run",
                 "command": command,
             }
@@ -94,11 +96,10 @@ def _with_scored_split(comparison: Comparison) -> tuple[Comparison, Splits]:
     return replace(comparison, cells=cells), load_splits(data)
 
 
-def _begin(comparison: Comparison, splits: Splits, out: Path, jobs: int) -> int:
+def _begin(comparison: Comparison, data: dict[str, str], out: Path, jobs: int) -> int:
     """Writes what the folder is of, or checks that it is the same; returns threads a run."""
     for name in ("cells", "figures", "winner"):
         remove_leftovers(out / name)
-    data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     threads = max(1, (os.cpu_count() or 1) // jobs)
     for cell in comparison.cells:
         _check_cell(config_path(out, cell), cell, out)

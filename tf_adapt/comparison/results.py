@@ -1,6 +1,6 @@
 """The finished runs of a comparison as plain values: cells with scores and costs, paired tests.
 
-The content of `report.json`, but for the verdict. Imports no TensorFlow.
+The content of `report.json`, but for what `comparing` adds. Imports no TensorFlow.
 """
 
 import csv
@@ -13,7 +13,7 @@ import numpy as np
 from tf_adapt.comparison.runs import CellRun, Outcomes
 from tf_adapt.comparison.settings import Cell, short_name
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.splits import Splits, fingerprint
+from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.statistics.pairs import compare_pairs
 from tf_adapt.statistics.scores import item_statistics, summary
@@ -33,6 +33,7 @@ def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
     cells = comparison.cells
     finished = [run for cell in cells for run in outcomes.final_runs(cell) if outcomes.metrics(run)]
     predictions = {run.folder: _read_predictions(run, splits) for run in finished}
+    gold = _gold(splits)
     first = outcomes.metrics(finished[0]) if finished else {}
     metric = first.get("metric", splits.metric)
     return {
@@ -48,18 +49,19 @@ def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
         "examples": {name: len(examples) for name, examples in splits.examples.items()},
         "seeds": list(comparison.seeds),
         "trials": comparison.trials,
-        "cells": [_cell(outcomes, cell, splits, predictions) for cell in cells],
-        "pairs": _pairs(outcomes, metric, splits, predictions),
-        "disagreements": _disagreements(outcomes, splits, predictions),
+        "cells": [_cell(outcomes, cell, splits, gold, predictions) for cell in cells],
+        "pairs": _pairs(outcomes, metric, splits, gold, predictions),
+        "disagreements": _disagreements(outcomes, splits, gold, predictions),
         "versions": first.get("versions", {}),
         "modules": {
             run.cell.config.encoder.handle: outcomes.metrics(run)["module"] for run in finished
         },
-        "data": {name: fingerprint(examples) for name, examples in splits.examples.items()},
     }
 
 
-def _cell(outcomes: Outcomes, cell: Cell, splits: Splits, predictions: dict) -> dict[str, Any]:
+def _cell(
+    outcomes: Outcomes, cell: Cell, splits: Splits, gold: list, predictions: dict
+) -> dict[str, Any]:
     config, final = cell.config, outcomes.final_runs(cell)
     metrics = [found for found in map(outcomes.metrics, final) if found is not None]
     scores = [outcomes.score(run, SCORED_ON) for run in final]
@@ -86,7 +88,7 @@ def _cell(outcomes: Outcomes, cell: Cell, splits: Splits, predictions: dict) -> 
         "costs": _costs(metrics),
         "curves": [_curve(run, first["metric"]) for run in final if outcomes.metrics(run)],
         "layer_weights": _mean_layer_weights(metrics),
-        "confusion": _confusion(final, splits, predictions),
+        "confusion": _confusion(final, splits, gold, predictions),
         "commands": [shlex.join(["tf-adapt", *run.arguments()]) for run in final],
     }
 
@@ -160,12 +162,13 @@ def _gold(splits: Splits) -> list:
     labels = [example.label for example in examples]
     if splits.kind == "pair_regression":
         return [float(label) for label in labels]
-    return [splits.labels[label] if isinstance(label, int) else label for label in labels]
+    return labels
 
 
-def _pairs(outcomes: Outcomes, metric: str, splits: Splits, predictions: dict) -> list[dict]:
+def _pairs(
+    outcomes: Outcomes, metric: str, splits: Splits, gold: list, predictions: dict
+) -> list[dict]:
     """The paired tests between all cells of which every seed is finished."""
-    gold = _gold(splits)
     statistics = {}
     for cell in outcomes.comparison.cells:
         runs = outcomes.final_runs(cell)
@@ -180,19 +183,20 @@ def _pairs(outcomes: Outcomes, metric: str, splits: Splits, predictions: dict) -
     return compare_pairs(metric, statistics)
 
 
-def _confusion(runs: list[CellRun], splits: Splits, predictions: dict) -> list[list[int]] | None:
+def _confusion(
+    runs: list[CellRun], splits: Splits, gold: list, predictions: dict
+) -> list[list[int]] | None:
     """Rows: the true label; columns: the predicted one; summed over seeds."""
     if splits.kind not in ("classification", "pair_classification"):
         return None
     said = [predictions[run.folder] for run in runs if run.folder in predictions]
     if not said:
         return None
-    gold = _gold(splits)
     counts = Counter(pair for labels in said for pair in zip(gold, labels, strict=True))
     return [[counts[true, other] for other in splits.labels] for true in splits.labels]
 
 
-def _disagreements(outcomes: Outcomes, splits: Splits, predictions: dict) -> list[dict]:
+def _disagreements(outcomes: Outcomes, splits: Splits, gold: list, predictions: dict) -> list[dict]:
     """Examples of which cells say different things, most evenly split first; first seed."""
     cells = [cell for cell in outcomes.comparison.cells if cell.pretrained]
     said = {
@@ -203,7 +207,6 @@ def _disagreements(outcomes: Outcomes, splits: Splits, predictions: dict) -> lis
     }
     if splits.kind == "pair_regression" or len(said) < 2:
         return []
-    gold = _gold(splits)
     found = []
     for number, example in enumerate(splits.examples[SCORED_ON]):
         answers = {name: labels[number] for name, labels in said.items()}
