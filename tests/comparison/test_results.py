@@ -1,4 +1,4 @@
-"""Run folders to the content of a report."""
+"""Run folders to the content of a report, and to the report itself."""
 
 import json
 from dataclasses import replace
@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import yaml
 
+from tf_adapt.comparison import comparing
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.runs import Outcomes
 from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError
 
 METRICS = {
@@ -140,3 +141,49 @@ def test_tagged_sentences(comparison, tmp_path):
     assert content["cells"][0]["confusion"] is None
     assert content["disagreements"][0]["text_a"] == "in New\u00a0York"
     assert content["disagreements"][0]["label"] == "O B-LOC"
+
+
+@pytest.fixture
+def reports(comparison, monkeypatch):
+    """What is reported of a comparison whose runs are there at once: 🔥 is always right."""
+    splits = load_splits(comparison.cells[0].config.data)
+    gold = [record.label for record in splits.examples["test"]]
+    first, second, *_ = splits.labels
+    wrong = [second if label == first else first for label in gold]
+
+    def run_all(outcomes, *others):
+        for cell, said in zip(comparison.cells, (wrong, gold), strict=True):
+            for seed in comparison.seeds:
+                finish(outcomes.run(cell, 1e-3, seed), table(said), float(said is gold))
+
+    written = []
+    monkeypatch.setattr(comparing, "run_all", run_all)
+    monkeypatch.setattr(
+        comparing, "write_report", lambda content, out: written.append(json.dumps(content))
+    )
+    return written
+
+
+def test_the_export_is_in_the_report(comparison, tmp_path, reports, monkeypatch):
+    def export(run, folder):
+        (folder / "1").mkdir(parents=True)
+
+    monkeypatch.setattr(comparing, "_export", export)
+    content = comparing.compare(comparison, tmp_path / "out")
+    winner = f"{comparison.cells[1].name}-rate_0.001-seed_0"
+    assert content["verdict"]["exported"] == f"winner/{winner}/1"
+    assert [json.loads(text) for text in reports] == [content]
+    examples = load_splits(comparison.cells[0].config.data).examples
+    assert content["data"] == {split: fingerprint(found) for split, found in examples.items()}
+
+
+def test_an_export_that_fails_leaves_the_report(comparison, tmp_path, reports, monkeypatch):
+    def export(run, folder):
+        raise ArtifactError("no space left")
+
+    monkeypatch.setattr(comparing, "_export", export)
+    with pytest.raises(ArtifactError, match="no space left"):
+        comparing.compare(comparison, tmp_path / "out")
+    (content,) = map(json.loads, reports)
+    assert content["verdict"]["recommended"] == comparison.cells[1].name
+    assert content["verdict"]["exported"] is None

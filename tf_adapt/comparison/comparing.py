@@ -74,9 +74,10 @@ def compare(
                 "command": command,
             }
             content["verdict"] = verdict(content) | {"exported": None}
-            write_report(content, out)  # before the export, which may fail
-            content["verdict"]["exported"] = _export_winner(outcomes, content)
-            write_report(content, out)
+            try:
+                content["verdict"]["exported"] = _export_winner(outcomes, content)
+            finally:  # an export that fails takes no report away
+                write_report(content, out)
         if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content
