@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from tf_adapt.config_sections import DatasetConfig, FilesConfig
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.splits import has_test, load_splits
 from tf_adapt.errors import ConfigError, DataError
 
 
@@ -48,10 +48,29 @@ def test_test_file_of_a_dataset_is_used_where_it_is(tmp_path):
     write(tmp_path, **{"train.tsv": table, "dev.tsv": table})
     data = DatasetConfig(dataset="sst2", source="files", data_dir=str(tmp_path))
     assert sorted(load_splits(data).examples) == ["dev", "train"]
+    assert not has_test(data)
     write(tmp_path, **{"test.tsv": table})
+    assert has_test(data)
     found = load_splits(data)
     assert sorted(found.examples) == ["dev", "test", "train"]
     assert "test.tsv" in found.descriptions["test"]
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "expected"),
+    [
+        ("sample_tagging", "sample", False),
+        ("conll2003", "tfds", True),
+        ("mrpc", "files", False),  # no folder is given
+    ],
+)
+def test_whether_there_is_a_test_split(name, source, expected):
+    assert has_test(DatasetConfig(dataset=name, source=source)) is expected
+
+
+@pytest.mark.parametrize("test", [None, "test.tsv"])
+def test_whether_own_files_have_a_test_split(tmp_path, test):
+    assert has_test(own_files(tmp_path, test=test)) is (test is not None)
 
 
 def test_labels_come_from_train_or_from_the_section(tmp_path):

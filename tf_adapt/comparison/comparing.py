@@ -19,7 +19,7 @@ from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
 from tf_adapt.comparison.settings import HELD_OUT, Cell, Comparison
 from tf_adapt.comparison.verdict import verdict
 from tf_adapt.config import config_from, dump_config
-from tf_adapt.data.splits import Splits, fingerprint, load_splits
+from tf_adapt.data.splits import fingerprint, has_test, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.files import write_text
 from tf_adapt.interruption import caught_signals
@@ -58,7 +58,8 @@ def compare(
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     out = Path(out).absolute()
-    comparison, splits = _with_scored_split(comparison)
+    comparison = _with_scored_split(comparison)
+    splits = load_splits(comparison.cells[0].config.data)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     kept = cache or comparison.cells[0].config.features.cache
     with run_folder.locked(out):
@@ -83,18 +84,17 @@ def compare(
     return content
 
 
-def _with_scored_split(comparison: Comparison) -> tuple[Comparison, Splits]:
-    """The comparison with dev and test apart, and its data."""
+def _with_scored_split(comparison: Comparison) -> Comparison:
+    """The comparison with dev and test apart."""
     data = comparison.cells[0].config.data
-    splits = load_splits(data)
-    if SCORED_ON in splits.examples:
-        return comparison, splits
+    if has_test(data) or data.held_out is not None:
+        return comparison
     data = data.model_copy(update={"held_out": HELD_OUT})
     cells = tuple(
         replace(cell, config=cell.config.model_copy(update={"data": data}))
         for cell in comparison.cells
     )
-    return replace(comparison, cells=cells), load_splits(data)
+    return replace(comparison, cells=cells)
 
 
 def _begin(comparison: Comparison, data: dict[str, str], out: Path, jobs: int) -> int:

@@ -54,6 +54,20 @@ def load_splits(data) -> Splits:
     return _known(data) if hasattr(data, "dataset") else _own_files(data)
 
 
+def has_test(data) -> bool:
+    """Whether a config's `data` section has a test split of its own, without reading any.
+
+    False, too, where `load_splits` will refuse the section's source or folder.
+    """
+    if not hasattr(data, "dataset"):
+        return data.test is not None
+    info = dataset_info(data.dataset)
+    if data.source == "tfds":
+        return info.tfds is not None and "test" in info.tfds.splits
+    folder = info.folder or Path(data.data_dir or "")
+    return any((folder / name).is_file() for name in info.files.get("test", ()))
+
+
 def _texts(data) -> Splits:
     paths = {split: getattr(data, split) for split in ("train", "dev", "test")}
     examples, descriptions = {}, {}
@@ -83,7 +97,7 @@ def _known(data) -> Splits:
         split: load_dataset(data.dataset, split, data.source, data.data_dir)
         for split in ("train", "dev")
     }
-    if _has_test(data, info):
+    if has_test(data):
         examples["test"] = load_dataset(data.dataset, "test", data.source, data.data_dir)
     descriptions = {
         split: split_description(data.dataset, split, data.source) for split in examples
@@ -108,13 +122,6 @@ def _known(data) -> Splits:
         examples,
         descriptions,
     )
-
-
-def _has_test(data, info) -> bool:
-    if data.source == "tfds":
-        return "test" in info.tfds.splits
-    folder = info.folder or Path(data.data_dir)
-    return any((folder / name).is_file() for name in info.files.get("test", ()))
 
 
 def _of_genre(examples: list, genre: str) -> list:
