@@ -6,9 +6,9 @@ from pathlib import Path
 from tf_adapt import run_folder
 from tf_adapt.analysis.domains import term_counts
 from tf_adapt.data.formats import Record
-from tf_adapt.data.formats.text import read_lines
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.prediction_files import read_predictions
 
 
 def genres_of(examples: list, wanted: tuple[str, ...], where: str) -> list[str]:
@@ -66,7 +66,7 @@ def genre_scores(run: Path, dev: list[Record]) -> dict:
                 "run": str(run),
                 "adaptation": config.adaptation.name,
                 "seed": config.training.seed,
-                **_by_genre(examples, _labels(run, split, len(examples))),
+                **_by_genre(examples, _labels(run, split, splits.kind, len(examples))),
             }
     raise ConfigError(
         f"{run}: expected a run that was scored on the dev split of the given config, got one with "
@@ -78,14 +78,11 @@ def _key(example: Record) -> tuple:
     return (example.text_a, example.text_b, example.label, getattr(example, "genre", None))
 
 
-def _labels(run: Path, split: str, count: int) -> list[str]:
-    path = run / "predictions" / f"{split}.tsv"
-    if not path.is_file():
-        raise ArtifactError(f"{path}: expected the predictions of a finished run, got no file")
-    labels = [line.split("\t")[0] for line in read_lines(path)[1:]]
+def _labels(run: Path, split: str, kind: str, count: int) -> list[str]:
+    labels = read_predictions(run, split, kind)
     if len(labels) != count:
         raise ArtifactError(
-            f"{path}: expected {count} predictions, as many as there are examples, got "
+            f"{run}: expected {count} predictions, as many as there are {split} examples, got "
             f"{len(labels)}; the run's data have changed, train again"
         )
     return labels

@@ -15,6 +15,7 @@ from tf_adapt.comparison.settings import Cell, short_name
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ArtifactError
+from tf_adapt.prediction_files import read_predictions
 from tf_adapt.statistics.pairs import compare_pairs
 from tf_adapt.statistics.scores import item_statistics, summary
 
@@ -32,7 +33,7 @@ def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
     comparison = outcomes.comparison
     cells = comparison.cells
     finished = [run for cell in cells for run in outcomes.final_runs(cell) if outcomes.metrics(run)]
-    predictions = {run.folder: _read_predictions(run, splits) for run in finished}
+    predictions = {run.folder: _predictions(run, splits) for run in finished}
     gold = _gold(splits)
     first = outcomes.metrics(finished[0]) if finished else {}
     metric = first.get("metric", splits.metric)
@@ -128,28 +129,14 @@ def _mean_layer_weights(metrics: list[dict]) -> list[float] | None:
     return [round(float(w), 4) for w in np.mean(found, axis=0)] if found else None
 
 
-def _read_predictions(run: CellRun, splits: Splits) -> list:
-    """What a run says of each example: a label, a number, or a list of tags."""
-    path = run.folder / "predictions" / f"{SCORED_ON}.tsv"
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise ArtifactError(
-            f"{path}: cannot be read ({error}); remove the run folder {run.folder} and run the "
-            "command again"
-        ) from None
-    if splits.kind == "tagging":
-        sentences = [part.split("\n") for part in text.removesuffix("\n").split("\n\n")]
-        found = [[line.rpartition("\t")[2] for line in lines] for lines in sentences]
-    else:
-        found = [line.partition("\t")[0] for line in text.removesuffix("\n").split("\n")[1:]]
-        if splits.kind == "pair_regression":
-            found = [float(value) for value in found]
+def _predictions(run: CellRun, splits: Splits) -> list:
+    """What a run says of each scored example."""
+    found = read_predictions(run.folder, SCORED_ON, splits.kind)
     expected = len(splits.examples[SCORED_ON])
     if len(found) != expected:
         raise ArtifactError(
-            f"{path}: expected predictions of {expected} examples, got {len(found)}; remove the "
-            f"run folder {run.folder} and run the command again"
+            f"{run.folder}: expected predictions of {expected} {SCORED_ON} examples, got "
+            f"{len(found)}; remove the run folder and run the command again"
         )
     return found
 
