@@ -122,7 +122,7 @@ def comparison(cells, seeds=(0, 1, 2)):
             "decided": True,
             "best": best,
             "alternatives": [],
-            "cheapest": best,
+            "recommended": best,
             "evidence": [
                 "fine_tuning 65.1 ± 1.1 against feature_extraction 61.7 ± 0.6; the difference is "
                 "3.4 points (95 % interval 1.3 to 5.5, p 0.004 after Holm's correction).",
@@ -200,7 +200,7 @@ def incomplete():
         "decided": False,
         "best": None,
         "alternatives": [],
-        "cheapest": None,
+        "recommended": None,
         "evidence": [],
         "guideline": {"sentence": "BERT, sentence pairs: use 🔥 fine_tuning.", "agrees": None},
         "exported": None,

@@ -121,7 +121,7 @@ def test_alternatives_are_named():
 
     content = contents.complete()
     ids = [cell["id"] for cell in content["cells"]]
-    content["verdict"] |= {"decided": False, "alternatives": [ids[4]], "cheapest": ids[4]}
+    content["verdict"] |= {"decided": False, "alternatives": [ids[4]], "recommended": ids[4]}
     content["verdict"]["guideline"] = {"sentence": "Freeze.", "agrees": False}
     text = to_markdown(sections(content))
     assert "Not decided against the best: 2. elmo_small · ❄ feature_extraction · esim." in text

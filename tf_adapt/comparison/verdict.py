@@ -18,9 +18,8 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         `sentence`, `decided`, `best` (the cell with the highest mean), `alternatives` (cells that
-        the best is not decided against), `cheapest` (of these and the best, the one with the fewest
-        trainable parameters), `recommended` (what the sentence says to use; None where nothing is
-        finished), `evidence` and `guideline`.
+        the best is not decided against), `recommended` (of these and the best, the one with the
+        fewest trainable parameters; None where nothing is finished), `evidence` and `guideline`.
     """
     cells = {cell["id"]: cell for cell in content["cells"] if None not in cell["scores"]}
     names = describe_all(content["cells"])
@@ -33,9 +32,9 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
     rivals = {name: pair for name, pair in against.items() if cells[name]["pretrained"]}
     open_pairs = {name: pair for name, pair in rivals.items() if not pair["decided"]}
     level = [best, *open_pairs]
-    cheapest = min(level, key=lambda name: cells[name]["costs"]["trainable_parameters"])
+    recommended = min(level, key=lambda name: cells[name]["costs"]["trainable_parameters"])
     alike = bool(open_pairs) and all(map(is_alike, open_pairs.values()))
-    sentence = _sentence(cells, names, best, cheapest, rivals, open_pairs, alike, content)
+    sentence = _sentence(cells, names, best, recommended, rivals, open_pairs, alike, content)
     missing = [c["id"] for c in content["cells"] if c["pretrained"] and c["id"] not in cells]
     if missing:
         sentence += f" Not finished, and left out: {listed([names[name] for name in missing])}."
@@ -44,26 +43,25 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
         "decided": bool(rivals) and (alike or not open_pairs),
         "best": best,
         "alternatives": list(open_pairs),
-        "cheapest": cheapest,
-        "recommended": cheapest,
+        "recommended": recommended,
         "evidence": [
             _how_it_was_made(content),
             *_tests(cells, names, best, against),
-            _costs(cells[cheapest], names[cheapest]),
-            *_baseline(cells, names, cheapest, pairs),
+            _costs(cells[recommended], names[recommended]),
+            *_baseline(cells, names, recommended, pairs),
         ],
         "guideline": agreement(cells, pairs, content["kind"]),
     }
 
 
-def _sentence(cells, names, best, cheapest, rivals, open_pairs, alike, content) -> str:
-    score = {name: mean_and_deviation(cells[name]) for name in (best, cheapest)}
-    used = f"{names[cheapest]}: {score[cheapest]} {content['metric']}"
+def _sentence(cells, names, best, recommended, rivals, open_pairs, alike, content) -> str:
+    score = {name: mean_and_deviation(cells[name]) for name in (best, recommended)}
+    used = f"{names[recommended]}: {score[recommended]} {content['metric']}"
     if not rivals:
         return f"Only one pretrained cell, {used}; there is nothing to choose from."
     if not open_pairs:
         return f"Use {used}, ahead of every other cell."
-    others = [names[name] for name in (best, *open_pairs) if name != cheapest]
+    others = [names[name] for name in (best, *open_pairs) if name != recommended]
     if alike:
         be = "are" if len(others) > 1 else "is"
         return (
@@ -74,7 +72,7 @@ def _sentence(cells, names, best, cheapest, rivals, open_pairs, alike, content) 
     return (
         f"Not decided between {names[best]} ({score[best]}) and {listed(found)}: "
         f"{_what_is_needed(open_pairs, len(content['seeds']))}. Until then, the one of them that "
-        f"trains the fewest parameters is {names[cheapest]} ({score[cheapest]})."
+        f"trains the fewest parameters is {names[recommended]} ({score[recommended]})."
     )
 
 
@@ -159,7 +157,6 @@ def _nothing() -> dict[str, Any]:
         "decided": False,
         "best": None,
         "alternatives": [],
-        "cheapest": None,
         "recommended": None,
         "evidence": [],
         "guideline": {"sentence": "", "agrees": None, "families": {}},

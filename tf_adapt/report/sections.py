@@ -63,9 +63,9 @@ def _verdict(content: dict, order: list[Ranked]) -> list:
     if verdict.get("alternatives"):
         others = "; ".join(names.get(one, visible(one)) for one in verdict["alternatives"])
         evidence.append(f"Not decided against the best: {others}.")
-        if verdict.get("cheapest"):
-            cheapest = names.get(verdict["cheapest"], visible(verdict["cheapest"]))
-            evidence.append(f"The cheapest of the best and these: {cheapest}.")
+        if verdict.get("recommended"):
+            recommended = names.get(verdict["recommended"], visible(verdict["recommended"]))
+            evidence.append(f"The cheapest of the best and these: {recommended}.")
     if verdict.get("exported"):
         evidence.append(f"Exported for serving: {visible(verdict['exported'])}")
     blocks.append(Items([*evidence, _what(content)]))
