@@ -92,15 +92,6 @@ TABLE_5 = {
     ("fine_tuning, gradual unfreezing", "BiLSTM + CRF"): 95.2,
     ("fine_tuning", "CRF"): 95.1,
 }
-# Table 6: Jensen–Shannon divergence of each MNLI genre's terms; BERT's ❄ and 🔥 scores on the
-# genres do not correlate with it.
-TABLE_6_DIVERGENCES = {
-    "telephone": 0.21,
-    "fiction": 0.18,
-    "travel": 0.14,
-    "government": 0.09,
-    "slate": 0.09,
-}
 COLOURED_FROM = 1.0
 DEVIATION_OF_NER = 0.2
 
