@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from hub_modules.bilm_recurrence import projected_lstm
+
 
 @keras.saving.register_keras_serializable("hub_modules")
 class LstmDirection(keras.layers.Layer):
@@ -97,49 +99,20 @@ class BidirectionalLstm(keras.layers.Layer):
         gates_from_input = tf.transpose(
             tf.reshape(gates_from_input, [2, time, batch, 4 * width]), [1, 0, 2, 3]
         )
-        recurrent = kernel[:, self.input_width :]
-
-        def step(index, hidden, cell, outputs):
-            gates = gates_from_input[index] + tf.matmul(hidden, recurrent)
-            new_hidden, new_cell = self._cell(gates, cell, projection)
-            outputs = outputs.write(index, new_hidden)
-            alive = (index < lengths)[None, :, None]
-            hidden = tf.where(alive, new_hidden, hidden)
-            cell = tf.where(alive, new_cell, cell)
-            return index + 1, hidden, cell, outputs
-
-        hidden, cell = (
-            tf.cast(part, dtype) for part, dtype in zip(state, self._dtypes, strict=True)
+        outputs, *final = projected_lstm(
+            gates_from_input,
+            kernel[:, self.input_width :],
+            projection,
+            tf.cast(state[0], self.compute_dtype),
+            # The cell adds up over time: half precision would lose the small increments.
+            tf.cast(state[1], tf.float32),
+            lengths,
+            self.cell_clip,
+            self.projection_clip,
         )
-        outputs = tf.TensorArray(
-            self.compute_dtype, size=time, element_shape=[2, None, self.projection_width]
-        )
-        _, hidden, cell, outputs = tf.while_loop(
-            lambda index, *_: index < time,
-            step,
-            (0, hidden, cell, outputs),
-            maximum_iterations=time,
-        )
-        stacked = outputs.stack()  # [time, 2, batch, projection_width]
         if self.skip_connection:
-            stacked += by_time
-        return tf.transpose(stacked, [1, 2, 0, 3]), (hidden, cell)
-
-    @property
-    def _dtypes(self) -> tuple[str, str]:
-        # The cell adds up over time: half precision would lose the small increments.
-        return self.compute_dtype, "float32"
-
-    def _cell(self, gates, cell, projection):
-        input_gate, candidate, forget_gate, output_gate = tf.split(tf.cast(gates, "float32"), 4, -1)
-        cell = tf.sigmoid(forget_gate) * cell + tf.sigmoid(input_gate) * tf.tanh(candidate)
-        if self.cell_clip:
-            cell = tf.clip_by_value(cell, -self.cell_clip, self.cell_clip)
-        hidden = tf.cast(tf.sigmoid(output_gate) * tf.tanh(cell), self.compute_dtype)
-        hidden = tf.matmul(hidden, projection)
-        if self.projection_clip:
-            hidden = tf.clip_by_value(hidden, -self.projection_clip, self.projection_clip)
-        return hidden, cell
+            outputs += by_time
+        return tf.transpose(outputs, [1, 2, 0, 3]), tuple(final)
 
     def get_config(self) -> dict:
         return super().get_config() | {

@@ -1,5 +1,6 @@
 """A pretrained module, named by its handle, as a Keras layer that can be frozen part by part."""
 
+import functools
 import os
 from collections.abc import Sequence
 
@@ -120,6 +121,11 @@ class HubEncoder(keras.layers.Layer):
     def preprocessor(self):
         """Text → inputs, in the graph: see `hub_modules.preprocess`."""
         return self._preprocessing[0]
+
+    @functools.cached_property
+    def forward(self):
+        """A call in inference mode as a graph, traced once for all data."""
+        return tf.function(lambda inputs: self(inputs, training=False), reduce_retracing=True)
 
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:

@@ -24,7 +24,7 @@ import tensorflow as tf
 import tf_adapt
 from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.config_sections import FeaturesConfig
-from tf_adapt.data.batches import PreparedData, packed_inputs
+from tf_adapt.data.prepared import PreparedData
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ArtifactError
 from tf_adapt.files import publish_folder, sha256
@@ -136,15 +136,15 @@ def _compute(
     prepared: PreparedData, number: int, encoder: HubEncoder, file: BinaryIO, progress: bool
 ) -> dict[str, np.ndarray | None]:
     """Writes the states, shortest texts first; returns the places of all and the pooled vectors."""
-    forward = tf.function(lambda inputs: encoder(inputs, training=False), reduce_retracing=True)
     order = np.argsort(prepared.lengths, kind="stable")
     name = "ab"[number]
     dataset = tf.data.Dataset.from_tensor_slices(order).batch(BATCH_SIZE)
-    dataset = dataset.map(lambda index: (index, packed_inputs(prepared, index)[name]))
+    dataset = dataset.map(lambda index: (index, prepared.packed_inputs(index)[name]))
+    encoder.forward.get_concrete_function(dataset.element_spec[1])  # else one for each new shape
     starts = np.zeros(len(order), np.int64)
     lengths, pooled, units = np.zeros_like(starts), None, 0
     for index, inputs in tracked(dataset.prefetch(2), "features", progress):
-        encoded = forward(inputs)
+        encoded = encoder.forward(inputs)
         rows = index.numpy()
         lengths[rows] = tf.math.count_nonzero(encoded["mask"], axis=1)
         starts[rows] = units + np.cumsum(lengths[rows]) - lengths[rows]

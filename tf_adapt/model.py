@@ -115,12 +115,26 @@ class AdaptedModel(keras.Model):
             for auxiliary in self.auxiliaries
         )
 
+    def answers(self, inputs) -> dict:
+        """What the model says in inference mode: for `predict` and for the served model alike.
+
+        Shapes: regression: `score` `[batch] float32`; else `label` `[batch] int32` and
+        `probabilities` `[batch, labels] float32`; for tagging one of each a word.
+        """
+        outputs = self(inputs, training=False)
+        if self.task.is_regression:
+            return {"score": outputs}
+        if self.decodes:
+            return {"label": outputs["tags"], "probabilities": self.head.probabilities(outputs)}
+        return {
+            "label": tf.argmax(outputs, axis=-1, output_type=tf.int32),
+            "probabilities": tf.nn.softmax(outputs),
+        }
+
     @functools.cached_property
     def answer(self):
-        """`answers` in inference mode as a graph, traced once for all calls of `predict`."""
-        return tf.function(
-            lambda inputs: answers(self.task, self(inputs, training=False)), reduce_retracing=True
-        )
+        """`answers` as a graph, traced once for all calls of `predict`."""
+        return tf.function(self.answers, reduce_retracing=True)
 
     def compile(self, optimizer="rmsprop", loss=None, **kwargs):
         """As in Keras. A head that decodes by itself brings its own loss in place of the task's.
@@ -259,22 +273,6 @@ class AdaptedModel(keras.Model):
 
     def build_from_config(self, config: dict) -> None:
         """Nothing to do: the model is built when it is made."""
-
-
-def answers(task: Task, outputs) -> dict:
-    """What a model's outputs say, in the graph: for `predict` and for the served model alike.
-
-    Shapes: outputs as of `AdaptedModel` → regression: `score` `[batch] float32`; else `label`
-    `[batch] int32` and `probabilities` `[batch, labels] float32`; for tagging one of each a word.
-    """
-    if task.is_regression:
-        return {"score": outputs}
-    if isinstance(outputs, dict):
-        return {"label": outputs["tags"], "probabilities": outputs["probabilities"]}
-    return {
-        "label": tf.argmax(outputs, axis=-1, output_type=tf.int32),
-        "probabilities": tf.nn.softmax(outputs),
-    }
 
 
 def check_answers(task: Task) -> None:

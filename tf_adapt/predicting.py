@@ -64,16 +64,23 @@ def model_answers(
     model: AdaptedModel, prepared: PreparedData, batch_size: int, progress: bool = False
 ) -> dict[str, np.ndarray]:
     """What `answers` says of all examples, in the order of the data; tagging: of all words."""
-    dataset = batches_from(prepared, batch_size, shuffle=False)
+    dataset = inputs_of(batches_from(prepared, batch_size, shuffle=False))
+    model.answer.get_concrete_function(dataset.element_spec)  # else one for each new shape
     parts = []
-    for batch in tracked(dataset, "predicting", progress):
-        inputs = batch[0] if isinstance(batch, tuple) else batch
+    for inputs in tracked(dataset, "predicting", progress):
         answer = {name: values.numpy() for name, values in model.answer(inputs).items()}
         if model.task.is_tagging:
             words = word_mask(inputs["a"])
             answer = {name: values[words] for name, values in answer.items()}
         parts.append(answer)
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def inputs_of(dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """The batches without their targets."""
+    if not isinstance(dataset.element_spec, tuple):
+        return dataset
+    return dataset.map(lambda inputs, targets: inputs)
 
 
 def word_mask(inputs: dict) -> np.ndarray:
@@ -158,11 +165,11 @@ def encode(
     """
     task = Task("classification", labels=["none"])
     prepared = prepare(in_memory_records(list(texts), task), task, encoder, None, False)
-    forward = tf.function(lambda inputs: encoder(inputs, training=False), reduce_retracing=True)
     dataset = batches_from(prepared, batch_size, shuffle=False)
+    encoder.forward.get_concrete_function(dataset.element_spec["a"])  # else one for each new shape
     features = []
     for batch in tracked(dataset, "encoding", progress):
-        encoded = forward(batch["a"])
+        encoded = encoder.forward(batch["a"])
         layers = tf.stack([tf.cast(layer, tf.float32) for layer in encoded["layers"]], axis=1)
         for states, mask in zip(layers.numpy(), encoded["mask"].numpy(), strict=True):
             features.append(states[:, mask])

@@ -17,6 +17,7 @@ from tf_adapt.data.batches import batches_from
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.monitoring import plain_numbers
 from tf_adapt.predicting import (
+    inputs_of,
     model_answers,
     sentence_scores,
     to_predictions,
@@ -123,8 +124,9 @@ def _serving_seconds(run) -> dict[str, float]:
     if run.model.task.is_language_model:
         return {}
     prepared = replace(run.data["dev"], features=None)
-    dataset = batches_from(prepared, SERVED_BATCH, shuffle=False).take(SERVED // SERVED_BATCH)
-    batches = [batch[0] for batch in dataset]
+    dataset = inputs_of(batches_from(prepared, SERVED_BATCH, shuffle=False))
+    run.model.answer.get_concrete_function(dataset.element_spec)
+    batches = list(dataset.take(SERVED // SERVED_BATCH))
     for batch in batches:
         run.model.answer(batch)
     started = time.monotonic()

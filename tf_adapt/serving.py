@@ -15,7 +15,7 @@ from hub_modules.preprocess import cut_words, split_words
 from tf_adapt.data.context import check_document_context, context_windows, pack_windows
 from tf_adapt.data.prepare import checked_limit
 from tf_adapt.files import publish_folder
-from tf_adapt.model import AdaptedModel, answers, check_answers
+from tf_adapt.model import AdaptedModel, check_answers
 from tf_adapt.tasks import Task
 
 EXPORT = "export"
@@ -149,7 +149,7 @@ class ModelFromText:
             name: self._preprocessor.pack(self._fitted(group))
             for name, group in zip("ab", groups, strict=False)
         }
-        return answers(self.task, self._model(inputs, training=False))
+        return self._model.answers(inputs)
 
     def _fitted(self, segments: list) -> list:
         limit = self._max_length - self._preprocessor.special_tokens(len(segments))
@@ -186,11 +186,11 @@ class ModelFromText:
             inputs = pack_windows(self._preprocessor, chunks, windows, tf.range(chunks.nrows()))
         else:
             inputs = self._preprocessor.pack_words(chunks)
-        outputs = self._model({"a": inputs}, training=False)
 
         def put_together(values):
             in_chunks = tf.RaggedTensor.from_tensor(values, lengths=chunks.row_lengths())
             # Chunks keep the order of the words: the sentences' own row splits fit them.
             return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, words.row_splits)
 
-        return {name: put_together(values) for name, values in answers(self.task, outputs).items()}
+        answers = self._model.answers({"a": inputs})
+        return {name: put_together(values) for name, values in answers.items()}

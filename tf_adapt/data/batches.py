@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_adapt.data.context import pack_windows
-from tf_adapt.data.prepare import PreparedData, prepare
+from tf_adapt.data.prepare import prepare
+from tf_adapt.data.prepared import PreparedData
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks import Task
 
@@ -18,7 +18,6 @@ __all__ = [
     "batches_from",
     "epoch_batches",
     "epoch_order",
-    "packed_inputs",
     "prepare",
 ]
 
@@ -150,35 +149,4 @@ def _check_batch_size(batch_size: int) -> None:
 def _dataset(prepared: PreparedData, order: Callable[[], Iterator]) -> tf.data.Dataset:
     signature = tf.TensorSpec([None], tf.int64)
     dataset = tf.data.Dataset.from_generator(order, output_signature=signature)
-    dataset = dataset.map(
-        lambda index: _batch(prepared, index), num_parallel_calls=tf.data.AUTOTUNE
-    )
-    return dataset.prefetch(_PREFETCHED)
-
-
-def _batch(prepared: PreparedData, index: tf.Tensor):
-    """The examples at `index` `[batch]`, gathered, packed and padded."""
-    inputs = packed_inputs(prepared, index)
-    for name, features in zip("ab", prepared.features or (), strict=False):
-        inputs[name] |= features.inputs(index)
-    if prepared.targets is None:
-        return inputs
-    targets = tf.gather(prepared.targets, index)
-    if isinstance(targets, tf.RaggedTensor):
-        targets = targets.to_tensor(-1)
-    return inputs, targets
-
-
-def packed_inputs(prepared: PreparedData, index: tf.Tensor) -> dict:
-    """The encoder's inputs for the texts of the examples at `index` `[batch]`, in the graph."""
-    preprocessor = prepared.preprocessor
-    if prepared.windows is not None:
-        return {"a": pack_windows(preprocessor, prepared.segments[0], prepared.windows, index)}
-    segments = [tf.gather(segment, index) for segment in prepared.segments]
-    if prepared.sentence_splits is not None:
-        return {"a": preprocessor.pack_words(segments[0])}
-    if prepared.joint:
-        return {"a": preprocessor.pack(segments)}
-    return {
-        name: preprocessor.pack([segment]) for name, segment in zip("ab", segments, strict=False)
-    }
+    return dataset.map(prepared.batch, num_parallel_calls=tf.data.AUTOTUNE).prefetch(_PREFETCHED)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -14,6 +13,7 @@ from tf_adapt.data.context import check_document_context, context_windows, docum
 from tf_adapt.data.formats import Record, TaggedSentence, check_text
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.data.labels import check_labels, word_where
+from tf_adapt.data.prepared import PreparedData
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.tasks import Task
 
@@ -27,39 +27,6 @@ _LONG_WORD = {
     "bert": re.compile(rf"[^\W{_CHINESE}]{{{LONGEST_WORD + 1},}}"),
     "elmo": re.compile(rf"[^ \t\n\r\v\f]{{{LONGEST_WORD + 1},}}"),
 }
-
-
-@dataclass(frozen=True)
-class PreparedData:
-    """Tokenized examples, in the order of the records.
-
-    Attributes:
-        preprocessor: packs the units.
-        segments: one ragged tensor per text of an example `[examples, (units)]`; tagging: one,
-            `[examples, (words), (units)]`, where an example is a sentence or a part of one.
-        joint: whether the texts of a pair are packed into one row.
-        lengths: `[examples]`, units of the packed row, special tokens and context included.
-        uncut_lengths: units of each record before it was cut or split, special tokens included.
-        targets: `[examples] int32` (regression: float32), tagging `[examples, (words)] int32`, or
-            None for data without labels.
-        truncated: number of records that lost units.
-        sentence_splits: tagging: row splits of the sentences over all words, which put what is
-            computed for each word together again; else None.
-        windows: `[examples, 2]`, the pieces that each example is read with (`context_windows`);
-            None without document context.
-        features: what a frozen encoder says of each text (`tf_adapt.features`), or None.
-    """
-
-    preprocessor: Any
-    segments: list[tf.RaggedTensor]
-    joint: bool
-    lengths: np.ndarray
-    uncut_lengths: np.ndarray
-    targets: tf.Tensor | tf.RaggedTensor | None
-    truncated: int
-    sentence_splits: np.ndarray | None = None
-    windows: tf.Tensor | None = None
-    features: list | None = None
 
 
 def prepare(

@@ -25,8 +25,7 @@ class Tagger(keras.layers.Layer):
     `mask`: `[batch, time] bool`); inputs with `first_piece` `[batch, words] int32`, the position of
     each word's first piece, or without it where the encoder has one state a word → logits
     `[batch, words, num_outputs] float32`. With `crf` a dict: these `logits`, from which the CRF's
-    loss is computed, `tags` `[batch, words] int32`, the best path (−1 at padding), and
-    `probabilities` `[batch, words, num_outputs] float32` of each word's tags.
+    loss is computed, and `tags` `[batch, words] int32`, the best path (−1 at padding).
 
     Masking: logits at padding (`first_piece` −1) have no meaning.
 
@@ -103,11 +102,15 @@ class Tagger(keras.layers.Layer):
         if not self.chain:
             return logits
         tags, _ = self.chain.decode(logits, mask)
-        return {
-            "logits": logits,
-            "tags": tags,
-            "probabilities": self.chain.marginals(logits, mask),
-        }
+        return {"logits": logits, "tags": tags}
+
+    def probabilities(self, outputs: dict):
+        """Of each word's tags under the CRF, 0 at padding: not in the outputs, since training has
+        no use for them.
+
+        Shapes: the outputs of a call → `[batch, words, num_outputs] float32`.
+        """
+        return self.chain.marginals(outputs["logits"], outputs["tags"] >= 0)
 
     def loss(self, targets, outputs: dict, sample_weight=None):
         """The CRF's: minus the log-likelihood of a sentence's tags, averaged over sentences.
