@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tf_adapt.errors import ArtifactError, TrainingError
-from tf_adapt.files import publish_folder, sha256
+from tf_adapt.files import describe, difference, publish_folder
 
 FORMAT = 1
 KEPT = 2
@@ -182,10 +182,7 @@ def _write(path: Path, arrays: dict[str, Arrays], state: dict[str, Any]) -> None
             np.savez(packed, **values)
             (aside / f"{group}.npz").write_bytes(packed.getbuffer())
         (aside / STATE).write_text(json.dumps(state, indent=1), encoding="utf-8")
-        files = {
-            file.name: {"bytes": file.stat().st_size, "sha256": sha256(file)}
-            for file in sorted(aside.iterdir())
-        }
+        files = {file.name: describe(file) for file in sorted(aside.iterdir())}
         record = json.dumps({"format": FORMAT, "files": files}, indent=1)
         (aside / RECORD).write_text(record, encoding="utf-8")
 
@@ -229,7 +226,7 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 def _verified(path: Path, entry: dict[str, Any]) -> Path:
     try:
-        if path.stat().st_size == entry["bytes"] and sha256(path) == entry.get("sha256"):
+        if difference(path, entry) is None:
             return path
     except OSError as error:
         raise ArtifactError(f"{path}: cannot be read ({error.strerror})") from None
