@@ -22,6 +22,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_adapt
+from tf_adapt.arrays import read_arrays
 from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.config_sections import FeaturesConfig
 from tf_adapt.data.batches import PreparedData, packed_inputs
@@ -195,8 +196,7 @@ def _read(folder: Path, key: dict, state_shape: tuple[int, int]) -> Features:
                 raise ValueError(f"{name}: expected {expected['bytes']} bytes")
             if found == "sha256":
                 raise ValueError(f"{name} does not have the SHA-256 of its record")
-        with np.load(folder / PLACES, allow_pickle=False) as stored:
-            places = {name: stored[name] for name in stored.files}
+        places = read_arrays(folder / PLACES)
         dtype = _numpy_dtype(key["dtype"])
         shape = (record["units"], *record["shape"])
         size = record["files"][STATES]["bytes"]
