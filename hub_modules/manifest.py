@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from tf_adapt.errors import ArtifactError
-from tf_adapt.files import sha256, write_bytes
+from tf_adapt.files import describe, difference, sha256, write_bytes
 
 FORMAT = 1
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
@@ -32,10 +32,7 @@ COVERED = (
 def write_manifest(folder: str | Path, contract: dict) -> None:
     """Hashes the module's files and writes the manifest and its seal."""
     folder = Path(folder)
-    files = {
-        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256(path)}
-        for path in _covered_files(folder)
-    }
+    files = {path.relative_to(folder).as_posix(): describe(path) for path in _covered_files(folder)}
     text = json.dumps({"format": FORMAT, **contract, "files": files}, indent=1, ensure_ascii=False)
     content = text.encode("utf-8")
     write_bytes(folder / MANIFEST, content)
@@ -88,12 +85,13 @@ def verify(folder: str | Path, manifest: dict) -> None:
         path = folder / name
         if not path.is_file():
             raise ArtifactError(f"{folder}: file {name} is missing; {_ADVICE}")
-        if path.stat().st_size != record["bytes"]:
+        found = difference(path, record)
+        if found == "bytes":
             raise ArtifactError(
                 f"{folder}: file {name}: expected {record['bytes']} bytes, "
                 f"got {path.stat().st_size}; {_ADVICE}"
             )
-        if sha256(path) != record["sha256"]:
+        if found == "sha256":
             raise ArtifactError(
                 f"{folder}: file {name} does not have the SHA-256 of the manifest; {_ADVICE}"
             )

@@ -9,7 +9,7 @@ import h5py
 import pytest
 from click.testing import CliRunner
 
-from tf_adapt import cli as cli_module
+from tf_adapt import console
 from tf_adapt.cli import cli
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
 
@@ -158,10 +158,11 @@ def test_debug_shows_where(failing, monkeypatch):
 def test_tensorflow_is_silent_until_the_command_ends():
     program = (
         "import os, sys, click\n"
-        "from tf_adapt.cli import _start_tensorflow, cli\n"
+        "from tf_adapt.cli import cli\n"
+        "from tf_adapt.console import start_tensorflow\n"
         "@cli.command()\n"
         "def quiet():\n"
-        "    _start_tensorflow()\n"
+        "    start_tensorflow()\n"
         "    import keras, tensorflow\n"
         "    keras.Sequential([keras.layers.Dense(1)])(tensorflow.zeros([1, 1]))\n"
         "    os.write(2, b'chatter')\n"
@@ -177,8 +178,8 @@ def test_tensorflow_is_silent_until_the_command_ends():
 
 def test_flat_and_scores():
     report = {"a": {"b": 1, "c": {}}, "d": None}
-    assert list(cli_module._flat(report)) == [("a b", 1), ("a c", {}), ("d", None)]
-    assert cli_module._scores({"accuracy": 0.5, "matthews": None}) == (
+    assert list(console.flat(report)) == [("a b", 1), ("a c", {}), ("d", None)]
+    assert console.score_line({"accuracy": 0.5, "matthews": None}) == (
         "accuracy 0.5000, matthews undefined"
     )
 

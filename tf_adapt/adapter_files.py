@@ -5,7 +5,6 @@ the encoder, and `record`, JSON that says what the file belongs to and the SHA-2
 """
 
 import hashlib
-import io
 import json
 import os
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from hub_modules.adapters import GROUP
+from tf_adapt.arrays import packed, read_arrays
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ArtifactError, ConfigError, TrainingError
 from tf_adapt.files import write_bytes
@@ -44,9 +44,7 @@ def save_adapters(encoder: HubEncoder, path: str | os.PathLike) -> Path:
             "saved. Lower the learning rate and train again"
         )
     record = _owner(encoder) | {"sha256": _digest(arrays)}
-    packed = io.BytesIO()
-    np.savez(packed, **arrays, **{RECORD: np.array(json.dumps(record))})
-    write_bytes(path, packed.getvalue())
+    write_bytes(path, packed(arrays | {RECORD: np.array(json.dumps(record))}))
     return path
 
 
@@ -111,8 +109,7 @@ def _digest(arrays: dict) -> str:
 
 def _read(path: Path) -> tuple[dict, dict]:
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+        arrays = read_arrays(path)
         record = json.loads(str(arrays.pop(RECORD)))
         if not isinstance(record, dict):
             raise ValueError(f"record {record!r}")
@@ -120,8 +117,7 @@ def _read(path: Path) -> tuple[dict, dict]:
         raise ArtifactError(
             f"{path}: expected a file written by save_adapters, got no file; check the path"
         ) from None
-    except Exception as error:
-        # Damage surfaces as OSError, ValueError, BadZipFile, KeyError, RuntimeError and others.
+    except (OSError, ValueError, KeyError, RecursionError) as error:
         raise _damaged(path, f"it cannot be read ({error})") from None
     return record, arrays
 

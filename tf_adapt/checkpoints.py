@@ -5,11 +5,9 @@
 `record.json` has the size and SHA-256 of every other file: without it the folder does not exist.
 """
 
-import io
 import json
 import logging
 import shutil
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from tf_adapt.arrays import packed, read_arrays
 from tf_adapt.errors import ArtifactError, TrainingError
-from tf_adapt.files import publish_folder, sha256
+from tf_adapt.files import describe, difference, publish_folder
 
 FORMAT = 1
 KEPT = 2
@@ -177,15 +176,9 @@ def _write(path: Path, arrays: dict[str, Arrays], state: dict[str, Any]) -> None
                 )
     with publish_folder(path) as aside:
         for group, values in arrays.items():
-            # Packed in memory: a zip file on a full disk complains once more when it is closed.
-            packed = io.BytesIO()
-            np.savez(packed, **values)
-            (aside / f"{group}.npz").write_bytes(packed.getbuffer())
+            (aside / f"{group}.npz").write_bytes(packed(values))
         (aside / STATE).write_text(json.dumps(state, indent=1), encoding="utf-8")
-        files = {
-            file.name: {"bytes": file.stat().st_size, "sha256": sha256(file)}
-            for file in sorted(aside.iterdir())
-        }
+        files = {file.name: describe(file) for file in sorted(aside.iterdir())}
         record = json.dumps({"format": FORMAT, "files": files}, indent=1)
         (aside / RECORD).write_text(record, encoding="utf-8")
 
@@ -229,7 +222,7 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 def _verified(path: Path, entry: dict[str, Any]) -> Path:
     try:
-        if path.stat().st_size == entry["bytes"] and sha256(path) == entry.get("sha256"):
+        if difference(path, entry) is None:
             return path
     except OSError as error:
         raise ArtifactError(f"{path}: cannot be read ({error.strerror})") from None
@@ -247,7 +240,6 @@ def _read_state(path: Path, record: dict[str, Any]) -> dict[str, Any]:
 def _read_arrays(path: Path, entry: dict[str, Any]) -> Arrays:
     _verified(path, entry)
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile) as error:
+        return read_arrays(path)
+    except (OSError, ValueError) as error:
         raise ArtifactError(f"{path}: not arrays of numbers ({error})") from None

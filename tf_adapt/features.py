@@ -22,12 +22,13 @@ import numpy as np
 import tensorflow as tf
 
 import tf_adapt
+from tf_adapt.arrays import read_arrays
 from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.config_sections import FeaturesConfig
 from tf_adapt.data.prepared import PreparedData
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ArtifactError
-from tf_adapt.files import publish_folder, sha256
+from tf_adapt.files import describe, difference, publish_folder
 from tf_adapt.monitoring import tracked
 
 FORMAT = 1
@@ -173,10 +174,7 @@ def _write(folder: Path, key: dict, prepared, number: int, encoder, progress: bo
         "examples": len(places["starts"]),
         "units": int(places["lengths"].sum()),
         "shape": _state_shape(encoder),
-        "files": {
-            name: {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)}
-            for name in (STATES, PLACES)
-        },
+        "files": {name: describe(folder / name) for name in (STATES, PLACES)},
     }
     (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
@@ -193,12 +191,12 @@ def _read(folder: Path, key: dict, state_shape: tuple[int, int]) -> Features:
         if (record["format"], record["key"], record["shape"]) != wanted:
             raise ValueError("its record is of other data")
         for name, expected in record["files"].items():
-            if (folder / name).stat().st_size != expected["bytes"]:
+            found = difference(folder / name, expected)
+            if found == "bytes":
                 raise ValueError(f"{name}: expected {expected['bytes']} bytes")
-            if sha256(folder / name) != expected["sha256"]:
+            if found == "sha256":
                 raise ValueError(f"{name} does not have the SHA-256 of its record")
-        with np.load(folder / PLACES, allow_pickle=False) as stored:
-            places = {name: stored[name] for name in stored.files}
+        places = read_arrays(folder / PLACES)
         dtype = _numpy_dtype(key["dtype"])
         shape = (record["units"], *record["shape"])
         size = record["files"][STATES]["bytes"]
@@ -209,7 +207,7 @@ def _read(folder: Path, key: dict, state_shape: tuple[int, int]) -> Features:
         if pooled is not None:
             pooled = pooled.view(dtype).reshape(record["examples"], -1)
         return Features(states=states, pooled=pooled, **places)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ArtifactError(
             f"{folder}: damaged features ({' '.join(str(error).split())}); remove the folder"
         ) from error

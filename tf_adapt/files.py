@@ -5,7 +5,7 @@ import hashlib
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tf_adapt.errors import ArtifactError
@@ -15,6 +15,22 @@ def sha256(path: str | Path) -> str:
     """Hexadecimal SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def describe(path: str | Path) -> dict[str, int | str]:
+    """What a record says of a file, to find any change of it later: `bytes` and `sha256`."""
+    return {"bytes": Path(path).stat().st_size, "sha256": sha256(path)}
+
+
+def difference(path: str | Path, described: Mapping[str, int | str]) -> str | None:
+    """Which part of `describe` is no longer so, "bytes" or "sha256"; None where the file is intact.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if Path(path).stat().st_size != described.get("bytes"):
+        return "bytes"
+    return None if sha256(path) == described.get("sha256") else "sha256"
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:

@@ -1,7 +1,5 @@
 """The diagonal of the Fisher information: how much each weight matters to what a model predicts."""
 
-import io
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_adapt.arrays import packed, read_arrays
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.files import write_bytes
 from tf_adapt.starting_point import pretrained_weights
@@ -153,9 +152,7 @@ def save_fisher(path: str | Path, fisher: Mapping[str, np.ndarray]) -> None:
     Raises:
         ArtifactError: not writable or no space.
     """
-    content = io.BytesIO()
-    np.savez(content, **fisher)
-    write_bytes(path, content.getvalue())
+    write_bytes(path, packed(fisher))
 
 
 def load_fisher(path: str | Path) -> dict[str, np.ndarray]:
@@ -165,9 +162,8 @@ def load_fisher(path: str | Path) -> dict[str, np.ndarray]:
         ArtifactError: missing or damaged.
     """
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        return read_arrays(path)
+    except (OSError, ValueError) as error:
         raise ArtifactError(
             f"{path}: expected arrays written by save_fisher ({error}); estimate them again"
         ) from None

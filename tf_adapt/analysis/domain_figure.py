@@ -1,26 +1,28 @@
 """The figure of the analysis of domains: divergences, and what they say of a run's accuracy."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from tf_adapt.analysis.figures import STYLES, new_figure
+from tf_adapt.report.drawing import FAINT, INK
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+_PANEL = 3.5  # inches: the height of a panel
+_SIZE_OF_NUMBERS = 62  # points of type, of all in a row of the matrix
 
 
-def domain_figure(result: dict) -> "Figure":
+def domain_figure(result: dict) -> Figure:
     """The matrix of divergences; below it, for genres, those of train and dev, with the scores."""
     within, runs = result.get("train_dev"), result.get("accuracies")
     title = "How far apart the corpora are (Jensen–Shannon divergence of their terms)"
     if runs:
         title = "How far apart the genres are, and whether a run's accuracy follows from it"
-    figure = new_figure(1, 2 if within else 1, title, height=4.2)
-    _draw_matrix(figure.add_subplot(2 if within else 1, 1, 1), result)
+    rows = 2 if within else 1
+    figure = new_figure(rows, title, _PANEL)
+    _draw_matrix(figure.add_subplot(rows, 1, 1), result)
     if within:
-        axes = figure.add_subplot(2, 1, 2)
+        axes = figure.add_subplot(rows, 1, 2)
         if runs:
             _draw_scores(axes, result)
         else:
@@ -28,7 +30,7 @@ def domain_figure(result: dict) -> "Figure":
     return figure
 
 
-def _draw_matrix(axes: "Axes", result: dict) -> None:
+def _draw_matrix(axes: Axes, result: dict) -> None:
     names, matrix = result["corpora"], result["matrix"]
     others = [value for row, values in enumerate(matrix) for value in values[:row]]
     # The zeros of the diagonal would take up the colours: without them, they tell corpora apart.
@@ -38,21 +40,21 @@ def _draw_matrix(axes: "Axes", result: dict) -> None:
         for row, values in enumerate(matrix)
     ]
     axes.imshow(np.array(shown, "float64"), cmap="cividis", vmin=lowest, vmax=highest)
+    size = min(9, _SIZE_OF_NUMBERS / len(names))
     for row, values in enumerate(matrix):
         for column, value in enumerate(values):
             is_dark = row != column and value < (lowest + highest) / 2
             text = "0" if row == column else f"{value:.2f}"
-            axes.text(
-                column, row, text, ha="center", va="center", color="white" if is_dark else "black"
-            )
-    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+            colour = "white" if is_dark else INK
+            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=size)
+    axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
-    axes.set_title("divergence (nats, 0 to ln 2 = 0.69)")
+    axes.set_title("divergence (nats, 0 to ln 2 = 0.69)", fontsize=9)
 
 
-def _draw_within(axes: "Axes", within: dict[str, dict]) -> None:
+def _draw_within(axes: Axes, within: dict[str, dict]) -> None:
     names = list(within)
     axes.barh(names, [within[name]["divergence"] for name in names], color=STYLES[0][0])
     axes.plot(
@@ -64,23 +66,33 @@ def _draw_within(axes: "Axes", within: dict[str, dict]) -> None:
         label="the same texts, parted at random",
     )
     axes.invert_yaxis()
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.set_xlabel("divergence of train and dev (nats)")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.2))
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
-def _draw_scores(axes: "Axes", result: dict) -> None:
+def _draw_scores(axes: Axes, result: dict) -> None:
     within = result["train_dev"]
     places = sorted((within[genre]["divergence"], genre) for genre in within)
     for rank, (place, genre) in enumerate(places):
-        axes.axvline(place, color="#DDDDDD", zorder=0)
-        # Above the axes, in two rows by turns: neighbours may stand close together.
+        axes.axvline(place, color=FAINT, alpha=0.35, zorder=0)
+        # Names evenly along the top, a line from each to its place: places may lie close together.
         axes.annotate(
             genre,
             (place, 1.0),
-            (0, 3 + 14 * (rank % 2)),
+            ((rank + 0.5) / len(places), 1.08),
             xycoords=axes.get_xaxis_transform(),
-            textcoords="offset points",
-            ha="center",
+            textcoords="axes fraction",
+            rotation=35,
+            rotation_mode="anchor",
+            arrowprops={
+                "arrowstyle": "-",
+                "color": FAINT,
+                "alpha": 0.5,
+                "relpos": (0, 0),
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
         )
     for number, (name, accuracies) in enumerate(result["accuracies"].items()):
         colour, marker = STYLES[number % len(STYLES)]
@@ -91,13 +103,12 @@ def _draw_scores(axes: "Axes", result: dict) -> None:
         axes.plot(
             [within[genre]["divergence"] for genre in accuracies],
             list(accuracies.values()),
-            markersize=8,
             color=colour,
             marker=marker,
             linestyle="",
             label=f"{name}: {said}",
         )
-    axes.margins(x=0.12, y=0.1)
+    axes.margins(x=0.08, y=0.1)
     axes.set_xlabel("divergence of a genre's train and dev terms (nats)")
     axes.set_ylabel("dev accuracy of the genre")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))

@@ -9,9 +9,9 @@ import platform
 from pathlib import Path
 
 import tf_adapt
-from tf_adapt.analysis.figures import settings, write_figure
 from tf_adapt.errors import ArtifactError
-from tf_adapt.files import write_text
+from tf_adapt.files import write_bytes, write_text
+from tf_adapt.report.drawing import draw
 
 
 def check_folder(folder: str) -> Path:
@@ -32,12 +32,12 @@ def check_folder(folder: str) -> Path:
     return path
 
 
-def write_analysis(folder: Path, name: str, result: dict, rows: list[dict], draw) -> dict:
+def write_analysis(folder: Path, name: str, result: dict, rows: list[dict], plot) -> dict:
     """Writes all files of an analysis; returns what is in the JSON file.
 
     Args:
         rows: of the table, all with the same keys.
-        draw: makes the figure, called without arguments.
+        plot: makes the figure, called without arguments.
 
     Raises:
         ArtifactError: a file cannot be written.
@@ -50,8 +50,9 @@ def write_analysis(folder: Path, name: str, result: dict, rows: list[dict], draw
     writer.writeheader()
     writer.writerows(rows)
     write_text(folder / f"{name}.csv", table.getvalue())
-    with settings():
-        write_figure(draw(), folder, name)
+    drawing = draw(plot)
+    write_bytes(folder / f"{name}.svg", drawing.svg)
+    write_bytes(folder / f"{name}.png", drawing.png)
     return result
 
 

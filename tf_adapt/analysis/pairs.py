@@ -52,7 +52,7 @@ def pairs_figure(rows: list[dict[str, Any]]):
 
     questions = [name for name in QUESTIONS if any(row["question"] == name for row in rows)]
     title = "Whether the words of two texts should see each other (scores × 100)"
-    figure = new_figure(1, len(questions), title)
+    figure = new_figure(len(questions), title)
     for number, question in enumerate(questions, start=1):
         axes = figure.add_subplot(len(questions), 1, number)
         shown = [row for row in rows if row["question"] == question]
@@ -65,14 +65,15 @@ def pairs_figure(rows: list[dict[str, Any]]):
                 yerr=[100 * (row[key]["deviation"] or 0.0) for row in shown],
                 fmt=marker,
                 color=colour,
-                capsize=4,
+                capsize=3,
+                markersize=4,
                 label=label,
             )
         names = [f"{row['dataset']}\n{row['encoder']}\n({row['metric']})" for row in shown]
-        axes.set_xticks(range(len(shown)), names, fontsize=10)
+        axes.set_xticks(range(len(shown)), names, fontsize=8)
         axes.set_xlim(-0.5, len(shown) - 0.5)
         axes.set_ylabel("score × 100")
-        axes.legend()
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return figure
 
 

@@ -30,6 +30,7 @@ STYLE = {
     "font.size": 9,
     "grid.color": FAINT,
     "grid.alpha": 0.35,
+    "legend.frameon": False,
     "savefig.dpi": 160,
     # Text stays text; ids come from the content.
     "svg.fonttype": "none",
@@ -72,7 +73,7 @@ class Drawing:
 
 
 def draw(plot: Callable[..., Figure], *arguments) -> Drawing:
-    """Calls `plot(*arguments)` in the report's style, whatever the user's settings are."""
+    """Calls `plot(*arguments)` in our style, whatever the user's settings are."""
     with warnings.catch_warnings(), matplotlib.style.context(STYLE, after_reset=True):
         # An SVG's text is drawn by the reader's fonts; only the PNG lacks rare characters.
         warnings.filterwarnings("ignore", message="Glyph")

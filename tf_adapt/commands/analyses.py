@@ -5,12 +5,10 @@ What computes is imported by the commands, so that help and mistakes in the opti
 
 import click
 
+from tf_adapt.console import json_option, print_result, set_option, start_tensorflow
+
 _sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
 _out = click.option("--out", required=True, metavar="DIR", help="The folder that gets the files.")
-_set = click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Overrides a key of the configs."
-)
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @click.group()
@@ -21,15 +19,15 @@ def analyze() -> None:
 @analyze.command()
 @_sources
 @_out
-@_set
-@_json
+@set_option
+@json_option
 def probes(sources: tuple[str, ...], out: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """Fits a linear classifier to each layer's mean state, and scores it on dev.
 
     SOURCE is a config (its data, on its pretrained module) or the folder of a run (its data, on the
     pretrained and on the tuned encoder). Sources with the same data share a panel of the figure.
     """
-    _start()
+    start_tensorflow()
     from tf_adapt.analysis.figures import probe_figure
     from tf_adapt.analysis.layers import probe_layers
     from tf_adapt.analysis.output import check_folder, layer_rows, write_analysis
@@ -45,8 +43,8 @@ def probes(sources: tuple[str, ...], out: str, overrides: tuple[str, ...], as_js
 @analyze.command()
 @_sources
 @_out
-@_set
-@_json
+@set_option
+@json_option
 def information(
     sources: tuple[str, ...], out: str, overrides: tuple[str, ...], as_json: bool
 ) -> None:
@@ -57,7 +55,7 @@ def information(
     about 0.05 bits ends too; for scores of a regression they lie at some hundredths of a bit. Do
     not compare datasets of different sizes: the estimate depends on the number of examples.
     """
-    _start()
+    start_tensorflow()
     from tf_adapt.analysis.figures import information_figure
     from tf_adapt.analysis.layers import inform_layers
     from tf_adapt.analysis.output import check_folder, layer_rows, write_analysis
@@ -79,8 +77,8 @@ def information(
 @click.option("--genre", "genres", multiple=True, metavar="NAME", help="Only this one; repeatable.")
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Of the same data; repeatable.")
 @_out
-@_set
-@_json
+@set_option
+@json_option
 def domains(
     sources: tuple[str, ...],
     genres: tuple[str, ...],
@@ -115,7 +113,7 @@ def domains(
 @analyze.command()
 @click.argument("comparisons", nargs=-1, required=True, metavar="COMPARISON…")
 @_out
-@_json
+@json_option
 def pairs(comparisons: tuple[str, ...], out: str, as_json: bool) -> None:
     """Whether the words of two texts should see each other: tables 3 and 4 of the paper.
 
@@ -161,14 +159,6 @@ def _domain_lines(found: dict) -> list[str]:
     return lines
 
 
-def _start() -> None:
-    from tf_adapt.cli import _start_tensorflow
-
-    _start_tensorflow()
-
-
 def _show(result: dict, lines: list[str], out: str, as_json: bool) -> None:
-    from tf_adapt.cli import _print
-
     files = f"{result['analysis']}.json, .csv, .svg and .png in {out}"
-    _print(result, [*lines, files], as_json)
+    print_result(result, [*lines, files], as_json)

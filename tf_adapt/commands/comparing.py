@@ -1,0 +1,55 @@
+"""The commands that answer whether to tune: by trying (`compare`), by reading (`advise`)."""
+
+import os
+import sys
+
+import click
+
+from tf_adapt.console import json_option, print_result, set_option
+from tf_adapt.paper import FAMILIES, KINDS
+
+
+@click.command()
+@click.argument("config")
+@click.option("--out", required=True, metavar="DIR", help="What is finished in it is kept.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Overrides compare.seeds.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1))
+@click.option("--cache", metavar="DIR", help="Keeps the features of frozen encoders for others.")
+@set_option
+@json_option
+def compare(
+    config: str,
+    out: str,
+    seeds: int | None,
+    jobs: int,
+    cache: str | None,
+    overrides: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """To tune or not to tune: runs every cell of CONFIG, tests, and says which to use.
+
+    --jobs processes run at a time. The report is DIR/report.html.
+    """
+    import shlex
+
+    from tf_adapt.comparison.comparing import compare as compare_cells
+    from tf_adapt.comparison.settings import load_comparison
+
+    comparison = load_comparison(config, overrides, seeds)
+    command = shlex.join(["tf-adapt", *sys.argv[1:]])
+    content = compare_cells(comparison, out, jobs, cache, command)
+    found = content["verdict"]
+    lines = [found["sentence"], *found["evidence"], found["guideline"]["sentence"]]
+    print_result(content, [*lines, f"report: {os.path.join(out, 'report.html')}"], as_json)
+
+
+@click.command()
+@click.option("--encoder", "family", type=click.Choice(FAMILIES), required=True)
+@click.option("--task", "kind", type=click.Choice(KINDS), required=True)
+@json_option
+def advise(family: str, kind: str, as_json: bool) -> None:
+    """Shows what the paper advises for an encoder and a task, why, and what it does not know."""
+    from tf_adapt.advice import guideline, lines
+
+    found = guideline(family, kind)
+    print_result(found.to_json(), lines(found), as_json)
