@@ -140,6 +140,11 @@ class TrainingConfig(_Section):
     strategy: Literal["multi_worker"] | None = Field(None, description="multi_worker, or null")
     seed: int = Field(0, ge=0, lt=2**32, description="a whole number from 0 to 2^32 - 1")
 
+    @property
+    def limits(self) -> tuple[int | None, bool, bool]:
+        """`max_length, truncate, document_context` of `tf_adapt.data.prepare`."""
+        return self.max_length, self.truncate, self.document_context
+
 
 class AdaptationConfig(_Section):
     """Which layer groups train when; which keys a name takes is checked in `tf_adapt.config`."""

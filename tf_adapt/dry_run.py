@@ -32,8 +32,7 @@ def dry_run(config: Config) -> dict[str, Any]:
     with precision(settings.mixed_precision), strategy.scope():
         model = compiled_model(config, task)
         penalised(config, model)
-    limits = (settings.max_length, settings.truncate, settings.document_context)
-    prepared = prepare(splits.examples["train"], task, model.encoder, *limits)
+    prepared = prepare(splits.examples["train"], task, model.encoder, *settings.limits)
     order = epoch_order(prepared.lengths, settings.batch_size, settings.seed, 0)
     adaptation, groups = adaptation_of(config.adaptation), groups_of(model.encoder)
     rows = plan(config, adaptation, model, steps_per_epoch=len(order))

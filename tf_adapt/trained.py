@@ -56,14 +56,7 @@ def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, 
     if model.task.is_tagging and isinstance(config.data, FilesConfig):
         records = convert_scheme(records, config.data.scheme, model.task.scheme)
     settings = config.training
-    prepared = prepare(
-        records,
-        model.task,
-        model.encoder,
-        settings.max_length,
-        settings.truncate,
-        settings.document_context,
-    )
+    prepared = prepare(records, model.task, model.encoder, *settings.limits)
     model.compile(loss=model.task.loss, metrics=model.task.metrics, jit_compile=False)
     dataset = batches_from(prepared, settings.batch_size, shuffle=False)
     scores = {
@@ -152,10 +145,8 @@ def fisher_of_run(
     """
     model, config = _load(Path(run))
     model.encoder.trainable = True
-    settings = config.training
     records = load_splits(config.data).examples["train"][:examples]
-    limits = (settings.max_length, settings.truncate, settings.document_context)
-    prepared = prepare(records, model.task, model.encoder, *limits)
+    prepared = prepare(records, model.task, model.encoder, *config.training.limits)
     batches = batches_from(prepared, 1, shuffle=False)
     shown = tracked(batches, "Fisher information", shown=True)
     save_fisher(output, task_fisher(model, shown, examples, seed, sampled))

@@ -98,14 +98,7 @@ def _prepare_run(
         model = compiled_model(config, task)
         start = penalised(config, model)
         data = {
-            split: prepare(
-                examples,
-                task,
-                model.encoder,
-                settings.max_length,
-                settings.truncate,
-                settings.document_context,
-            )
+            split: prepare(examples, task, model.encoder, *settings.limits)
             for split, examples in splits.examples.items()
         }
         frozen = not (model.encoder.trainable_groups or model.auxiliaries or task.is_language_model)

@@ -85,13 +85,7 @@ def _panels(
             if any(_is_same(what, series) for series in panel["series"]):
                 continue
             prepared = {
-                name: prepare(
-                    splits.examples[name],
-                    task,
-                    encoder,
-                    source.config.training.max_length,
-                    source.config.training.truncate,
-                )
+                name: prepare(splits.examples[name], task, encoder, *source.config.training.limits)
                 for name in names
             }
             targets = {name: prepared[name].targets.numpy() for name in names}
