@@ -90,6 +90,18 @@ def test_scores_costs_and_curves(comparison, tmp_path):
     assert "--seed 1" in frozen["commands"][1]
 
 
+def test_the_most_frequent_label_of_train_scores_its_share_of_test(comparison, tmp_path):
+    """Of train's labels a is the most frequent one, of test's b."""
+    splits = load_splits(comparison.cells[0].config.data)
+    record = splits.examples["test"][0]
+    labels = {"train": "aaab", "dev": "b", "test": "abbbb"}
+    examples = {
+        name: [replace(record, label=label) for label in said] for name, said in labels.items()
+    }
+    found = results(Outcomes(comparison, tmp_path), replace(splits, examples=examples))
+    assert found["majority"] == {"label": "a", "score": 0.2}
+
+
 def test_unfinished_cells_have_no_scores_and_no_tests(comparison, tmp_path):
     splits = load_splits(comparison.cells[0].config.data)
     outcomes = Outcomes(comparison, tmp_path / "out")

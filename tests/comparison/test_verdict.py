@@ -59,7 +59,7 @@ def pair(difference, interval, decided=False, seeds_needed=None, why="more_seeds
     }
 
 
-def judged(cells, *pairs, seeds=3, kind="tagging"):
+def judged(cells, *pairs, seeds=3, kind="tagging", majority=None):
     """The verdict on cells, and the tests of every two of them in their order."""
     names = combinations([c["id"] for c in cells if None not in c["scores"]], 2)
     tests = [one | {"a": a, "b": b} for (a, b), one in zip(names, pairs, strict=True)]
@@ -75,6 +75,7 @@ def judged(cells, *pairs, seeds=3, kind="tagging"):
             "trials": 3,
             "cells": cells,
             "pairs": tests,
+            "majority": majority,
         }
     )
 
@@ -95,6 +96,11 @@ def test_decided():
     assert "the test part (500 examples)" in found["evidence"][0]
     assert "+10.0 points, 95 % interval +8.0 to +12.0" in found["evidence"][1]
     assert "4,000 of 5,000 parameters in 60 s" in found["evidence"][2]
+
+
+def test_the_most_frequent_label_is_a_baseline():
+    found = judged([COLD, WARM], FAR, majority={"label": "yes", "score": 0.684})
+    assert "'yes', train's most frequent label, for every example scores 68.4." in found["evidence"]
 
 
 def test_alike_within_a_point_recommends_the_smallest():

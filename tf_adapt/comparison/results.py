@@ -52,6 +52,7 @@ def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
         "trials": comparison.trials,
         "cells": [_cell(outcomes, cell, splits, gold, predictions) for cell in cells],
         "pairs": _pairs(outcomes, metric, splits, gold, predictions),
+        "majority": _majority(splits, metric, gold),
         "disagreements": _disagreements(outcomes, splits, gold, predictions),
         "versions": first.get("versions", {}),
         "modules": {
@@ -150,6 +151,17 @@ def _gold(splits: Splits) -> list:
     if splits.kind == "pair_regression":
         return [float(label) for label in labels]
     return labels
+
+
+def _majority(splits: Splits, metric: str, gold: list) -> dict[str, Any] | None:
+    """What the most frequent label of train would score as the answer to everything.
+
+    None where the metric is another than accuracy: there a constant answer scores nothing.
+    """
+    if metric != "accuracy":
+        return None
+    (label, _), *_ = Counter(example.label for example in splits.examples["train"]).most_common(1)
+    return {"label": label, "score": gold.count(label) / len(gold)}
 
 
 def _pairs(

@@ -34,10 +34,15 @@ def run_all(outcomes: Outcomes, jobs: int, threads: int, cache: Path, display: D
     running: dict[Path, tuple[CellRun, subprocess.Popen]] = {}
     try:
         while True:
+            held = 0
             for run in outcomes.waiting():
-                if len(running) == jobs:
+                if len(running) + held >= jobs:
                     break
-                if run.folder not in running and not _is_held(run, display):
+                if run.folder in running:
+                    continue
+                if _is_held(run, display):
+                    held += 1
+                else:
                     running[run.folder] = (run, _start(run, threads, cache))
             if not running and next(outcomes.waiting(), None) is None:
                 return

@@ -10,7 +10,14 @@ from typing import Any
 
 from tf_adapt.comparison.guidelines import agreement, is_alike
 from tf_adapt.comparison.wording import describe_all, listed
-from tf_adapt.words import counted, difference, interval, mean_and_deviation, probability
+from tf_adapt.words import (
+    counted,
+    difference,
+    interval,
+    mean_and_deviation,
+    probability,
+    score,
+)
 
 
 def verdict(content: dict[str, Any]) -> dict[str, Any]:
@@ -48,6 +55,7 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
             _how_it_was_made(content),
             *_tests(cells, names, best, against),
             _costs(cells[recommended], names[recommended]),
+            *_majority(content["majority"]),
             *_baseline(cells, names, recommended, pairs),
         ],
         "guideline": agreement(cells, pairs, content["kind"]),
@@ -55,8 +63,8 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sentence(cells, names, best, recommended, rivals, open_pairs, alike, content) -> str:
-    score = {name: mean_and_deviation(cells[name]) for name in (best, recommended)}
-    used = f"{names[recommended]}: {score[recommended]} {content['metric']}"
+    scores = {name: mean_and_deviation(cells[name]) for name in (best, recommended)}
+    used = f"{names[recommended]}: {scores[recommended]} {content['metric']}"
     if not rivals:
         return f"Only one pretrained cell, {used}; there is nothing to choose from."
     if not open_pairs:
@@ -70,9 +78,9 @@ def _sentence(cells, names, best, recommended, rivals, open_pairs, alike, conten
         )
     found = [names[name] for name in open_pairs]
     return (
-        f"Not decided between {names[best]} ({score[best]}) and {listed(found)}: "
+        f"Not decided between {names[best]} ({scores[best]}) and {listed(found)}: "
         f"{_what_is_needed(open_pairs, len(content['seeds']))}. Until then, the one of them that "
-        f"trains the fewest parameters is {names[recommended]} ({score[recommended]})."
+        f"trains the fewest parameters is {names[recommended]} ({scores[recommended]})."
     )
 
 
@@ -132,6 +140,15 @@ def _costs(cell: dict, name: str) -> str:
         f"of memory, needs {costs['serving_seconds_per_1000']:.1f} s for 1,000 examples, and "
         f"{costs['task_megabytes']:.1f} MB a task beside the module (means over the seeds)."
     )
+
+
+def _majority(majority: dict | None) -> list[str]:
+    if majority is None:
+        return []
+    share = score(majority["score"])
+    return [
+        f"{majority['label']!r}, train's most frequent label, for every example scores {share}."
+    ]
 
 
 def _baseline(cells, names, recommended, pairs) -> list[str]:
