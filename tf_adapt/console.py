@@ -28,7 +28,8 @@ def start_tensorflow() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if not os.environ.get(DEBUG):
         click.get_current_context().with_resource(_quiet_descriptor())
-    import tensorflow as tf
+    with _unseen("sklearn", "matplotlib"):
+        import tensorflow as tf
 
     tf.get_logger().setLevel(logging.ERROR)
     logging.getLogger("absl").setLevel(logging.ERROR)
@@ -54,6 +55,19 @@ def flat(content: dict, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from flat(value, f"{prefix}{name} ")
         else:
             yield f"{prefix}{name}", value
+
+
+@contextlib.contextmanager
+def _unseen(*packages: str) -> Iterator[None]:
+    """Lets imports find no such packages: Keras loads them, a second long, for what is not used
+    here. Afterwards they can be imported as ever."""
+    hidden = [name for name in packages if name not in sys.modules]
+    sys.modules |= dict.fromkeys(hidden)
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 @contextlib.contextmanager

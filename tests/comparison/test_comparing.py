@@ -1,5 +1,6 @@
 """Whole comparisons: real runs in processes of their own, again, interrupted, and refused."""
 
+import contextlib
 import json
 import os
 import signal
@@ -106,14 +107,18 @@ def test_what_stops_a_run_stops_the_comparison(write_config, tmp_path):
         compare(load_comparison(path), tmp_path / "out")
 
 
-def test_killed_at_random_moments(whole, tmp_path):
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.large)])
+def test_killed_at_random_moments(whole, tmp_path, kills):
     path, expected = whole
-    out, moments = tmp_path / "killed", np.random.default_rng(7).uniform(3, 25, size=3)
-    for seconds in moments:
+    out, moments = tmp_path / "killed", np.random.default_rng(7).uniform(3, 25, size=kills)
+    for number, seconds in enumerate(moments):
         process = subprocess.Popen(command(path, out), stderr=subprocess.DEVNULL)
         time.sleep(seconds)
         process.kill()
         process.wait()
+        for run in _at_work(out) if number % 2 else ():  # else the runs outlive the comparison
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(run, signal.SIGKILL)
     done = subprocess.run(command(path, out), capture_output=True, text=True, check=False)
     assert done.returncode == 0, (moments, done.stderr)
     content = json.loads((out / "report.json").read_text())
@@ -136,15 +141,13 @@ def test_ctrl_c_saves_and_says_how_to_go_on(write_config, tmp_path):
     assert not _at_work(out)
 
 
-def _at_work(out) -> list[str]:
+def _at_work(out) -> list[int]:
     """Processes that hold a run folder."""
     found = []
     for lock in out.rglob(".lock"):
-        try:
+        with contextlib.suppress(ProcessLookupError, ValueError):
             os.kill(int(lock.read_text()), 0)
-            found.append(str(lock))
-        except (ProcessLookupError, ValueError):
-            pass
+            found.append(int(lock.read_text()))
     return found
 
 
