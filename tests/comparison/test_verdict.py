@@ -150,6 +150,23 @@ def test_open_for_different_reasons():
     )
 
 
+@pytest.mark.parametrize(
+    "decided, said",
+    [
+        (0, "any of the 4 other pretrained cells"),
+        (1, "3 of the 4 other pretrained cells"),
+        (2, "a with fine_tuning (crf head) and b with fine_tuning (crf head)"),
+        (3, "a with fine_tuning (crf head)"),
+    ],
+)
+def test_the_sentence_names_few_cells(decided, said):
+    others = [cell(name, (0.7, 0.7, 0.7), encoder=name) for name in "abcd"]
+    against_best = [OPEN] * (4 - decided) + [FAR] * decided
+    found = judged([WARM, *others], *against_best, *[OPEN] * 6)
+    assert f"(81.0 ± 1.0) and {said}: " in found["sentence"]
+    assert found["alternatives"] == list("abcd")[: 4 - decided]
+
+
 def test_one_seed_decides_nothing():
     near = pair(-0.001, [-0.002, 0.002], why="one_seed")
     found = judged([frozen(0.70), tuned(0.80)], near, seeds=1)

@@ -19,6 +19,8 @@ from tf_adapt.words import (
     score,
 )
 
+NAMED = 2
+
 
 def verdict(content: dict[str, Any]) -> dict[str, Any]:
     """What `results` says, in sentences.
@@ -76,12 +78,21 @@ def _sentence(cells, names, best, recommended, rivals, open_pairs, alike, conten
             f"Use {used}. {listed(others)} {be} alike, within a point of the best, and it trains "
             "the fewest parameters of them."
         )
-    found = [names[name] for name in open_pairs]
+    rest = _few(open_pairs, rivals, names)
     return (
-        f"Not decided between {names[best]} ({scores[best]}) and {listed(found)}: "
+        f"Not decided between {names[best]} ({scores[best]}) and {rest}: "
         f"{_what_is_needed(open_pairs, len(content['seeds']))}. Until then, the one of them that "
         f"trains the fewest parameters is {names[recommended]} ({scores[recommended]})."
     )
+
+
+def _few(open_pairs: dict, rivals: dict, names: dict[str, str]) -> str:
+    """By name, or as a number where the names would hide the sentence; the report lists them."""
+    if len(open_pairs) <= NAMED:
+        return listed([names[name] for name in open_pairs])
+    if len(open_pairs) == len(rivals):
+        return f"any of the {len(rivals)} other pretrained cells"
+    return f"{len(open_pairs)} of the {len(rivals)} other pretrained cells"
 
 
 def _what_is_needed(open_pairs: dict, seeds: int) -> str:
