@@ -41,7 +41,7 @@ class Highway(keras.layers.Layer):
 class CharacterCnn(keras.layers.Layer):
     """Words as sequences of 50 character ids → one vector a word.
 
-    For each `[width, number]` of `filters`: convolution over all 50 positions (pad characters
+    For each `[width, number]` of `filters`: convolution over all positions (pad characters
     included), bias, maximum over positions, activation; then highway layers, then a linear
     projection where the number of filters differs from `projection_width`.
 
@@ -102,7 +102,7 @@ class CharacterCnn(keras.layers.Layer):
     def call(self, character_ids):
         table = tf.cast(self.embedding, self.compute_dtype)
         table = tf.concat([tf.zeros_like(table[:1]), table], axis=0)
-        characters = tf.gather(table, character_ids)  # [words, 50, character_width]
+        characters = tf.gather(table, self._without_equal_ends(character_ids))
         activation = ACTIVATIONS[self.activation]
         states = tf.concat(
             [activation(tf.reduce_max(conv(characters), axis=1)) for conv in self.convolutions],
@@ -111,6 +111,15 @@ class CharacterCnn(keras.layers.Layer):
         for highway in self.highways:
             states = highway(states)
         return states if self.projection is None else self.projection(states)
+
+    def _without_equal_ends(self, character_ids):
+        """Cut behind the longest word, but for one window of the widest filter.
+
+        From there on each row repeats one id, and the maximum over equal windows is that of one.
+        """
+        differs = tf.reduce_any(character_ids != character_ids[:, -1:], axis=0)
+        ends = tf.where(differs, tf.range(1, tf.shape(differs)[0] + 1), 0)
+        return character_ids[:, : tf.reduce_max(ends) + max(width for width, _ in self.filters)]
 
     def get_config(self) -> dict:
         return super().get_config() | {

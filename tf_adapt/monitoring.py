@@ -26,9 +26,9 @@ from tf_adapt.starting_point import StartingPoint
 
 # The loss scale below which float16 has run out of range: gradients of ordinary size overflow.
 SMALLEST_LOSS_SCALE = 2.0**-14
-SCALARS_PER_RUN = 1000
+SCALARS_PER_RUN = 200
 # What reads all weights is written less often.
-NORMS_PER_RUN = 100
+NORMS_PER_RUN = 40
 SECONDS_BETWEEN_LINES = 10
 
 
