@@ -128,7 +128,7 @@ def test_scalars_can_be_read_by_tensorboard(tiny_elmo, tmp_path):
         assert found[tag] == [(4, pytest.approx(value, rel=1e-5))], tag
 
 
-def test_a_long_run_writes_about_a_thousand_scalars(tiny_elmo, tmp_path):
+def test_a_long_run_writes_about_two_hundred_scalars(tiny_elmo, tmp_path):
     state = RunState({}, steps_per_epoch=5000)
     scalars = attach(
         monitoring.Scalars(tmp_path, state, total_steps=10_000, start=None),
@@ -139,7 +139,7 @@ def test_a_long_run_writes_about_a_thousand_scalars(tiny_elmo, tmp_path):
     for _ in range(100):
         state.step += 1
         scalars.on_train_batch_end(0, {"loss": 1.0})
-    assert written == list(range(10, 101, 10))
+    assert written == [50, 100]
 
 
 def test_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):

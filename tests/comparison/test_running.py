@@ -18,8 +18,8 @@ class Quick:
         self.run, self.at_work = run, at_work
 
     def poll(self):
-        metrics = {"metric": "accuracy", "dev": {"accuracy": 1.0}, "test": {"accuracy": 1.0}}
-        run_folder.write_metrics(self.run.folder, metrics)
+        scores = {"dev": {"accuracy": 1.0}, "test": {"accuracy": 1.0}, "metric": "accuracy"}
+        run_folder.write_metrics(self.run.folder, scores | {"seconds": {"total": 1.0}})
         self.run.log.write_text("done\n")
         self.at_work.remove(self.run.folder)
         return 0

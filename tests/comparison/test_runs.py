@@ -30,10 +30,11 @@ def make(tmp_path):
     return outcomes
 
 
-def finish(run, dev, test=0.5):
+def finish(run, dev, test=0.5, seconds=1.0):
     run.folder.mkdir(parents=True)
     scores = {"dev": {"accuracy": dev}, "test": {"accuracy": test}, "metric": "accuracy"}
-    (run.folder / "metrics.json").write_text(json.dumps(scores))
+    content = scores | {"seconds": {"total": seconds}}
+    (run.folder / "metrics.json").write_text(json.dumps(content))
 
 
 def names(runs) -> list[str]:
@@ -60,6 +61,13 @@ def test_trials_of_all_cells_come_first_then_seed_by_seed(make):
         "fine_tuning 0.001 2",
     ]
     assert outcomes.counts() == (4, 8)
+
+
+def test_of_a_seed_the_longest_runs_come_first(make):
+    outcomes = make(rates=(1e-3,))
+    for run, seconds in zip(list(outcomes.waiting()), (10.0, 30.0), strict=True):
+        finish(run, 0.5, seconds=seconds)
+    assert names(outcomes.waiting()) == ["fine_tuning 0.001 1", "feature_extraction 0.001 1"]
 
 
 def test_the_first_of_equal_rates_is_chosen_and_undefined_scores_are_not(make):

@@ -121,10 +121,13 @@ class Outcomes:
         return [self.run(cell, rate, seed) for seed in self.comparison.seeds]
 
     def waiting(self) -> Iterator[CellRun]:
-        """Runs that are still to do and can begin now: trials of all cells, then seed by seed."""
+        """Runs that are still to do and can begin now: trials of all cells, then seed by seed.
+
+        Of a seed the longest come first, so that processes side by side end together.
+        """
         cells = self.comparison.cells
         rounds = [self.trials(cell) for cell in cells]
-        finals = [self.final_runs(cell) for cell in cells]
+        finals = sorted(map(self.final_runs, cells), key=self._seconds, reverse=True)
         rounds += [
             [runs[number]]
             for number in range(len(self.comparison.seeds))
@@ -136,6 +139,11 @@ class Outcomes:
             if run.folder not in seen and not self.is_over(run):
                 seen.add(run.folder)
                 yield run
+
+    def _seconds(self, runs: list[CellRun]) -> float:
+        """How long the first of a cell's runs took; 0 before that is known."""
+        metrics = self.metrics(runs[0]) if runs else None
+        return metrics["seconds"]["total"] if metrics else 0.0
 
     def counts(self) -> tuple[int, int]:
         """How many runs are over, and of how many."""
