@@ -51,7 +51,7 @@ setup(
         # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
     },
-    entry_points={"console_scripts": ["tf-adapt=tf_adapt.cli:cli"]},
+    entry_points={"console_scripts": ["tf-adapt=tf_adapt.cli:run"]},
     classifiers=[
         "License :: OSI Approved :: Apache Software License",
         "Programming Language :: Python :: 3.11",

@@ -63,6 +63,17 @@ def cli() -> None:
     """Freeze the pretrained model, tune it, or something in between? Find out on your own data."""
 
 
+def run() -> None:
+    """The program `tf-adapt`. It leaves at once: TensorFlow's own way out takes a second."""
+    try:
+        cli()
+    except SystemExit as end:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):  # a closed pipe, or closed by us
+                stream.flush()
+        os._exit(end.code)
+
+
 class _Messages(logging.Handler):
     """Writes log records to whatever stderr is at that moment."""
 

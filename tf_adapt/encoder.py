@@ -124,8 +124,12 @@ class HubEncoder(keras.layers.Layer):
 
     @functools.cached_property
     def forward(self):
-        """A call in inference mode as a graph, traced once for all data."""
-        return tf.function(lambda inputs: self(inputs, training=False), reduce_retracing=True)
+        """A call in inference mode as a graph, traced once for all data.
+
+        Nothing in it needs AutoGraph, which would translate all of Keras.
+        """
+        call = functools.partial(self, training=False)
+        return tf.function(call, autograph=False, reduce_retracing=True)
 
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:

@@ -134,7 +134,7 @@ class AdaptedModel(keras.Model):
     @functools.cached_property
     def answer(self):
         """`answers` as a graph, traced once for all calls of `predict`."""
-        return tf.function(self.answers, reduce_retracing=True)
+        return tf.function(self.answers, autograph=False, reduce_retracing=True)
 
     def compile(self, optimizer="rmsprop", loss=None, **kwargs):
         """As in Keras. A head that decodes by itself brings its own loss in place of the task's.

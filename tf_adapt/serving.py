@@ -3,6 +3,7 @@
 The SavedModel holds vocabulary and labels; it needs TensorFlow and tensorflow-text, nothing else.
 """
 
+import functools
 import json
 import os
 from pathlib import Path
@@ -95,14 +96,16 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
     def signature(self):
         """The traced function of the task's signature."""
         task = self._predict.task
+        # Nothing in it needs AutoGraph, which would translate all of Keras.
+        traced = functools.partial(tf.function, autograph=False)
         if task.is_tagging:
-            return tf.function(self._tags, input_signature=[_TOKENS])
+            return traced(self._tags, input_signature=[_TOKENS])
         if task.is_pair:
             specs = [_TEXTS["text_a"], _TEXTS["text_b"]]
-            return tf.function(
+            return traced(
                 lambda text_a, text_b: self._label([text_a, text_b]), input_signature=specs
             )
-        return tf.function(lambda text: self._label([text]), input_signature=[_TEXTS["text"]])
+        return traced(lambda text: self._label([text]), input_signature=[_TEXTS["text"]])
 
     def _label(self, texts: list) -> dict:
         answer = self._predict.from_texts(texts)

@@ -29,7 +29,7 @@ def mean_states(
         what: shown beside the progress bar.
     """
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(autograph=False, reduce_retracing=True)
     def of_batch(inputs):
         encoded = [encoder(inputs[name], training=False) for name in sorted(inputs)]
         layers = zip(*(text["layers"] for text in encoded), strict=True)
