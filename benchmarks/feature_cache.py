@@ -51,7 +51,8 @@ def compiled_model(task, encoder, head: str) -> keras.Model:
     keras.utils.set_random_seed(0)
     units = 100 if HEADS[head].has_lstm else None
     model = ta.build_model(task, encoder, head=head, head_units=units, head_dropout=0.0)
-    model.compile(keras.optimizers.AdamW(1e-3), task.loss, task.metrics, jit_compile=False)
+    optimizer = keras.optimizers.AdamW(1e-3)
+    model.compile(optimizer, task.loss, metrics=task.metrics, jit_compile=False)
     model.optimizer.build(model.trainable_variables)
     return model
 
