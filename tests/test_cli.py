@@ -176,6 +176,27 @@ def test_tensorflow_is_silent_until_the_command_ends():
     assert last.startswith("ValueError: last — this is a bug")
 
 
+def test_leaves_at_once_but_lets_libraries_clean_up():
+    program = (
+        "import atexit, sys\n"
+        "from tf_adapt.cli import cli, run\n"
+        "class Slow:\n"
+        "    def __del__(self):\n"
+        "        print('taken apart', flush=True)\n"
+        "@cli.command()\n"
+        "def quick():\n"
+        "    atexit.register(print, 'temporary files removed')\n"
+        "    sys.slow = Slow()\n"
+        "    raise KeyboardInterrupt\n"
+        "sys.argv = ['tf-adapt', 'quick']\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stdout == "temporary files removed\n"
+    assert done.stderr.strip().startswith("Interrupted: ")
+
+
 def test_flat_and_scores():
     report = {"a": {"b": 1, "c": {}}, "d": None}
     assert list(console.flat(report)) == [("a b", 1), ("a c", {}), ("d", None)]

@@ -1,5 +1,6 @@
 """The command line `tf-adapt`. TensorFlow is imported only by the commands that compute."""
 
+import atexit
 import contextlib
 import logging
 import os
@@ -64,14 +65,21 @@ def cli() -> None:
 
 
 def run() -> None:
-    """The program `tf-adapt`. It leaves at once: TensorFlow's own way out takes a second."""
-    try:
-        cli()
-    except SystemExit as end:
+    """The program `tf-adapt`. It leaves at once: taking TensorFlow apart would take a second."""
+    code = 0
+
+    def leave() -> None:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):  # a closed pipe, or closed by us
                 stream.flush()
-        os._exit(end.code)
+        os._exit(code)
+
+    # What is registered first is called last: libraries remove their temporary files before.
+    atexit.register(leave)
+    try:
+        cli()
+    except SystemExit as end:
+        code = end.code
 
 
 class _Messages(logging.Handler):
