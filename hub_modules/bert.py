@@ -159,7 +159,7 @@ class BertEncoder(keras.layers.Layer):
 
     def call(self, inputs, training=None):
         mask = ops.cast(inputs["input_mask"], "bool")
-        layers, frozen = self._layers(inputs, mask, self.num_layers, training)
+        layers, frozen = self._states_up_to(inputs, mask, self.num_layers, training)
         pooled = self.pooler(layers[-1][:, 0])
         if frozen and not learns(self.pooler):
             pooled = ops.stop_gradient(pooled)
@@ -172,9 +172,9 @@ class BertEncoder(keras.layers.Layer):
         `pooled`.
         """
         mask = ops.cast(inputs["input_mask"], "bool")
-        return {"layers": self._layers(inputs, mask, top, training=False)[0], "mask": mask}
+        return {"layers": self._states_up_to(inputs, mask, top, training=False)[0], "mask": mask}
 
-    def _layers(self, inputs, mask, top: int, training) -> tuple[list, bool]:
+    def _states_up_to(self, inputs, mask, top: int, training) -> tuple[list, bool]:
         """The states of each layer up to `top`, and whether all of these layers are frozen."""
         names = [layer.name for layer in (self.embeddings, *self.blocks)]
         first, states = given_states(inputs, names)

@@ -151,7 +151,7 @@ class ElmoEncoder(keras.layers.Layer):
 
     def call(self, inputs, training=None):
         mask = _real_words(inputs)
-        layers = self._layers(inputs, mask, self.num_layers)
+        layers = self._states_up_to(inputs, mask, self.num_layers)
         visible = tf.cast(mask, self.compute_dtype)[..., None]
         return {"layers": [layer[:, 1:-1] * visible for layer in layers], "mask": mask}
 
@@ -163,10 +163,10 @@ class ElmoEncoder(keras.layers.Layer):
         """
         mask = _real_words(inputs)
         lengths = tf.math.count_nonzero(mask, axis=1) + 2
-        layers = self._layers(inputs, mask, top)
+        layers = self._states_up_to(inputs, mask, top)
         return {"layers": layers, "mask": tf.sequence_mask(lengths, tf.shape(mask)[1] + 2)}
 
-    def _layers(self, inputs, mask, top: int) -> list:
+    def _states_up_to(self, inputs, mask, top: int) -> list:
         """The states of each layer up to `top`, the words at both ends of a sentence included."""
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1) + 2
         first, given = given_states(inputs, [layer.name for layer in (self.char_cnn, *self.lstms)])
@@ -176,9 +176,7 @@ class ElmoEncoder(keras.layers.Layer):
             tokens = self._token_layer(_with_boundaries(character_ids, mask))
             forward = backward = tf.stop_gradient(tokens) if frozen_so_far else tokens
         else:
-            # A batch in which no text has a word is padded to one.
-            missing = tf.shape(mask)[1] + 2 - tf.shape(given)[1]
-            forward, backward = tf.split(tf.pad(given, [[0, 0], [0, missing], [0, 0]]), 2, axis=-1)
+            forward, backward = tf.split(given, 2, axis=-1)
         layers = [tf.concat([forward, backward], axis=-1)]
         # Both directions side by side; the backward one reads each row from its own end.
         states = tf.stack([forward, tf.reverse_sequence(backward, lengths, seq_axis=1)])

@@ -110,12 +110,14 @@ def columns(prepared: PreparedData) -> int:
     return 1 if prepared.joint else len(prepared.segments)
 
 
-def layer_megabytes(prepared: PreparedData, encoder: HubEncoder) -> float:
-    """What one layer's states of the larger text column take."""
+def layer_megabytes(prepared: PreparedData, encoder: HubEncoder, added: int = 0) -> float:
+    """What one layer's states of the larger text column take; `added`: units of each text that are
+    kept beside its own."""
     units = int(prepared.lengths.sum())
     if not prepared.joint:
         special = encoder.preprocessor.special_tokens(1) * len(prepared.lengths)
         units = special + max(int(tf.size(one.flat_values)) for one in prepared.segments)
+    units += added * len(prepared.lengths)
     return units * encoder.output_width * states_dtype(encoder).itemsize / 1e6
 
 

@@ -18,6 +18,8 @@ from tf_adapt.feature_arrays import (
     states_dtype,
 )
 
+# Words at the ends of a text that layers read and pass on: see `ElmoEncoder.lower_layers`.
+ENDS = {"bert": 0, "elmo": 2}
 _log = logging.getLogger(__name__)
 
 
@@ -71,7 +73,7 @@ class KeptStates:
     def _computed(
         self, prepared: PreparedData, layers: list[str], epoch: int
     ) -> dict[str, PreparedData]:
-        needed = layer_megabytes(prepared, self.encoder)
+        needed = layer_megabytes(prepared, self.encoder, ENDS[self.encoder.family])
         layers = [name for number, name in enumerate(layers, 1) if number * needed <= self.limit_mb]
         if not layers:
             self._warn(prepared, needed)
