@@ -64,6 +64,12 @@ def make_config(tiny_bert, tiny_elmo):
     return make
 
 
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch):
+    """What comes after the last epoch reads the texts, always."""
+    monkeypatch.setattr(training, "finish_run", lambda run: None)
+
+
 @pytest.fixture
 def passes(monkeypatch):
     """The layers of each pass over the training texts."""
@@ -116,8 +122,8 @@ def test_the_same_run_as_without(make_config, tmp_path, passes, family, name):
 @pytest.mark.slow
 @pytest.mark.parametrize(("family", "stop"), [("elmo", 3), ("bert", 5), ("elmo", "evaluation")])
 def test_goes_on_with_the_same_bits(make_config, tmp_path, passes, monkeypatch, family, stop):
-    # Epochs of two steps; the third step is in the second epoch, which another layer serves.
-    config = make_config(family, {"name": "gradual_unfreezing"}, 4)
+    # Epochs of two steps: the third step is in the second epoch, for which another layer is kept.
+    config = make_config(family, {"name": "gradual_unfreezing"}, 3)
     train(config, tmp_path / "whole")
     assert len(passes) == 1
     with monkeypatch.context() as patch:
@@ -130,8 +136,8 @@ def test_goes_on_with_the_same_bits(make_config, tmp_path, passes, monkeypatch, 
     for group in whole:
         for number, value in whole[group].items():
             np.testing.assert_array_equal(resumed[group][number], value)
-    for file in ("history.csv", "predictions/dev.tsv"):
-        assert (tmp_path / "run" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    histories = [(tmp_path / run / "history.csv").read_bytes() for run in ("run", "whole")]
+    assert histories[0] == histories[1]
 
 
 def send_signal_at(monkeypatch, moment) -> None:
