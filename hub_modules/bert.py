@@ -6,6 +6,7 @@ from keras import ops
 from hub_modules.activations import ACTIVATIONS
 from hub_modules.adapters import check_adapters, load_pretrained, with_adapter_group
 from hub_modules.bert_embeddings import BertEmbeddings
+from hub_modules.given_states import given_states
 from hub_modules.projected_attention import ProjectedAttention
 from hub_modules.transformer import TransformerBlock
 from hub_modules.weights import learns, weights_by_name
@@ -19,6 +20,9 @@ class BertEncoder(keras.layers.Layer):
     `[batch, time] int32` → `{"layers": [num_layers + 1 times [batch, time, width]], bottom (the
     embedding output) to top, "mask": [batch, time] bool, "pooled": [batch, width]}`, in the layer's
     compute dtype.
+
+    Given states: with `states_of_layer_2` `[batch, time, width]` in the inputs, for one, the
+    encoder starts above that layer, and `layers` begins with it. See `lower_layers`.
 
     Masking: padding is never attended to; states at padding positions have no meaning.
 
@@ -155,24 +159,42 @@ class BertEncoder(keras.layers.Layer):
 
     def call(self, inputs, training=None):
         mask = ops.cast(inputs["input_mask"], "bool")
-        states = self.embeddings(
-            inputs["input_word_ids"],
-            inputs["input_type_ids"],
-            training=training and learns(self.embeddings),
-        )
-        frozen_so_far = not learns(self.embeddings)
+        layers, frozen = self._states_up_to(inputs, mask, self.num_layers, training)
+        pooled = self.pooler(layers[-1][:, 0])
+        if frozen and not learns(self.pooler):
+            pooled = ops.stop_gradient(pooled)
+        return {"layers": layers, "mask": mask, "pooled": pooled}
+
+    def lower_layers(self, inputs, top: int) -> dict:
+        """What the layers up to number `top` (0: the embeddings) say, in inference mode.
+
+        Each can be given to a later call: see the class. The keys are those of a call, without
+        `pooled`.
+        """
+        mask = ops.cast(inputs["input_mask"], "bool")
+        return {"layers": self._states_up_to(inputs, mask, top, training=False)[0], "mask": mask}
+
+    def _states_up_to(self, inputs, mask, top: int, training) -> tuple[list, bool]:
+        """The states of each layer up to `top`, and whether all of these layers are frozen."""
+        names = [layer.name for layer in (self.embeddings, *self.blocks)]
+        first, states = given_states(inputs, names)
+        frozen_so_far = states is not None or not learns(self.embeddings)
+        if states is None:
+            states = self.embeddings(
+                inputs["input_word_ids"],
+                inputs["input_type_ids"],
+                training=training and learns(self.embeddings),
+            )
         states = ops.stop_gradient(states) if frozen_so_far else states
         layers = [states]
-        for index, block in enumerate(self.blocks):
+        for index in range(first, top):
+            block = self.blocks[index]
             added = self._in_parallel(states, mask, index, training)
             states = block(states, mask, added, training=training and learns(block))
             frozen_so_far = frozen_so_far and not (learns(block) or self._parallel_learns)
             states = ops.stop_gradient(states) if frozen_so_far else states
             layers.append(states)
-        pooled = self.pooler(states[:, 0])
-        if frozen_so_far and not learns(self.pooler):
-            pooled = ops.stop_gradient(pooled)
-        return {"layers": layers, "mask": mask, "pooled": pooled}
+        return layers, frozen_so_far
 
     def _in_parallel(self, states, mask, index: int, training):
         if self.projected_attention is None:

@@ -15,6 +15,7 @@ from hub_modules.adapters import (
 )
 from hub_modules.bilm import BidirectionalLstm
 from hub_modules.character_cnn import CharacterCnn
+from hub_modules.given_states import given_states
 from hub_modules.preprocess.elmo import (
     CHARACTERS_PER_WORD,
     PAD_CHARACTER,
@@ -35,6 +36,9 @@ class ElmoEncoder(keras.layers.Layer):
     boundaries are added and removed inside) → `{"layers": [num_layers + 1 times
     [batch, time, 2 * projection_width]], "mask": [batch, time] bool}`, in the compute dtype.
     The first layer is the token layer twice, side by side.
+
+    Given states: with `states_of_lstm_0` `[batch, words, 2 * projection_width]` in the inputs, for
+    one, the encoder starts above that layer, and `layers` begins with it. See `lower_layers`.
 
     Masking: states at padding positions are zero.
 
@@ -146,17 +150,38 @@ class ElmoEncoder(keras.layers.Layer):
         return with_adapter_group(groups, self.adapter_layers)
 
     def call(self, inputs, training=None):
-        character_ids = tf.cast(inputs["character_ids"], tf.int32)
-        mask = tf.reduce_any(character_ids > 0, axis=-1)
-        words = _with_boundaries(character_ids, mask)
+        mask = _real_words(inputs)
+        layers = self._states_up_to(inputs, mask, self.num_layers)
+        visible = tf.cast(mask, self.compute_dtype)[..., None]
+        return {"layers": [layer[:, 1:-1] * visible for layer in layers], "mask": mask}
+
+    def lower_layers(self, inputs, top: int) -> dict:
+        """What the layers up to number `top` (0: the character CNN) say, in inference mode.
+
+        Each can be given to a later call: see the class. As of a call, but the words at both ends
+        of a sentence, which the next layer reads, are among its words: `time + 2` of them.
+        """
+        mask = _real_words(inputs)
+        lengths = tf.math.count_nonzero(mask, axis=1) + 2
+        layers = self._states_up_to(inputs, mask, top)
+        return {"layers": layers, "mask": tf.sequence_mask(lengths, tf.shape(mask)[1] + 2)}
+
+    def _states_up_to(self, inputs, mask, top: int) -> list:
+        """The states of each layer up to `top`, the words at both ends of a sentence included."""
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1) + 2
-        tokens = self._token_layer(words)
-        frozen_so_far = not learns(self.char_cnn)
-        tokens = tf.stop_gradient(tokens) if frozen_so_far else tokens
+        first, given = given_states(inputs, [layer.name for layer in (self.char_cnn, *self.lstms)])
+        frozen_so_far = given is not None or not learns(self.char_cnn)
+        if given is None:
+            character_ids = tf.cast(inputs["character_ids"], tf.int32)
+            tokens = self._token_layer(_with_boundaries(character_ids, mask))
+            forward = backward = tf.stop_gradient(tokens) if frozen_so_far else tokens
+        else:
+            forward, backward = tf.split(given, 2, axis=-1)
+        layers = [tf.concat([forward, backward], axis=-1)]
         # Both directions side by side; the backward one reads each row from its own end.
-        states = tf.stack([tokens, tf.reverse_sequence(tokens, lengths, seq_axis=1)])
-        layers = [tf.concat([tokens, tokens], axis=-1)]
-        for index, lstm in enumerate(self.lstms):
+        states = tf.stack([forward, tf.reverse_sequence(backward, lengths, seq_axis=1)])
+        for index in range(first, top):
+            lstm = self.lstms[index]
             states, final = lstm(states, self._initial_state(index, tf.shape(mask)[0]), lengths)
             frozen_so_far = frozen_so_far and not learns(lstm)
             states = tf.stop_gradient(states) if frozen_so_far else states
@@ -168,8 +193,7 @@ class ElmoEncoder(keras.layers.Layer):
             self._carry(index, final)
             backward = tf.reverse_sequence(states[1], lengths, seq_axis=1)
             layers.append(tf.concat([states[0], backward], axis=-1))
-        visible = tf.cast(mask, self.compute_dtype)[..., None]
-        return {"layers": [layer[:, 1:-1] * visible for layer in layers], "mask": mask}
+        return layers
 
     def _token_layer(self, words):
         """Runs the character CNN once for each distinct word of the batch."""
@@ -232,6 +256,10 @@ class ElmoEncoder(keras.layers.Layer):
             "adapters": self.adapters,
             "adapter_size": self.adapter_size,
         }
+
+
+def _real_words(inputs):
+    return tf.reduce_any(inputs["character_ids"] > 0, axis=-1)
 
 
 def _boundary_word(character: int) -> list[int]:

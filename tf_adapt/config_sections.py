@@ -229,7 +229,11 @@ class AuxiliaryConfig(_Section):
 
 
 class FeaturesConfig(_Section):
-    """How the states of an encoder that stays frozen are kept; results agree but for rounding."""
+    """How the states of layers that stay frozen are kept; results agree but for rounding.
+
+    An encoder that is frozen for the whole run may have them in a cache; of one that is frozen in
+    part, or for a time, they are kept in memory.
+    """
 
     cache: str | None = Field(None, description="a folder, or null to keep them in memory")
     require: bool = Field(False, description="true or false")

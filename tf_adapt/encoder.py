@@ -22,6 +22,10 @@ class HubEncoder(keras.layers.Layer):
     top, "mask": [batch, time] bool, "pooled": [batch, width] (BERT)}`. Other keys of the inputs are
     ignored. Under a half-precision dtype policy the native encoder computes in that precision.
 
+    Given states: inputs that hold the `states` of all layers (`tf_adapt.features`) come out as they
+    are; with `states_of_NAME` (`tf_adapt.kept_states`) the native encoder starts above the layer
+    group of that name, and `layers` begins with it.
+
     Freezing: `encoder.trainable = False`, or `set_trainable_groups`, before `compile`. A frozen
     group runs in inference mode, and no gradient is computed below the lowest trainable group. In
     the module's own program (`execution="saved_model"`) only freezing all of it puts it in
@@ -135,6 +139,11 @@ class HubEncoder(keras.layers.Layer):
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """The units of freezing and of learning rates, bottom to top: (name, variables)."""
         return self.encoder.layer_groups
+
+    @property
+    def layer_names(self) -> list[str]:
+        """Names of the groups whose states come out of a native encoder, bottom to top."""
+        return [name for name, _ in self.layer_groups[: self.num_layers]]
 
     @property
     def adaptable_groups(self) -> list[str]:

@@ -14,7 +14,7 @@ import logging
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,53 +28,20 @@ from tf_adapt.config_sections import FeaturesConfig
 from tf_adapt.data.prepared import PreparedData
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ArtifactError
+from tf_adapt.feature_arrays import (
+    Features,
+    columns,
+    compute_features,
+    layer_megabytes,
+    numpy_dtype,
+    states_dtype,
+)
 from tf_adapt.files import describe, difference, publish_folder
 from tf_adapt.monitoring import tracked
 
 FORMAT = 1
 RECORD, STATES, PLACES = "record.json", "states.bin", "places.npz"
-BATCH_SIZE = 32
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Features:
-    """The states of every layer for one text of each example.
-
-    Attributes:
-        states: `[units, layers, width]`, the texts one after another.
-        starts, lengths: `[examples]`, where each text's units stand in `states`.
-        pooled: `[examples, width]`, or None where the module has none.
-    """
-
-    states: np.ndarray
-    starts: np.ndarray
-    lengths: np.ndarray
-    pooled: np.ndarray | None
-
-    def inputs(self, index: tf.Tensor) -> dict[str, tf.Tensor]:
-        """What `HubEncoder` takes instead of texts, in the graph.
-
-        Shapes: index `[batch]` → `states` `[batch, time, layers, width]` with zeros at padding,
-        `lengths` `[batch] int64`, `pooled` `[batch, width]`.
-        """
-        dtype = tf.as_dtype(self.states.dtype)
-        types = [dtype, tf.int64] + ([] if self.pooled is None else [dtype])
-        found = tf.numpy_function(self._gather, [index], types, stateful=False)
-        found[0].set_shape([None, None, *self.states.shape[1:]])
-        found[1].set_shape([None])
-        inputs = {"states": found[0], "lengths": found[1]}
-        if self.pooled is not None:
-            found[2].set_shape([None, self.pooled.shape[1]])
-            inputs["pooled"] = found[2]
-        return inputs
-
-    def _gather(self, index: np.ndarray) -> list[np.ndarray]:
-        lengths = self.lengths[index]
-        states = np.zeros((len(index), lengths.max(), *self.states.shape[1:]), self.states.dtype)
-        for row, start, length in zip(states, self.starts[index], lengths, strict=True):
-            row[:length] = self.states[start : start + length]
-        return [states, lengths] + ([] if self.pooled is None else [self.pooled[index]])
 
 
 def with_features(
@@ -89,8 +56,7 @@ def with_features(
         ArtifactError: the cache cannot be written, or `settings.require` and it has no entry, or a
             damaged one.
     """
-    count = 1 if prepared.joint else len(prepared.segments)
-    needed = max(_megabytes(prepared, number, encoder) for number in range(count))
+    needed = encoder.num_layers * layer_megabytes(prepared, encoder)
     if needed > settings.limit_mb:
         _log.warning(
             "features of %d texts need %.0f MB, over features.limit_mb: %d; the encoder reads the "
@@ -100,7 +66,10 @@ def with_features(
             settings.limit_mb,
         )
         return prepared
-    features = [_features(prepared, number, encoder, settings, progress) for number in range(count)]
+    features = [
+        _features(prepared, number, encoder, settings, progress)
+        for number in range(columns(prepared))
+    ]
     return replace(prepared, features=features)
 
 
@@ -108,7 +77,7 @@ def _features(prepared, number: int, encoder, settings: FeaturesConfig, progress
     if settings.cache is None:
         content = io.BytesIO()
         places = _compute(prepared, number, encoder, content, progress)
-        states = np.frombuffer(content.getbuffer(), dtype=_dtype(encoder))
+        states = np.frombuffer(content.getbuffer(), dtype=states_dtype(encoder))
         return Features(states=states.reshape(-1, *_state_shape(encoder)), **places)
     key = _key(prepared, number, encoder)
     name = hashlib.sha256(json.dumps(key, sort_keys=True).encode("utf-8")).hexdigest()[:32]
@@ -136,29 +105,14 @@ def _features(prepared, number: int, encoder, settings: FeaturesConfig, progress
 def _compute(
     prepared: PreparedData, number: int, encoder: HubEncoder, file: BinaryIO, progress: bool
 ) -> dict[str, np.ndarray | None]:
-    """Writes the states, shortest texts first; returns the places of all and the pooled vectors."""
-    order = np.argsort(prepared.lengths, kind="stable")
-    name = "ab"[number]
-    dataset = tf.data.Dataset.from_tensor_slices(order).batch(BATCH_SIZE)
-    dataset = dataset.map(lambda index: (index, prepared.packed_inputs(index)[name]))
-    encoder.forward.get_concrete_function(dataset.element_spec[1])  # else one for each new shape
-    starts = np.zeros(len(order), np.int64)
-    lengths, pooled, units = np.zeros_like(starts), None, 0
-    for index, inputs in tracked(dataset.prefetch(2), "features", progress):
-        encoded = encoder.forward(inputs)
-        rows = index.numpy()
-        lengths[rows] = tf.math.count_nonzero(encoded["mask"], axis=1)
-        starts[rows] = units + np.cumsum(lengths[rows]) - lengths[rows]
-        units += int(lengths[rows].sum())
-        states = tf.stack(encoded["layers"], axis=2).numpy()
-        for states_of_text, length in zip(states, lengths[rows], strict=True):
-            file.write(states_of_text[:length].tobytes())
-        if encoded.get("pooled") is not None:
-            vectors = encoded["pooled"].numpy()
-            if pooled is None:
-                pooled = np.zeros((len(order), vectors.shape[1]), vectors.dtype)
-            pooled[rows] = vectors
-    return {"starts": starts, "lengths": lengths, "pooled": pooled}
+    return compute_features(
+        prepared,
+        number,
+        encoder.forward,
+        lambda layers: [tf.stack(layers, axis=2)],
+        [file],
+        lambda batches: tracked(batches, "features", progress),
+    )
 
 
 def _write(folder: Path, key: dict, prepared, number: int, encoder, progress: bool) -> None:
@@ -197,7 +151,7 @@ def _read(folder: Path, key: dict, state_shape: tuple[int, int]) -> Features:
             if found == "sha256":
                 raise ValueError(f"{name} does not have the SHA-256 of its record")
         places = read_arrays(folder / PLACES)
-        dtype = _numpy_dtype(key["dtype"])
+        dtype = numpy_dtype(key["dtype"])
         shape = (record["units"], *record["shape"])
         size = record["files"][STATES]["bytes"]
         if np.prod(shape) * dtype.itemsize != size or places["lengths"].sum() != shape[0]:
@@ -229,7 +183,7 @@ def _key(prepared: PreparedData, number: int, encoder: HubEncoder) -> dict[str, 
         "module": encoder.module_hash,
         "weights": None if encoder.pretrained else _digest_of_weights(encoder),
         "execution": encoder.execution,
-        "dtype": tf.as_dtype(_dtype(encoder)).name,
+        "dtype": tf.as_dtype(states_dtype(encoder)).name,
         "layers": "all",
         "versions": [tf_adapt.__version__, tf.__version__],
         "device": "GPU" if tf.config.list_logical_devices("GPU") else "CPU",
@@ -244,25 +198,8 @@ def _digest_of_weights(encoder: HubEncoder) -> str:
     return digest.hexdigest()
 
 
-def _megabytes(prepared: PreparedData, number: int, encoder: HubEncoder) -> float:
-    units = int(prepared.lengths.sum())
-    if not prepared.joint:
-        segment = prepared.segments[number]
-        special = encoder.preprocessor.special_tokens(1)
-        units = int(tf.size(segment.flat_values)) + special * len(prepared.lengths)
-    return units * int(np.prod(_state_shape(encoder))) * _dtype(encoder).itemsize / 1e6
-
-
 def _state_shape(encoder: HubEncoder) -> tuple[int, int]:
     return encoder.num_layers, encoder.output_width
-
-
-def _dtype(encoder: HubEncoder) -> np.dtype:
-    return _numpy_dtype("float32" if encoder.execution == "saved_model" else encoder.compute_dtype)
-
-
-def _numpy_dtype(name: str) -> np.dtype:
-    return np.dtype(tf.as_dtype(name).as_numpy_dtype)
 
 
 @contextlib.contextmanager

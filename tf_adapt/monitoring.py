@@ -206,6 +206,12 @@ class ProgressDisplay(keras.callbacks.Callback):
             left = per_step * (self.total_steps - done)
             self.say(f"{text}, step {done} of {self.total_steps}, {left:.0f} s left")
 
+    def track(self, batches: tf.data.Dataset) -> Iterable:
+        """The batches of a pass that computes states, with a row of its own while it lasts."""
+        row = self.bar.add_task("features", total=int(batches.cardinality()))
+        yield from self.bar.track(batches, task_id=row)
+        self.bar.remove_task(row)
+
     def say(self, text: str) -> None:
         """Prints a line above the bar."""
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -19,6 +19,7 @@ import tensorflow as tf
 import tf_adapt
 from tf_adapt import checkpoints, monitoring, run_folder
 from tf_adapt.adaptation import Adaptation, Position
+from tf_adapt.boundaries import layers_to_keep
 from tf_adapt.compiling import compiled_model, penalised, precision
 from tf_adapt.config import adaptation_of, resolve_paths
 from tf_adapt.config_sections import Config
@@ -28,6 +29,7 @@ from tf_adapt.devices import is_chief, make_strategy
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.features import with_features
 from tf_adapt.interruption import Interruption, caught_signals, leave
+from tf_adapt.kept_states import KeptStates
 from tf_adapt.planning import planned_rate
 from tf_adapt.run_report import finish_run
 from tf_adapt.run_state import RunState, restore_state, save_state
@@ -53,6 +55,7 @@ class Run:
     started: float
     start: StartingPoint | None
     best_weights: checkpoints.Arrays | None = None
+    kept: KeptStates | None = None
 
 
 def train(config: Config, folder: str | Path) -> dict[str, Any]:
@@ -136,6 +139,9 @@ def _run_epochs(run: Run) -> None:
     ):
         steps = _Steps(run)
         unfreezing = _unfreezing(run, display.say)
+        if _can_keep_states(run):
+            limit = run.config.features.limit_mb
+            run.kept = KeptStates(run.model.encoder, limit, display.track)
         callbacks = [
             unfreezing,
             monitoring.LearningRate(_rate(run), run.state),
@@ -178,7 +184,7 @@ def _train_epoch(run: Run, callbacks: list) -> None:
     # Keras would take its length for theirs.
     history = run.model.fit(
         epoch_batches(
-            run.data["train"], settings.batch_size, settings.seed, state.epoch, skip=state.step
+            _data(run, "train"), settings.batch_size, settings.seed, state.epoch, skip=state.step
         ),
         initial_epoch=state.epoch,
         epochs=state.epoch + 1,
@@ -192,7 +198,7 @@ def _train_epoch(run: Run, callbacks: list) -> None:
 
 def _evaluate_epoch(run: Run, steps: "_Steps", unfreezing: Unfreezing) -> None:
     state, started = run.state, time.monotonic()
-    dataset = batches_from(run.data["dev"], run.config.training.batch_size, shuffle=False)
+    dataset = batches_from(_data(run, "dev"), run.config.training.batch_size, shuffle=False)
     dev = run.model.evaluate(dataset, callbacks=[steps], return_dict=True, verbose=0)
     dev = monitoring.plain_numbers(dev)
     state.seconds["evaluation"] += time.monotonic() - started
@@ -218,6 +224,34 @@ def _evaluate_epoch(run: Run, steps: "_Steps", unfreezing: Unfreezing) -> None:
     run.interruption.unsaved = False
     if run.interruption.requested is not None:
         leave(run.interruption.requested)
+
+
+def _can_keep_states(run: Run) -> bool:
+    """Whether the encoder learns in some phase, and only the head reads it, the top layer alone."""
+    model = run.model
+    return (
+        run.start is not None
+        and model.encoder.execution == "native"
+        and run.config.training.strategy is None
+        and not (model.auxiliaries or model.task.is_language_model)
+    )
+
+
+def _data(run: Run, split: str) -> PreparedData:
+    """The data of a split for this epoch, with the states of what stays frozen where they pay."""
+    if run.kept is None:
+        return run.data[split]
+    state, encoder = run.state, run.model.encoder
+    layers = layers_to_keep(
+        run.adaptation,
+        groups_of(encoder),
+        encoder.layer_names,
+        run.config.training.epochs,
+        state.steps_per_epoch,
+        state.epoch,
+        state.position["phase"],
+    )
+    return run.kept.data(split, run.data[split], layers, state.epoch)
 
 
 class _Steps(keras.callbacks.Callback):
@@ -273,6 +307,8 @@ def _end_phase(run: Run, unfreezing: Unfreezing) -> None:
         best = checkpoints.read(run.folder / "checkpoint" / state.best["name"])
         run.best_weights = best.arrays["model"]
     checkpoints.assign(run.model.weights, run.best_weights, state.best["name"])
+    if run.kept is not None:
+        run.kept.weights_restored(state.best["epoch"])
 
 
 def _is_stopped(run: Run, unfreezing: Unfreezing) -> bool:

@@ -1,0 +1,96 @@
+"""What is kept when, against tables written by hand: an ELMo and a BERT of three layers."""
+
+import pytest
+
+from tf_adapt import adaptation as a
+from tf_adapt.boundaries import boundary, layers_to_keep
+
+ELMO = ["char_cnn", "lstm_0", "lstm_1"]
+BERT = ["embeddings", "layer_0", "layer_1", "layer_2"]
+LETTERS = dict(zip("clme012p", [*ELMO, *BERT, "pooler"], strict=True))
+
+
+def names(letters: str) -> list[str]:
+    return [LETTERS[letter] for letter in letters]
+
+
+# What learns; the highest layer with nothing that learns in it or below.
+BOUNDARIES = [
+    (ELMO, "", "m"),
+    (ELMO, "m", "l"),
+    (ELMO, "lm", "c"),
+    (ELMO, "l", "c"),
+    (ELMO, "clm", None),
+    (ELMO, "c", None),
+    (BERT, "", "2"),
+    (BERT, "p", "2"),
+    (BERT, "2p", "1"),
+    (BERT, "0", None),  # BERT's embeddings are only looked up
+    (BERT, "e", None),
+    (BERT, "1", "0"),
+]
+
+
+@pytest.mark.parametrize(("layers", "learning", "expected"), BOUNDARIES)
+def test_boundary(layers, learning, expected):
+    number = boundary(layers, {*names(learning), "head"})
+    assert number == (None if expected is None else layers.index(LETTERS[expected]))
+
+
+def test_adapters_lie_across_all_layers():
+    assert boundary(BERT, {"adapters", "head"}) is None
+
+
+# For each epoch: the layer it starts from, then those that later epochs start from; "" where the
+# texts are read.
+TABLES = [
+    (a.feature_extraction(), ELMO, 2, ["m", "m"]),
+    (a.fine_tuning(), ELMO, 2, ["", ""]),
+    # One epoch with a frozen encoder: a pass over the texts would save nothing.
+    (a.two_stage(), ELMO, 3, ["", "", ""]),
+    (a.two_stage(head_epochs=2), BERT, 4, ["2", "2", "", ""]),
+    (a.top_layers(), ELMO, 3, ["l", "l", "l"]),
+    (a.top_layers(2), BERT, 2, ["0", "0"]),
+    (a.top_layers(3), BERT, 2, ["", ""]),
+    (a.top_layers(), ELMO, 1, [""]),
+    (a.gradual_unfreezing(), ELMO, 5, ["mlc", "lc", "c", "", ""]),
+    (a.gradual_unfreezing(), BERT, 7, ["210", "210", "10", "0", "", "", ""]),
+    (a.gradual_unfreezing(), ELMO, 2, ["ml", "l"]),
+    (a.gradual_unfreezing(every=2), ELMO, 7, ["mlc", "mlc", "lc", "lc", "c", "c", ""]),
+    (a.chain_thaw(), ELMO, 5, ["", "", "", "", ""]),
+    # The char CNN has learnt before it is frozen again, and lstm_0 before the boundary rises to it.
+    (
+        a.chain_thaw(every=2),
+        ELMO,
+        10,
+        ["m", "m", "", "", "c", "c", "l", "l", "", ""],
+    ),
+    (a.sequential_unfreezing(1, 2), ELMO, 4, ["mc", "c", "c", ""]),
+    (a.sequential_unfreezing(2, 2), BERT, 5, ["2", "2", "", "", ""]),
+]
+
+
+@pytest.mark.parametrize(("adaptation", "layers", "epochs", "expected"), TABLES)
+def test_what_an_epoch_keeps(adaptation, layers, epochs, expected):
+    groups = [*layers, *(["pooler"] if layers is BERT else []), "head"]
+    for epoch, letters in enumerate(expected):
+        found = layers_to_keep(adaptation, groups, layers, epochs, 10, epoch, phase=0)
+        assert found == names(letters), epoch
+
+
+def test_phases_that_begin_within_an_epoch():
+    adaptation = a.gradual_unfreezing(every=5, unit="steps")
+    groups = [*ELMO, "head"]
+    # Epochs of four steps: h h h h | h m m m | m m l l | l l l c
+    found = [layers_to_keep(adaptation, groups, ELMO, 4, 4, epoch, 0) for epoch in range(4)]
+    assert found == [names("mlc"), names("lc"), names("c"), []]
+
+
+def test_phases_that_end_by_patience():
+    adaptation = a.chain_thaw(patience=1)
+    groups = [*ELMO, "head"]
+    found = [layers_to_keep(adaptation, groups, ELMO, 9, 4, 3, phase) for phase in range(5)]
+    assert found == [names("m"), [], names("c"), names("l"), []]
+    adaptation = a.gradual_unfreezing(every=3, patience=1)
+    found = [layers_to_keep(adaptation, groups, ELMO, 9, 4, 3, phase) for phase in range(4)]
+    assert found == [names("mlc"), names("lc"), names("c"), []]
