@@ -8,11 +8,11 @@ ROOT = Path(__file__).parents[2]
 CHILDREN = ROOT / "benchmarks" / "children"
 THREADS = 2
 
-# Name → variable that names the interpreter (None: our own), the file that lists what is in it.
+# Name → variable that names the interpreter (None: our own), what `pip install` puts into it.
 ENVIRONMENTS = {
-    "ours": (None, "requirements/oracles.txt"),
-    "pytorch": ("TF_ADAPT_ORACLES_PYTHON", "requirements/oracles.txt"),
-    "addons": ("TF_ADAPT_ADDONS_PYTHON", "requirements/addons.txt"),
+    "ours": (None, "'.[convert]'"),
+    "pytorch": ("TF_ADAPT_ORACLES_PYTHON", "-r requirements/oracles.txt"),
+    "addons": ("TF_ADAPT_ADDONS_PYTHON", "-r requirements/addons.txt"),
 }
 
 _FIXED_THREADS = dict.fromkeys(
@@ -48,9 +48,9 @@ def variables() -> dict[str, str]:
 
 def how_to_install(environment: str) -> str:
     """What to do for an environment that is not there, or lacks a package."""
-    variable, requirements = ENVIRONMENTS[environment]
+    variable, installed = ENVIRONMENTS[environment]
     named = f" and name its interpreter in {variable}" if variable else ""
-    return f"not installed: pip install -r {requirements}{named}"
+    return f"not installed: pip install {installed}{named}"
 
 
 def use_two_cores() -> str:
