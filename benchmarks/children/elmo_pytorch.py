@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from answering import Work, answer
 from pytorch_bilm import Bilm, character_ids
+from pytorch_precision import autocast
 
 COMPARED = 32
 
@@ -21,9 +22,9 @@ def prepared(job: dict) -> Work:
         features = []
         for start in range(0, len(sentences), job["batch_size"]):
             batch = sentences[start : start + job["batch_size"]]
-            with torch.inference_mode():
+            with torch.inference_mode(), autocast(job):
                 layers = model(torch.tensor(character_ids(batch)), [len(one) + 2 for one in batch])
-            states = torch.stack(layers, 1).numpy()
+            states = torch.stack([layer.float() for layer in layers], 1).numpy()
             features += [states[row, :, 1 : len(one) + 1].copy() for row, one in enumerate(batch)]
         return features
 

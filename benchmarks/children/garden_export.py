@@ -29,6 +29,7 @@ def encoder_of(arrays):
         num_layers=sum(name.endswith("intermediate/bias") for name in arrays),
         num_attention_heads=arrays[f"{first}/self_attention/query/kernel"].shape[1],
         intermediate_size=arrays[f"{first}/intermediate/bias"].shape[0],
+        type_vocab_size=arrays["type_embeddings/embeddings"].shape[0],
         max_sequence_length=arrays["position_embedding/embeddings"].shape[0],
         activation=lambda values: tf.nn.gelu(values),
         dict_outputs=True,

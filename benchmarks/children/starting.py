@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import tempfile
 
 from answering import Work, answer
 
@@ -12,29 +13,31 @@ def prepared(job: dict) -> Work:
 
     def run(turn):
         if turn is None and job["skip_warm_up"]:
-            return None
+            return
         command = [part.replace("{turn}", f"turn_{turn}") for part in job["command"]]
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        if job["request"] is None:
-            _, errors = process.communicate()
-            if process.returncode:
-                raise RuntimeError(f"{command}: {errors[-1000:]}")
-            return process
-        request = {"job": job["request"], "turn": 0, "calls": 1, "outputs": None}
-        process.stdin.write(json.dumps(request) + "\n")
-        process.stdin.flush()
-        if not process.stdout.readline():
-            raise RuntimeError(f"{command}: {process.stderr.read()[-1000:]}")
-        process.kill()
-        return process
+        with tempfile.TemporaryFile(mode="w+") as errors:
+            if not finished(command, job["request"], errors):
+                errors.seek(0)
+                raise RuntimeError(f"{command}: {errors.read()[-1000:]}")
 
-    return Work(run, lambda process: {})
+    return Work(run, lambda result: {})
+
+
+def finished(command: list[str], request: dict | None, errors) -> bool:
+    """Whether it came to a good end, or answered."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+    )
+    if request is None:
+        process.communicate()
+        return process.returncode == 0
+    asked = {"job": request, "turn": 0, "calls": 1, "outputs": None}
+    process.stdin.write(json.dumps(asked) + "\n")
+    process.stdin.flush()
+    answered = bool(process.stdout.readline())
+    process.kill()
+    process.communicate()
+    return answered
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ class Contestant:
         process: contestants with the same value share one process (their peak memory is then one
             number); None: a process of its own.
         why: why the outputs may differ by as much as `tolerance` says; for the page.
+        failure: why it cannot take part, where that is known before.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Contestant:
     tolerance: float = 0.0
     process: str | None = None
     why: str = ""
+    failure: str | None = None
 
 
 @dataclass(frozen=True)

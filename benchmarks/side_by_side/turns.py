@@ -79,7 +79,7 @@ def _blank(contestant: Contestant) -> dict[str, Any]:
         "tolerance": contestant.tolerance,
         "why": contestant.why,
         "shared": contestant.process is not None,
-        "failure": None,
+        "failure": contestant.failure,
     }
 
 
