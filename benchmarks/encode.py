@@ -58,7 +58,7 @@ def _float32(settings: Settings) -> list[Contestant]:
         Contestant(
             "sentence-transformers", "encode_sentence_transformers.py", "pytorch", tolerance=FLOAT32
         ),
-        Contestant("keras-hub", "encode_keras_hub.py", tolerance=0.05, why=ACTIVATION),
+        Contestant("keras-hub", "encode_keras_hub.py", tolerance=0.01, why=ACTIVATION),
         _hub_layer(settings),
     ]
 
@@ -88,7 +88,7 @@ def _bfloat16(settings: Settings) -> list[Contestant]:
             weights,
             tolerance=HALF,
         ),
-        Contestant("keras-hub", "encode_keras_hub.py", tolerance=0.1, why=ACTIVATION),
+        Contestant("keras-hub", "encode_keras_hub.py", tolerance=HALF, why=ACTIVATION),
     ]
 
 

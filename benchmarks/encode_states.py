@@ -14,7 +14,7 @@ ABOUT = (
 def measurements(settings: Settings) -> Iterator[Measurement]:
     """In float32 and in bfloat16."""
     texts = settings.mrpc_sentences()[: settings.of(1024, 16)]
-    for precision, tolerance in ((None, 1e-4), ("bfloat16", 0.5)):
+    for precision, tolerance in ((None, 1e-4), ("bfloat16", 0.2)):
         theirs = Contestant(
             "transformers", "encode_transformers.py", "pytorch", tolerance=tolerance
         )

@@ -9,10 +9,16 @@ class LongestOfAll:
 
     def __init__(self, tokenizer, segments: list[list[str]]):
         units = np.sum([[len(row) for row in tokenizer(texts)] for texts in segments], axis=0)
-        self.preprocessor = keras_hub.models.BertTextClassifierPreprocessor(
-            tokenizer, sequence_length=int(units.max()) + len(segments) + 1
+        self.tokenizer = tokenizer
+        self.packer = keras_hub.layers.MultiSegmentPacker(
+            sequence_length=int(units.max()) + len(segments) + 1,
+            start_value=tokenizer.cls_token_id,
+            end_value=tokenizer.sep_token_id,
+            pad_value=tokenizer.pad_token_id,
         )
 
     def __call__(self, *segments: list[str]) -> dict:
-        given = segments[0] if len(segments) == 1 else segments
-        return {name: np.asarray(one) for name, one in self.preprocessor(given).items()}
+        packed = self.packer(tuple(self.tokenizer(texts) for texts in segments))
+        token_ids, segment_ids = map(np.asarray, packed)
+        mask = (token_ids != self.tokenizer.pad_token_id).astype("int32")
+        return {"token_ids": token_ids, "segment_ids": segment_ids, "padding_mask": mask}
