@@ -56,9 +56,19 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
 
 def _contestants(module: str, weights: str, precision: str | None) -> list[Contestant]:
     script, loop = "elmo_pytorch.py", {"weights": weights, "fused": False}
+    rounding = (
+        "elmo_small's states reach 31, where bfloat16 has steps of 0.125" if precision else ""
+    )
     found = [
         Contestant("ours", "encode_ours.py", job={"module": module}),
-        Contestant("PyTorch biLM", script, "pytorch", loop, tolerance=0.1 if precision else 1e-4),
+        Contestant(
+            "PyTorch biLM",
+            script,
+            "pytorch",
+            loop,
+            tolerance=0.3 if precision else 1e-4,
+            why=rounding,
+        ),
     ]
     if precision is None:
         fused, why = loop | {"fused": True}, "nothing is clipped"

@@ -23,7 +23,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
     """Each way to train, in float32 and in bfloat16."""
     examples = settings.of(320, 32)
     for trained, title in TITLES.items():
-        for precision, tolerance in ((None, 2e-3), ("bfloat16", 0.05)):
+        for precision, tolerance in ((None, 2e-3), ("bfloat16", 0.02)):
             yield Measurement(
                 f"{examples // 32} steps, {title}, {precision or 'float32'}",
                 _contestants(trained, tolerance),
@@ -51,5 +51,5 @@ def _contestants(trained: str, tolerance: float) -> list[Contestant]:
     ]
     if trained == "full":
         why = "the tanh form of GELU, where the weights were trained with the exact one"
-        found.append(Contestant("keras-hub", "train_keras_hub.py", tolerance=0.05, why=why))
+        found.append(Contestant("keras-hub", "train_keras_hub.py", tolerance=0.02, why=why))
     return found
