@@ -1,17 +1,18 @@
-"""A child of benchmarks/heads.py: our heads."""
+"""A training step of our heads."""
 
 import keras
 import tensorflow as tf
-from heads_timing import CLASSES, LAYERS, THREADS, WIDTH, answer, example
+from answering import Work, answer
+from heads_example import CLASSES, LAYERS, WIDTH, example
 
 from tf_adapt.heads.bcn import BCN
 from tf_adapt.heads.esim import ESIM
 
 
-def prepared(head: str, units: int):
-    """A function that does one training step."""
-    texts, labels = example(head)
-    model = {"esim": ESIM, "bcn": BCN}[head](CLASSES, units=units)
+def prepared(job: dict) -> Work:
+    """`head`: "esim" or "bcn", `units`: its width."""
+    texts, labels = example(job["head"])
+    model = {"esim": ESIM, "bcn": BCN}[job["head"]](CLASSES, units=job["units"])
     encoded = [
         {"layers": list(map(tf.constant, layers)), "mask": tf.sequence_mask(lengths)}
         for layers, lengths in texts
@@ -36,10 +37,8 @@ def prepared(head: str, units: int):
         return loss
 
     labels = tf.constant(labels, tf.int64)
-    return lambda: step(encoded, labels).numpy()
+    return Work(lambda turn: step(encoded, labels).numpy(), lambda result: {})
 
 
 if __name__ == "__main__":
-    tf.config.threading.set_intra_op_parallelism_threads(THREADS)
-    tf.config.threading.set_inter_op_parallelism_threads(THREADS)
     answer(prepared)

@@ -1,7 +1,7 @@
 """ESIM and BCN in plain PyTorch, to be measured beside ours: the same sizes and dropouts."""
 
 import torch
-from heads_timing import CLASSES, LAYERS, WIDTH
+from heads_example import CLASSES, LAYERS, WIDTH
 from torch import nn
 from torch.nn.functional import dropout
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence

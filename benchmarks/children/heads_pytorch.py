@@ -1,16 +1,15 @@
-"""A child of benchmarks/heads.py: heads in PyTorch; with the argument `padded`, LSTMs unpacked."""
-
-import sys
+"""A training step of the same heads in PyTorch."""
 
 import torch
-from heads_timing import THREADS, answer, example
-from pytorch_heads import Bcn, Esim
+from answering import Work, answer
+from heads_example import example
+from heads_pytorch_models import Bcn, Esim
 
 
-def prepared(head: str, units: int):
-    """A function that does one training step."""
-    texts, labels = example(head)
-    model = {"esim": Esim, "bcn": Bcn}[head](units, packed="padded" not in sys.argv)
+def prepared(job: dict) -> Work:
+    """`packed`: whether LSTMs read packed sequences, or padded ones (for their time only)."""
+    texts, labels = example(job["head"])
+    model = {"esim": Esim, "bcn": Bcn}[job["head"]](job["units"], packed=job["packed"])
     given = []
     for layers, lengths in texts:
         mask = torch.arange(layers.shape[2]) < torch.tensor(lengths)[:, None]
@@ -18,16 +17,15 @@ def prepared(head: str, units: int):
     labels = torch.tensor(labels)
     optimizer = torch.optim.Adam(model.parameters(), lr=4e-4)
 
-    def step():
+    def step(turn):
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(model(given), labels)
         loss.backward()
         optimizer.step()
         return float(loss.detach())
 
-    return step
+    return Work(step, lambda result: {})
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(THREADS)
     answer(prepared)

@@ -1,0 +1,125 @@
+"""`python -m benchmarks [NAME …]`: times us and the alternatives side by side, in one run."""
+
+import importlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.settings import Settings
+from benchmarks.side_by_side.child import NoAnswerError
+from benchmarks.side_by_side.environments import ROOT, use_two_cores
+from benchmarks.side_by_side.machine import machine
+from benchmarks.side_by_side.page import measurement_lines, page
+from benchmarks.side_by_side.summary import problems
+from benchmarks.side_by_side.turns import measured
+from tf_adapt.files import write_text
+
+# Name → module of this package; each has `ABOUT` and `measurements(settings)`.
+BENCHMARKS = {
+    "encode": "encode",
+    "encode-states": "encode_states",
+    "training-steps": "training_steps",
+    "training-epoch": "training_epoch",
+    "run-to-score": "run_to_score",
+    "feature-cache": "feature_cache",
+    "boundary-cache": "unfreezing_run",
+    "elmo": "elmo",
+    "tokenization": "tokenization",
+    "crf": "crf",
+    "heads": "heads",
+    "freezing": "freezing",
+    "starting": "starting",
+    "serving": "serving",
+    "quickstart": "quickstart",
+}
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(BENCHMARKS)), metavar="[NAME]…")
+@click.option(
+    "--shared",
+    envvar="TF_ADAPT_SHARED",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder with data and models [TF_ADAPT_SHARED].",
+)
+@click.option(
+    "--minilm",
+    default="modules/minilm_l6_h384",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="MiniLM as a module of ours.",
+)
+@click.option("--quick", is_flag=True, help="Next to no work, one turn; writes nothing.")
+@click.option(
+    "--out",
+    default=ROOT / "docs",
+    type=click.Path(path_type=Path),
+    help="The folder of benchmarks.md and benchmarks.json [docs].",
+)
+def main(names: tuple[str, ...], shared: Path, minilm: Path, quick: bool, out: Path) -> None:
+    """Runs the named benchmarks (all of them without a name) and writes what they measured.
+
+    What was measured before under other names stays in the page. Names: see BENCHMARKS in
+    benchmarks/__main__.py.
+    """
+    if not (minilm / "manifest.json").is_file():
+        raise click.UsageError(
+            f"--minilm {minilm}: no module there; make it: tf-adapt module convert --from "
+            f"huggingface {shared}/models/minilm_l6_h384 --out {minilm}"
+        )
+    binding = use_two_cores()
+    wrong = []
+    for name in names or BENCHMARKS:
+        with tempfile.TemporaryDirectory() as work:
+            settings = Settings(shared.resolve(), minilm.resolve(), quick, Path(work))
+            result = run(name, settings, binding)
+        for measurement in result["measurements"]:
+            click.echo("\n".join(["", *measurement_lines(measurement)]))
+            wrong += problems(measurement)
+        click.echo("\n".join(result["notes"]))
+        if not quick:
+            write(out, name, result)
+    if wrong:
+        sys.exit("\n".join(["outputs differ:", *wrong]))
+
+
+def run(name: str, settings: Settings, binding: str) -> dict[str, Any]:
+    """The result of one benchmark; what cannot be measured is a note."""
+    load = os.getloadavg()[0]
+    measurements, notes = [], []
+    module = importlib.import_module(f"benchmarks.{BENCHMARKS[name]}")
+    try:
+        for measurement in module.measurements(settings):
+            click.echo(f"\n== {name}: {measurement.work}", err=True)
+            measurements.append(measured(measurement, settings.work, _say))
+    except NoAnswerError as error:
+        notes.append(f"Not measured: {error}.")
+    return {
+        "about": module.ABOUT,
+        "machine": machine(binding, load, measurements),
+        "measurements": measurements,
+        "notes": notes,
+    }
+
+
+def write(out: Path, name: str, result: dict[str, Any]) -> None:
+    """Puts the result beside those of other names, and writes the page of all of them."""
+    path = out / "benchmarks.json"
+    results = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    results[name] = result
+    write_text(path, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    write_text(out / "benchmarks.md", page(results))
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+if __name__ == "__main__":
+    main()

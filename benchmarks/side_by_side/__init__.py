@@ -1,0 +1,1 @@
+"""How things are measured: children that take turns, what is compared, and the page about it."""

@@ -1,0 +1,62 @@
+"""The Python environments in which children run, and what all of them are told about threads."""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CHILDREN = ROOT / "benchmarks" / "children"
+THREADS = 2
+
+# Name → variable that names the interpreter (None: our own), what `pip install` puts into it.
+ENVIRONMENTS = {
+    "ours": (None, "'.[convert]'"),
+    "pytorch": ("TF_ADAPT_ORACLES_PYTHON", "-r requirements/oracles.txt"),
+    "addons": ("TF_ADAPT_ADDONS_PYTHON", "-r requirements/addons.txt"),
+}
+
+_FIXED_THREADS = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "TF_NUM_INTRAOP_THREADS",
+        "TF_NUM_INTEROP_THREADS",
+        "RAYON_NUM_THREADS",
+    ),
+    str(THREADS),
+)
+_VARIABLES = _FIXED_THREADS | {
+    "CUDA_VISIBLE_DEVICES": "-1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TOKENIZERS_PARALLELISM": "true",
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
+
+
+def interpreter(environment: str) -> str | None:
+    """The Python of an environment; None where its variable is not set."""
+    variable = ENVIRONMENTS[environment][0]
+    return os.environ.get(variable) if variable else sys.executable
+
+
+def variables() -> dict[str, str]:
+    """The environment of every child: fixed threads, and this tree before an installed package."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return os.environ | _VARIABLES | {"PYTHONPATH": path}
+
+
+def how_to_install(environment: str) -> str:
+    """What to do for an environment that is not there, or lacks a package."""
+    variable, installed = ENVIRONMENTS[environment]
+    named = f" and name its interpreter in {variable}" if variable else ""
+    return f"not installed: pip install {installed}{named}"
+
+
+def use_two_cores() -> str:
+    """Binds this process and its children to as many cores as there are threads; says which."""
+    if not hasattr(os, "sched_setaffinity"):
+        return "not bound to cores"
+    cores = sorted(os.sched_getaffinity(0))[:THREADS]
+    os.sched_setaffinity(0, cores)
+    return f"bound to cores {', '.join(map(str, cores))}"
