@@ -1,5 +1,7 @@
 """BERT as an ordinary Keras layer: every layer's states come out, every part can be frozen."""
 
+import functools
+
 import keras
 from keras import ops
 
@@ -8,6 +10,7 @@ from hub_modules.adapters import check_adapters, load_pretrained, with_adapter_g
 from hub_modules.bert_embeddings import BertEmbeddings
 from hub_modules.given_states import given_states
 from hub_modules.projected_attention import ProjectedAttention
+from hub_modules.recomputation import recomputed
 from hub_modules.transformer import TransformerBlock
 from hub_modules.weights import learns, weights_by_name
 
@@ -39,6 +42,10 @@ class BertEncoder(keras.layers.Layer):
         adapters: "bottleneck" (two in each block; see `TransformerBlock`), "projected_attention"
             (one in parallel to each block; see `ProjectedAttention`), or None.
         adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
+
+    Attributes:
+        gradient_checkpointing: whether of each layer below which something learns only the input is
+            kept for the gradient, and the rest computed again; False. The numbers are the same.
 
     Raises:
         ConfigError: the adapters are of an unknown kind, or their size is out of range.
@@ -86,6 +93,7 @@ class BertEncoder(keras.layers.Layer):
         self.attention_dropout = attention_dropout
         self.adapters = adapters
         self.adapter_size = adapter_size
+        self.gradient_checkpointing = False
         policy = self.dtype_policy
         self.embeddings = BertEmbeddings(
             vocabulary_size,
@@ -189,16 +197,20 @@ class BertEncoder(keras.layers.Layer):
         layers = [states]
         for index in range(first, top):
             block = self.blocks[index]
-            added = self._in_parallel(states, mask, index, training)
-            states = block(states, mask, added, training=training and learns(block))
+            read = [states]
+            if self.projected_attention is not None:
+                read.append(self._in_parallel(states, mask, index, training))
             frozen_so_far = frozen_so_far and not (learns(block) or self._parallel_learns)
+            run = functools.partial(_run, block, mask, training and learns(block))
+            if self.gradient_checkpointing and training and not frozen_so_far:
+                states = recomputed(block, run, read)
+            else:
+                states = run(*read)
             states = ops.stop_gradient(states) if frozen_so_far else states
             layers.append(states)
         return layers, frozen_so_far
 
     def _in_parallel(self, states, mask, index: int, training):
-        if self.projected_attention is None:
-            return None
         training = training and self._parallel_learns
         return self.projected_attention(states, mask, index=index, training=training)
 
@@ -234,3 +246,7 @@ class BertEncoder(keras.layers.Layer):
             "adapters": self.adapters,
             "adapter_size": self.adapter_size,
         }
+
+
+def _run(block, mask, training, states, added=None):
+    return block(states, mask, added, training=training)

@@ -42,6 +42,7 @@ def configured_model(config: Config, task: Task) -> AdaptedModel:
         preprocessor=config.encoder.preprocessor,
         pretrained=config.encoder.pretrained,
         pairs=config.encoder.pairs,
+        gradient_checkpointing=config.training.gradient_checkpointing,
         **_adapters(config),
     )
     adaptation = adaptation_of(config.adaptation)

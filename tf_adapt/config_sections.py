@@ -132,6 +132,7 @@ class TrainingConfig(_Section):
     mixed_precision: Literal["bfloat16", "float16"] | None = Field(
         None, description="bfloat16, float16, or null"
     )
+    gradient_checkpointing: bool = Field(False, description="true or false")
     devices: str | None = Field(
         None,
         pattern=r"^(all|(cpu|gpu):[1-9][0-9]{0,2})$",
