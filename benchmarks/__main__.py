@@ -33,6 +33,7 @@ BENCHMARKS = {
     "crf": "crf",
     "heads": "heads",
     "freezing": "freezing",
+    "memory": "memory",
     "starting": "starting",
     "serving": "serving",
     "quickstart": "quickstart",
