@@ -83,7 +83,8 @@ def compiled_model(config: Config, task: Task) -> AdaptedModel:
     Decay is decoupled, the clip is that of the global norm, Adam's moments are bias-corrected.
 
     Raises:
-        ConfigError, ArtifactError: as `configured_model` and `DiscriminativeOptimizer`.
+        ConfigError, ArtifactError: as `configured_model` and `DiscriminativeOptimizer`; or XLA
+            cannot compile the encoder.
     """
     model = configured_model(config, task)
     optimizer = _optimizer(config, model.encoder)
@@ -91,10 +92,32 @@ def compiled_model(config: Config, task: Task) -> AdaptedModel:
         # Decay would pull them to zero, against the pull to the pretrained weights.
         groups = pretrained_groups(model.encoder)
         optimizer.exclude_from_weight_decay([w for _, weights in groups for w in weights])
-    # Every batch has another length: XLA would compile each of them anew.
-    model.compile(optimizer=optimizer, loss=task.loss, metrics=task.metrics, jit_compile=False)
+    jit_compile = config.training.jit_compile
+    if jit_compile:
+        _check_compilable(model)
+        # Off otherwise, since Keras would turn XLA on by itself where there is a GPU.
+        model.encoder.encoder.supports_jit = True
+    model.compile(
+        optimizer=optimizer, loss=task.loss, metrics=task.metrics, jit_compile=jit_compile
+    )
     model.optimizer.build(model.trainable_weights)
     return model
+
+
+def _check_compilable(model: AdaptedModel) -> None:
+    """ELMo works on the distinct words of a batch, a language model on those it masks: XLA would
+    have to know their number before."""
+    encoder = model.encoder
+    if (encoder.family, encoder.execution) != ("bert", "native"):
+        got = f"the family {encoder.family}, execution {encoder.execution}"
+    elif model.task.is_language_model or model.auxiliaries:
+        got = "a language model or an auxiliary loss"
+    else:
+        return
+    raise ConfigError(
+        f"training.jit_compile: expected a BERT that runs natively under a task's head, got {got}; "
+        "leave it out"
+    )
 
 
 def penalised(config: Config, model: AdaptedModel) -> StartingPoint | None:

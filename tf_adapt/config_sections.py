@@ -133,6 +133,7 @@ class TrainingConfig(_Section):
         None, description="bfloat16, float16, or null"
     )
     gradient_checkpointing: bool = Field(False, description="true or false")
+    jit_compile: bool = Field(False, description="true or false")
     devices: str | None = Field(
         None,
         pattern=r"^(all|(cpu|gpu):[1-9][0-9]{0,2})$",

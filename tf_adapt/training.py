@@ -8,7 +8,7 @@ optimizer, dropout and metrics are saved with the weights.
 import contextlib
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,9 @@ from tf_adapt.run_state import RunState, restore_state, save_state
 from tf_adapt.starting_point import StartingPoint
 from tf_adapt.tasks import LOWER_IS_BETTER, Task
 from tf_adapt.unfreezing import Unfreezing, groups_of
+
+# XLA compiles a program for each shape; with this few lengths there are few of them.
+LENGTH_STEP = 32
 
 
 @dataclass
@@ -79,8 +82,9 @@ def train(config: Config, folder: str | Path) -> dict[str, Any]:
         if metrics is not None and before.training.epochs == config.training.epochs:
             return metrics
     keras.utils.set_random_seed(config.training.seed)
-    if config.encoder.execution != "saved_model":
-        # A foreign module's own dropout is unseeded, which deterministic operations do not allow.
+    if config.encoder.execution != "saved_model" and not config.training.jit_compile:
+        # A foreign module's own dropout is unseeded, which deterministic operations do not allow;
+        # and under them Keras does not use XLA.
         tf.config.experimental.enable_op_determinism()
     strategy = make_strategy(config.training.devices, config.training.strategy)
     writes = is_chief(strategy)
@@ -101,7 +105,10 @@ def _prepare_run(
         model = compiled_model(config, task)
         start = penalised(config, model)
         data = {
-            split: prepare(examples, task, model.encoder, *settings.limits)
+            split: replace(
+                prepare(examples, task, model.encoder, *settings.limits),
+                length_step=LENGTH_STEP if settings.jit_compile else 1,
+            )
             for split, examples in splits.examples.items()
         }
         frozen = not (model.encoder.trainable_groups or model.auxiliaries or task.is_language_model)

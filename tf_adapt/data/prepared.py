@@ -9,6 +9,10 @@ import tensorflow as tf
 
 from tf_adapt.data.context import pack_windows
 
+TARGETS = "targets"
+# What stands at padding, where it is not 0.
+FILLERS = {"first_piece": -1, TARGETS: -1}
+
 
 @dataclass(frozen=True)
 class PreparedData:
@@ -29,6 +33,7 @@ class PreparedData:
         windows: `[examples, 2]`, the pieces that each example is read with (`context_windows`);
             None without document context.
         features: what a frozen encoder says of each text (`tf_adapt.features`), or None.
+        length_step: rows are padded to a multiple of so many units, so that there are few shapes.
     """
 
     preprocessor: Any
@@ -41,6 +46,7 @@ class PreparedData:
     sentence_splits: np.ndarray | None = None
     windows: tf.Tensor | None = None
     features: list | None = None
+    length_step: int = 1
 
     @functools.cached_property
     def batch(self):
@@ -67,9 +73,23 @@ class PreparedData:
         inputs = self.packed_inputs(index)
         for name, features in zip("ab", self.features or (), strict=False):
             inputs[name] |= features.inputs(index)
+        inputs = {name: self._padded(tensors) for name, tensors in inputs.items()}
         if self.targets is None:
             return inputs
         targets = tf.gather(self.targets, index)
         if isinstance(targets, tf.RaggedTensor):
-            targets = targets.to_tensor(-1)
+            targets = self._padded({TARGETS: targets.to_tensor(-1)})[TARGETS]
         return inputs, targets
+
+    def _padded(self, tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        if self.length_step == 1:
+            return tensors
+        return {name: self._padded_tensor(name, tensor) for name, tensor in tensors.items()}
+
+    def _padded_tensor(self, name: str, tensor: tf.Tensor) -> tf.Tensor:
+        """`[batch, time, …]` with time rounded up; what has no time as it is."""
+        if tensor.shape.rank == 1 or name == "pooled":
+            return tensor
+        missing = tf.math.floormod(-tf.shape(tensor)[1], self.length_step)
+        paddings = [[0, 0], [0, missing], *([[0, 0]] * (tensor.shape.rank - 2))]
+        return tf.pad(tensor, paddings, constant_values=FILLERS.get(name, 0))
