@@ -21,6 +21,7 @@ METRICS = {
     "family": "elmo",
     "head": "bcn",
     "module": "abc",
+    "truncated": {"train": 0, "dev": 0, "test": 2},
     "layer_weights": [0.2, 0.3, 0.5],
     "parameters": {"total": 5000, "trainable": 1000},
     "seconds": {"training": 10.0, "serving_per_1000": 2.0},
@@ -87,6 +88,7 @@ def test_scores_costs_and_curves(comparison, tmp_path):
     assert [one["label"] for one in content["disagreements"]] == gold[:5]
     assert content["disagreements"][0]["answers"][frozen["id"]] == other[gold[0]]
     assert content["modules"] == {"elmo_small": "abc"}
+    assert content["truncated"] == {"elmo_small": {"train": 0, "dev": 0, "test": 2}}
     assert "--seed 1" in frozen["commands"][1]
 
 

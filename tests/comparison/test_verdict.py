@@ -59,7 +59,7 @@ def pair(difference, interval, decided=False, seeds_needed=None, why="more_seeds
     }
 
 
-def judged(cells, *pairs, seeds=3, kind="tagging", majority=None):
+def judged(cells, *pairs, seeds=3, kind="tagging", majority=None, truncated=None):
     """The verdict on cells, and the tests of every two of them in their order."""
     names = combinations([c["id"] for c in cells if None not in c["scores"]], 2)
     tests = [one | {"a": a, "b": b} for (a, b), one in zip(names, pairs, strict=True)]
@@ -76,6 +76,7 @@ def judged(cells, *pairs, seeds=3, kind="tagging", majority=None):
             "cells": cells,
             "pairs": tests,
             "majority": majority,
+            "truncated": truncated or {},
         }
     )
 
@@ -101,6 +102,13 @@ def test_decided():
 def test_the_most_frequent_label_is_a_baseline():
     found = judged([COLD, WARM], FAR, majority={"label": "yes", "score": 0.684})
     assert "'yes', train's most frequent label, for every example scores 68.4." in found["evidence"]
+
+
+def test_examples_that_were_cut_are_counted():
+    cut = {"elmo_small": {"train": 0, "test": 0}, "bert_small": {"train": 1200, "test": 3}}
+    found = judged([COLD, WARM], FAR, truncated=cut)["evidence"][1]
+    assert found == "Examples cut at the encoder's limit: bert_small: 1,200 of train, 3 of test."
+    assert "cut" not in " ".join(judged([COLD, WARM], FAR)["evidence"])
 
 
 def test_alike_within_a_point_recommends_the_smallest():

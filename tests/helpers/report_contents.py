@@ -149,6 +149,7 @@ def comparison(cells, seeds=(0, 1, 2)):
         ],
         "versions": {"tf_adapt": "0.1.0", "python": "3.11.9", "tensorflow": "2.21.0"},
         "modules": {"bert_small": "c0ffee" * 10 + "abcd", "elmo_small": "decade" * 10 + "1234"},
+        "truncated": {"bert_small": {"train": 0, "dev": 0, "test": 0}},
         "data": {"train": "5" * 64, "dev": "5" * 64, "test": "7" * 64},
         "machine": "2 cores, 8 GB, no GPU, Linux",
         "command": "tf-adapt compare configs/small/sick_e.yaml --out runs/sick_e --seeds 3",

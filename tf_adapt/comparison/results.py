@@ -58,6 +58,11 @@ def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
         "modules": {
             run.cell.config.encoder.handle: outcomes.metrics(run)["module"] for run in finished
         },
+        # How many examples each encoder has read without their ends.
+        "truncated": {
+            short_name(run.cell.config.encoder.handle): outcomes.metrics(run)["truncated"]
+            for run in finished
+        },
     }
 
 

@@ -55,6 +55,7 @@ def verdict(content: dict[str, Any]) -> dict[str, Any]:
         "recommended": recommended,
         "evidence": [
             _how_it_was_made(content),
+            *_truncated(content["truncated"]),
             *_tests(cells, names, best, against),
             _costs(cells[recommended], names[recommended]),
             *_majority(content["majority"]),
@@ -151,6 +152,14 @@ def _costs(cell: dict, name: str) -> str:
         f"of memory, needs {costs['serving_seconds_per_1000']:.1f} s for 1,000 examples, and "
         f"{costs['task_megabytes']:.1f} MB a task beside the module (means over the seeds)."
     )
+
+
+def _truncated(truncated: dict[str, dict[str, int]]) -> list[str]:
+    found = []
+    for encoder, counts in truncated.items():
+        parts = [f"{count:,} of {split}" for split, count in counts.items() if count]
+        found += [f"{encoder}: {', '.join(parts)}"] if parts else []
+    return [f"Examples cut at the encoder's limit: {'; '.join(found)}."] if found else []
 
 
 def _majority(majority: dict | None) -> list[str]:
