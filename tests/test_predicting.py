@@ -6,7 +6,7 @@ import pytest
 
 import tf_adapt as ta
 from tf_adapt.data.formats import read_conll
-from tf_adapt.errors import DataError
+from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.predicting import to_predictions, write_features, write_predictions
 
 WORDS = ["Ann", "Lee", "met", "a\u2028b", "in", "Paris", "\u3000"]
@@ -92,6 +92,12 @@ def test_features_are_every_layer_of_every_unit(handle, tmp_path):
     assert [array.shape for array in features] == [
         (encoder.num_layers, count, encoder.output_width) for count in units
     ]
+    for layer in (0, -1):
+        alone = ta.encode(encoder, texts, layer=layer)
+        for states, array in zip(alone, features, strict=True):
+            np.testing.assert_array_equal(states, array[layer])
+    with pytest.raises(ConfigError, match="layer: expected -"):
+        ta.encode(encoder, texts, layer=encoder.num_layers)
     packed = encoder.preprocessor.pack([encoder.preprocessor.tokenize(texts[:1])])
     for layer, array in zip(encoder(packed)["layers"], features[0], strict=True):
         np.testing.assert_allclose(layer[0], array, atol=1e-5)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
-from tf_adapt.data.batches import PreparedData, batches_from, prepare
+from tf_adapt.data.batches import PreparedData, prepare, sorted_batches
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.encoder import HubEncoder
+from tf_adapt.errors import ConfigError
 from tf_adapt.files import write_bytes, write_text
 from tf_adapt.model import AdaptedModel, check_answers
 from tf_adapt.monitoring import tracked
@@ -64,16 +65,18 @@ def model_answers(
     model: AdaptedModel, prepared: PreparedData, batch_size: int, progress: bool = False
 ) -> dict[str, np.ndarray]:
     """What `answers` says of all examples, in the order of the data; tagging: of all words."""
-    dataset = inputs_of(batches_from(prepared, batch_size, shuffle=False))
+    batches, order = sorted_batches(prepared, batch_size)
+    dataset = inputs_of(batches)
     model.answer.get_concrete_function(dataset.element_spec)  # else one for each new shape
-    parts = []
-    for inputs in tracked(dataset, "predicting", progress):
-        answer = {name: values.numpy() for name, values in model.answer(inputs).items()}
-        if model.task.is_tagging:
-            words = word_mask(inputs["a"])
-            answer = {name: values[words] for name, values in answer.items()}
-        parts.append(answer)
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    found: dict[str, list] = {}
+    for inputs, examples in zip(tracked(dataset, "predicting", progress), order, strict=True):
+        words = word_mask(inputs["a"]) if model.task.is_tagging else None
+        for name, values in model.answer(inputs).items():
+            rows = found.setdefault(name, [None] * len(prepared.lengths))
+            for place, (example, row) in enumerate(zip(examples, values.numpy(), strict=True)):
+                rows[example] = row if words is None else row[words[place]]
+    joined = np.concatenate if model.task.is_tagging else np.stack
+    return {name: joined(rows) for name, rows in found.items()}
 
 
 def inputs_of(dataset: tf.data.Dataset) -> tf.data.Dataset:
@@ -154,26 +157,42 @@ def encode(
     texts: Sequence[str | Record],
     batch_size: int = 32,
     progress: bool = False,
+    layer: int | None = None,
 ) -> list[np.ndarray]:
     """Features of each text: one array `[layers, units, width] float32`, bottom layer first.
 
     Units are what the encoder reads: for BERT word pieces with `[CLS]` and `[SEP]`, for ELMo the
     words between white space.
 
+    Args:
+        layer: number of the one layer that is wanted, −1 for the top one: `[units, width]` then.
+
     Raises:
+        ConfigError: there is no such layer.
         DataError: a text is empty or too long.
     """
+    wanted = slice(None) if layer is None else _one_layer(encoder, layer)
     task = Task("classification", labels=["none"])
     prepared = prepare(in_memory_records(list(texts), task), task, encoder, None, False)
-    dataset = batches_from(prepared, batch_size, shuffle=False)
+    dataset, order = sorted_batches(prepared, batch_size)
     encoder.forward.get_concrete_function(dataset.element_spec["a"])  # else one for each new shape
-    features = []
-    for batch in tracked(dataset, "encoding", progress):
+    features = [None] * len(prepared.lengths)
+    for batch, examples in zip(tracked(dataset, "encoding", progress), order, strict=True):
         encoded = encoder.forward(batch["a"])
-        layers = tf.stack([tf.cast(layer, tf.float32) for layer in encoded["layers"]], axis=1)
-        for states, mask in zip(layers.numpy(), encoded["mask"].numpy(), strict=True):
-            features.append(states[:, mask])
+        layers = tf.stack([tf.cast(one, tf.float32) for one in encoded["layers"][wanted]], axis=1)
+        lengths = tf.math.count_nonzero(encoded["mask"], axis=1).numpy()
+        for example, states, length in zip(examples, layers.numpy(), lengths, strict=True):
+            # A copy: the text alone is kept, not its batch.
+            real = states[:, :length] if layer is None else states[0, :length]
+            features[example] = real.copy()
     return features
+
+
+def _one_layer(encoder: HubEncoder, layer: int) -> slice:
+    count = encoder.num_layers
+    if not -count <= layer < count:
+        raise ConfigError(f"layer: expected {-count} to {count - 1}, got {layer}")
+    return slice(layer % count, layer % count + 1)
 
 
 def write_features(path: str | os.PathLike, features: list[np.ndarray]) -> None:

@@ -13,7 +13,7 @@ import tensorflow_text
 import tf_adapt
 from hub_modules.weights import count_parameters
 from tf_adapt import checkpoints, run_folder
-from tf_adapt.data.batches import batches_from
+from tf_adapt.data.batches import batches_from, sorted_batches
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.monitoring import plain_numbers
 from tf_adapt.predicting import (
@@ -39,7 +39,7 @@ def finish_run(run) -> dict[str, Any]:
     checkpoints.assign(run.model.weights, weights, best["name"])
     scores = {"dev": _dev_scores(run)}
     if "test" in run.data:
-        dataset = batches_from(run.data["test"], run.config.training.batch_size, shuffle=False)
+        dataset, _ = sorted_batches(run.data["test"], run.config.training.batch_size)
         scores["test"] = plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
     if run.writes and not run.model.task.is_language_model:
         for split in scores:

@@ -12,7 +12,7 @@ from tf_adapt import checkpoints, run_folder
 from tf_adapt.compiling import configured_model
 from tf_adapt.config import data_section
 from tf_adapt.config_sections import Config, FilesConfig
-from tf_adapt.data.batches import batches_from, prepare
+from tf_adapt.data.batches import batches_from, prepare, sorted_batches
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.labels import convert_scheme
 from tf_adapt.data.splits import load_splits
@@ -58,7 +58,7 @@ def evaluate_file(run: str | os.PathLike, path: str | os.PathLike) -> dict[str, 
     settings = config.training
     prepared = prepare(records, model.task, model.encoder, *settings.limits)
     model.compile(loss=model.task.loss, metrics=model.task.metrics, jit_compile=False)
-    dataset = batches_from(prepared, settings.batch_size, shuffle=False)
+    dataset, _ = sorted_batches(prepared, settings.batch_size)
     scores = {
         name: float(value)
         for name, value in model.evaluate(dataset, return_dict=True, verbose=0).items()

@@ -23,7 +23,13 @@ from tf_adapt.boundaries import layers_to_keep
 from tf_adapt.compiling import compiled_model, penalised, precision
 from tf_adapt.config import adaptation_of, resolve_paths
 from tf_adapt.config_sections import Config
-from tf_adapt.data.batches import PreparedData, batches_from, epoch_batches, epoch_order, prepare
+from tf_adapt.data.batches import (
+    PreparedData,
+    epoch_batches,
+    epoch_order,
+    prepare,
+    sorted_batches,
+)
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
 from tf_adapt.devices import is_chief, make_strategy
 from tf_adapt.encoder import HubEncoder
@@ -122,9 +128,8 @@ def _prepare_run(
             steps_per_epoch=len(_order(data["train"], config, epoch=0)),
         )
         # One batch is evaluated so that the metrics' variables exist before they are restored.
-        model.evaluate(
-            batches_from(data["dev"], settings.batch_size, shuffle=False).take(1), verbose=0
-        )
+        dev, _ = sorted_batches(data["dev"], settings.batch_size)
+        model.evaluate(dev.take(1), verbose=0)
         state = restore_state(folder / "checkpoint", state, model)
     adaptation, ever_trained = adaptation_of(config.adaptation), model.trainable_weights
     if writes:
@@ -205,7 +210,7 @@ def _train_epoch(run: Run, callbacks: list) -> None:
 
 def _evaluate_epoch(run: Run, steps: "_Steps", unfreezing: Unfreezing) -> None:
     state, started = run.state, time.monotonic()
-    dataset = batches_from(_data(run, "dev"), run.config.training.batch_size, shuffle=False)
+    dataset, _ = sorted_batches(_data(run, "dev"), run.config.training.batch_size)
     dev = run.model.evaluate(dataset, callbacks=[steps], return_dict=True, verbose=0)
     dev = monitoring.plain_numbers(dev)
     state.seconds["evaluation"] += time.monotonic() - started

@@ -22,10 +22,11 @@ def prepared(job: dict) -> Work:
     units = int(tf.size(preprocessor.tokenize(tf.constant(texts)).flat_values))
 
     def run(turn):
-        features = ta.encode(encoder, texts, batch_size=job["batch_size"])
+        layer = None if job["give"] == "states" else -1
+        features = ta.encode(encoder, texts, batch_size=job["batch_size"], layer=layer)
         if job["give"] == "states":
             return features
-        return np.stack([states[-1].mean(axis=0) for states in features])
+        return np.stack([states.mean(axis=0) for states in features])
 
     def outputs(result):
         if job["give"] == "states":

@@ -20,6 +20,7 @@ from tf_adapt.data.batches import (
     epoch_batches,
     epoch_order,
     prepare,
+    sorted_batches,
 )
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.errors import ConfigError
@@ -120,6 +121,19 @@ def test_without_shuffling_the_order_is_that_of_the_records(bert, texts_of):
     dataset = batches(data, TEXT, bert(), batch_size=8, shuffle=False)
     for _ in range(2):
         assert [text for batch in read(dataset, texts_of) for text in batch] == [t for t, _ in data]
+
+
+def test_sorted_batches_say_which_examples_they_hold(bert, texts_of):
+    records = examples(23)
+    prepared = prepare(records, TEXT, bert)
+    dataset, order = sorted_batches(prepared, 5)
+    expected = [[records[example][0] for example in batch] for batch in order]
+    assert read(dataset, texts_of) == expected == read(dataset, texts_of)
+    assert sorted(np.concatenate(order)) == list(range(23))
+    assert np.all(np.diff(prepared.lengths[np.concatenate(order)]) >= 0)
+    assert [len(batch) for batch in order] == [5, 5, 5, 5, 3] and len(dataset) == 5
+    with pytest.raises(ConfigError, match="batch_size"):
+        sorted_batches(prepared, 0)
 
 
 def test_padding_goes_to_the_longest_of_the_batch_only(bert):

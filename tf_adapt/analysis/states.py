@@ -5,7 +5,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from tf_adapt.data.batches import PreparedData, batches_from
+from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.layers.pooling import masked_mean
 from tf_adapt.layers.texts import text_states
@@ -35,10 +35,12 @@ def mean_states(
         layers = zip(*(text["layers"] for text in encoded), strict=True)
         return tf.stack([_of_layer(list(states), encoded, inputs["a"]) for states in layers])
 
-    parts = []
-    for batch in tracked(batches_from(prepared, batch_size, shuffle=False), what, shown=True):
-        parts.append(of_batch(batch[0] if isinstance(batch, tuple) else batch).numpy())
-    return np.concatenate(parts, axis=1)
+    dataset, order = sorted_batches(prepared, batch_size)
+    parts = [
+        of_batch(batch[0] if isinstance(batch, tuple) else batch).numpy()
+        for batch in tracked(dataset, what, shown=True)
+    ]
+    return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(order))]
 
 
 def layer_numbers(encoder: HubEncoder) -> list[int]:

@@ -19,6 +19,7 @@ __all__ = [
     "epoch_batches",
     "epoch_order",
     "prepare",
+    "sorted_batches",
 ]
 
 # Examples are sorted by length within a window of this many batches: long enough that a batch holds
@@ -112,6 +113,25 @@ def epoch_batches(
     order = _epoch_order(prepared, batch_size, seed, shuffle, epoch)[skip:]
     dataset = _dataset(prepared, lambda: iter(order))
     return dataset.apply(tf.data.experimental.assert_cardinality(len(order)))
+
+
+def sorted_batches(
+    prepared: PreparedData, batch_size: int
+) -> tuple[tf.data.Dataset, list[np.ndarray]]:
+    """All examples, shortest first, so that next to nothing is padded: for what each is answered.
+
+    Every iteration gives the same batches.
+
+    Returns:
+        The batches, and which examples each of them holds.
+
+    Raises:
+        ConfigError: `batch_size` is less than 1.
+    """
+    _check_batch_size(batch_size)
+    order = _consecutive(np.argsort(prepared.lengths, kind="stable"), batch_size)
+    dataset = _dataset(prepared, lambda: iter(order))
+    return dataset.apply(tf.data.experimental.assert_cardinality(len(order))), order
 
 
 def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
