@@ -100,6 +100,12 @@ def compiled_model(config: Config, task: Task) -> AdaptedModel:
     model.compile(
         optimizer=optimizer, loss=task.loss, metrics=task.metrics, jit_compile=jit_compile
     )
+    if jit_compile and not model.jit_compile:
+        raise ConfigError(
+            "training.jit_compile: expected a process without deterministic operations, under "
+            "which Keras does not use XLA; an earlier training of this process switched them on. "
+            "Start another process"
+        )
     model.optimizer.build(model.trainable_weights)
     return model
 

@@ -125,7 +125,7 @@ def test_without_shuffling_the_order_is_that_of_the_records(bert, texts_of):
 
 def test_sorted_batches_say_which_examples_they_hold(bert, texts_of):
     records = examples(23)
-    prepared = prepare(records, TEXT, bert)
+    prepared = prepare(records, TEXT, bert())
     dataset, order = sorted_batches(prepared, 5)
     expected = [[records[example][0] for example in batch] for batch in order]
     assert read(dataset, texts_of) == expected == read(dataset, texts_of)
