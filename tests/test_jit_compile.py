@@ -19,9 +19,6 @@ from tf_adapt.errors import ConfigError
 
 TAGS = ta.Task("tagging", ["O", "B-X"])
 SENTENCES = [
-    TaggedSentence("the man sings".split(), ["O", "B-X", "O"]),
-    TaggedSentence(["a"], ["O"]),
-]
     TaggedSentence(["the", "man", "sings"], ["O", "B-X", "O"]),
     TaggedSentence(["a"], ["O"]),
 ]
