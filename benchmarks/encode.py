@@ -32,7 +32,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
                     "batch_size": 32,
                     "give": "vectors",
                 },
-                rounds=settings.rounds(),
+                rounds=settings.rounds(3),
                 compared="all vectors",
                 unit="units",
                 at_least={"transformers": 1.3, "sentence-transformers": 1.0},
@@ -42,7 +42,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
 def sentences(settings: Settings) -> dict[str, list[str]]:
     """Title → texts."""
     mrpc, sst2 = settings.mrpc_sentences(), settings.sst2()
-    count = settings.of(1024, 16)
+    count = settings.of(512, 16)
     longest = sorted({*mrpc, *sst2}, key=len, reverse=True)[: count // 4]
     return {
         "sentences of MRPC": mrpc[:count],

@@ -15,7 +15,7 @@ ABOUT = (
 
 def measurements(settings: Settings) -> Iterator[Measurement]:
     """One table."""
-    count, epochs = settings.of(1000, 64), settings.of(10, 2)
+    count, epochs = settings.of(512, 64), settings.of(10, 2)
     yield Measurement(
         f"{epochs} epochs on {count} pairs, frozen",
         [
@@ -31,7 +31,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
             "epochs": epochs,
             "rate": 1e-3,
         },
-        rounds=settings.rounds(3),
+        rounds=settings.rounds(2),
         compared="mean loss of the last epoch",
         at_least={"transformers, recomputed": 6.0},
     )

@@ -23,6 +23,6 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
     yield Measurement(
         "the quick start",
         [Contestant("ours", "starting.py", job=job)],
-        rounds=settings.rounds(3),
+        rounds=settings.rounds(1),
         at_most=180.0,
     )

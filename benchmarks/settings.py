@@ -38,7 +38,7 @@ class Settings:
         """What suits the run."""
         return quick if self.quick else full
 
-    def rounds(self, count: int = 7) -> int:
+    def rounds(self, count: int = 5) -> int:
         """How many turns."""
         return self.of(count, 1)
 

@@ -40,7 +40,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
                 Contestant("ours, computed again", "run_ours.py", job=again, tolerance=tolerance),
             ],
             job={"config": config},
-            rounds=settings.rounds(3),
+            rounds=settings.rounds(2),
             compared="dev loss of the best epoch",
             at_least={"ours, computed again": 1.5},
         )
