@@ -18,4 +18,4 @@ lint:
 	$(VENV)/bin/ruff check .
 
 test:
-	$(VENV)/bin/pytest
+	$(VENV)/bin/pytest -n 2 --dist loadfile

@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 PACKAGE = Path(__file__).parent / "tf_adapt" / "__init__.py"
 # What only converting foreign weights needs; see CONTRIBUTING.md for the reason of each dependency.
 CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
-TEST = ["pandas", "pytest>=8", "pytest-timeout", "ruff", "seqeval"]
+TEST = ["pandas", "pytest>=8", "pytest-timeout", "pytest-xdist", "ruff", "seqeval"]
 
 setup(
     name="tf_adapt",

@@ -72,6 +72,7 @@ def served(model, folder, texts: list) -> dict:
     return serve(text=tf.constant(texts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind", "family"), EVERY)
 def test_predicted_served_and_saved_models_agree(name, kind, family, handles, tmp_path):
     model, texts = trained(name, kind, handles[family]), DATA[kind][0]
@@ -107,6 +108,7 @@ def test_constraints_hold_in_the_served_graph(name, kind, family, handles, tmp_p
     assert tags[1][0] in ("O", "B-PER", "B-LOC")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["esim", "bi_attention", "max_pooling"])
 @pytest.mark.parametrize("kind", ["pair_classification", "pair_regression"])
 def test_bert_reads_the_texts_of_a_pair_apart(name, kind, tiny_bert, tmp_path):

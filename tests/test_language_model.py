@@ -78,6 +78,7 @@ def test_a_run(run, folder):
     assert again["perplexity"] == pytest.approx(metrics["dev"]["perplexity"], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_lowest_perplexity_is_the_best(folder, tmp_path, monkeypatch):
     scores = iter([30.0, 20.0, None, 20.0, 25.0, 10.0])
     plain_numbers = monitoring.plain_numbers
@@ -96,6 +97,7 @@ def test_the_lowest_perplexity_is_the_best(folder, tmp_path, monkeypatch):
     assert metrics["dev"]["perplexity"] == 20.0
 
 
+@pytest.mark.slow
 def test_goes_on_where_a_signal_stopped_it(run, folder, tmp_path, monkeypatch):
     on_train_batch_end = training._Steps.on_train_batch_end
 
@@ -118,6 +120,7 @@ def test_goes_on_where_a_signal_stopped_it(run, folder, tmp_path, monkeypatch):
     assert (tmp_path / "run/history.csv").read_bytes() == (run / "history.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_half_precision(folder, tmp_path):
     metrics = train(config_of(folder, mixed_precision="bfloat16", epochs=1), tmp_path / "run")
     assert 1 < metrics["dev"]["perplexity"] < 1000
@@ -134,6 +137,7 @@ def test_an_empty_line_is_refused_unless_asked_for(folder, tmp_path):
         train(config.model_copy(update={"data": data}), tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_its_fisher_information_is_that_of_the_log_probability_of_the_text(folder, tmp_path):
     train(config_of(folder, "elmo", epochs=1), tmp_path / "run")
     count = fisher_of_run(tmp_path / "run", tmp_path / "fisher.npz", examples=2, sampled=False)
@@ -220,6 +224,7 @@ def test_the_encoder_as_a_module_again(run, folder, tmp_path):
     assert scores["perplexity"] == pytest.approx(metrics["dev"]["perplexity"], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_task_tuned_encoder_leaves_the_stale_output_layer_behind(folder, tmp_path):
     content = {
         "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 16},

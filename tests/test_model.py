@@ -41,6 +41,7 @@ def fitted(kind, handle, adaptation, **options):
     return model, moved, history
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TASKS)
 @pytest.mark.parametrize("handle", ["bert_small", "elmo_small"])
 def test_every_trainable_weight_learns_and_no_other(kind, handle):
@@ -91,6 +92,7 @@ def test_a_head_of_ones_own():
     assert len(ta.predict(model, [text for text, _ in data])) == 3
 
 
+@pytest.mark.slow
 def test_plain_keras_saves_and_loads_the_model(tmp_path):
     model, _, _ = fitted("tagging", "bert_small", "fine_tuning")
     model.encoder.set_trainable_groups(["layer_1", "layer_3"])
@@ -109,6 +111,7 @@ def test_summary_names_both_parts(capsys):
     assert "HubEncoder" in shown and "MaxPoolingHead" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [None, "task's"])
 def test_a_crf_is_trained_with_its_own_loss(loss):
     task, data = TASKS["tagging"]

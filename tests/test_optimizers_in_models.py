@@ -144,6 +144,7 @@ def moved_groups(model, encoder, train):
     }
 
 
+@pytest.mark.slow
 def test_a_plain_keras_model_around_a_shipped_encoder():
     encoder = ta.HubEncoder("bert_small")
     pack = encoder.preprocessor.pack

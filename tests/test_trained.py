@@ -88,6 +88,7 @@ def test_a_datasets_file_is_scored_in_its_own_format(tiny_run):
     assert found == pytest.approx(dev_scores(tiny_run), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_labels_that_the_run_does_not_know_are_refused(run, tmp_path):
     (tmp_path / "new.txt").write_text("Ann\tI-SHIP\n", "utf-8")
     with pytest.raises(DataError, match=r"B-SHIP.*new\.txt:1"):

@@ -118,6 +118,7 @@ def _task():
     return Task("classification", labels=["number", "person", "place", "time"])
 
 
+@pytest.mark.slow
 def test_n3_one_seed_one_result_another_seed_another(make_config, whole, tmp_path):
     train(make_config(), tmp_path / "again")
     assert same(best_weights(tmp_path / "again"), best_weights(whole))
@@ -128,6 +129,7 @@ def test_n3_one_seed_one_result_another_seed_another(make_config, whole, tmp_pat
     assert (tmp_path / "other" / "task.json").read_bytes() == (whole / "task.json").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["step 2", "last step", "evaluation"])
 def test_goes_on_where_a_signal_stopped_it(make_config, whole, tmp_path, monkeypatch, moment):
     config = make_config()

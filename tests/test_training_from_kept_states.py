@@ -183,6 +183,7 @@ def test_half_precision(make_config, tmp_path, passes):
         assert np.max(np.abs(kept["model"][number] - weight)) < 1e-2
 
 
+@pytest.mark.slow
 def test_what_reads_the_texts_again_is_left_alone(make_config, tmp_path, passes):
     train(make_config("elmo", "feature_extraction", 2), tmp_path / "frozen")
     train(make_config("elmo", "fine_tuning", 1), tmp_path / "tuned")

@@ -46,13 +46,19 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "name"), CASES)
 def test_exactly_the_named_weights_change_in_each_phase(encoders, family, name):
     check(observed(encoders[family], name), FAMILIES[family], name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param("elmo", marks=pytest.mark.slow),
+        pytest.param("bert", marks=pytest.mark.large),
+    ],
+)
 def test_on_two_replicas_and_in_half_precision(encoders, family):
     command = [sys.executable, str(CHILD), encoders[family]]
     done = subprocess.run(command, capture_output=True, text=True)

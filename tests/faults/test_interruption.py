@@ -119,9 +119,9 @@ def test_i1_killed_at_fifty_random_moments(config, whole, tmp_path):
 @pytest.mark.parametrize(
     "adaptation",
     [
-        "{name: gradual_unfreezing, every: 20, unit: steps}",
-        "{name: chain_thaw, every: 1}",
-        "{name: chain_thaw, every: 2, patience: 1}",
+        pytest.param("{name: gradual_unfreezing, every: 20, unit: steps}", marks=pytest.mark.large),
+        pytest.param("{name: chain_thaw, every: 1}", marks=pytest.mark.large),
+        pytest.param("{name: chain_thaw, every: 2, patience: 1}", marks=pytest.mark.slow),
     ],
 )
 def test_i1_killed_in_three_phases_of_a_schedule(tiny_bert, tmp_path, adaptation):
@@ -145,6 +145,7 @@ def test_i2_killed_at_every_rename(config, whole, tmp_path):
     assert result["codes"][:3] == [9, 9, 9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_i3_asked_to_stop(config, whole, tmp_path, way, code):
     result = interrupt(config, whole, tmp_path / "run", 1, way)
@@ -235,6 +236,7 @@ def test_i5_more_epochs_go_on(finished, tmp_path):
     assert len(history) == 4
 
 
+@pytest.mark.slow
 def test_i6_no_space(finished, tmp_path):
     """A limit on the size of files stands in for a full disk."""
     run = tmp_path / "run"

@@ -133,6 +133,7 @@ def test_our_hub_contract_is_the_published_module_s(published, sentences):
         np.testing.assert_array_equal(ours(texts, length)[name], value, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_segments", [1, 2])
 @pytest.mark.parametrize("length", [4, 9, 30, 128])
 def test_trimming_by_round_robin_is_the_published_module_s(
