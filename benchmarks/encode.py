@@ -9,7 +9,7 @@ from benchmarks.side_by_side.measurement import Contestant, Measurement
 ABOUT = (
     "One vector a sentence, the mean of MiniLM's top layer over all units, raw text to NumPy; "
     "batches of 32. transformers reads them as they come and pads each batch to its longest, "
-    "sentence-transformers sorts by length. keras-hub and the Model Garden's export are padded to "
+    "sentence-transformers sorts by length, as ours does. Sentences of printable ASCII (99 %), on which all tokenizers agree. keras-hub and the Model Garden's export are padded to "
     "the longest of all, as their preprocessing does it."
 )
 ACTIVATION = "the tanh form of GELU, where the weights were trained with the exact one"
@@ -42,8 +42,8 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
 def sentences(settings: Settings) -> dict[str, list[str]]:
     """Title → texts."""
     mrpc, sst2 = settings.mrpc_sentences(), settings.sst2()
-    count = settings.of(512, 16)
-    longest = sorted({*mrpc, *sst2}, key=len, reverse=True)[: count // 4]
+    count = settings.of(256, 16)
+    longest = sorted({*mrpc, *sst2}, key=len, reverse=True)[: count // 2]
     return {
         "sentences of MRPC": mrpc[:count],
         "sentences of SST-2": sst2[:count],

@@ -1,6 +1,7 @@
 """What all benchmarks share: where data and weights are, how much is measured, real sentences."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,11 @@ class Settings:
     def sst2(self) -> list[str]:
         """The training sentences of SST-2, in the order of the file."""
         records = read_sst2(self.shared / "data" / "sst2" / "train.tsv")
-        return [record.text_a for record in records]
+        return _plain(record.text_a for record in records)
 
     def mrpc_sentences(self) -> list[str]:
         """Both sentences of each training pair of MRPC, in the order of the file."""
-        return [text for record in self.mrpc("train") for text in (record.text_a, record.text_b)]
+        return _plain(t for record in self.mrpc("train") for t in (record.text_a, record.text_b))
 
     def file(self, name: str, content: Any) -> str:
         """The path of a JSON file with this content, for children."""
@@ -85,3 +86,8 @@ class Settings:
         if not path.exists():
             ask_once(script, environment, job | {"path": str(path)})
         return str(path)
+
+
+def _plain(texts: Iterable[str]) -> list[str]:
+    """Those of printable ASCII (99 %): on accents and odd signs tokenizers do not agree."""
+    return [text for text in texts if text.isascii() and text.isprintable()]

@@ -20,7 +20,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
             "data": {
                 "dataset": "mrpc",
                 "data_dir": str(settings.shared / "data" / "mrpc"),
-                "train_examples": settings.of(1000, 64),
+                "train_examples": settings.of(500, 64),
             },
             "encoder": {"handle": str(settings.minilm)},
             "head": "linear",

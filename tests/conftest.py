@@ -1,9 +1,20 @@
 """Fixtures for every test: where the shared data, models and recorded numbers are."""
 
+import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgotten_graphs():
+    """Frees what a module's models held: the graphs of all tests together fill the memory."""
+    yield
+    if "keras" in sys.modules:
+        sys.modules["keras"].utils.clear_session()
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

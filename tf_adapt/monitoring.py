@@ -32,10 +32,10 @@ NORMS_PER_RUN = 40
 SECONDS_BETWEEN_LINES = 10
 
 
-def tracked(batches: tf.data.Dataset, what: str, shown: bool) -> Iterable:
+def tracked(batches: tf.data.Dataset | list, what: str, shown: bool) -> Iterable:
     """The batches, with a progress bar on the terminal if `shown`."""
     console = Console(file=sys.stderr, quiet=not (shown and sys.stderr.isatty()))
-    total = int(batches.cardinality())
+    total = len(batches)
     return track(batches, what, total=total, console=console, transient=True)
 
 

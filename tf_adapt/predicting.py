@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
-from tf_adapt.data.batches import PreparedData, prepare, sorted_batches
+from tf_adapt.data.batches import PreparedData, prepare, shortest_first, sorted_batches
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.encoder import HubEncoder
@@ -174,11 +174,12 @@ def encode(
     wanted = slice(None) if layer is None else _one_layer(encoder, layer)
     task = Task("classification", labels=["none"])
     prepared = prepare(in_memory_records(list(texts), task), task, encoder, None, False)
-    dataset, order = sorted_batches(prepared, batch_size)
-    encoder.forward.get_concrete_function(dataset.element_spec["a"])  # else one for each new shape
     features = [None] * len(prepared.lengths)
-    for batch, examples in zip(tracked(dataset, "encoding", progress), order, strict=True):
-        encoded = encoder.forward(batch["a"])
+    for examples in tracked(shortest_first(prepared, batch_size), "encoding", progress):
+        # No dataset: to trace its graph takes as long as a hundred texts.
+        inputs = prepared.packed_inputs(tf.constant(examples))["a"]
+        encoder.forward.get_concrete_function(_of_any_length(inputs))  # else one for each new shape
+        encoded = encoder.forward(inputs)
         layers = tf.stack([tf.cast(one, tf.float32) for one in encoded["layers"][wanted]], axis=1)
         lengths = tf.math.count_nonzero(encoded["mask"], axis=1).numpy()
         for example, states, length in zip(examples, layers.numpy(), lengths, strict=True):
@@ -186,6 +187,14 @@ def encode(
             real = states[:, :length] if layer is None else states[0, :length]
             features[example] = real.copy()
     return features
+
+
+def _of_any_length(inputs: dict[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:
+    """What an encoder's inputs are: `[batch]`, `[batch, time]`, `[batch, time, characters]`."""
+    return {
+        name: tf.TensorSpec([None, None, *tensor.shape[2:]][: tensor.shape.rank], tensor.dtype)
+        for name, tensor in inputs.items()
+    }
 
 
 def _one_layer(encoder: HubEncoder, layer: int) -> slice:

@@ -61,7 +61,10 @@ def compiled(job: dict, seed: int):
     rate = ta.LinearDecay(job["rate"], steps, round(0.1 * steps)) if job["until"] else job["rate"]
     optimizer = keras.optimizers.AdamW(rate, weight_decay=0.01, global_clipnorm=1.0)
     model.compile(
-        ta.DiscriminativeOptimizer(optimizer, encoder), task.loss, task.metrics, jit_compile=False
+        ta.DiscriminativeOptimizer(optimizer, encoder),
+        task.loss,
+        metrics=task.metrics,
+        jit_compile=False,
     )
     return model, task
 

@@ -19,6 +19,7 @@ __all__ = [
     "epoch_batches",
     "epoch_order",
     "prepare",
+    "shortest_first",
     "sorted_batches",
 ]
 
@@ -128,10 +129,19 @@ def sorted_batches(
     Raises:
         ConfigError: `batch_size` is less than 1.
     """
-    _check_batch_size(batch_size)
-    order = _consecutive(np.argsort(prepared.lengths, kind="stable"), batch_size)
+    order = shortest_first(prepared, batch_size)
     dataset = _dataset(prepared, lambda: iter(order))
     return dataset.apply(tf.data.experimental.assert_cardinality(len(order))), order
+
+
+def shortest_first(prepared: PreparedData, batch_size: int) -> list[np.ndarray]:
+    """Which examples each batch holds where similar lengths are together.
+
+    Raises:
+        ConfigError: `batch_size` is less than 1.
+    """
+    _check_batch_size(batch_size)
+    return _consecutive(np.argsort(prepared.lengths, kind="stable"), batch_size)
 
 
 def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
