@@ -9,8 +9,9 @@ from benchmarks.side_by_side.measurement import Contestant, Measurement
 ABOUT = (
     "One vector a sentence, the mean of MiniLM's top layer over all units, raw text to NumPy; "
     "batches of 32. transformers reads them as they come and pads each batch to its longest, "
-    "sentence-transformers sorts by length, as ours does. Sentences of printable ASCII (99 %), on which all tokenizers agree. keras-hub and the Model Garden's export are padded to "
-    "the longest of all, as their preprocessing does it."
+    "sentence-transformers and ours sort by length. keras-hub and the Model Garden's export are "
+    "padded to the longest of all, as their preprocessing does it. Sentences of printable ASCII "
+    "(99 %), on which all tokenizers agree."
 )
 ACTIVATION = "the tanh form of GELU, where the weights were trained with the exact one"
 FLOAT32, HALF = 1e-4, 0.03
