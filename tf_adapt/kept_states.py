@@ -1,5 +1,6 @@
 """The states at the highest frozen layer of an encoder, kept while what is below stays frozen."""
 
+import functools
 import io
 import logging
 from collections.abc import Callable, Iterable
@@ -45,6 +46,7 @@ class KeptStates:
         self.limit_mb = limit_mb
         self.track = track
         self._kept: dict[str, dict[str, PreparedData]] = {}
+        self._forwards: dict[int, Callable] = {}
         self._computed_in = 0
         self._warned = False
 
@@ -89,16 +91,11 @@ class KeptStates:
         self, prepared: PreparedData, number: int, layers: list[str]
     ) -> dict[str, Features]:
         numbers = [self.encoder.layer_names.index(name) for name in layers]
-        # Without layers above the highest one; its own number is part of the graph.
-        forward = tf.function(
-            lambda inputs: self.encoder.encoder.lower_layers(inputs, max(numbers)),
-            reduce_retracing=True,
-        )
         files = [io.BytesIO() for _ in layers]
         places = compute_features(
             prepared,
             number,
-            forward,
+            self._forward(max(numbers)),
             lambda states: [states[number] for number in numbers],
             files,
             self.track,
@@ -110,6 +107,13 @@ class KeptStates:
             )
             for name, file in zip(layers, files, strict=True)
         }
+
+    def _forward(self, top: int) -> Callable:
+        """The layers up to number `top` as a graph, traced once for all splits and texts."""
+        if top not in self._forwards:
+            call = functools.partial(self.encoder.encoder.lower_layers, top=top)
+            self._forwards[top] = tf.function(call, autograph=False, reduce_retracing=True)
+        return self._forwards[top]
 
     def _warn(self, prepared: PreparedData, needed: float) -> None:
         if not self._warned:

@@ -208,7 +208,7 @@ class ProgressDisplay(keras.callbacks.Callback):
 
     def track(self, batches: tf.data.Dataset) -> Iterable:
         """The batches of a pass that computes states, with a row of its own while it lasts."""
-        row = self.bar.add_task("features", total=int(batches.cardinality()))
+        row = self.bar.add_task("features", total=len(batches))
         yield from self.bar.track(batches, task_id=row)
         self.bar.remove_task(row)
 

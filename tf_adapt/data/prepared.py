@@ -73,22 +73,20 @@ class PreparedData:
         inputs = self.packed_inputs(index)
         for name, features in zip("ab", self.features or (), strict=False):
             inputs[name] |= features.inputs(index)
-        inputs = {name: self._padded(tensors) for name, tensors in inputs.items()}
+        inputs = {
+            text: {name: self._padded(name, tensor) for name, tensor in tensors.items()}
+            for text, tensors in inputs.items()
+        }
         if self.targets is None:
             return inputs
         targets = tf.gather(self.targets, index)
         if isinstance(targets, tf.RaggedTensor):
-            targets = self._padded({TARGETS: targets.to_tensor(-1)})[TARGETS]
+            targets = self._padded(TARGETS, targets.to_tensor(-1))
         return inputs, targets
 
-    def _padded(self, tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        if self.length_step == 1:
-            return tensors
-        return {name: self._padded_tensor(name, tensor) for name, tensor in tensors.items()}
-
-    def _padded_tensor(self, name: str, tensor: tf.Tensor) -> tf.Tensor:
+    def _padded(self, name: str, tensor: tf.Tensor) -> tf.Tensor:
         """`[batch, time, …]` with time rounded up; what has no time as it is."""
-        if tensor.shape.rank == 1 or name == "pooled":
+        if self.length_step == 1 or tensor.shape.rank == 1 or name == "pooled":
             return tensor
         missing = tf.math.floormod(-tf.shape(tensor)[1], self.length_step)
         paddings = [[0, 0], [0, missing], *([[0, 0]] * (tensor.shape.rank - 2))]
