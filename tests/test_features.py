@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 import tensorflow as tf
+from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
 from tf_adapt import features
@@ -15,18 +16,6 @@ from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.errors import ArtifactError
 from tf_adapt.features import with_features
-
-TASKS = {
-    "classification": ta.Task("classification", ["no", "yes"]),
-    "pair_classification": ta.Task("pair_classification", ["no", "yes"]),
-    "tagging": ta.Task("tagging", ["O", "B-PER", "I-PER"]),
-}
-TEXTS = ["a man sings", "rain", "who is the man ? what is it ?", "the dog"]
-RECORDS = {
-    "classification": [(text, "yes") for text in TEXTS],
-    "pair_classification": [(a, b, "no") for a, b in zip(TEXTS, TEXTS[::-1], strict=True)],
-    "tagging": [TaggedSentence(text.split(), ["O"] * len(text.split())) for text in TEXTS],
-}
 
 
 @pytest.fixture(scope="module")

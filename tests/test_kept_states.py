@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
 from tf_adapt.data.batches import prepare
@@ -10,17 +11,6 @@ from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.kept_states import KeptStates
 from tf_adapt.layers.scalar_mix import ScalarMix
 
-TASKS = {
-    "classification": ta.Task("classification", ["no", "yes"]),
-    "pair_classification": ta.Task("pair_classification", ["no", "yes"]),
-    "tagging": ta.Task("tagging", ["O", "B-PER", "I-PER"]),
-}
-TEXTS = ["a man sings", "rain", "who is the man ? what is it ?", "the dog"]
-RECORDS = {
-    "classification": [(text, "yes") for text in TEXTS],
-    "pair_classification": [(a, b, "no") for a, b in zip(TEXTS, TEXTS[::-1], strict=True)],
-    "tagging": [TaggedSentence(text.split(), ["O"] * len(text.split())) for text in TEXTS],
-}
 LAYERS = {"bert": ["layer_1", "layer_0"], "elmo": ["lstm_1", "lstm_0", "char_cnn"]}
 UNLIMITED = 1000
 
