@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from hub_modules.layer_norm import LayerNorm
+
 
 @keras.saving.register_keras_serializable("hub_modules")
 class BertEmbeddings(keras.layers.Layer):
@@ -30,7 +32,7 @@ class BertEmbeddings(keras.layers.Layer):
         self.type_vocabulary_size = type_vocabulary_size
         self.layer_norm_epsilon = layer_norm_epsilon
         self.dropout = dropout
-        self.layer_norm = keras.layers.LayerNormalization(
+        self.layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon, name="layer_norm", dtype=self.dtype_policy
         )
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from hub_modules.layer_norm import LayerNorm
 from hub_modules.transformer import ACTIVATIONS
 from hub_modules.weights import load_weights_by_name, weights_by_name
 
@@ -48,7 +49,7 @@ class MaskedLanguageModelHead(keras.layers.Layer):
             name="dense",
             dtype=self.dtype_policy,
         )
-        self.layer_norm = keras.layers.LayerNormalization(
+        self.layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon, name="layer_norm", dtype=self.dtype_policy
         )
 

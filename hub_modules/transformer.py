@@ -5,6 +5,15 @@ from keras import ops
 
 from hub_modules.activations import ACTIVATIONS
 from hub_modules.adapters import BottleneckAdapter
+from hub_modules.layer_norm import LayerNorm
+
+
+def as_rows(states, width: int | None = None):
+    """`[…, width]` → `[rows, width]`: of a matrix, a product needs no shapes at run time.
+
+    A product of three axes puts twenty operations into the graph, of two axes one.
+    """
+    return ops.reshape(states, (-1, width or states.shape[-1]))
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -48,24 +57,23 @@ class SelfAttention(keras.layers.Layer):
                 dense.build((None, None, self.width))
 
     def call(self, states, mask, training=None):
+        shape = ops.shape(mask)
         head_width = self.width // self.num_heads
-        query = self._heads(self.query(states) * head_width**-0.5)
-        key = self._heads(self.key(states))
-        value = self._heads(self.value(states))
+        rows = as_rows(states)
+        query = self._heads(self.query(rows) * head_width**-0.5, shape)
+        key = self._heads(self.key(rows), shape)
+        value = self._heads(self.value(rows), shape)
         scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
         # [batch, heads, time, time]
         scores = ops.where(mask[:, None, None, :], ops.cast(scores, "float32"), -1e9)
         weights = ops.softmax(scores)
         weights = self.dropout_layer(ops.cast(weights, self.compute_dtype), training=training)
-        mixed = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))
-        shape = ops.shape(states)
-        mixed = ops.reshape(mixed, (shape[0], shape[1], self.width))
-        return self.output_projection(mixed) if self.projected else mixed
+        mixed = as_rows(ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3)), self.width)
+        mixed = self.output_projection(mixed) if self.projected else mixed
+        return ops.reshape(mixed, (*shape, self.width))
 
-    def _heads(self, states):
-        shape = ops.shape(states)
-        head_width = self.width // self.num_heads
-        split = ops.reshape(states, (shape[0], shape[1], self.num_heads, head_width))
+    def _heads(self, rows, shape):
+        split = ops.reshape(rows, (*shape, self.num_heads, self.width // self.num_heads))
         return ops.transpose(split, (0, 2, 1, 3))  # [batch, heads, time, head_width]
 
     def get_config(self) -> dict:
@@ -120,7 +128,7 @@ class TransformerBlock(keras.layers.Layer):
         self.attention = SelfAttention(
             width, num_heads, attention_dropout, name="attention", dtype=policy
         )
-        self.attention_layer_norm = keras.layers.LayerNormalization(
+        self.attention_layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon, name="attention_layer_norm", dtype=policy
         )
         self.intermediate = keras.layers.Dense(
@@ -129,7 +137,7 @@ class TransformerBlock(keras.layers.Layer):
         self.output_projection = keras.layers.Dense(
             width, kernel_initializer=normal.clone(), name="output", dtype=policy
         )
-        self.output_layer_norm = keras.layers.LayerNormalization(
+        self.output_layer_norm = LayerNorm(
             epsilon=layer_norm_epsilon, name="output_layer_norm", dtype=policy
         )
         self.attention_output_dropout = keras.layers.Dropout(dropout, dtype=policy)
@@ -165,7 +173,8 @@ class TransformerBlock(keras.layers.Layer):
             adapter.build(states)
 
     def call(self, states, mask, added=None, training=None):
-        attended = self.attention(states, mask, training=training)
+        attended = as_rows(self.attention(states, mask, training=training))
+        states = as_rows(states)
         attended = self.attention_output_dropout(attended, training=training)
         if self.attention_adapter is not None:
             attended = self.attention_adapter(attended)
@@ -175,8 +184,9 @@ class TransformerBlock(keras.layers.Layer):
         if self.output_adapter is not None:
             inner = self.output_adapter(inner)
         if added is not None:
-            inner += added
-        return self.output_layer_norm(states + inner)
+            inner += as_rows(added)
+        states = self.output_layer_norm(states + inner)
+        return ops.reshape(states, (*ops.shape(mask), self.width))
 
     def get_config(self) -> dict:
         return super().get_config() | {

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tf_adapt.errors import ConfigError
+from tf_adapt.fused_adam import can_fuse
 from tf_adapt.optimizers import DiscriminativeOptimizer
 
 GROUPS = ("layer_0", "layer_1", "head")
@@ -78,6 +79,11 @@ def assert_same_bits(some, others):
         np.testing.assert_array_equal(one, other)
 
 
+def assert_close(some, others):
+    for one, other in zip(values(some), values(others), strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-6)
+
+
 def sgd(momentum):
     def update(weight, gradient, rate, state, _):
         state["m"] = momentum * state.get("m", 0) - rate * gradient
@@ -140,7 +146,10 @@ INNERS = {
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("make", INNERS.values(), ids=INNERS)
-def test_an_optimizer_for_each_group_gives_the_same_bits(make, dtype):
+def test_an_optimizer_for_each_group_gives_the_same(make, dtype):
+    # Adam's step in one operation rounds elsewhere.
+    fused = can_fuse(make(0.05), flat(layers(dtype)))
+    same = assert_close if fused else assert_same_bits
     ours, theirs = layers(dtype), layers(dtype)
     optimizer = wrapped(make(0.05), ours)
     # Rounded as ours is: the rate is a float32 variable.
@@ -150,11 +159,11 @@ def test_an_optimizer_for_each_group_gives_the_same_bits(make, dtype):
         step(optimizer, ours, gradient, phase.split())
         for group in phase.split():
             step(separate[group], theirs, gradient, [group])
-        assert_same_bits(flat(ours), flat(theirs))
+        same(flat(ours), flat(theirs))
     optimizer.finalize_variable_values(flat(ours))
     for group, other in separate.items():
         other.finalize_variable_values(theirs[group])
-    assert_same_bits(flat(ours), flat(theirs))
+    same(flat(ours), flat(theirs))
     assert int(optimizer.iterations) == 7
 
 

@@ -222,11 +222,22 @@ class AdaptedModel(keras.Model):
         return 1.0 if scale is None else tf.cast(scale, tf.float32)
 
     def make_train_function(self, force=False):
-        if not self._in_several_processes():
-            return super().make_train_function(force)
-        if self.train_function is None or force:
+        if self.train_function is not None and not force:
+            return self.train_function
+        if self._in_several_processes():
             self.train_function = self._distributed_function(self.train_step)
+        else:
+            super().make_train_function(force=True)
+        self.train_function = functools.partial(self._after_building, self.train_function)
         return self.train_function
+
+    def _after_building(self, step, iterator):
+        # While a step is traced, each variable of the optimizer would be made by a graph of its
+        # own, and the step traced once more.
+        if not self.optimizer.built:
+            with self.distribute_strategy.scope():
+                self.optimizer.build(self.trainable_weights)
+        return step(iterator)
 
     def make_test_function(self, force=False):
         if not self._in_several_processes():

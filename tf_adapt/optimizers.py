@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 
 from tf_adapt.errors import ConfigError
+from tf_adapt.fused_adam import FusedWeight, can_fuse, fused_steps
 from tf_adapt.layer_rates import decays, groups_of, layer_factors
 
 # What concerns all weights together, and so is done once for all of them.
@@ -89,6 +90,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         }
         self._factors = layer_factors(list(self._paths), decay, factors)
         self._weights = {}
+        self._is_fused = False
 
     @property
     def factors(self) -> dict[str, float]:
@@ -119,6 +121,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             for slot in copy.variables:
                 self._track_variable(slot)
             self._weights[self._var_key(variable)] = _Weight(group, variable, copy)
+        self._is_fused = can_fuse(self.inner, variables)
 
     def _copy(self, factor: float) -> keras.optimizers.Optimizer:
         rate = {"learning_rate": lambda: self.learning_rate * factor}
@@ -132,9 +135,31 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         dense = [tf.convert_to_tensor(gradient) for gradient in grads]
         super()._backend_apply_gradients(dense, trainable_variables)
 
+    def _clip_gradients(self, grads):
+        if not self.global_clipnorm:
+            return super()._clip_gradients(grads)
+        # Keras' own squares each gradient into an array of its size.
+        return tf.clip_by_global_norm(grads, self.global_clipnorm)[0]
+
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
+        if self._is_fused:
+            super()._backend_update_step(grads, trainable_variables, learning_rate)
+            return
         for gradient, variable in zip(grads, trainable_variables, strict=True):
             self._weights[self._var_key(variable)].optimizer.apply([gradient], [variable])
+
+    def _distributed_tf_update_step(self, distribution, grads_and_vars, learning_rate):
+        # Read here: between the replicas a rate is one number, in each of them it is its own.
+        rate = tf.cast(self.learning_rate, tf.float32)
+        rates = {group: rate * factor for group, factor in self._factors.items()}
+        weights = []
+        for gradient, variable in grads_and_vars:
+            weight = self._weights[self._var_key(variable)]
+            decays_too = weight.optimizer._use_weight_decay(weight.variable)
+            weights.append(
+                FusedWeight(variable, gradient, weight.optimizer, rates[weight.group], decays_too)
+            )
+        fused_steps(distribution, weights)
 
     def _use_weight_decay(self, variable):
         return decays(variable.name) and self.inner._use_weight_decay(variable)
