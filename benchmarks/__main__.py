@@ -15,7 +15,7 @@ from benchmarks.side_by_side.child import NoAnswerError
 from benchmarks.side_by_side.environments import ROOT, use_two_cores
 from benchmarks.side_by_side.machine import machine
 from benchmarks.side_by_side.page import measurement_lines, page
-from benchmarks.side_by_side.summary import problems
+from benchmarks.side_by_side.summary import our_failure, problems
 from benchmarks.side_by_side.turns import measured
 from tf_adapt.files import write_text
 
@@ -82,12 +82,12 @@ def main(names: tuple[str, ...], shared: Path, minilm: Path, quick: bool, out: P
             result = run(name, settings, binding)
         for measurement in result["measurements"]:
             click.echo("\n".join(["", *measurement_lines(measurement)]))
-            wrong += problems(measurement)
+            wrong += our_failure(measurement) + problems(measurement)
         click.echo("\n".join(result["notes"]))
         if not quick:
             write(out, name, result)
     if wrong:
-        sys.exit("\n".join(["outputs differ:", *wrong]))
+        sys.exit("\n".join(wrong))
 
 
 def run(name: str, settings: Settings, binding: str) -> dict[str, Any]:

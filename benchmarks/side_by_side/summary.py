@@ -36,6 +36,12 @@ def problems(measurement: dict[str, Any]) -> list[str]:
     ]
 
 
+def our_failure(measurement: dict[str, Any]) -> list[str]:
+    """Whether we failed, as a line. An alternative that is not there is no failure of the run."""
+    ours = measurement["contestants"][0]
+    return [f"{measurement['work']}: {ours['failure']}"] if ours["failure"] is not None else []
+
+
 def verdict(measurement: dict[str, Any], contestant: dict[str, Any]) -> str:
     """How the contestant's numbers stand to what they should be; "" where nothing is asked."""
     ours = measurement["contestants"][0]

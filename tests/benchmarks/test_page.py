@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.side_by_side.page import duration, measurement_lines, page
-from benchmarks.side_by_side.summary import problems
+from benchmarks.side_by_side.summary import our_failure, problems
 
 
 def contestant(name: str, seconds: list[float], **changes) -> dict:
@@ -80,6 +80,12 @@ def test_a_failure_stands_where_its_time_would():
     assert cells(lines[-1])[:2] == ["theirs", "not installed: pip install x"]
     first_missing = measurement(broken, contestant("theirs", [1.0]), at_least={"theirs": 2.0})
     assert cells(measurement_lines(first_missing)[-1])[1] == "1 s (1 s to 1 s)"
+
+
+def test_only_our_own_failure_is_one_of_the_run():
+    broken, fine = contestant("one", [], failure="it broke"), contestant("other", [1.0])
+    assert our_failure(measurement(broken, fine)) == ["some work: it broke"]
+    assert our_failure(measurement(fine, broken)) == []
 
 
 def test_outputs_that_differ_are_a_problem():
