@@ -142,6 +142,16 @@ class HubEncoder(keras.layers.Layer):
         call = functools.partial(self, training=False)
         return tf.function(call, autograph=False, reduce_retracing=True)
 
+    @functools.cached_property
+    def forward_texts(self):
+        """Packing and `forward` in one graph, called with the units of tokenized texts and the
+        numbers `[batch]` of those that are wanted."""
+
+        def call(units, index):
+            return self(self.preprocessor.pack([tf.gather(units, index)]), training=False)
+
+        return tf.function(call, autograph=False, reduce_retracing=True)
+
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """The units of freezing and of learning rates, bottom to top: (name, variables)."""

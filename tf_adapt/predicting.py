@@ -19,6 +19,9 @@ from tf_adapt.monitoring import tracked
 from tf_adapt.spans import span_scores
 from tf_adapt.tasks import Task
 
+# So many are packed at once: to trace a dataset's graph takes as long as a hundred texts.
+FEW_BATCHES = 32
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -65,11 +68,16 @@ def model_answers(
     model: AdaptedModel, prepared: PreparedData, batch_size: int, progress: bool = False
 ) -> dict[str, np.ndarray]:
     """What `answers` says of all examples, in the order of the data; tagging: of all words."""
-    batches, order = sorted_batches(prepared, batch_size)
-    dataset = inputs_of(batches)
-    model.answer.get_concrete_function(dataset.element_spec)  # else one for each new shape
+    order = shortest_first(prepared, batch_size)
+    if len(order) > FEW_BATCHES or prepared.features is not None:
+        batches = inputs_of(sorted_batches(prepared, batch_size)[0])
+        spec = batches.element_spec
+    else:
+        batches = [prepared.packed_inputs(tf.constant(examples)) for examples in order]
+        spec = tf.nest.map_structure(_of_any_length, batches[0])
+    model.answer.get_concrete_function(spec)  # else one for each new shape
     found: dict[str, list] = {}
-    for inputs, examples in zip(tracked(dataset, "predicting", progress), order, strict=True):
+    for inputs, examples in zip(tracked(batches, "predicting", progress), order, strict=True):
         words = word_mask(inputs["a"]) if model.task.is_tagging else None
         for name, values in model.answer(inputs).items():
             rows = found.setdefault(name, [None] * len(prepared.lengths))
@@ -84,6 +92,11 @@ def inputs_of(dataset: tf.data.Dataset) -> tf.data.Dataset:
     if not isinstance(dataset.element_spec, tuple):
         return dataset
     return dataset.map(lambda inputs, targets: inputs)
+
+
+def _of_any_length(tensor: tf.Tensor) -> tf.TensorSpec:
+    """What a batch of texts is: `[batch]`, `[batch, time]`, `[batch, time, characters]`."""
+    return tf.TensorSpec([None, None, *tensor.shape[2:]][: tensor.shape.rank], tensor.dtype)
 
 
 def word_mask(inputs: dict) -> np.ndarray:
@@ -175,11 +188,14 @@ def encode(
     task = Task("classification", labels=["none"])
     prepared = prepare(in_memory_records(list(texts), task), task, encoder, None, False)
     features = [None] * len(prepared.lengths)
+    units = prepared.segments[0]
+    # Else one would be traced for each number of texts.
+    encoder.forward_texts.get_concrete_function(
+        tf.RaggedTensorSpec([None] * units.shape.rank, units.dtype, units.ragged_rank),
+        tf.TensorSpec([None], tf.int64),
+    )
     for examples in tracked(shortest_first(prepared, batch_size), "encoding", progress):
-        # No dataset: to trace its graph takes as long as a hundred texts.
-        inputs = prepared.packed_inputs(tf.constant(examples))["a"]
-        encoder.forward.get_concrete_function(_of_any_length(inputs))  # else one for each new shape
-        encoded = encoder.forward(inputs)
+        encoded = encoder.forward_texts(units, tf.constant(examples))
         layers = tf.stack([tf.cast(one, tf.float32) for one in encoded["layers"][wanted]], axis=1)
         lengths = tf.math.count_nonzero(encoded["mask"], axis=1).numpy()
         for example, states, length in zip(examples, layers.numpy(), lengths, strict=True):
@@ -187,14 +203,6 @@ def encode(
             real = states[:, :length] if layer is None else states[0, :length]
             features[example] = real.copy()
     return features
-
-
-def _of_any_length(inputs: dict[str, tf.Tensor]) -> dict[str, tf.TensorSpec]:
-    """What an encoder's inputs are: `[batch]`, `[batch, time]`, `[batch, time, characters]`."""
-    return {
-        name: tf.TensorSpec([None, None, *tensor.shape[2:]][: tensor.shape.rank], tensor.dtype)
-        for name, tensor in inputs.items()
-    }
 
 
 def _one_layer(encoder: HubEncoder, layer: int) -> slice:
