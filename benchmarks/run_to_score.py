@@ -35,6 +35,6 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
                 "precision": precision,
                 "rate": 5e-5,
             },
-            rounds=settings.rounds(5),
+            rounds=settings.rounds(2),
             compared="whether the score was reached in the first turn",
         )

@@ -10,7 +10,8 @@ ABOUT = (
     "32 pairs of MRPC in the order of the file, each padded to its longest, tokenized before; "
     "ours with `fit`, PyTorch with the usual loop and the fused AdamW, keras-hub with `fit` and "
     "all pairs padded to the longest of all. A frozen part of ours runs in inference mode; in "
-    "PyTorch's loop, as written everywhere, its dropout goes on."
+    "PyTorch's loop, as written everywhere, its dropout goes on. The last table is ours beside "
+    "ours with all batches packed before: how long steps wait for their data."
 )
 TITLES = {
     "frozen": "the classifier alone learns",
@@ -22,26 +23,37 @@ TITLES = {
 def measurements(settings: Settings) -> Iterator[Measurement]:
     """Each way to train, in float32 and in bfloat16."""
     examples = settings.of(320, 32)
+    job = {
+        "module": str(settings.minilm),
+        "huggingface": settings.huggingface_minilm,
+        "pairs": settings.pairs_file("train", examples),
+        "head": settings.head_file(),
+        "examples": examples,
+        "dropout": True,
+        "rate": 5e-5,
+    }
     for trained, title in TITLES.items():
         for precision, tolerance in ((None, 2e-3), ("bfloat16", 0.02)):
             yield Measurement(
                 f"{examples // 32} steps, {title}, {precision or 'float32'}",
                 _contestants(trained, tolerance),
-                job={
-                    "module": str(settings.minilm),
-                    "huggingface": settings.huggingface_minilm,
-                    "pairs": settings.pairs_file("train", examples),
-                    "head": settings.head_file(),
-                    "examples": examples,
-                    "trained": trained,
-                    "precision": precision,
-                    "dropout": True,
-                    "rate": 5e-5,
-                },
-                rounds=settings.rounds(),
+                job=job | {"trained": trained, "precision": precision},
+                rounds=settings.rounds(3),
                 check={"dropout": False, "examples": settings.of(128, 32)},
                 compared="mean loss of the first steps, and logits after them, without dropout",
             )
+    packed = {"packed_before": True}
+    yield Measurement(
+        f"{examples // 32} steps, {TITLES['frozen']}, bfloat16, waiting for data",
+        [
+            Contestant("ours", "train_ours.py"),
+            Contestant("ours, batches packed before", "train_ours.py", job=packed, tolerance=1e-6),
+        ],
+        job=job | {"trained": "frozen", "precision": "bfloat16"},
+        rounds=settings.rounds(3),
+        check={"dropout": False, "examples": settings.of(128, 32)},
+        compared="mean loss of the first steps, and logits after them, without dropout",
+    )
 
 
 def _contestants(trained: str, tolerance: float) -> list[Contestant]:

@@ -18,12 +18,15 @@ ADAPTATIONS = {
 
 
 def prepared(job: dict) -> Work:
-    """`trained`: "frozen", "top" or "full"; `dropout`: whether there is any."""
+    """`trained`: "frozen", "top" or "full"; `dropout`: whether there is any; `packed_before`:
+    whether all batches are in memory after the first turn."""
     keras.utils.set_random_seed(0)
     model, task = model_of(job)
     pairs = json.loads(Path(job["pairs"]).read_text("utf-8"))[: job["examples"]]
     records = [(a, b, task.labels[label]) for a, b, label in pairs]
     dataset = ta.batches(records, task, model.encoder, batch_size=32, shuffle=False)
+    if job.get("packed_before"):
+        dataset = dataset.cache()
 
     def run(turn):
         return model.fit(dataset, verbose=0).history["loss"][-1]
