@@ -55,33 +55,26 @@ def fused_steps(strategy: tf.distribute.Strategy, weights: Sequence[FusedWeight]
     counters = [weight.optimizer.iterations.value for weight in weights]
     steps = tf.cast(tf.stack([tf.convert_to_tensor(one) for one in counters]) + 1, tf.float32)
     powers = [tf.unstack(tf.pow(beta, steps), len(weights)) for beta in (adam.beta_1, adam.beta_2)]
-    constants = [tf.constant(number) for number in (adam.beta_1, adam.beta_2, adam.epsilon)]
-    one = tf.ones([], counters[0].dtype)
-    for weight, counter, *power in zip(weights, counters, *powers, strict=True):
-        slots = (weight.optimizer._momentums[0], weight.optimizer._velocities[0])
+    constants = {"beta1": adam.beta_1, "beta2": adam.beta_2, "epsilon": adam.epsilon}
+    constants = {name: tf.constant(number) for name, number in constants.items()}
+    one_step = tf.ones([], counters[0].dtype)
+    for weight, counter, power_1, power_2 in zip(weights, counters, *powers, strict=True):
+        momentum, velocity = weight.optimizer._momentums[0], weight.optimizer._velocities[0]
+        numbers = {"beta1_power": power_1, "beta2_power": power_2, "lr": weight.rate, **constants}
         decay = weight.rate * adam.weight_decay if adam.weight_decay and weight.decays else None
         strategy.extended.update(
             weight.variable,
             _move,
-            args=(*(slot.value for slot in slots), *power, weight.rate, *constants),
-            kwargs={"gradient": weight.gradient, "decay": decay},
+            args=(momentum.value, velocity.value, weight.gradient, decay),
+            kwargs=numbers,
             group=False,
         )
-        counter.assign_add(one)
+        counter.assign_add(one_step)
 
 
-def _move(variable, momentum, velocity, *numbers, gradient, decay):
+def _move(variable, momentum, velocity, gradient, decay, **numbers):
     if decay is not None:
         variable.assign_sub(variable * decay)
-    slots = (momentum.handle, velocity.handle)
     tf.raw_ops.ResourceApplyAdam(
-        **dict(
-            zip(
-                ("m", "v", "beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon"),
-                (*slots, *numbers),
-                strict=True,
-            )
-        ),
-        var=variable.handle,
-        grad=gradient,
+        var=variable.handle, m=momentum.handle, v=velocity.handle, grad=gradient, **numbers
     )

@@ -34,6 +34,8 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
 
     Biases and the parameters of LayerNorms do not decay.
 
+    Adam and AdamW move a float32 weight in one operation: see `tf_adapt.fused_adam`.
+
     Make it after `build_model`, which decides what groups the model reads. Build it over every
     weight that is ever going to learn (`optimizer.build(weights)`; the callback `Unfreezing` does);
     each step may then train any of them. In the middle of a schedule save its `variables`, as
