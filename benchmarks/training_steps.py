@@ -32,15 +32,18 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
         "dropout": True,
         "rate": 5e-5,
     }
+    alike = {
+        "rounds": settings.rounds(3),
+        "check": {"dropout": False, "examples": settings.of(128, 32)},
+        "compared": "mean loss of the first steps, and logits after them, without dropout",
+    }
     for trained, title in TITLES.items():
         for precision, tolerance in ((None, 2e-3), ("bfloat16", 0.02)):
             yield Measurement(
                 f"{examples // 32} steps, {title}, {precision or 'float32'}",
                 _contestants(trained, tolerance),
                 job=job | {"trained": trained, "precision": precision},
-                rounds=settings.rounds(3),
-                check={"dropout": False, "examples": settings.of(128, 32)},
-                compared="mean loss of the first steps, and logits after them, without dropout",
+                **alike,
             )
     packed = {"packed_before": True}
     yield Measurement(
@@ -50,9 +53,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
             Contestant("ours, batches packed before", "train_ours.py", job=packed, tolerance=1e-6),
         ],
         job=job | {"trained": "frozen", "precision": "bfloat16"},
-        rounds=settings.rounds(3),
-        check={"dropout": False, "examples": settings.of(128, 32)},
-        compared="mean loss of the first steps, and logits after them, without dropout",
+        **alike,
     )
 
 

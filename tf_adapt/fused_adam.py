@@ -18,14 +18,14 @@ class FusedWeight(NamedTuple):
         gradient: its gradient, of its shape.
         optimizer: its own Adam, built over it alone: its slots and its step counter are used.
         rate: scalar float32.
-        decays: whether weight decay concerns it.
+        decay: scalar float32, the share of it that decays in this step; None: it does not.
     """
 
     variable: tf.Variable
     gradient: tf.Tensor
     optimizer: keras.optimizers.Optimizer
     rate: tf.Tensor
-    decays: bool
+    decay: tf.Tensor | None
 
 
 def can_fuse(
@@ -61,11 +61,10 @@ def fused_steps(strategy: tf.distribute.Strategy, weights: Sequence[FusedWeight]
     for weight, counter, power_1, power_2 in zip(weights, counters, *powers, strict=True):
         momentum, velocity = weight.optimizer._momentums[0], weight.optimizer._velocities[0]
         numbers = {"beta1_power": power_1, "beta2_power": power_2, "lr": weight.rate, **constants}
-        decay = weight.rate * adam.weight_decay if adam.weight_decay and weight.decays else None
         strategy.extended.update(
             weight.variable,
             _move,
-            args=(momentum.value, velocity.value, weight.gradient, decay),
+            args=(momentum.value, velocity.value, weight.gradient, weight.decay),
             kwargs=numbers,
             group=False,
         )

@@ -154,12 +154,15 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         # Read here: between the replicas a rate is one number, in each of them it is its own.
         rate = tf.cast(self.learning_rate, tf.float32)
         rates = {group: rate * factor for group, factor in self._factors.items()}
+        shares = {}
+        if self.inner.weight_decay:
+            shares = {group: rate * self.inner.weight_decay for group, rate in rates.items()}
         weights = []
         for gradient, variable in grads_and_vars:
             weight = self._weights[self._var_key(variable)]
-            decays_too = weight.optimizer._use_weight_decay(weight.variable)
+            decay = shares.get(weight.group) if self._use_weight_decay(weight.variable) else None
             weights.append(
-                FusedWeight(variable, gradient, weight.optimizer, rates[weight.group], decays_too)
+                FusedWeight(variable, gradient, weight.optimizer, rates[weight.group], decay)
             )
         fused_steps(distribution, weights)
 

@@ -68,13 +68,14 @@ def model_answers(
     model: AdaptedModel, prepared: PreparedData, batch_size: int, progress: bool = False
 ) -> dict[str, np.ndarray]:
     """What `answers` says of all examples, in the order of the data; tagging: of all words."""
-    order = shortest_first(prepared, batch_size)
-    if len(order) > FEW_BATCHES or prepared.features is not None:
-        batches = inputs_of(sorted_batches(prepared, batch_size)[0])
-        spec = batches.element_spec
-    else:
+    if prepared.features is None and len(prepared.lengths) <= FEW_BATCHES * batch_size:
+        order = shortest_first(prepared, batch_size)
         batches = [prepared.packed_inputs(tf.constant(examples)) for examples in order]
         spec = tf.nest.map_structure(_of_any_length, batches[0])
+    else:
+        dataset, order = sorted_batches(prepared, batch_size)
+        batches = inputs_of(dataset)
+        spec = batches.element_spec
     model.answer.get_concrete_function(spec)  # else one for each new shape
     found: dict[str, list] = {}
     for inputs, examples in zip(tracked(batches, "predicting", progress), order, strict=True):

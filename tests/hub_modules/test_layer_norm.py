@@ -51,8 +51,7 @@ def test_half_precision_is_computed_in_float32():
 
 def test_equal_numbers_in_a_row_give_beta():
     layers, _, _ = both((2, 8))
-    layer = keras.layers.LayerNormalization.from_config(layers[0].get_config())
-    assert layer.epsilon == 1e-12
+    assert LayerNorm.from_config(layers[0].get_config()).epsilon == 1e-12
     np.testing.assert_allclose(layers[0](tf.fill([2, 8], 3.0))[0], layers[0].beta, atol=1e-6)
 
 
