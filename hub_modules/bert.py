@@ -201,11 +201,11 @@ class BertEncoder(keras.layers.Layer):
             if self.projected_attention is not None:
                 read.append(self._in_parallel(states, mask, index, training))
             frozen_so_far = frozen_so_far and not (learns(block) or self._parallel_learns)
-            run = functools.partial(_run, block, mask, training and learns(block))
+            run = functools.partial(_run, block, training and learns(block))
             if self.gradient_checkpointing and training and not frozen_so_far:
-                states = recomputed(block, run, read)
+                states = recomputed(block, run, read, mask, in_slices=not self.supports_jit)
             else:
-                states = run(*read)
+                states = run(mask, *read)
             states = ops.stop_gradient(states) if frozen_so_far else states
             layers.append(states)
         return layers, frozen_so_far
@@ -248,5 +248,5 @@ class BertEncoder(keras.layers.Layer):
         }
 
 
-def _run(block, mask, training, states, added=None):
+def _run(block, training, mask, states, added=None):
     return block(states, mask, added, training=training)

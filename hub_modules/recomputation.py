@@ -5,17 +5,29 @@ from collections.abc import Callable, Sequence
 import keras
 import tensorflow as tf
 
+# As many rows of states keep two cores busy; more would only take memory.
+SLICE_POSITIONS = 2048
+
 
 def recomputed(
-    layer: keras.layers.Layer, call: Callable[..., tf.Tensor], states: Sequence[tf.Tensor]
+    layer: keras.layers.Layer,
+    call: Callable[..., tf.Tensor],
+    states: Sequence[tf.Tensor],
+    mask: tf.Tensor,
+    in_slices: bool = True,
 ) -> tf.Tensor:
-    """`call(*states)`, of which only `states` are kept until the gradient.
+    """`call(mask, *states)`, of which only `states` are kept until the gradient.
 
-    For the gradient it is called once more, and dropout draws the same numbers again.
+    For the gradient it is called once more, and dropout draws the same numbers again. Both times
+    the batch goes through the layer in slices of at most `SLICE_POSITIONS` positions (at least one
+    text), so that a long batch needs no more memory than one slice of it.
+
+    Shapes: states, each `[batch, time, width]`, and mask `[batch, time]` → `[batch, time, width]`.
 
     Args:
         layer: what is called: whose weights have gradients, whose dropout draws.
         states: what the layer has gradients by.
+        in_slices: False: the batch in one piece, for XLA, which has to know sizes beforehand.
 
     Source: Chen et al. 2016, section 4.
     """
@@ -24,37 +36,83 @@ def recomputed(
         for part in layer._flatten_layers()
         for generator in part._seed_generators
     ]
+    slices = _Slices(mask) if in_slices else _OnePiece()
 
     @tf.custom_gradient
     def forward(*tensors):
         before = [tf.identity(seed) for seed in seeds]
-        outputs = call(*tensors)
+        (outputs,), _ = slices.over([mask, *tensors], lambda *part: ([call(*part)], []), 1, [])
 
         def gradient(upstream, variables=()):
             after = [tf.identity(seed) for seed in seeds]
             # Else the second call may start before it is needed, or be merged with the first.
             with tf.control_dependencies([upstream]):
-                given = [tf.identity(one) for one in tensors]
+                given = [tf.identity(one) for one in (mask, *tensors)]
                 for seed, value in zip(seeds, before, strict=True):
                     seed.assign(value)
-            with tf.GradientTape() as tape:
-                tape.watch(given)
-                again = call(*given)
+            learning = [weight.value for weight in layer.trainable_weights]
+
+            def again(upstream, mask, *tensors):
+                with tf.GradientTape() as tape:
+                    tape.watch(tensors)
+                    outputs = call(mask, *tensors)
+                by_all = tape.gradient(
+                    outputs,
+                    [*tensors, *learning],
+                    upstream,
+                    unconnected_gradients=tf.UnconnectedGradients.ZERO,
+                )
+                return by_all[: len(tensors)], by_all[len(tensors) :]
+
+            zeros = [tf.zeros_like(weight) for weight in learning]
+            by_states, by_weights = slices.over([upstream, *given], again, len(tensors), zeros)
             for seed, value in zip(seeds, after, strict=True):
                 seed.assign(value)
-            return _gradients(tape, again, upstream, given, layer, variables)
+            if not variables:
+                return by_states
+            by_variable = {id(one): found for one, found in zip(learning, by_weights, strict=True)}
+            # None: it was read, and does not learn.
+            return by_states, [by_variable.get(id(variable)) for variable in variables]
 
         return outputs, gradient
 
     return forward(*states)
 
 
-def _gradients(tape, outputs, upstream, states, layer, variables):
-    """By the states, and by each of the variables that were read; None: it does not learn."""
-    learning = [weight.value for weight in layer.trainable_weights]
-    found = tape.gradient(outputs, [*states, *learning], upstream)
-    by_states, by_weights = found[: len(states)], found[len(states) :]
-    by_variable = {id(one): found for one, found in zip(learning, by_weights, strict=True)}
-    if not variables:
-        return by_states
-    return by_states, [by_variable.get(id(variable)) for variable in variables]
+class _OnePiece:
+    def over(self, tensors, call, num_outputs, sums):
+        return call(*tensors)
+
+
+class _Slices:
+    """Slices of a batch, each of as many texts as have `SLICE_POSITIONS` positions together."""
+
+    def __init__(self, mask):
+        self.batch, time = tf.unstack(tf.shape(mask))
+        self.texts = tf.maximum(1, SLICE_POSITIONS // tf.maximum(1, time))
+
+    def over(self, tensors, call, num_outputs, sums):
+        """`call` of each slice of the tensors in turn.
+
+        `call` gives a list of outputs, which are put together again, and one of what is added to
+        `sums`.
+        """
+        count = -(-self.batch // self.texts)
+        outputs = [
+            tf.TensorArray(tensors[-1].dtype, count, infer_shape=False) for _ in range(num_outputs)
+        ]
+
+        def step(index, outputs, sums):
+            rows = slice(index * self.texts, (index + 1) * self.texts)
+            found, to_add = call(*[tensor[rows] for tensor in tensors])
+            outputs = [array.write(index, one) for array, one in zip(outputs, found, strict=True)]
+            return index + 1, outputs, [a + b for a, b in zip(sums, to_add, strict=True)]
+
+        _, outputs, sums = tf.while_loop(
+            lambda index, *_: index < count,
+            step,
+            (tf.constant(0), outputs, sums),
+            parallel_iterations=1,
+            maximum_iterations=count,
+        )
+        return [tf.ensure_shape(array.concat(), tensors[-1].shape) for array in outputs], sums

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
+from hub_modules import recomputation
 from hub_modules.bert import BertEncoder
 from hub_modules.weights import let_learn
 from tf_adapt.errors import ConfigError
@@ -26,14 +27,14 @@ INPUTS = {
 }
 
 
-def step(encoder):
+def step(encoder, inputs=INPUTS):
     """Loss and gradients of one batch, as a graph."""
-    target = tf.random.stateless_normal([2, 5, 8], [0, 1])
+    target = tf.random.stateless_normal([5, 8], [0, 1])
 
     @tf.function
     def run():
         with tf.GradientTape() as tape:
-            encoded = encoder(INPUTS, training=True)
+            encoded = encoder(inputs, training=True)
             top = tf.cast(encoded["layers"][-1], tf.float32) * target
             loss = tf.reduce_sum(top) + tf.reduce_sum(tf.cast(encoded["pooled"], tf.float32))
         return loss, tape.gradient(loss, [weight.value for weight in encoder.trainable_weights])
@@ -87,6 +88,39 @@ def test_same_gradients_with_the_same_dropout(case, graph):
     assert not np.array_equal(plain[0][0], plain[1][0]), "dropout drew nothing"
 
 
+@pytest.mark.parametrize("adapters", [None, "bottleneck"])
+def test_slices_of_a_batch_are_as_if_each_came_alone(monkeypatch, adapters):
+    """Two texts, then the third: with the dropout that they draw one after the other."""
+    monkeypatch.setattr(recomputation, "SLICE_POSITIONS", 11)
+    size = 4 if adapters else None
+    encoder = BertEncoder(**CONFIG, adapters=adapters, adapter_size=size)
+    encoder.build()
+    learning = ["adapters"] if adapters else ["layer_0", "layer_1", "layer_2", "pooler"]
+    let_learn(encoder.layer_groups, learning)
+    encoder.embeddings.dropout_layer.rate = 0.0  # they read the whole batch at once
+    inputs = {name: np.concatenate([array, array[:1]]) for name, array in INPUTS.items()}
+    seeds = seeds_of(encoder)
+    start = [seed.numpy() for seed in seeds]
+    parts = []
+    for rows in (slice(0, 2), slice(2, 3)):
+        parts.append(step(encoder, {name: array[rows] for name, array in inputs.items()})())
+    seeds_after = [seed.numpy() for seed in seeds]
+    for seed, value in zip(seeds, start, strict=True):
+        seed.assign(value)
+    encoder.gradient_checkpointing = True
+    loss, gradients = step(encoder, inputs)()
+    np.testing.assert_array_equal([seed.numpy() for seed in seeds], seeds_after)
+    np.testing.assert_allclose(loss, parts[0][0] + parts[1][0], rtol=1e-5)
+    for whole, *of_parts in zip(gradients, parts[0][1], parts[1][1], strict=True):
+        np.testing.assert_allclose(whole, of_parts[0] + of_parts[1], rtol=1e-5, atol=1e-5)
+
+
+def softmaxes(graph):
+    """In the graph and in its functions, which the loops over slices are."""
+    nodes = [*graph.node, *(node for part in graph.library.function for node in part.node_def)]
+    return sum(node.op == "Softmax" for node in nodes)
+
+
 def test_activations_are_computed_again_above_what_learns_and_only_there():
     encoder = BertEncoder(**CONFIG)
     encoder.build()
@@ -95,8 +129,7 @@ def test_activations_are_computed_again_above_what_learns_and_only_there():
         let_learn(encoder.layer_groups, learning)
         for checkpointing in (False, True):
             encoder.gradient_checkpointing = checkpointing
-            graph = step(encoder).get_concrete_function().graph
-            counts.append(sum(operation.type == "Softmax" for operation in graph.get_operations()))
+            counts.append(softmaxes(step(encoder).get_concrete_function().graph.as_graph_def()))
     assert counts == [3, 6, 3, 4, 3, 5]
 
 

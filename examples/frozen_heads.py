@@ -1,6 +1,6 @@
 """Heads on a frozen encoder, on real data: its features are computed once, then a head a minute.
 
-    python benchmarks/frozen_heads.py sick_e elmo_small --data ../shared/data/sick
+    python examples/frozen_heads.py sick_e elmo_small --data ../shared/data/sick
 
 prints the best dev score of the paper's head and of the simplest one, over 15 epochs on 2,000
 training examples (float32; AdamW, rate 3e-3 with warm-up and linear decay, batches of 32). `--head`
