@@ -55,11 +55,12 @@ def write_module(source: ModuleSource, folder: str | Path) -> None:
     encoder = native_encoder(source.family, source.config)
     encoder.load_weights_by_name(source.weights)
     with publish_folder(folder) as aside:
+        # First, for it may be refused, and the encoder takes seconds.
+        write_output_layer(source, aside)
         if source.family == "bert":
             _save_bert(encoder, source, aside)
         else:
             _save_elmo(encoder, aside)
-        write_output_layer(source, aside)
         write_manifest(aside, _contract(encoder, source))
 
 

@@ -53,7 +53,7 @@ def config_of(folder, module="bert", **changes):
     return config_from(content, "test")
 
 
-@pytest.fixture(scope="module", params=["bert", "elmo"])
+@pytest.fixture(scope="module", params=["bert", pytest.param("elmo", marks=pytest.mark.slow)])
 def run(request, folder):
     train(config_of(folder, request.param), folder / f"run_{request.param}")
     return folder / f"run_{request.param}"

@@ -57,7 +57,13 @@ def same(first: dict, second: dict) -> bool:
     )
 
 
-@pytest.mark.parametrize(("dataset", "metric"), KINDS.items())
+@pytest.mark.parametrize(
+    ("dataset", "metric"),
+    [
+        pytest.param(*kind, marks=pytest.mark.slow if "pair" in kind[0] else ())
+        for kind in KINDS.items()
+    ],
+)
 def test_every_kind_of_task(make_config, tmp_path, dataset, metric):
     run = tmp_path / "run"
     metrics = train(make_config(dataset), run)
@@ -210,7 +216,7 @@ def test_refused_data_leave_no_run(make_config, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 def test_mixed_precision(make_config, tmp_path, name):
     before = keras.config.dtype_policy().name
     metrics = train(make_config(mixed_precision=name), tmp_path / "run")

@@ -105,6 +105,7 @@ def interrupt(config: Path, whole, out: Path, kills: int, way: str, seed: int = 
     return result
 
 
+@pytest.mark.slow
 def test_i1_killed_at_random_moments(config, whole, tmp_path):
     result = interrupt(config, whole, tmp_path / "run", 5, "SIGKILL")
     assert set(result["codes"]) <= {0, -signal.SIGKILL}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import shutil
 import zipfile
 
 import numpy as np
@@ -55,10 +56,18 @@ def source(family):
     return dataclasses.replace(found, output_words=WORDS)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Writing takes seconds: each test gets a copy."""
+    folder = tmp_path_factory.mktemp("written")
+    for family in CONFIGS:
+        write_module(source(family), folder / family)
+    return folder
+
+
 @pytest.fixture(params=["bert", "elmo"])
-def folder(request, tmp_path):
-    write_module(source(request.param), tmp_path / request.param)
-    return tmp_path / request.param
+def folder(request, written, tmp_path):
+    return shutil.copytree(written / request.param, tmp_path / request.param)
 
 
 def test_the_layer_comes_back_bit_by_bit(folder):
@@ -128,9 +137,9 @@ def bomb(path):
         ),
     ],
 )
-def test_arrays_that_do_not_fit(tmp_path, write, message):
+def test_arrays_that_do_not_fit(written, tmp_path, write, message):
     """In a source that is converted, and in a module whose author wrote the manifest."""
-    write_module(source("elmo"), tmp_path / "module")
+    shutil.copytree(written / "elmo", tmp_path / "module")
     path = tmp_path / "module/output_layer.npz"
     path.unlink()
     write(path)
