@@ -31,7 +31,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
             "until": settings.of(SCORE, 0.01),
             "every": settings.of(29, 1),
             "epochs": 3,
-            "precision": "float32",
+            "precision": None,
             "rate": 5e-5,
         },
         rounds=settings.rounds(2),
