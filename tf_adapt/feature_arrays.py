@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.given_states import states_key
+from tf_adapt.data.batches import untuned
 from tf_adapt.data.prepared import PreparedData
 from tf_adapt.encoder import HubEncoder
 
@@ -84,7 +85,7 @@ def compute_features(
     order = np.argsort(prepared.lengths, kind="stable")
     name = "ab"[number]
     dataset = tf.data.Dataset.from_tensor_slices(order).batch(BATCH_SIZE)
-    dataset = dataset.map(lambda index: (index, prepared.packed_inputs(index)[name]))
+    dataset = untuned(dataset.map(lambda index: (index, prepared.packed_inputs(index)[name])))
     forward.get_concrete_function(dataset.element_spec[1])  # else one for each new shape
     starts = np.zeros(len(order), np.int64)
     lengths, pooled, units = np.zeros_like(starts), None, 0

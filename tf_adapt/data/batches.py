@@ -21,6 +21,7 @@ __all__ = [
     "prepare",
     "shortest_first",
     "sorted_batches",
+    "untuned",
 ]
 
 # Examples are sorted by length within a window of this many batches: long enough that a batch holds
@@ -144,6 +145,17 @@ def shortest_first(prepared: PreparedData, batch_size: int) -> list[np.ndarray]:
     return _consecutive(np.argsort(prepared.lengths, kind="stable"), batch_size)
 
 
+def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """The same dataset, without the thread that looks for better settings while it is read.
+
+    The thread does not always hear that the pass is over: it sleeps for 10 ms, then for 20, 40, …,
+    and the pass ends with its next look, so that an epoch may take twice as long as its steps.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return dataset.with_options(options)
+
+
 def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
     """Which examples each batch of an epoch holds; the same for the same (seed, epoch), always.
 
@@ -179,4 +191,5 @@ def _check_batch_size(batch_size: int) -> None:
 def _dataset(prepared: PreparedData, order: Callable[[], Iterator]) -> tf.data.Dataset:
     signature = tf.TensorSpec([None], tf.int64)
     dataset = tf.data.Dataset.from_generator(order, output_signature=signature)
-    return dataset.map(prepared.batch, num_parallel_calls=tf.data.AUTOTUNE).prefetch(_PREFETCHED)
+    dataset = dataset.map(prepared.batch, num_parallel_calls=tf.data.AUTOTUNE)
+    return untuned(dataset.prefetch(_PREFETCHED))
