@@ -173,6 +173,16 @@ def test_cardinality_is_known_except_for_a_skip(bert):
     assert len(list(skipping)) == 4
 
 
+def test_the_end_of_a_pass_waits_for_no_tuner(bert):
+    data = prepare(examples(10), TEXT, bert())
+    for dataset in (
+        batches(examples(10), TEXT, bert()),
+        epoch_batches(data, 2, seed=0, epoch=0),
+        sorted_batches(data, 2)[0],
+    ):
+        assert dataset.options().autotune.enabled is False
+
+
 def test_without_labels_only_inputs(bert):
     (inputs,) = list(batches(["a", "b c"], TEXT, bert()))
     assert set(inputs) == {"a"}
