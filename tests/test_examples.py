@@ -11,7 +11,12 @@ ROOT = Path(__file__).parent.parent
 
 
 def programs() -> dict[str, str]:
-    found = {path.stem: path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")}
+    """Those that need no argument."""
+    found = {
+        path.stem: path.read_text("utf-8")
+        for path in (ROOT / "examples").glob("*.py")
+        if path.stem != "frozen_heads"
+    }
     readme = (ROOT / "README.md").read_text("utf-8")
     in_readme = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
     return found | {f"readme_{number}": program for number, program in enumerate(in_readme)}
@@ -31,6 +36,20 @@ def test_program(name, tmp_path):
     accuracies = re.findall(r"(?<!val_)accuracy: ([0-9.]+)", finished.stdout)
     # Four labels: chance is a quarter.
     assert float(accuracies[-1]) > 0.5
+
+
+@pytest.mark.slow
+def test_heads_on_a_frozen_encoder(shared):
+    program = [sys.executable, ROOT / "examples/frozen_heads.py", "sick_e", "elmo_small"]
+    settings = ["--head", "linear", "--train-examples", "64", "--epochs", "2"]
+    finished = subprocess.run(
+        [*program, "--data", shared / "data/sick", *settings],
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    assert re.search(r"sick_e elmo_small linear seed 0: accuracy \d+\.\d in", finished.stdout)
 
 
 def test_readme_has_one_short_program():
