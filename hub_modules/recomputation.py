@@ -36,12 +36,12 @@ def recomputed(
         for part in layer._flatten_layers()
         for generator in part._seed_generators
     ]
-    slices = _Slices(mask) if in_slices else _OnePiece()
+    over = _over_slices if in_slices else _over_all
 
     @tf.custom_gradient
     def forward(*tensors):
         before = [tf.identity(seed) for seed in seeds]
-        (outputs,), _ = slices.over([mask, *tensors], lambda *part: ([call(*part)], []), 1, [])
+        (outputs,), _ = over([mask, *tensors], lambda *part: ([call(*part)], []), 1, [])
 
         def gradient(upstream, variables=()):
             after = [tf.identity(seed) for seed in seeds]
@@ -65,7 +65,7 @@ def recomputed(
                 return by_all[: len(tensors)], by_all[len(tensors) :]
 
             zeros = [tf.zeros_like(weight) for weight in learning]
-            by_states, by_weights = slices.over([upstream, *given], again, len(tensors), zeros)
+            by_states, by_weights = over([upstream, *given], again, len(tensors), zeros)
             for seed, value in zip(seeds, after, strict=True):
                 seed.assign(value)
             if not variables:
@@ -79,40 +79,33 @@ def recomputed(
     return forward(*states)
 
 
-class _OnePiece:
-    def over(self, tensors, call, num_outputs, sums):
-        return call(*tensors)
+def _over_all(tensors, call, num_outputs, sums):
+    return call(*tensors)
 
 
-class _Slices:
-    """Slices of a batch, each of as many texts as have `SLICE_POSITIONS` positions together."""
+def _over_slices(tensors, call, num_outputs, sums):
+    """`call` of each slice of the tensors in turn, the last of which is states.
 
-    def __init__(self, mask):
-        self.batch, time = tf.unstack(tf.shape(mask))
-        self.texts = tf.maximum(1, SLICE_POSITIONS // tf.maximum(1, time))
+    `call` gives a list of outputs, which are put together again, and one of what is added to
+    `sums`.
+    """
+    states = tensors[-1]
+    batch, time, _ = tf.unstack(tf.shape(states))
+    texts = tf.maximum(1, SLICE_POSITIONS // tf.maximum(1, time))
+    count = -(-batch // texts)
+    outputs = [tf.TensorArray(states.dtype, count, infer_shape=False) for _ in range(num_outputs)]
 
-    def over(self, tensors, call, num_outputs, sums):
-        """`call` of each slice of the tensors in turn.
+    def step(index, outputs, sums):
+        rows = slice(index * texts, (index + 1) * texts)
+        found, to_add = call(*[tensor[rows] for tensor in tensors])
+        outputs = [array.write(index, one) for array, one in zip(outputs, found, strict=True)]
+        return index + 1, outputs, [a + b for a, b in zip(sums, to_add, strict=True)]
 
-        `call` gives a list of outputs, which are put together again, and one of what is added to
-        `sums`.
-        """
-        count = -(-self.batch // self.texts)
-        outputs = [
-            tf.TensorArray(tensors[-1].dtype, count, infer_shape=False) for _ in range(num_outputs)
-        ]
-
-        def step(index, outputs, sums):
-            rows = slice(index * self.texts, (index + 1) * self.texts)
-            found, to_add = call(*[tensor[rows] for tensor in tensors])
-            outputs = [array.write(index, one) for array, one in zip(outputs, found, strict=True)]
-            return index + 1, outputs, [a + b for a, b in zip(sums, to_add, strict=True)]
-
-        _, outputs, sums = tf.while_loop(
-            lambda index, *_: index < count,
-            step,
-            (tf.constant(0), outputs, sums),
-            parallel_iterations=1,
-            maximum_iterations=count,
-        )
-        return [tf.ensure_shape(array.concat(), tensors[-1].shape) for array in outputs], sums
+    _, outputs, sums = tf.while_loop(
+        lambda index, *_: index < count,
+        step,
+        (tf.constant(0), outputs, sums),
+        parallel_iterations=1,
+        maximum_iterations=count,
+    )
+    return [tf.ensure_shape(array.concat(), states.shape) for array in outputs], sums

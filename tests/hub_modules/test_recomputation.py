@@ -54,6 +54,7 @@ CASES = {
     "bottlenecks": ({"adapters": "bottleneck", "adapter_size": 4}, ["adapters"]),
     "in parallel": ({"adapters": "projected_attention", "adapter_size": 4}, ["adapters"]),
     "half precision": ({"dtype": "mixed_bfloat16"}, None),
+    "in one piece": ({}, None),
 }
 
 
@@ -62,6 +63,7 @@ CASES = {
 def test_same_gradients_with_the_same_dropout(case, graph):
     changes, learning = CASES[case]
     encoder = BertEncoder(**CONFIG | changes)
+    encoder.supports_jit = case == "in one piece"
     encoder.build()
     if learning is not None:
         let_learn(encoder.layer_groups, learning)
