@@ -15,7 +15,7 @@ ABOUT = (
 
 def measurements(settings: Settings) -> Iterator[Measurement]:
     """One table."""
-    count, epochs = settings.of(256, 64), settings.of(10, 2)
+    count, epochs = settings.of(1024, 64), settings.of(10, 2)
     yield Measurement(
         f"{epochs} epochs on {count} pairs, frozen",
         [

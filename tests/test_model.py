@@ -177,3 +177,20 @@ def test_an_encoder_may_get_another_head(tiny_bert):
     assert "pooler" not in encoder.trainable_groups
     ta.build_model(task, encoder, "linear")
     assert "pooler" in encoder.trainable_groups
+
+
+def test_the_step_is_that_of_what_is_trainable_and_kept_for_the_next_time(tiny_elmo):
+    task = ta.Task("classification", labels=["no", "yes"])
+    model = ta.build_model(task, ta.HubEncoder(tiny_elmo), adaptation="fine_tuning")
+    model.compile(keras.optimizers.SGD(0.1), loss=task.loss)
+    model.optimizer.build(model.trainable_weights)
+    everything = model.make_train_function()
+    model.encoder.set_trainable_groups([])
+    head_alone = model.use_step()
+    assert model.train_function is head_alone is not everything
+    model.encoder.set_trainable_groups([name for name, _ in model.encoder.layer_groups])
+    model.encoder.leave_unread(model.encoder.unread_groups)
+    assert model.use_step() is everything
+    assert model.make_train_function(force=True) is not everything
+    model.compile(keras.optimizers.SGD(0.1), loss=task.loss)
+    assert model.make_train_function() is not everything

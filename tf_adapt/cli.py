@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -64,7 +65,7 @@ def cli() -> None:
     """Freeze the pretrained model, tune it, or something in between? Find out on your own data."""
 
 
-def run() -> None:
+def run(program: Callable[[], None] = cli) -> None:
     """The program `tf-adapt`. It leaves at once: taking TensorFlow apart would take a second."""
     code = 0
 
@@ -77,7 +78,7 @@ def run() -> None:
     # What is registered first is called last: libraries remove their temporary files before.
     atexit.register(leave)
     try:
-        cli()
+        program()
     except SystemExit as end:
         code = end.code
 

@@ -94,6 +94,12 @@ def adaptation_of(config: AdaptationConfig) -> Adaptation:
     return make(**{name: getattr(config, name) for name in names})
 
 
+def without_trial(config: Config) -> Config:
+    """The config without what tells runs of one cell of a comparison apart."""
+    training = config.training.model_copy(update={"learning_rate": 1.0, "seed": 0})
+    return config.model_copy(update={"training": training})
+
+
 def dump_config(config: Config) -> str:
     """YAML text, complete with defaults, that `load_config` reads back to an equal config."""
     return yaml.safe_dump(config.model_dump(), sort_keys=False, allow_unicode=True)

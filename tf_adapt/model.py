@@ -91,6 +91,7 @@ class AdaptedModel(keras.Model):
         self.encoder = encoder
         self.head = head
         self.auxiliaries = list(auxiliaries)
+        self._steps = _Holder({})  # by what learns: Keras fixes that when it traces a step
         # In a holder, so that Keras does not count it among the model's weights.
         self.gradient_norm = _Holder(
             tf.Variable(0.0, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
@@ -222,14 +223,24 @@ class AdaptedModel(keras.Model):
         return 1.0 if scale is None else tf.cast(scale, tf.float32)
 
     def make_train_function(self, force=False):
-        if self.train_function is not None and not force:
-            return self.train_function
+        if self.train_function is None or force:  # loss or optimizer may be others
+            self._steps.value.clear()
+        return self.use_step()
+
+    def use_step(self):
+        """Takes the train step for what is trainable now, the same one whenever the same learns."""
+        steps, learning = self._steps.value, tuple(weight.trainable for weight in self.weights)
+        if learning not in steps:
+            steps[learning] = self._new_step()
+        self.train_function = steps[learning]
+        return self.train_function
+
+    def _new_step(self):
         if self._in_several_processes():
             self.train_function = self._distributed_function(self.train_step)
         else:
             super().make_train_function(force=True)
-        self.train_function = functools.partial(self._after_building, self.train_function)
-        return self.train_function
+        return functools.partial(self._after_building, self.train_function)
 
     def _after_building(self, step, iterator):
         # While a step is traced, each variable of the optimizer would be made by a graph of its
@@ -300,9 +311,9 @@ def check_answers(task: Task) -> None:
 
 
 class _Holder:
-    """Keeps a variable out of Keras' and TensorFlow's tracking."""
+    """Keeps a value out of Keras' and TensorFlow's tracking."""
 
-    def __init__(self, value: tf.Variable):
+    def __init__(self, value):
         self.value = value
 
 

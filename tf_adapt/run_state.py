@@ -84,6 +84,15 @@ def restore_state(folder: Path, state: RunState, model: keras.Model) -> RunState
     return restored
 
 
+def copy_state(source: keras.Model, target: keras.Model) -> None:
+    """Gives a model the values of another that was built alike; its metrics begin anew."""
+    own = _variables(target)
+    for name, variables in _variables(source).items():
+        if name != "metrics":
+            checkpoints.assign(own[name], checkpoints.to_arrays(variables), name)
+    target.reset_metrics()
+
+
 def _variables(model: keras.Model) -> dict[str, list]:
     """The variables of a training by group; `random` are the states of dropout's generators."""
     known = {id(variable) for variable in (*model.weights, *model.metrics_variables)}

@@ -34,6 +34,12 @@ class StartingPoint:
         """w⁰ of a weight."""
         return self._values[id(weight)]
 
+    def move_here(self) -> None:
+        """Makes the weights as they are now the starting point."""
+        for _, weights in self.groups:
+            for weight in weights:
+                self._values[id(weight)].assign(weight.value)
+
     def is_of(self, encoder: keras.layers.Layer) -> bool:
         """Whether it holds the weights of this encoder."""
         groups = pretrained_groups(encoder)

@@ -37,6 +37,7 @@ from tf_adapt.features import with_features
 from tf_adapt.interruption import Interruption, caught_signals, leave
 from tf_adapt.kept_states import KeptStates
 from tf_adapt.planning import planned_rate
+from tf_adapt.reuse import Parts, Reuse, reset_peak_memory
 from tf_adapt.run_report import finish_run
 from tf_adapt.run_state import RunState, restore_state, save_state
 from tf_adapt.starting_point import StartingPoint
@@ -67,12 +68,16 @@ class Run:
     kept: KeptStates | None = None
 
 
-def train(config: Config, folder: str | Path) -> dict[str, Any]:
+def train(config: Config, folder: str | Path, reuse: Reuse | None = None) -> dict[str, Any]:
     """Trains one model, or goes on with a run that was interrupted; returns `metrics.json`.
 
     The weights of the epoch with the best dev score are the result (the first of equals); with
     `patience` training ends after that many epochs without a better one, else all epochs run. A
     finished run is left as it is.
+
+    Args:
+        reuse: from run to run of one process: those that differ in seed and learning rate alone
+            trace their steps once. The numbers stay the same.
 
     Raises:
         ConfigError, DataError, ArtifactError, TrainingError: what they say; the run folder then
@@ -87,6 +92,8 @@ def train(config: Config, folder: str | Path) -> dict[str, Any]:
         metrics = run_folder.finished_metrics(folder)
         if metrics is not None and before.training.epochs == config.training.epochs:
             return metrics
+    if reuse is not None:
+        reset_peak_memory()
     keras.utils.set_random_seed(config.training.seed)
     if config.encoder.execution != "saved_model" and not config.training.jit_compile:
         # A foreign module's own dropout is unseeded, which deterministic operations do not allow;
@@ -95,28 +102,23 @@ def train(config: Config, folder: str | Path) -> dict[str, Any]:
     strategy = make_strategy(config.training.devices, config.training.strategy)
     writes = is_chief(strategy)
     with run_folder.locked(folder) if writes else contextlib.nullcontext():
-        run = _prepare_run(config, folder, strategy, writes)
+        run = _prepare_run(config, folder, strategy, writes, reuse or Reuse())
         _run_epochs(run)
         return finish_run(run)
 
 
 def _prepare_run(
-    config: Config, folder: Path, strategy: tf.distribute.Strategy, writes: bool
+    config: Config,
+    folder: Path,
+    strategy: tf.distribute.Strategy,
+    writes: bool,
+    reuse: Reuse,
 ) -> Run:
     started = time.monotonic()
-    settings = config.training
-    splits = load_splits(config.data)
-    task = Task.of(splits)
-    with precision(settings.mixed_precision), strategy.scope():
-        model = compiled_model(config, task)
-        start = penalised(config, model)
-        data = {
-            split: replace(
-                prepare(examples, task, model.encoder, *settings.limits),
-                length_step=LENGTH_STEP if settings.jit_compile else 1,
-            )
-            for split, examples in splits.examples.items()
-        }
+    with precision(config.training.mixed_precision), strategy.scope():
+        parts = reuse.parts(config) or _build(config)
+        reuse.keep(config, parts)
+        splits, model, task, data = parts.splits, parts.model, parts.model.task, parts.data
         frozen = not (model.encoder.trainable_groups or model.auxiliaries or task.is_language_model)
         if frozen:  # the encoder says the same in every epoch
             data = {
@@ -128,17 +130,43 @@ def _prepare_run(
             steps_per_epoch=len(_order(data["train"], config, epoch=0)),
         )
         # One batch is evaluated so that the metrics' variables exist before they are restored.
-        dev, _ = sorted_batches(data["dev"], settings.batch_size)
+        dev, _ = sorted_batches(data["dev"], config.training.batch_size)
         model.evaluate(dev.take(1), verbose=0)
         state = restore_state(folder / "checkpoint", state, model)
-    adaptation, ever_trained = adaptation_of(config.adaptation), model.trainable_weights
     if writes:
         run_folder.start(folder, config)
         run_folder.write_task(
             folder, {"task": task.get_config(), "module": model.encoder.module_hash}
         )
-    parts = (config, folder, model, adaptation, ever_trained, data, splits, state)
-    return Run(*parts, Interruption(), writes, started, start)
+    return Run(
+        config,
+        folder,
+        model,
+        adaptation_of(config.adaptation),
+        parts.ever_trained,
+        data,
+        splits,
+        state,
+        Interruption(),
+        writes,
+        started,
+        parts.start,
+    )
+
+
+def _build(config: Config) -> Parts:
+    splits = load_splits(config.data)
+    task = Task.of(splits)
+    model = compiled_model(config, task)
+    start = penalised(config, model)
+    data = {
+        split: replace(
+            prepare(examples, task, model.encoder, *config.training.limits),
+            length_step=LENGTH_STEP if config.training.jit_compile else 1,
+        )
+        for split, examples in splits.examples.items()
+    }
+    return Parts(splits, model, model.trainable_weights, start, data)
 
 
 def _run_epochs(run: Run) -> None:

@@ -148,7 +148,7 @@ class Unfreezing(keras.callbacks.Callback):
         for weight in self._head:
             weight.trainable = HEAD in phase.groups
         # Keras fixes what trains when it traces the step.
-        self.model.make_train_function(force=True)
+        getattr(self.model, "use_step", lambda: self.model.make_train_function(force=True))()
         self._applied = phase
         self.say(f"now training: {', '.join(phase.groups)}")
 

@@ -1,21 +1,43 @@
-"""How many runs are at work at a time."""
+"""How many runs are at work at a time, and which process does which."""
+
+import io
+import json
+import subprocess
+import sys
 
 import pytest
 import yaml
 
-from tf_adapt import run_folder
+from tf_adapt import __version__, run_folder
 from tf_adapt.comparison import running
+from tf_adapt.comparison.running import Worker
 from tf_adapt.comparison.runs import Outcomes
 from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.errors import ConfigError
+
+
+def comparison(folder, **changes) -> Outcomes:
+    content = {
+        "data": {"dataset": "sample_classification", "source": "sample", "held_out": 0.2},
+        "compare": {
+            "encoders": ["elmo_small"],
+            "adaptations": ["fine_tuning"],
+            "learning_rates": [3.0e-3, 1.0e-3, 3.0e-4],
+            "seeds": 1,
+        }
+        | changes,
+        "training": {"epochs": 1, "batch_size": 32},
+    }
+    (folder / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")
+    return Outcomes(load_comparison(folder / "config.yaml"), folder / "out")
 
 
 class Quick:
     """The process of a run that is finished when it is first looked at."""
 
-    returncode = 0
-
     def __init__(self, run, at_work: list):
         self.run, self.at_work = run, at_work
+        self.stdin = io.BytesIO()
 
     def poll(self):
         scores = {"dev": {"accuracy": 1.0}, "test": {"accuracy": 1.0}, "metric": "accuracy"}
@@ -43,22 +65,11 @@ class Silent:
 
 @pytest.mark.parametrize("held", [0, 1])
 def test_a_run_that_another_process_holds_is_one_of_the_jobs(tmp_path, monkeypatch, held):
-    content = {
-        "data": {"dataset": "sample_classification", "source": "sample", "held_out": 0.2},
-        "compare": {
-            "encoders": ["elmo_small"],
-            "adaptations": ["fine_tuning"],
-            "learning_rates": [3.0e-3, 1.0e-3, 3.0e-4],
-            "seeds": 1,
-        },
-        "training": {"epochs": 1, "batch_size": 32},
-    }
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")
-    outcomes = Outcomes(load_comparison(tmp_path / "config.yaml"), tmp_path / "out")
+    outcomes = comparison(tmp_path)
     monkeypatch.setattr(running, "POLL_SECONDS", 0)
     at_work, most, finished = [], [], []
 
-    def start(run, threads, cache):
+    def start(run, threads):
         run.folder.mkdir(parents=True, exist_ok=True)
         at_work.append(run.folder)
         most.append(len(at_work))
@@ -78,3 +89,41 @@ def test_a_run_that_another_process_holds_is_one_of_the_jobs(tmp_path, monkeypat
     assert max(most) == 2 - held
     assert len(finished) == 3
     assert next(outcomes.waiting(), None) is None
+
+
+def test_a_process_stays_with_its_cell_and_a_new_one_takes_an_untouched_cell(tmp_path):
+    outcomes = comparison(tmp_path, adaptations=["fine_tuning", "feature_extraction"])
+    tuned, frozen = outcomes.comparison.cells
+    waiting = list(outcomes.waiting())
+    first, second, _, other = waiting[:4]
+    assert (first.cell, second.cell, other.cell) == (tuned, tuned, frozen)
+    worker = Worker(process=None, run=first)
+    assert running._next(waiting[1:], [], [worker]) == (second, worker)
+    assert running._next(waiting[1:], [worker], []) == (other, None)
+    assert running._next([second], [worker], []) == (second, None)
+    assert running._next([other], [], [worker]) == (other, None)
+
+
+def test_a_worker_does_what_it_is_told_until_one_fails(tmp_path):
+    logs = [tmp_path / f"{number}.log" for number in range(3)]
+    missing = ["train", str(tmp_path / "missing.yaml"), "--out", str(tmp_path / "run")]
+    lines = [["--version"], missing, ["--version"]]
+    done = subprocess.run(
+        [sys.executable, "-m", "tf_adapt.comparison.worker"],
+        input="".join(
+            json.dumps([line, str(log)]) + "\n" for line, log in zip(lines, logs, strict=True)
+        ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == ConfigError.exit_code
+    assert (done.stdout, done.stderr) == ("", "")
+    assert logs[0].read_text() == f"tf-adapt, version {__version__}\n"
+    assert logs[1].read_text().startswith("ConfigError: ")
+    assert not logs[2].exists()
+
+
+def test_a_worker_that_is_told_nothing_ends(tmp_path):
+    worker = [sys.executable, "-m", "tf_adapt.comparison.worker"]
+    assert subprocess.run(worker, stdin=subprocess.DEVNULL, check=False).returncode == 0

@@ -30,10 +30,10 @@ def make(tmp_path):
     return outcomes
 
 
-def finish(run, dev, test=0.5, seconds=1.0):
+def finish(run, dev, test=0.5):
     run.folder.mkdir(parents=True)
     scores = {"dev": {"accuracy": dev}, "test": {"accuracy": test}, "metric": "accuracy"}
-    content = scores | {"seconds": {"total": seconds}}
+    content = scores | {"seconds": {"total": 1.0}}
     (run.folder / "metrics.json").write_text(json.dumps(content))
 
 
@@ -41,33 +41,33 @@ def names(runs) -> list[str]:
     return [f"{run.cell.config.adaptation.name} {run.rate:g} {run.seed}" for run in runs]
 
 
-def test_trials_of_all_cells_come_first_then_seed_by_seed(make):
+def test_the_trials_of_a_cell_come_first_then_its_seeds_and_frozen_cells_last(make):
     outcomes = make(seeds=3)
     first = names(outcomes.waiting())
     assert first == [
-        "feature_extraction 0.001 0",
-        "feature_extraction 0.0003 0",
         "fine_tuning 0.001 0",
         "fine_tuning 0.0003 0",
+        "feature_extraction 0.001 0",
+        "feature_extraction 0.0003 0",
     ]
     assert outcomes.counts() == (0, 8)
-    scores = [0.5, 0.6, 0.8, 0.7]
+    scores = [0.8, 0.7, 0.5, 0.6]
     for run, score in zip(list(outcomes.waiting()), scores, strict=True):
         finish(run, score)
     assert names(outcomes.waiting()) == [
-        "feature_extraction 0.0003 1",
         "fine_tuning 0.001 1",
-        "feature_extraction 0.0003 2",
         "fine_tuning 0.001 2",
+        "feature_extraction 0.0003 1",
+        "feature_extraction 0.0003 2",
     ]
     assert outcomes.counts() == (4, 8)
 
 
-def test_of_a_seed_the_longest_runs_come_first(make):
-    outcomes = make(rates=(1e-3,))
-    for run, seconds in zip(list(outcomes.waiting()), (10.0, 30.0), strict=True):
-        finish(run, 0.5, seconds=seconds)
-    assert names(outcomes.waiting()) == ["fine_tuning 0.001 1", "feature_extraction 0.001 1"]
+def test_one_rate_needs_no_trial(make):
+    outcomes = make(rates=(1e-3,), adaptations=("fine_tuning",))
+    assert names(outcomes.waiting()) == ["fine_tuning 0.001 0", "fine_tuning 0.001 1"]
+    remember_failure(next(outcomes.waiting()), "not finite")
+    assert not list(outcomes.waiting())
 
 
 def test_the_first_of_equal_rates_is_chosen_and_undefined_scores_are_not(make):
@@ -107,7 +107,7 @@ def test_more_seeds_run_only_what_is_new(make):
         finish(run, 0.5)
     assert not list(outcomes.waiting())
     more = make(seeds=3, rates=(1e-3,))
-    assert [run.seed for run in more.waiting()] == [1, 1, 2, 2]
+    assert [run.seed for run in more.waiting()] == [1, 2, 1, 2]
     cells = make(seeds=1, rates=(1e-3,), adaptations=("fine_tuning", "two_stage"))
     assert names(cells.waiting()) == ["two_stage 0.001 0"]
 

@@ -14,7 +14,9 @@ from tf_adapt.console import json_option, print_result, score_line, set_option, 
     "--dry-run", is_flag=True, help="Show which groups would train when and how fast; no training."
 )
 @json_option
+@click.pass_obj
 def train(
+    kept: dict | None,
     config: str,
     out: str | None,
     overrides: tuple[str, ...],
@@ -34,9 +36,12 @@ def train(
     if dry_run:
         _show_plan(loaded, as_json)
         return
+    from tf_adapt.reuse import Reuse
     from tf_adapt.training import train as train_run
 
-    metrics = train_run(loaded, out)
+    if kept is not None and "reuse" not in kept:
+        kept["reuse"] = Reuse()
+    metrics = train_run(loaded, out, None if kept is None else kept["reuse"])
     lines = [
         f"{split}: {score_line(metrics[split])}" for split in ("dev", "test") if split in metrics
     ]

@@ -18,7 +18,7 @@ from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
 from tf_adapt.comparison.settings import HELD_OUT, Cell, Comparison
 from tf_adapt.comparison.verdict import verdict
-from tf_adapt.config import config_from, dump_config
+from tf_adapt.config import config_from, dump_config, without_trial
 from tf_adapt.data.splits import fingerprint, has_test, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.files import write_text
@@ -129,20 +129,14 @@ def _check_cell(path: Path, cell: Cell, out: Path) -> None:
     if not path.is_file():
         return
     content, _ = read_yaml(path)
-    before = _shared(config_from(content, str(path)))
-    changed = run_folder.changed_keys(before, _shared(cell.config))
+    before = without_trial(config_from(content, str(path)))
+    changed = run_folder.changed_keys(before, without_trial(cell.config))
     if changed:
         raise ConfigError(
             f"{out}: this comparison was begun with another config of {cell.name}: "
             f"{', '.join(changed.values())}; give it another --out, or the same config (only more "
             "cells, learning rates and seeds may be asked of it)"
         )
-
-
-def _shared(config):
-    """A cell's config without what differs between its runs."""
-    training = config.training.model_copy(update={"learning_rate": 1.0, "seed": 0})
-    return config.model_copy(update={"training": training})
 
 
 def _export_winner(outcomes: Outcomes, content: dict[str, Any]) -> str | None:

@@ -110,7 +110,8 @@ def _costs(metrics: list[dict]) -> dict[str, float | None]:
         "trainable_parameters": trainable[0] if trainable else None,
         "total_parameters": metrics[0]["parameters"]["total"] if metrics else None,
         "training_seconds": mean([found["seconds"]["training"] for found in metrics]),
-        "peak_memory_mb": mean([found["peak_memory_mb"] for found in metrics]),
+        # The least: what a run leaves in its process counts in the next one's peak.
+        "peak_memory_mb": min((found["peak_memory_mb"] for found in metrics), default=None),
         "serving_seconds_per_1000": mean([f["seconds"].get("serving_per_1000") for f in metrics]),
         # What each task needs beyond the module, which all of them share.
         "task_megabytes": mean([count * BYTES_PER_WEIGHT / 1e6 for count in trainable]),

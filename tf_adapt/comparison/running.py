@@ -1,13 +1,18 @@
-"""Runs the runs of a comparison, each as a process of its own, and waits for them.
+"""Runs the runs of a comparison, those of a cell one after the other in a process of their own.
 
-A process a run keeps peak memory apart, survives the crash of another, and is exactly the command
-that the report shows. What is finished is never run again; a run that was cut off goes on.
+A process a cell keeps peak memory apart, survives the crash of another, and traces its steps once;
+each run in it is exactly the command that the report shows. What is finished is never run again; a
+run that was cut off goes on.
 """
 
+import contextlib
+import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tf_adapt import errors, run_folder
@@ -18,6 +23,14 @@ from tf_adapt.errors import ArtifactError, TrainingError
 POLL_SECONDS, GRACE_SECONDS = 0.2, 60.0
 _KINDS = (errors.ConfigError, errors.DataError, errors.ArtifactError, errors.TrainingError)
 _ERRORS = {kind.exit_code: kind for kind in _KINDS}
+
+
+@dataclass
+class Worker:
+    """A process, and the run that it is at."""
+
+    process: subprocess.Popen
+    run: CellRun
 
 
 def run_all(outcomes: Outcomes, jobs: int, threads: int, cache: Path, display: Display) -> None:
@@ -31,30 +44,42 @@ def run_all(outcomes: Outcomes, jobs: int, threads: int, cache: Path, display: D
         TfAdaptError: what stopped a run, but for numbers that are not finite: that is a result.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
-    running: dict[Path, tuple[CellRun, subprocess.Popen]] = {}
+    at_work: list[Worker] = []
+    idle: list[Worker] = []
     try:
         while True:
-            held = 0
-            for run in outcomes.waiting():
-                if len(running) + held >= jobs:
+            held: list[CellRun] = []
+            while len(at_work) + len(held) < jobs:
+                taken = {run.folder for run in (*held, *(worker.run for worker in at_work))}
+                waiting = [run for run in outcomes.waiting() if run.folder not in taken]
+                if not waiting:
                     break
-                if run.folder in running:
-                    continue
+                run, worker = _next(waiting, at_work, idle)
                 if _is_held(run, display):
-                    held += 1
+                    held.append(run)
+                    continue
+                if worker is None:
+                    worker = Worker(_start(run, threads), run)
                 else:
-                    running[run.folder] = (run, _start(run, threads, cache))
-            if not running and next(outcomes.waiting(), None) is None:
+                    idle.remove(worker)
+                    worker.run = run
+                _hand_over(worker, cache)
+                at_work.append(worker)
+            _stop(idle)
+            idle.clear()
+            if not at_work and next(outcomes.waiting(), None) is None:
                 return
-            display.update(outcomes, [run for run, _ in running.values()])
+            display.update(outcomes, [worker.run for worker in at_work])
             time.sleep(POLL_SECONDS)
-            for folder, (run, process) in list(running.items()):
-                if process.poll() is not None:
-                    del running[folder]
-                    _settle(outcomes, run, process.returncode)
-                    display.finished(outcomes, run)
+            for worker in list(at_work):
+                code = worker.process.poll()
+                if code is not None or outcomes.metrics(worker.run) is not None:
+                    at_work.remove(worker)
+                    idle += [worker] if code is None else []
+                    _settle(outcomes, worker.run, code or 0)
+                    display.finished(outcomes, worker.run)
     finally:
-        _stop([process for _, process in running.values()])
+        _stop([*at_work, *idle])
 
 
 def check_ended(what: str, code: int, output: str) -> None:
@@ -76,14 +101,29 @@ def check_ended(what: str, code: int, output: str) -> None:
     raise TrainingError(f"{what}: ended with {name}: {message}")
 
 
-def _start(run: CellRun, threads: int, cache: Path) -> subprocess.Popen:
+def _next(
+    waiting: Sequence[CellRun], at_work: Sequence[Worker], idle: Sequence[Worker]
+) -> tuple[CellRun, Worker | None]:
+    """The run to begin, and the worker that has traced its cell's steps; None: a new one is due.
+
+    A cell that nobody works at goes before one whose steps would be traced twice.
+    """
+    for worker in idle:
+        for run in waiting:
+            if run.cell.name == worker.run.cell.name:
+                return run, worker
+    busy = {worker.run.cell.name for worker in at_work}
+    return next((run for run in waiting if run.cell.name not in busy), waiting[0]), None
+
+
+def _start(run: CellRun, threads: int) -> subprocess.Popen:
     names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
     try:
         run.log.parent.mkdir(parents=True, exist_ok=True)
         with open(run.log, "ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "tf_adapt", *run.arguments(cache)],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-m", "tf_adapt.comparison.worker"],
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 env=os.environ | dict.fromkeys(names, str(threads)),
@@ -95,6 +135,16 @@ def _start(run: CellRun, threads: int, cache: Path) -> subprocess.Popen:
             f"{run.log}: the run cannot be started ({error.strerror}); free space or memory, or "
             "choose another --out"
         ) from None
+
+
+def _hand_over(worker: Worker, cache: Path) -> None:
+    run = worker.run
+    run.log.parent.mkdir(parents=True, exist_ok=True)
+    run.log.touch()
+    line = json.dumps([run.arguments(cache), str(run.log)]) + "\n"
+    with contextlib.suppress(BrokenPipeError):  # it has ended, and its code says why
+        worker.process.stdin.write(line.encode())
+        worker.process.stdin.flush()
 
 
 def _settle(outcomes: Outcomes, run: CellRun, code: int) -> None:
@@ -128,14 +178,16 @@ def _is_held(run: CellRun, display: Display) -> bool:
         return True
 
 
-def _stop(processes: list[subprocess.Popen]) -> None:
+def _stop(workers: Sequence[Worker]) -> None:
     """Asks processes to save and end; those that do not are killed, and lose one epoch at most."""
-    for process in processes:
-        process.terminate()
+    for worker in workers:
+        worker.process.terminate()
     deadline = time.monotonic() + GRACE_SECONDS
-    for process in processes:
+    for worker in workers:
         try:
-            process.wait(max(0.0, deadline - time.monotonic()))
+            worker.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            worker.process.kill()
+            worker.process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            worker.process.stdin.close()

@@ -101,8 +101,10 @@ class Outcomes:
 
     def chosen_rate(self, cell: Cell) -> float | None:
         """The rate with the best dev score (the first of equals); None before all were tried, or
-        where all left the finite numbers."""
+        where all left the finite numbers. One alone needs no trial."""
         trials = self.trials(cell)
+        if len(trials) == 1 and not self.failed(trials[0]):
+            return trials[0].rate
         if not all(map(self.is_over, trials)) or all(map(self.failed, trials)):
             return None
         return self.best_on_dev(trials).rate
@@ -121,29 +123,14 @@ class Outcomes:
         return [self.run(cell, rate, seed) for seed in self.comparison.seeds]
 
     def waiting(self) -> Iterator[CellRun]:
-        """Runs that are still to do and can begin now: trials of all cells, then seed by seed.
+        """Runs that are still to do and can begin now: cell by cell, its trials, then its seeds.
 
-        Of a seed the longest come first, so that processes side by side end together.
+        Cells whose encoder learns come first: they take longest, and processes side by side are to
+        end together.
         """
-        cells = self.comparison.cells
-        rounds = [self.trials(cell) for cell in cells]
-        finals = sorted(map(self.final_runs, cells), key=self._seconds, reverse=True)
-        rounds += [
-            [runs[number]]
-            for number in range(len(self.comparison.seeds))
-            for runs in finals
-            if runs
-        ]
-        seen = set()
-        for run in (run for runs in rounds for run in runs):
-            if run.folder not in seen and not self.is_over(run):
-                seen.add(run.folder)
-                yield run
-
-    def _seconds(self, runs: list[CellRun]) -> float:
-        """How long the first of a cell's runs took; 0 before that is known."""
-        metrics = self.metrics(runs[0]) if runs else None
-        return metrics["seconds"]["total"] if metrics else 0.0
+        for cell in sorted(self.comparison.cells, key=_is_frozen):
+            runs = {run.folder: run for run in (*self.trials(cell), *self.final_runs(cell))}
+            yield from (run for run in runs.values() if not self.is_over(run))
 
     def counts(self) -> tuple[int, int]:
         """How many runs are over, and of how many."""
@@ -156,6 +143,10 @@ class Outcomes:
             hopeless = all(map(self.failed, self.trials(cell)))
             total += comparison.trials if hopeless else per_cell
         return over, total
+
+
+def _is_frozen(cell: Cell) -> bool:
+    return cell.config.adaptation.name == "feature_extraction"
 
 
 def remember_failure(run: CellRun, message: str) -> None:

@@ -150,7 +150,8 @@ def _costs(cell: dict, name: str) -> str:
         f"{name} trains {costs['trainable_parameters']:,} of {costs['total_parameters']:,} "
         f"parameters in {costs['training_seconds']:.0f} s, with {costs['peak_memory_mb']:,.0f} MB "
         f"of memory, needs {costs['serving_seconds_per_1000']:.1f} s for 1,000 examples, and "
-        f"{costs['task_megabytes']:.1f} MB a task beside the module (means over the seeds)."
+        f"{costs['task_megabytes']:.1f} MB a task beside the module (means over the seeds, of "
+        "memory the least)."
     )
 
 

@@ -64,7 +64,7 @@ def cost_table(order: list[Ranked]) -> Table:
             *(field_of(words.amount(costs.get(name))) for name in measured),
             field_of(words.amount(costs.get("task_megabytes"))),
         ])  # fmt: skip
-    return Table("Costs, means over seeds", columns, rows)
+    return Table("Costs, means over seeds (of memory the least)", columns, rows)
 
 
 def tried_table(order: list[Ranked], chosen_on: str) -> Table:

@@ -1,0 +1,92 @@
+"""What a run leaves to the next one of the same process: its data, its model and the traced steps.
+
+Runs that differ in nothing but seed and learning rate compute with the same graphs. What tells
+them apart are the values of variables: the next run takes those of a model that is built anew, so
+that its numbers are, bit by bit, those that it would have in a process of its own.
+"""
+
+import contextlib
+import gc
+from dataclasses import dataclass
+
+import keras
+
+from tf_adapt.compiling import compiled_model
+from tf_adapt.config import adaptation_of, without_trial
+from tf_adapt.config_sections import Config
+from tf_adapt.data.batches import PreparedData
+from tf_adapt.data.splits import Splits
+from tf_adapt.model import AdaptedModel
+from tf_adapt.run_state import copy_state
+from tf_adapt.starting_point import StartingPoint
+from tf_adapt.unfreezing import make_trainable
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What runs that differ in seed and learning rate alone have in common.
+
+    Attributes:
+        start: the pretrained weights, where any learn.
+        data: as prepared, without the features of a frozen encoder.
+    """
+
+    splits: Splits
+    model: AdaptedModel
+    ever_trained: list[keras.Variable]
+    start: StartingPoint | None
+    data: dict[str, PreparedData]
+
+
+class Reuse:
+    """Keeps the parts of a process's last run, for one that differs in seed and rate alone."""
+
+    def __init__(self):
+        self._config: Config | None = None
+        self._parts: Parts | None = None
+
+    def keep(self, config: Config, parts: Parts) -> None:
+        """Keeps the parts of a run in place of those before, where variables are all it changes."""
+        if _changes_variables_only(config, parts.model):
+            self._config, self._parts = without_trial(config), parts
+
+    def parts(self, config: Config) -> Parts | None:
+        """The parts that fit a run, their variables as if they were new; None where none fit.
+
+        Call it where the parts would be built, Keras' random seed just set.
+        """
+        if self._config != without_trial(config):
+            self._config = self._parts = None
+            gc.collect()  # a model is full of cycles, and two would need twice the memory
+            return None
+        model, start = self._parts.model, self._parts.start
+        copy_state(compiled_model(config, model.task), model)
+        gc.collect()
+        if config.adaptation.name != "feature_extraction":
+            make_trainable(model.encoder, adaptation_of(config.adaptation))
+        for weight in self._parts.ever_trained:  # the last phase may have left the head frozen
+            weight.trainable = True
+        if start is not None:
+            start.move_here()
+        return self._parts
+
+
+def reset_peak_memory() -> None:
+    """Lets the peak of this process's memory begin anew, where the system can do that.
+
+    Elsewhere the peak stays that of the largest run so far.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def _changes_variables_only(config: Config, model: AdaptedModel) -> bool:
+    """Not so on several devices, in a foreign program, and where an auxiliary loss keeps its own
+    state."""
+    return (
+        config.training.strategy is None
+        and config.training.devices is None
+        and model.encoder.execution == "native"
+        and not model.auxiliaries
+        and not model.task.is_language_model
+    )
