@@ -9,7 +9,7 @@ from benchmarks.side_by_side.measurement import Contestant, Measurement
 
 ABOUT = (
     "`tf-adapt compare configs/quickstart.yaml --jobs 2`: twelve runs, tests, report, export. "
-    "Each of its two processes has two threads. Memory is that of the process that starts it, and "
+    "Each of its two processes has one thread. Memory is that of the process that starts it, and "
     "says nothing."
 )
 
