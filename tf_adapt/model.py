@@ -102,6 +102,13 @@ class AdaptedModel(keras.Model):
         # Such outputs come with `tags`, and with a loss that logits alone do not define.
         self.decodes = isinstance(outputs, dict)
 
+    def build(self, input_shape=None):
+        """Nothing to do: encoder and head have weights of their own.
+
+        Without this method Keras would first trace a graph of the whole model, and TensorFlow never
+        lets go of a graph with gradients written by hand.
+        """
+
     def call(self, inputs, training=None, with_auxiliaries=False):
         """As in Keras; `with_auxiliaries` gives the sum of the auxiliary losses too."""
         encoded = [self.encoder(inputs[name], training=training) for name in sorted(inputs)]
