@@ -51,6 +51,8 @@ def tiny_bert(tmp_path_factory) -> Path:
 
     Its SavedModel holds the weights only, so it runs natively, not as a black box.
     """
+    from random_modules import write_random_module
+
     from hub_modules.bert import BertEncoder
 
     characters = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -75,6 +77,8 @@ def tiny_bert(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_elmo(tmp_path_factory) -> Path:
     """A module folder with an ELMo of random weights; as `tiny_bert`, it only runs natively."""
+    from random_modules import write_random_module
+
     from hub_modules.elmo import ElmoEncoder
 
     config = {
@@ -88,25 +92,3 @@ def tiny_elmo(tmp_path_factory) -> Path:
     folder.mkdir()
     write_random_module(folder, "elmo", ElmoEncoder(**config), config)
     return folder
-
-
-def write_random_module(folder: Path, kind: str, encoder, config: dict) -> None:
-    """Writes the manifest and a SavedModel that holds random weights and no program."""
-    import numpy as np
-    import tensorflow as tf
-
-    from hub_modules.manifest import write_manifest
-
-    encoder.build()
-    random = np.random.default_rng(5)
-    weights = {
-        name: variable.numpy() + random.normal(0, 0.05, variable.shape).astype("float32")
-        for name, variable in encoder.weights_by_name().items()
-    }
-    holder = tf.Module()
-    holder.stored = [tf.Variable(value, name=name) for name, value in weights.items()]
-    tf.saved_model.save(holder, str(folder / "encoder"))
-    groups = [name for name, _ in encoder.layer_groups]
-    shapes = {name: list(value.shape) for name, value in weights.items()}
-    contract = {"kind": kind, "config": config, "lower_case": True}
-    write_manifest(folder, contract | {"groups": groups, "weights": shapes})

@@ -1,12 +1,18 @@
 """Runs of one process that share data, model and traced steps: the same bits as runs alone."""
 
+import json
+import shutil
+
 import keras
 import numpy as np
 import pytest
+from random_modules import write_random_module
 
-from tf_adapt import checkpoints
+from hub_modules.bert import BertEncoder
+from tf_adapt import checkpoints, training
 from tf_adapt.config import config_from
 from tf_adapt.reuse import Reuse
+from tf_adapt.run_state import save_state
 from tf_adapt.starting_point import StartingPoint
 from tf_adapt.training import train
 
@@ -22,6 +28,9 @@ CASES = {
     },
     "float16": {"training": {"mixed_precision": "float16"}},
     "esim": {"data": {"dataset": "sample_pair_classification"}, "head": "esim"},
+    "crf": {"data": {"dataset": "sample_tagging"}, "head": "bilstm_crf"},
+    "lamb": {"optimizer": "lamb"},
+    "patience": {"adaptation": {"name": "sequential_unfreezing", "patience": 1}},
 }
 QUICK = ("gradual_unfreezing",)
 
@@ -58,6 +67,16 @@ def outcome(folder) -> tuple:
     return arrays, (folder / "history.csv").read_text(), found.state["best"]
 
 
+def assert_same(folder, expected_folder):
+    arrays, history, best = outcome(folder)
+    expected, expected_history, expected_best = outcome(expected_folder)
+    assert arrays.keys() == expected.keys()
+    for group, values in expected.items():
+        for name, value in values.items():
+            np.testing.assert_array_equal(arrays[group][name], value, f"{group} {name}")
+    assert (history, best) == (expected_history, expected_best)
+
+
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=() if c in QUICK else pytest.mark.slow) for c in CASES]
 )
@@ -67,14 +86,8 @@ def test_a_run_after_another_has_the_bits_of_a_run_alone(make_config, tmp_path, 
     train(make_config(*first, **CASES[case]), tmp_path / "first", reuse)
     train(make_config(*second, **CASES[case]), tmp_path / "after", reuse)
     train(make_config(*second, **CASES[case]), tmp_path / "alone")
-    arrays, history, best = outcome(tmp_path / "after")
-    expected, expected_history, expected_best = outcome(tmp_path / "alone")
-    assert arrays.keys() == expected.keys()
-    for group, values in expected.items():
-        for name, value in values.items():
-            np.testing.assert_array_equal(arrays[group][name], value, f"{group} {name}")
-    assert history == expected_history != outcome(tmp_path / "first")[1]
-    assert best == expected_best
+    assert_same(tmp_path / "after", tmp_path / "alone")
+    assert outcome(tmp_path / "after")[1] != outcome(tmp_path / "first")[1]
 
 
 def test_steps_are_traced_once(make_config, tmp_path, monkeypatch):
@@ -130,3 +143,76 @@ def test_the_starting_point_moves(tiny_bert):
     assert max(start.distances().values()) > 0
     start.move_here()
     assert max(start.distances().values()) == 0
+
+
+@pytest.mark.slow
+def test_dev_loss_after_a_run_that_was_resumed(make_config, tmp_path, monkeypatch):
+    # The loss of `evaluate` has the penalties of what learns; its step is traced in the phase that
+    # comes first, which for a resumed run is not the first phase.
+    def config(seed):
+        return make_config(
+            seed,
+            adaptation={"name": "gradual_unfreezing"},
+            penalties={"l2_sp": {"alpha": 5.0, "beta": 0.1}},
+            training={"epochs": 2},
+        )
+
+    def interrupted(folder, state, *rest):
+        save_state(folder, state, *rest)
+        if state.epoch == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "save_state", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train(config(0), tmp_path / "resumed")
+    monkeypatch.undo()
+    reuse = Reuse()
+    train(config(0), tmp_path / "resumed", reuse)
+    train(config(0), tmp_path / "whole")
+    assert_same(tmp_path / "resumed", tmp_path / "whole")
+    train(config(1), tmp_path / "after", reuse)
+    train(config(1), tmp_path / "alone")
+    assert_same(tmp_path / "after", tmp_path / "alone")
+
+
+@pytest.mark.slow
+def test_a_module_that_is_another_by_now(make_config, tiny_bert, tmp_path):
+    module, reuse = tmp_path / "module", Reuse()
+    shutil.copytree(tiny_bert, module)
+    config = {"encoder": {"handle": str(module)}, "training": {"epochs": 1}}
+    train(make_config(0, **config), tmp_path / "before", reuse)
+    sizes = json.loads((module / "manifest.json").read_text())["config"] | {"max_positions": 128}
+    shutil.rmtree(module / "encoder")
+    write_random_module(module, "bert", BertEncoder(**sizes), sizes)
+    train(make_config(1, **config), tmp_path / "after", reuse)
+    train(make_config(1, **config), tmp_path / "alone")
+    assert_same(tmp_path / "after", tmp_path / "alone")
+    tasks = [(tmp_path / name / "task.json").read_text() for name in ("after", "alone", "before")]
+    assert tasks[0] == tasks[1] != tasks[2]
+
+
+@pytest.mark.slow
+def test_texts_that_are_others_by_now(make_config, tmp_path):
+    texts, reuse = tmp_path / "train.tsv", Reuse()
+    dev = tmp_path / "dev.tsv"
+    dev.write_text("text\tlabel\nwho is the cat\tperson\nwhere is it\tplace\n")
+
+    def config(seed):
+        data = {
+            "train": str(texts),
+            "dev": str(dev),
+            "format": "tsv",
+            "kind": "classification",
+            "columns": {"text_a": "text", "label": "label"},
+        }
+        encoder = make_config().encoder.handle
+        content = {"data": data, "encoder": {"handle": encoder}, "head": "linear"}
+        training = {"epochs": 1, "batch_size": 2, "learning_rate": 1e-2, "seed": seed}
+        return config_from(content | {"adaptation": "fine_tuning", "training": training}, "test")
+
+    texts.write_text("text\tlabel\nwho\tperson\nwhere\tplace\n")
+    train(config(0), tmp_path / "before", reuse)
+    texts.write_text("text\tlabel\nwho\tperson\nwhere\tplace\nwhat place\tplace\n")
+    train(config(1), tmp_path / "after", reuse)
+    train(config(1), tmp_path / "alone")
+    assert_same(tmp_path / "after", tmp_path / "alone")

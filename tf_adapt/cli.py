@@ -67,7 +67,7 @@ def cli() -> None:
 
 def run(program: Callable[[], None] = cli) -> None:
     """The program `tf-adapt`. It leaves at once: taking TensorFlow apart would take a second."""
-    code = 0
+    code = 1  # of an exception that nobody caught
 
     def leave() -> None:
         for stream in (sys.stdout, sys.stderr):
@@ -79,6 +79,7 @@ def run(program: Callable[[], None] = cli) -> None:
     atexit.register(leave)
     try:
         program()
+        code = 0
     except SystemExit as end:
         code = end.code
 

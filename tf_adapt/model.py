@@ -91,7 +91,8 @@ class AdaptedModel(keras.Model):
         self.encoder = encoder
         self.head = head
         self.auxiliaries = list(auxiliaries)
-        self._steps = _Holder({})  # by what learns: Keras fixes that when it traces a step
+        # By what learns, and by whose penalties count: Keras fixes that when it traces a step.
+        self._steps, self._test_steps = _Holder({}), _Holder({})
         # In a holder, so that Keras does not count it among the model's weights.
         self.gradient_norm = _Holder(
             tf.Variable(0.0, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
@@ -258,10 +259,20 @@ class AdaptedModel(keras.Model):
         return step(iterator)
 
     def make_test_function(self, force=False):
-        if not self._in_several_processes():
-            return super().make_test_function(force)
+        steps = self._test_steps.value
         if self.test_function is None or force:
-            self.test_function = self._distributed_function(self.test_step)
+            steps.clear()
+        weights = [weight for weight in self.weights if getattr(weight, "regularizer", None)]
+        counted = tuple(weight.trainable for weight in weights)
+        if counted not in steps:
+            steps[counted] = self._new_test_step()
+        self.test_function = steps[counted]
+        return self.test_function
+
+    def _new_test_step(self):
+        if self._in_several_processes():
+            return self._distributed_function(self.test_step)
+        super().make_test_function(force=True)
         return self.test_function
 
     def _in_several_processes(self) -> bool:

@@ -10,12 +10,13 @@ import gc
 from dataclasses import dataclass
 
 import keras
+import tensorflow as tf
 
 from tf_adapt.compiling import compiled_model
 from tf_adapt.config import adaptation_of, without_trial
 from tf_adapt.config_sections import Config
 from tf_adapt.data.batches import PreparedData
-from tf_adapt.data.splits import Splits
+from tf_adapt.data.splits import Splits, load_splits
 from tf_adapt.model import AdaptedModel
 from tf_adapt.run_state import copy_state
 from tf_adapt.starting_point import StartingPoint
@@ -46,22 +47,28 @@ class Reuse:
         self._parts: Parts | None = None
 
     def keep(self, config: Config, parts: Parts) -> None:
-        """Keeps the parts of a run in place of those before, where variables are all it changes."""
+        """Keeps the parts of a run in place of those before, unless a run changes more of them than
+        the values of variables."""
         if _changes_variables_only(config, parts.model):
             self._config, self._parts = without_trial(config), parts
 
     def parts(self, config: Config) -> Parts | None:
         """The parts that fit a run, their variables as if they were new; None where none fit.
 
-        Call it where the parts would be built, Keras' random seed just set.
+        None too where the texts or the module are no longer those that were read. Call it where the
+        parts would be built, Keras' random seed just set; so it is again afterwards.
         """
-        if self._config != without_trial(config):
-            self._config = self._parts = None
-            gc.collect()  # a model is full of cycles, and two would need twice the memory
-            return None
+        if self._config != without_trial(config) or load_splits(config.data) != self._parts.splits:
+            return self._forget()
         model, start = self._parts.model, self._parts.start
-        copy_state(compiled_model(config, model.task), model)
+        new = compiled_model(config, model.task)
+        if new.encoder.module_hash != model.encoder.module_hash:
+            keras.utils.set_random_seed(config.training.seed)
+            return self._forget()
+        copy_state(new, model)
+        del new
         gc.collect()
+        reset_peak_memory()
         if config.adaptation.name != "feature_extraction":
             make_trainable(model.encoder, adaptation_of(config.adaptation))
         for weight in self._parts.ever_trained:  # the last phase may have left the head frozen
@@ -70,23 +77,33 @@ class Reuse:
             start.move_here()
         return self._parts
 
+    def _forget(self) -> None:
+        self._config = self._parts = None
+        gc.collect()  # a model is full of cycles, and two would need twice the memory
+
 
 def reset_peak_memory() -> None:
     """Lets the peak of this process's memory begin anew, where the system can do that.
 
     Elsewhere the peak stays that of the largest run so far.
     """
+    for number in range(len(tf.config.list_logical_devices("GPU"))):
+        tf.config.experimental.reset_memory_stats(f"GPU:{number}")
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
         file.write("5")
 
 
 def _changes_variables_only(config: Config, model: AdaptedModel) -> bool:
-    """Not so on several devices, in a foreign program, and where an auxiliary loss keeps its own
-    state."""
+    """Whether a run leaves nothing but values of variables in its parts.
+
+    More is changed on several devices, in a foreign program, where an auxiliary loss keeps its own
+    state, and where a Fisher information is read from a file.
+    """
     return (
         config.training.strategy is None
         and config.training.devices is None
         and model.encoder.execution == "native"
         and not model.auxiliaries
+        and config.penalties.ewc is None
         and not model.task.is_language_model
     )

@@ -89,7 +89,8 @@ def copy_state(source: keras.Model, target: keras.Model) -> None:
     own = _variables(target)
     for name, variables in _variables(source).items():
         if name != "metrics":
-            checkpoints.assign(own[name], checkpoints.to_arrays(variables), name)
+            for variable, value in zip(own[name], variables, strict=True):
+                variable.assign(value)
     target.reset_metrics()
 
 

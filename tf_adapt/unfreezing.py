@@ -148,7 +148,10 @@ class Unfreezing(keras.callbacks.Callback):
         for weight in self._head:
             weight.trainable = HEAD in phase.groups
         # Keras fixes what trains when it traces the step.
-        getattr(self.model, "use_step", lambda: self.model.make_train_function(force=True))()
+        if hasattr(self.model, "use_step"):
+            self.model.use_step()
+        else:
+            self.model.make_train_function(force=True)
         self._applied = phase
         self.say(f"now training: {', '.join(phase.groups)}")
 

@@ -111,4 +111,15 @@ def _versions() -> dict[str, str]:
     loaded = [name for name in PACKAGES if name in sys.modules]
     found = {_DISTRIBUTIONS.get(name, name): "" for name in loaded}
     python = ".".join(map(str, sys.version_info[:3]))
-    return {"python": python} | {name: importlib.metadata.version(name) for name in found}
+    versions = {name: importlib.metadata.version(name) for name in found}
+    return {"python": python} | versions | _gpu()
+
+
+def _gpu() -> dict[str, str]:
+    """The name of the GPU that the child sees; nothing where it sees none."""
+    if (torch := sys.modules.get("torch")) and torch.cuda.is_available():
+        return {"GPU": torch.cuda.get_device_name()}
+    if tf := sys.modules.get("tensorflow"):
+        for gpu in tf.config.list_physical_devices("GPU"):
+            return {"GPU": tf.config.experimental.get_device_details(gpu)["device_name"]}
+    return {}

@@ -6,13 +6,15 @@ from pathlib import Path
 import numpy as np
 import torch
 from answering import Work, answer
+from pytorch_device import DEVICE
 from transformers import AutoModel, AutoTokenizer
 
 
 def prepared(job: dict) -> Work:
     """The encoder in inference mode and without gradients, tokenized before the first epoch."""
     tokenizer = AutoTokenizer.from_pretrained(job["huggingface"])
-    model = AutoModel.from_pretrained(job["huggingface"], dtype=torch.float32).eval()
+    model = AutoModel.from_pretrained(job["huggingface"], dtype=torch.float32)
+    model = model.to(DEVICE).eval()
     pairs = json.loads(Path(job["pairs"]).read_text("utf-8"))
 
     def run(turn):
@@ -22,6 +24,7 @@ def prepared(job: dict) -> Work:
         for _ in range(1 if turn is None else job["epochs"]):
             total = 0.0
             for inputs, labels in batches:
+                inputs, labels = inputs.to(DEVICE), labels.to(DEVICE)
                 with torch.no_grad():
                     pooled = model(**inputs).pooler_output
                 optimizer.zero_grad()
@@ -41,7 +44,7 @@ def head_of(job: dict) -> torch.nn.Linear:
         with torch.no_grad():
             head.weight.copy_(torch.tensor(given["kernel"].T))
             head.bias.copy_(torch.tensor(given["bias"]))
-    return head
+    return head.to(DEVICE)
 
 
 def batches_of(pairs: list, tokenizer) -> list[tuple]:

@@ -3,6 +3,7 @@
 import torch
 from answering import Work, answer
 from crf_example import example, padded
+from pytorch_device import DEVICE
 from torchcrf import CRF
 
 
@@ -13,13 +14,14 @@ def prepared(job: dict) -> Work:
 
 def made(num_tags: int):
     """The CRF and what it is called with."""
-    logits, tags, lengths, transitions = map(torch.tensor, example(num_tags))
-    crf = CRF(num_tags, batch_first=True)
+    given = (torch.tensor(part).to(DEVICE) for part in example(num_tags))
+    logits, tags, lengths, transitions = given
+    crf = CRF(num_tags, batch_first=True).to(DEVICE)
     with torch.no_grad():
         for weight in crf.parameters():
             weight.zero_()
         crf.transitions.copy_(transitions)
-    mask = torch.arange(tags.shape[1]) < lengths[:, None]
+    mask = torch.arange(tags.shape[1], device=DEVICE) < lengths[:, None]
     return crf, logits.requires_grad_(), tags, mask
 
 
@@ -30,7 +32,7 @@ def loss(num_tags: int) -> Work:
 
     def run(turn):
         value = -crf(logits, tags, mask=mask, reduction="mean")
-        return torch.autograd.grad(value, [logits, *weights])
+        return [part.cpu() for part in torch.autograd.grad(value, [logits, *weights])]
 
     return Work(run, lambda result: {"logits": result[0].numpy(), "transitions": result[1].numpy()})
 

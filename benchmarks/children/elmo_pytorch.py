@@ -24,7 +24,7 @@ def prepared(job: dict) -> Work:
             batch = sentences[start : start + job["batch_size"]]
             with torch.inference_mode(), autocast(job):
                 layers = model(torch.tensor(character_ids(batch)), [len(one) + 2 for one in batch])
-            states = torch.stack([layer.float() for layer in layers], 1).numpy()
+            states = torch.stack([layer.float() for layer in layers], 1).cpu().numpy()
             features += [states[row, :, 1 : len(one) + 1].copy() for row, one in enumerate(batch)]
         return features
 

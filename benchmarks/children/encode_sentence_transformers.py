@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from answering import Work, answer
+from pytorch_device import DEVICE
 from pytorch_precision import autocast, dtype_of
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
@@ -12,7 +13,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 def prepared(job: dict) -> Work:
     """The mean of the top layer, as all-MiniLM-L6-v2 is set up, but not scaled to length 1."""
     transformer = Transformer(job["huggingface"], model_kwargs={"dtype": dtype_of(job)})
-    model = SentenceTransformer(modules=[transformer, Pooling(384)], device="cpu")
+    model = SentenceTransformer(modules=[transformer, Pooling(384)], device=str(DEVICE))
     texts = json.loads(Path(job["texts"]).read_text("utf-8"))
 
     def run(turn):

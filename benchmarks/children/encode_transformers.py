@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from answering import Work, answer
+from pytorch_device import DEVICE
 from pytorch_precision import autocast, dtype_of
 from transformers import AutoModel, AutoTokenizer
 
@@ -15,7 +16,7 @@ COMPARED = 32
 def prepared(job: dict) -> Work:
     """`half_weights`: the weights themselves in bfloat16, instead of autocast."""
     tokenizer = AutoTokenizer.from_pretrained(job["huggingface"])
-    model = AutoModel.from_pretrained(job["huggingface"], dtype=dtype_of(job)).eval()
+    model = AutoModel.from_pretrained(job["huggingface"], dtype=dtype_of(job)).to(DEVICE).eval()
     texts = json.loads(Path(job["texts"]).read_text("utf-8"))
     give = {"vectors": vectors, "states": states}[job["give"]]
 
@@ -25,7 +26,7 @@ def prepared(job: dict) -> Work:
             batch = texts[start : start + job["batch_size"]]
             inputs = tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
             with torch.inference_mode(), autocast(job):
-                parts.append(give(model, inputs))
+                parts.append(give(model, inputs.to(DEVICE)))
         return np.concatenate(parts) if job["give"] == "vectors" else sum(parts, [])
 
     def outputs(result):
@@ -40,13 +41,13 @@ def vectors(model, inputs) -> np.ndarray:
     """The mean of the top layer over the real units of each text."""
     top = model(**inputs).last_hidden_state.float()
     mask = inputs["attention_mask"][..., None].float()
-    return ((top * mask).sum(1) / mask.sum(1)).numpy()
+    return ((top * mask).sum(1) / mask.sum(1)).cpu().numpy()
 
 
 def states(model, inputs) -> list[np.ndarray]:
     """The states of all layers of each text, `[layers, units, width]`."""
     layers = model(**inputs, output_hidden_states=True).hidden_states
-    stacked = torch.stack([layer.float() for layer in layers], 1).numpy()
+    stacked = torch.stack([layer.float() for layer in layers], 1).cpu().numpy()
     lengths = inputs["attention_mask"].sum(1).tolist()
     return [text[:, :length].copy() for text, length in zip(stacked, lengths, strict=True)]
 

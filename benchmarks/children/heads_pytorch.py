@@ -4,17 +4,20 @@ import torch
 from answering import Work, answer
 from heads_example import example
 from heads_pytorch_models import Bcn, Esim
+from pytorch_device import DEVICE
 
 
 def prepared(job: dict) -> Work:
     """`packed`: whether LSTMs read packed sequences, or padded ones (for their time only)."""
     texts, labels = example(job["head"])
-    model = {"esim": Esim, "bcn": Bcn}[job["head"]](job["units"], packed=job["packed"])
+    model = {"esim": Esim, "bcn": Bcn}[job["head"]](job["units"], packed=job["packed"]).to(DEVICE)
     given = []
     for layers, lengths in texts:
+        # The lengths stay on the CPU: a packed sequence wants them there.
         mask = torch.arange(layers.shape[2]) < torch.tensor(lengths)[:, None]
-        given.append((list(torch.tensor(layers)), torch.tensor(lengths), mask))
-    labels = torch.tensor(labels)
+        layers = list(torch.tensor(layers).to(DEVICE))
+        given.append((layers, torch.tensor(lengths), mask.to(DEVICE)))
+    labels = torch.tensor(labels).to(DEVICE)
     optimizer = torch.optim.Adam(model.parameters(), lr=4e-4)
 
     def step(turn):

@@ -9,6 +9,7 @@ import json
 
 import numpy as np
 import torch
+from pytorch_device import DEVICE
 from torch import nn
 from torch.nn.functional import conv1d, linear
 
@@ -36,7 +37,8 @@ class Bilm(nn.Module):
         super().__init__()
         with np.load(path) as arrays:
             self.config = json.loads(str(arrays["config"]))
-            self.arrays = {name: torch.tensor(arrays[name]) for name in arrays if name != "config"}
+            names = [name for name in arrays if name != "config"]
+            self.arrays = {name: torch.tensor(arrays[name], device=DEVICE) for name in names}
         made = FusedDirection if fused else Direction
         self.directions = [
             [made(self.part(f"lstm_{n}/{side}/"), self.config) for side in ("forward", "backward")]
@@ -50,7 +52,7 @@ class Bilm(nn.Module):
     def forward(self, ids, lengths: list[int]) -> list:
         order = torch.tensor(np.argsort([-length for length in lengths], kind="stable"))
         lengths = [lengths[row] for row in order]
-        tokens = self.tokens(ids[order])
+        tokens = self.tokens(ids[order].to(DEVICE))
         forward, backward = tokens, reverse(tokens, lengths)
         layers = [torch.cat([tokens, tokens], -1)]
         for number, (one, other) in enumerate(self.directions):
@@ -58,7 +60,7 @@ class Bilm(nn.Module):
             forward = one(forward, lengths) + (forward if skip else 0)
             backward = other(backward, lengths) + (backward if skip else 0)
             layers.append(torch.cat([forward, reverse(backward, lengths)], -1))
-        back = torch.argsort(order)
+        back = torch.argsort(order).to(DEVICE)
         return [layer[back] for layer in layers]
 
     def tokens(self, ids):
@@ -134,6 +136,7 @@ class FusedDirection:
             "weight_hr_l0": weights["projection"].T,
         }
         self.lstm.load_state_dict(given)
+        self.lstm.to(DEVICE)
 
     def __call__(self, inputs, lengths: list[int]):
         packed = nn.utils.rnn.pack_padded_sequence(inputs, lengths, batch_first=True)
@@ -155,7 +158,7 @@ def clipped(values, limit):
 
 def reverse(states, lengths: list[int]):
     """Each row from its own end."""
-    place = torch.arange(states.shape[1])[None]
-    length = torch.tensor(lengths)[:, None]
+    place = torch.arange(states.shape[1], device=DEVICE)[None]
+    length = torch.tensor(lengths, device=DEVICE)[:, None]
     index = torch.where(place < length, length - 1 - place, place)
     return torch.gather(states, 1, index[..., None].expand_as(states))

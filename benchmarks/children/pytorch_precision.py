@@ -3,6 +3,7 @@
 import contextlib
 
 import torch
+from pytorch_device import DEVICE
 
 
 def dtype_of(job: dict) -> torch.dtype:
@@ -14,4 +15,4 @@ def autocast(job: dict):
     """The context of a forward pass."""
     if job["precision"] is None or job.get("half_weights"):
         return contextlib.nullcontext()
-    return torch.autocast("cpu", torch.bfloat16)
+    return torch.autocast(DEVICE.type, torch.bfloat16)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from answering import Work, answer
+from pytorch_device import DEVICE
 from pytorch_precision import autocast
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
@@ -16,7 +17,8 @@ def prepared(job: dict) -> Work:
     path = job["huggingface"]
     model = AutoModelForSequenceClassification.from_pretrained(
         path, num_labels=2, dtype=torch.float32
-    ).eval()
+    )
+    model = model.to(DEVICE).eval()
     with np.load(job["head"]) as head, torch.no_grad():
         model.classifier.weight.copy_(torch.tensor(head["kernel"].T))
         model.classifier.bias.copy_(torch.tensor(head["bias"]))
@@ -38,7 +40,7 @@ def prepared(job: dict) -> Work:
 def in_pipeline(model, tokenizer, job: dict):
     """`pipeline("text-classification")`."""
     classify = pipeline(
-        "text-classification", model=model, tokenizer=tokenizer, device="cpu", top_k=None
+        "text-classification", model=model, tokenizer=tokenizer, device=DEVICE, top_k=None
     )
 
     def scores(texts):
@@ -63,8 +65,8 @@ def by_hand(model, tokenizer, job: dict):
             batch = texts[start : start + job["batch_size"]]
             inputs = tokenizer(batch, padding=True, return_tensors="pt")
             with torch.inference_mode(), autocast(job):
-                logits = model(**inputs).logits.float()
-            parts.append(torch.softmax(logits, -1).numpy())
+                logits = model(**inputs.to(DEVICE)).logits.float()
+            parts.append(torch.softmax(logits, -1).cpu().numpy())
         return np.concatenate(parts)
 
     return scores

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from answering import Work, answer
+from pytorch_device import DEVICE
 from pytorch_precision import autocast
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -21,6 +22,7 @@ def prepared(job: dict) -> Work:
     def run(turn):
         losses = []
         for batch in batches:
+            batch = on_device(batch)
             optimizer.zero_grad()
             with autocast(job):
                 loss = model(**batch).loss
@@ -33,7 +35,7 @@ def prepared(job: dict) -> Work:
     def outputs(loss):
         model.eval()
         with torch.no_grad(), autocast(job):
-            logits = model(**batches[0]).logits.float().numpy()
+            logits = model(**on_device(batches[0])).logits.float().cpu().numpy()
         return {"loss": loss, "logits": logits}
 
     return Work(run, outputs)
@@ -55,7 +57,12 @@ def model_of(job: dict) -> torch.nn.Module:
     if job["trained"] == "top":
         model.bert.encoder.layer[-1].requires_grad_(True)
         model.bert.pooler.requires_grad_(True)
-    return model.train()
+    return model.to(DEVICE).train()
+
+
+def on_device(batch: dict) -> dict:
+    """The batch where the model is."""
+    return {name: values.to(DEVICE) for name, values in batch.items()}
 
 
 def optimizer_of(model: torch.nn.Module, rate: float) -> torch.optim.Optimizer:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from answering import Work, answer
+from pytorch_device import DEVICE
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -89,7 +90,7 @@ def trainer_of(job, model, tokenizer, train, seed: int, dev=None, callbacks=()) 
         weight_decay=0.01,
         max_grad_norm=1.0,
         bf16=job["precision"] == "bfloat16",
-        use_cpu=True,
+        use_cpu=DEVICE.type == "cpu",
         seed=seed,
         train_sampling_strategy="group_by_length" if job.get("grouped") else "random",
         save_strategy="no",

@@ -26,7 +26,6 @@ _FIXED_THREADS = dict.fromkeys(
     str(THREADS),
 )
 _VARIABLES = _FIXED_THREADS | {
-    "CUDA_VISIBLE_DEVICES": "-1",
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TOKENIZERS_PARALLELISM": "true",
     "HF_HUB_OFFLINE": "1",
@@ -41,9 +40,12 @@ def interpreter(environment: str) -> str | None:
 
 
 def variables() -> dict[str, str]:
-    """The environment of every child: fixed threads, and this tree before an installed package."""
+    """The environment of every child: fixed threads, and this tree before an installed package.
+
+    A GPU is hidden from all of them, unless CUDA_VISIBLE_DEVICES names one.
+    """
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return os.environ | _VARIABLES | {"PYTHONPATH": path}
+    return {"CUDA_VISIBLE_DEVICES": "-1"} | os.environ | _VARIABLES | {"PYTHONPATH": path}
 
 
 def how_to_install(environment: str) -> str:

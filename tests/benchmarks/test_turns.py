@@ -117,6 +117,13 @@ def test_children_have_fixed_threads(monkeypatch):
     assert [given[name] for name in names] == ["2", "2", "2"]
 
 
+def test_a_gpu_is_hidden_unless_it_is_named(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert environments.variables()["CUDA_VISIBLE_DEVICES"] == "-1"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert environments.variables()["CUDA_VISIBLE_DEVICES"] == "0"
+
+
 def test_an_answer_names_versions():
     answer = child.ask_once(SCRIPT, "ours", {})
     assert list(answer["versions"]) == ["python"]

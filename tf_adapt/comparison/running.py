@@ -11,9 +11,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from tf_adapt import errors, run_folder
 from tf_adapt.comparison.display import Display
@@ -63,8 +64,8 @@ def run_all(outcomes: Outcomes, jobs: int, threads: int, cache: Path, display: D
                 else:
                     idle.remove(worker)
                     worker.run = run
+                at_work.append(worker)  # first: a signal in between must reach it too
                 _hand_over(worker, cache)
-                at_work.append(worker)
             _stop(idle)
             idle.clear()
             if not at_work and next(outcomes.waiting(), None) is None:
@@ -118,33 +119,43 @@ def _next(
 
 def _start(run: CellRun, threads: int) -> subprocess.Popen:
     names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+    with _log_of(run) as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tf_adapt.comparison.worker"],
+            stdin=subprocess.PIPE,
+            bufsize=0,
+            stdout=log,
+            stderr=log,
+            env=os.environ | dict.fromkeys(names, str(threads)),
+            # Ctrl-C reaches this process alone, which passes it on once.
+            start_new_session=True,
+        )
+
+
+def _hand_over(worker: Worker, cache: Path) -> None:
+    run = worker.run
+    with _log_of(run):
+        line = json.dumps([run.arguments(cache), str(run.log)]) + "\n"
+    with contextlib.suppress(BrokenPipeError):  # it has ended, and its code says why
+        worker.process.stdin.write(line.encode())
+
+
+@contextlib.contextmanager
+def _log_of(run: CellRun) -> Iterator[IO[bytes]]:
+    """The file that a run's process writes to, to be appended to.
+
+    Raises:
+        ArtifactError: it cannot be written, or no process can be started.
+    """
     try:
         run.log.parent.mkdir(parents=True, exist_ok=True)
         with open(run.log, "ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "tf_adapt.comparison.worker"],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                env=os.environ | dict.fromkeys(names, str(threads)),
-                # Ctrl-C reaches this process alone, which passes it on once.
-                start_new_session=True,
-            )
+            yield log
     except OSError as error:
         raise ArtifactError(
             f"{run.log}: the run cannot be started ({error.strerror}); free space or memory, or "
             "choose another --out"
         ) from None
-
-
-def _hand_over(worker: Worker, cache: Path) -> None:
-    run = worker.run
-    run.log.parent.mkdir(parents=True, exist_ok=True)
-    run.log.touch()
-    line = json.dumps([run.arguments(cache), str(run.log)]) + "\n"
-    with contextlib.suppress(BrokenPipeError):  # it has ended, and its code says why
-        worker.process.stdin.write(line.encode())
-        worker.process.stdin.flush()
 
 
 def _settle(outcomes: Outcomes, run: CellRun, code: int) -> None:

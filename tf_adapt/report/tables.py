@@ -64,7 +64,8 @@ def cost_table(order: list[Ranked]) -> Table:
             *(field_of(words.amount(costs.get(name))) for name in measured),
             field_of(words.amount(costs.get("task_megabytes"))),
         ])  # fmt: skip
-    return Table("Costs, means over seeds (of memory the least)", columns, rows)
+    title = "Costs, means over seeds (of memory the least; a process's first run traces steps too)"
+    return Table(title, columns, rows)
 
 
 def tried_table(order: list[Ranked], chosen_on: str) -> Table:
