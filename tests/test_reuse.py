@@ -29,7 +29,7 @@ CASES = {
     "float16": {"training": {"mixed_precision": "float16"}},
     "esim": {"data": {"dataset": "sample_pair_classification"}, "head": "esim"},
     "crf": {"data": {"dataset": "sample_tagging"}, "head": "bilstm_crf"},
-    "lamb": {"optimizer": "lamb"},
+    "lamb": {"optimizer": {"name": "lamb"}},
     "patience": {"adaptation": {"name": "sequential_unfreezing", "patience": 1}},
 }
 QUICK = ("gradual_unfreezing",)
