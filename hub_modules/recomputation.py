@@ -92,7 +92,8 @@ def _over_slices(tensors, call, num_outputs, sums):
     states = tensors[-1]
     batch, time, _ = tf.unstack(tf.shape(states))
     texts = tf.maximum(1, SLICE_POSITIONS // tf.maximum(1, time))
-    count = -(-batch // texts)
+    # A device may get no text at all: its one slice is empty.
+    count = tf.maximum(1, -(-batch // texts))
     outputs = [tf.TensorArray(states.dtype, count, infer_shape=False) for _ in range(num_outputs)]
 
     def step(index, outputs, sums):

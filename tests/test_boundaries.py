@@ -74,7 +74,7 @@ TABLES = [
 def test_what_an_epoch_keeps(adaptation, layers, epochs, expected):
     groups = [*layers, *(["pooler"] if layers is BERT else []), "head"]
     for epoch, letters in enumerate(expected):
-        found = layers_to_keep(adaptation, groups, layers, epochs, 10, epoch, phase=0)
+        found = layers_to_keep(adaptation, groups, layers, epochs, 10, epoch, phase=0, room=9)
         assert found == names(letters), epoch
 
 
@@ -82,15 +82,36 @@ def test_phases_that_begin_within_an_epoch():
     adaptation = a.gradual_unfreezing(every=5, unit="steps")
     groups = [*ELMO, "head"]
     # Epochs of four steps: h h h h | h m m m | m m l l | l l l c
-    found = [layers_to_keep(adaptation, groups, ELMO, 4, 4, epoch, 0) for epoch in range(4)]
+    found = [layers_to_keep(adaptation, groups, ELMO, 4, 4, epoch, 0, 9) for epoch in range(4)]
     assert found == [names("mlc"), names("lc"), names("c"), []]
 
 
 def test_phases_that_end_by_patience():
     adaptation = a.chain_thaw(patience=1)
     groups = [*ELMO, "head"]
-    found = [layers_to_keep(adaptation, groups, ELMO, 9, 4, 3, phase) for phase in range(5)]
+    found = [layers_to_keep(adaptation, groups, ELMO, 9, 4, 3, phase, 9) for phase in range(5)]
     assert found == [names("m"), [], names("c"), names("l"), []]
     adaptation = a.gradual_unfreezing(every=3, patience=1)
-    found = [layers_to_keep(adaptation, groups, ELMO, 9, 4, 3, phase) for phase in range(4)]
+    found = [layers_to_keep(adaptation, groups, ELMO, 9, 4, 3, phase, 9) for phase in range(4)]
     assert found == [names("mlc"), names("lc"), names("c"), []]
+
+
+# By the layers that there is room for: as in `TABLES`.
+ROOMS = [
+    (a.gradual_unfreezing(), ELMO, 0, ["", "", "", "", ""]),
+    # One epoch a pass: it would save nothing.
+    (a.gradual_unfreezing(), ELMO, 1, ["", "", "", "", ""]),
+    (a.gradual_unfreezing(), ELMO, 2, ["ml", "l", "", "", ""]),
+    (a.gradual_unfreezing(), BERT, 1, ["2", "2", "", "", "", "", ""]),
+    (a.gradual_unfreezing(every=2), ELMO, 1, ["m", "m", "l", "l", "c", "c", ""]),
+    (a.gradual_unfreezing(every=2), ELMO, 2, ["ml", "ml", "l", "l", "c", "c", ""]),
+    (a.top_layers(), ELMO, 1, ["l", "l", "l"]),
+]
+
+
+@pytest.mark.parametrize(("adaptation", "layers", "room", "expected"), ROOMS)
+def test_what_there_is_room_for(adaptation, layers, room, expected):
+    groups = [*layers, *(["pooler"] if layers is BERT else []), "head"]
+    for epoch, letters in enumerate(expected):
+        found = layers_to_keep(adaptation, groups, layers, len(expected), 10, epoch, 0, room)
+        assert found == names(letters), epoch

@@ -55,13 +55,23 @@ def test_rows_are_padded_to_few_lengths(tiny_bert):
         np.testing.assert_array_equal(found[:, width:], filler)
 
 
-def test_elmo_is_refused(tiny_elmo):
+def refused(handle, head):
     content = {
         "data": {"dataset": "sample_tagging", "source": "sample"},
-        "encoder": {"handle": str(tiny_elmo)},
-        "head": "crf",
+        "encoder": {"handle": str(handle)},
+        "head": head,
         "adaptation": "fine_tuning",
         "training": {"epochs": 1, "batch_size": 2, "learning_rate": 1e-2, "jit_compile": True},
     }
-    with pytest.raises(ConfigError, match="training.jit_compile: expected a BERT"):
+    with pytest.raises(ConfigError, match="training.jit_compile: expected a BERT") as caught:
         compiled_model(config_from(content, "test"), TAGS)
+    return str(caught.value)
+
+
+def test_elmo_is_refused(tiny_elmo):
+    assert "got the family elmo" in refused(tiny_elmo, "crf")
+
+
+@pytest.mark.parametrize("head", ["bilstm", "bilstm_crf"])
+def test_heads_with_lstms_are_refused(tiny_bert, head):
+    assert "got the head Tagger, which has LSTMs; leave it out" in refused(tiny_bert, head)

@@ -16,6 +16,7 @@ def layers_to_keep(
     steps_per_epoch: int,
     epoch: int,
     phase: int,
+    room: int,
 ) -> list[str]:
     """The highest layer that stays frozen in an epoch, then those that later epochs start from.
 
@@ -29,15 +30,16 @@ def layers_to_keep(
         epochs: of the whole run.
         epoch: from 0.
         phase: index of the present phase; used where a patience may end phases early.
+        room: for how many layers' states there is room at a time.
     """
     phases = adaptation.phases(groups)
     if adaptation.patience is None:
         learning = [
             _learning(phases, adaptation.unit, number, steps_per_epoch) for number in range(epochs)
         ]
-        return _served(layers, learning, epoch)
+        return _served(layers, learning, epoch, room)
     # How long each phase is going to last is not known: more than one epoch, as a rule.
-    return _served(layers, [one.groups for one in phases for _ in range(2)], 2 * phase)
+    return _served(layers, [one.groups for one in phases for _ in range(2)], 2 * phase, room)
 
 
 def boundary(layers: Sequence[str], learning: Collection[str]) -> int | None:
@@ -62,7 +64,9 @@ def _learning(phases: list[Phase], unit: str, epoch: int, steps_per_epoch: int) 
     return {name for phase in phases[first : last + 1] for name in phase.groups}
 
 
-def _served(layers: Sequence[str], learning: Sequence[Collection[str]], now: int) -> list[str]:
+def _served(
+    layers: Sequence[str], learning: Sequence[Collection[str]], now: int, room: int
+) -> list[str]:
     """The layers of all times from `now` on that are served by one pass, without repetition."""
     found = [boundary(layers, names) for names in learning]
 
@@ -71,11 +75,21 @@ def _served(layers: Sequence[str], learning: Sequence[Collection[str]], now: int
         # Where the boundary rises, layers have learnt since that count below it from then on.
         return before is not None and after is not None and after <= before
 
-    start, end = now, now + 1
-    while start > 0 and goes_on(start):
-        start -= 1
-    while end < len(found) and goes_on(end):
-        end += 1
-    if found[now] is None or end - start == 1:
+    if found[now] is None or room == 0:
         return []
-    return [layers[number] for number in dict.fromkeys(found[now:end])]
+    first = now
+    while first > 0 and goes_on(first):
+        first -= 1
+    # From there on, passes of as many layers as there is room for.
+    times = [first]
+    for time in range(first + 1, len(found)):
+        if not goes_on(time):
+            break
+        if len({found[one] for one in [*times, time]}) > room:
+            if now in times:
+                break
+            times = []
+        times.append(time)
+    if len(times) == 1:
+        return []
+    return [layers[number] for number in dict.fromkeys(found[one] for one in times if one >= now)]

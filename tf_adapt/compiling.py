@@ -111,18 +111,20 @@ def compiled_model(config: Config, task: Task) -> AdaptedModel:
 
 
 def _check_compilable(model: AdaptedModel) -> None:
-    """ELMo works on the distinct words of a batch, a language model on those it masks: XLA would
-    have to know their number before."""
+    """ELMo works on the distinct words of a batch, a language model on those it masks, an LSTM of a
+    head on rows that become fewer: XLA would have to know their number before."""
     encoder = model.encoder
     if (encoder.family, encoder.execution) != ("bert", "native"):
         got = f"the family {encoder.family}, execution {encoder.execution}"
     elif model.task.is_language_model or model.auxiliaries:
         got = "a language model or an auxiliary loss"
+    elif not all(layer.supports_jit for layer in model.head._flatten_layers()):
+        got = f"the head {type(model.head).__name__}, which has LSTMs"
     else:
         return
     raise ConfigError(
-        f"training.jit_compile: expected a BERT that runs natively under a task's head, got {got}; "
-        "leave it out"
+        "training.jit_compile: expected a BERT that runs natively under a head without LSTMs, got "
+        f"{got}; leave it out"
     )
 
 

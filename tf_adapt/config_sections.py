@@ -240,7 +240,7 @@ class FeaturesConfig(_Section):
     cache: str | None = Field(None, description="a folder, or null to keep them in memory")
     require: bool = Field(False, description="true or false")
     limit_mb: int = Field(
-        2000, ge=0, description="a whole number of megabytes a text column, at least 0"
+        2000, ge=0, description="a whole number of megabytes a split and text column, at least 0"
     )
 
 

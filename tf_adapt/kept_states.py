@@ -32,7 +32,7 @@ class KeptStates:
 
     Args:
         encoder: a native one.
-        limit_mb: megabytes of states of one text column.
+        limit_mb: megabytes of states of one split and text column.
         track: the batches of a pass, watched.
     """
 
@@ -51,13 +51,17 @@ class KeptStates:
         self._warned = False
 
     def data(
-        self, split: str, prepared: PreparedData, layers: list[str], epoch: int
+        self, split: str, prepared: PreparedData, layers_for: Callable[..., list[str]], epoch: int
     ) -> PreparedData:
         """The data of a split for an epoch, with the states of a layer where they are kept.
 
         Args:
-            layers: what `tf_adapt.boundaries.layers_to_keep` says of this epoch.
+            layers_for: `tf_adapt.boundaries.layers_to_keep` of this epoch, given the `room`.
         """
+        needed = layer_megabytes(prepared, self.encoder, ENDS[self.encoder.family])
+        layers = layers_for(room=int(self.limit_mb // needed))
+        if not layers and layers_for(room=self.encoder.num_layers):
+            self._warn(prepared, needed)
         below = self.encoder.layer_names
         below = below[: below.index(layers[0]) + 1] if layers else []
         # Above the boundary, states are no longer those of the weights.
@@ -65,7 +69,7 @@ class KeptStates:
         if layers and layers[0] not in kept:
             kept = self._computed(prepared, layers, epoch)
         self._kept[split] = kept
-        return kept.get(layers[0], prepared) if layers else prepared
+        return kept[layers[0]] if layers else prepared
 
     def weights_restored(self, epoch: int) -> None:
         """The weights are again those after an epoch; states of later ones are not theirs."""
@@ -75,11 +79,6 @@ class KeptStates:
     def _computed(
         self, prepared: PreparedData, layers: list[str], epoch: int
     ) -> dict[str, PreparedData]:
-        needed = layer_megabytes(prepared, self.encoder, ENDS[self.encoder.family])
-        layers = [name for number, name in enumerate(layers, 1) if number * needed <= self.limit_mb]
-        if not layers:
-            self._warn(prepared, needed)
-            return {}
         self._computed_in = epoch
         features = [self._features(prepared, number, layers) for number in range(columns(prepared))]
         return {
@@ -118,8 +117,8 @@ class KeptStates:
     def _warn(self, prepared: PreparedData, needed: float) -> None:
         if not self._warned:
             _log.warning(
-                "states of %d texts at the highest frozen layer need %.0f MB, over "
-                "features.limit_mb: %d; the encoder reads the texts in every epoch instead",
+                "states of %d texts need %.0f MB for each frozen layer that epochs start from, too "
+                "much to pay with features.limit_mb: %d; the encoder reads the texts instead",
                 len(prepared.lengths),
                 needed,
                 self.limit_mb,

@@ -5,18 +5,17 @@ them apart are the values of variables: the next run takes those of a model that
 that its numbers are, bit by bit, those that it would have in a process of its own.
 """
 
-import contextlib
 import gc
 from dataclasses import dataclass
 
 import keras
-import tensorflow as tf
 
 from tf_adapt.compiling import compiled_model
 from tf_adapt.config import adaptation_of, without_trial
 from tf_adapt.config_sections import Config
 from tf_adapt.data.batches import PreparedData
 from tf_adapt.data.splits import Splits, load_splits
+from tf_adapt.memory import forget_peak
 from tf_adapt.model import AdaptedModel
 from tf_adapt.run_state import copy_state
 from tf_adapt.starting_point import StartingPoint
@@ -68,7 +67,7 @@ class Reuse:
         copy_state(new, model)
         del new
         gc.collect()
-        reset_peak_memory()
+        forget_peak()
         if config.adaptation.name != "feature_extraction":
             make_trainable(model.encoder, adaptation_of(config.adaptation))
         for weight in self._parts.ever_trained:  # the last phase may have left the head frozen
@@ -80,17 +79,6 @@ class Reuse:
     def _forget(self) -> None:
         self._config = self._parts = None
         gc.collect()  # a model is full of cycles, and two would need twice the memory
-
-
-def reset_peak_memory() -> None:
-    """Lets the peak of this process's memory begin anew, where the system can do that.
-
-    Elsewhere the peak stays that of the largest run so far.
-    """
-    for number in range(len(tf.config.list_logical_devices("GPU"))):
-        tf.config.experimental.reset_memory_stats(f"GPU:{number}")
-    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
 
 
 def _changes_variables_only(config: Config, model: AdaptedModel) -> bool:

@@ -1,6 +1,5 @@
 """The end of a run: predictions and scores of the best weights, parameters, times, memory."""
 
-import resource
 import sys
 import time
 from dataclasses import replace
@@ -15,6 +14,7 @@ from hub_modules.weights import count_parameters
 from tf_adapt import checkpoints, run_folder
 from tf_adapt.data.batches import batches_from, sorted_batches
 from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.memory import peak_memory
 from tf_adapt.monitoring import plain_numbers
 from tf_adapt.predicting import (
     inputs_of,
@@ -101,7 +101,7 @@ def _metrics(run, scores: dict[str, dict]) -> dict[str, Any]:
             **_serving_seconds(run),
             "total": round(time.monotonic() - run.started, 1),
         },
-        **_peak_memory(),
+        **peak_memory(),
         "versions": versions(),
     }
 
@@ -134,15 +134,3 @@ def _serving_seconds(run) -> dict[str, float]:
         tf.nest.map_structure(lambda answer: answer.numpy(), run.model.answer(batch))
     examples = min(len(prepared.lengths), SERVED)
     return {"serving_per_1000": round((time.monotonic() - started) * 1000 / examples, 2)}
-
-
-def _peak_memory() -> dict[str, float]:
-    """Of this process, and of the fullest GPU where there is one."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    memory = {"peak_memory_mb": round(peak / 1e6, 1)}
-    gpus = len(tf.config.list_logical_devices("GPU"))
-    if gpus:
-        peaks = [tf.config.experimental.get_memory_info(f"GPU:{i}")["peak"] for i in range(gpus)]
-        memory["peak_gpu_memory_mb"] = round(max(peaks) / 1e6, 1)
-    return memory

@@ -6,6 +6,7 @@ optimizer, dropout and metrics are saved with the weights.
 """
 
 import contextlib
+import functools
 import math
 import time
 from dataclasses import asdict, dataclass, replace
@@ -36,8 +37,9 @@ from tf_adapt.encoder import HubEncoder
 from tf_adapt.features import with_features
 from tf_adapt.interruption import Interruption, caught_signals, leave
 from tf_adapt.kept_states import KeptStates
+from tf_adapt.memory import forget_peak
 from tf_adapt.planning import planned_rate
-from tf_adapt.reuse import Parts, Reuse, reset_peak_memory
+from tf_adapt.reuse import Parts, Reuse
 from tf_adapt.run_report import finish_run
 from tf_adapt.run_state import RunState, restore_state, save_state
 from tf_adapt.starting_point import StartingPoint
@@ -92,14 +94,14 @@ def train(config: Config, folder: str | Path, reuse: Reuse | None = None) -> dic
         metrics = run_folder.finished_metrics(folder)
         if metrics is not None and before.training.epochs == config.training.epochs:
             return metrics
-    if reuse is not None:
-        reset_peak_memory()
     keras.utils.set_random_seed(config.training.seed)
     if config.encoder.execution != "saved_model" and not config.training.jit_compile:
         # A foreign module's own dropout is unseeded, which deterministic operations do not allow;
         # and under them Keras does not use XLA.
         tf.config.experimental.enable_op_determinism()
     strategy = make_strategy(config.training.devices, config.training.strategy)
+    if reuse is not None:
+        forget_peak()
     writes = is_chief(strategy)
     with run_folder.locked(folder) if writes else contextlib.nullcontext():
         run = _prepare_run(config, folder, strategy, writes, reuse or Reuse())
@@ -159,10 +161,12 @@ def _build(config: Config) -> Parts:
     task = Task.of(splits)
     model = compiled_model(config, task)
     start = penalised(config, model)
+    # No row is padded beyond the encoder's positions.
+    length_step = math.gcd(LENGTH_STEP, model.encoder.max_length)
     data = {
         split: replace(
             prepare(examples, task, model.encoder, *config.training.limits),
-            length_step=LENGTH_STEP if config.training.jit_compile else 1,
+            length_step=length_step if config.training.jit_compile else 1,
         )
         for split, examples in splits.examples.items()
     }
@@ -282,7 +286,8 @@ def _data(run: Run, split: str) -> PreparedData:
     if run.kept is None:
         return run.data[split]
     state, encoder = run.state, run.model.encoder
-    layers = layers_to_keep(
+    layers = functools.partial(
+        layers_to_keep,
         run.adaptation,
         groups_of(encoder),
         encoder.layer_names,

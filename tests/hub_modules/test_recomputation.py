@@ -117,6 +117,23 @@ def test_slices_of_a_batch_are_as_if_each_came_alone(monkeypatch, adapters):
         np.testing.assert_allclose(whole, of_parts[0] + of_parts[1], rtol=1e-5, atol=1e-5)
 
 
+def test_a_device_that_gets_no_text():
+    encoder = BertEncoder(**CONFIG)
+    encoder.build()
+    encoder.gradient_checkpointing = True
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 5], tf.int32)] * 3)
+    def gradients(words, mask, types):
+        inputs = dict(zip(INPUTS, (words, mask, types), strict=True))
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(encoder(inputs, training=True)["layers"][-1])
+        weights = [weight.value for weight in encoder.trainable_weights]
+        return tape.gradient(loss, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+
+    for found in gradients(*(array[:0] for array in INPUTS.values())):
+        assert not np.any(tf.convert_to_tensor(found))
+
+
 def softmaxes(graph):
     """In the graph and in its functions, which the loops over slices are."""
     nodes = [*graph.node, *(node for part in graph.library.function for node in part.node_def)]
@@ -138,5 +155,7 @@ def test_activations_are_computed_again_above_what_learns_and_only_there():
 def test_elmo_and_black_boxes_are_refused(tiny_elmo, tiny_bert):
     with pytest.raises(ConfigError, match="a BERT that runs natively, got the family elmo"):
         ta.HubEncoder(tiny_elmo, gradient_checkpointing=True)
+    with pytest.raises(ConfigError, match="family bert, execution saved_model; leave it out"):
+        ta.HubEncoder("bert_small", execution="saved_model", gradient_checkpointing=True)
     encoder = ta.HubEncoder(tiny_bert, gradient_checkpointing=True)
     assert ta.HubEncoder.from_config(encoder.get_config()).encoder.gradient_checkpointing

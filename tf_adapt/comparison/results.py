@@ -71,6 +71,7 @@ def _cell(
 ) -> dict[str, Any]:
     config, final = cell.config, outcomes.final_runs(cell)
     metrics = [found for found in map(outcomes.metrics, final) if found is not None]
+    tried = [found for found in map(outcomes.metrics, outcomes.trials(cell)) if found is not None]
     scores = [outcomes.score(run, SCORED_ON) for run in final]
     scores += [None] * (len(outcomes.comparison.seeds) - len(scores))
     known = [score for score in scores if score is not None]
@@ -92,7 +93,7 @@ def _cell(
         ],
         "scores": scores,
         **(found or dict.fromkeys(("mean", "deviation", "min", "max"))),
-        "costs": _costs(metrics),
+        "costs": _costs(metrics, tried),
         "curves": [_curve(run, first["metric"]) for run in final if outcomes.metrics(run)],
         "layer_weights": _mean_layer_weights(metrics),
         "confusion": _confusion(final, splits, gold, predictions),
@@ -100,7 +101,7 @@ def _cell(
     }
 
 
-def _costs(metrics: list[dict]) -> dict[str, float | None]:
+def _costs(metrics: list[dict], tried: list[dict]) -> dict[str, float | None]:
     def mean(values):
         values = [value for value in values if value is not None]
         return round(float(np.mean(values)), 4) if values else None
@@ -110,8 +111,10 @@ def _costs(metrics: list[dict]) -> dict[str, float | None]:
         "trainable_parameters": trainable[0] if trainable else None,
         "total_parameters": metrics[0]["parameters"]["total"] if metrics else None,
         "training_seconds": mean([found["seconds"]["training"] for found in metrics]),
-        # The least: what a run leaves in its process counts in the next one's peak.
-        "peak_memory_mb": min((found["peak_memory_mb"] for found in metrics), default=None),
+        # The least of all runs: what one leaves in its process counts in the next one's peak.
+        "peak_memory_mb": min(
+            (found["peak_memory_mb"] for found in metrics and tried + metrics), default=None
+        ),
         "serving_seconds_per_1000": mean([f["seconds"].get("serving_per_1000") for f in metrics]),
         # What each task needs beyond the module, which all of them share.
         "task_megabytes": mean([count * BYTES_PER_WEIGHT / 1e6 for count in trainable]),

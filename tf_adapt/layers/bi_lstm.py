@@ -63,6 +63,8 @@ class BiLstm(keras.layers.Layer):
     def __init__(self, units: int, **kwargs):
         super().__init__(**kwargs)
         self.units = units
+        # Packed rows have sizes that XLA would have to know beforehand.
+        self.supports_jit = False
         self.forward = LstmWeights(units, name="forward", dtype=self.dtype_policy)
         self.backward = LstmWeights(units, name="backward", dtype=self.dtype_policy)
 
