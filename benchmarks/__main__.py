@@ -33,6 +33,7 @@ BENCHMARKS = {
     "crf": "crf",
     "heads": "heads",
     "freezing": "freezing",
+    "products": "products",
     "memory": "memory",
     "starting": "starting",
     "serving": "serving",

@@ -43,8 +43,8 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
 def sentences(settings: Settings) -> dict[str, list[str]]:
     """Title → texts."""
     mrpc, sst2 = settings.mrpc_sentences(), settings.sst2()
-    count = settings.of(256, 16)
-    longest = sorted({*mrpc, *sst2}, key=len, reverse=True)[: count // 2]
+    count = settings.of(1024, 16)
+    longest = sorted({*mrpc, *sst2}, key=len, reverse=True)[: count // 4]
     return {
         "sentences of MRPC": mrpc[:count],
         "sentences of SST-2": sst2[:count],

@@ -10,7 +10,7 @@ ABOUT = (
     "full fine-tuning of MiniLM with AdamW (peak rate 5e-5, warm-up over a tenth of three epochs, "
     "then down on a line), dev scored every 29 steps (a quarter of an epoch) and at most three "
     "epochs. Each turn has another seed, so that the spread is that of the training too; the time "
-    "to import the libraries is not in it."
+    "to import the libraries is not in it. Who does not reach the score fails."
 )
 SCORE = 0.78
 
@@ -35,5 +35,4 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
             "rate": 5e-5,
         },
         rounds=settings.rounds(2),
-        compared="whether the score was reached in the first turn",
     )
