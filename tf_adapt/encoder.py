@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+from hub_modules.half_kernels import given_kernels
 from hub_modules.load import LoadedModule, load_module
 from hub_modules.weights import let_learn
 from tf_adapt.errors import ConfigError
@@ -136,20 +137,27 @@ class HubEncoder(keras.layers.Layer):
 
     @functools.cached_property
     def forward(self):
-        """A call in inference mode as a graph, traced once for all data.
+        """A call in inference mode as a graph, traced once for all data, called with the inputs and
+        `half_kernels` of the encoder.
 
         Nothing in it needs AutoGraph, which would translate all of Keras.
         """
-        call = functools.partial(self, training=False)
+
+        def call(inputs, kernels):
+            with given_kernels(self, kernels):
+                return self(inputs, training=False)
+
         return tf.function(call, autograph=False, reduce_retracing=True)
 
     @functools.cached_property
     def forward_texts(self):
-        """Packing and `forward` in one graph, called with the units of tokenized texts and the
-        numbers `[batch]` of those that are wanted."""
+        """Packing and `forward` in one graph, called with the units of tokenized texts, the numbers
+        `[batch]` of those that are wanted, and `half_kernels`."""
 
-        def call(units, index):
-            return self(self.preprocessor.pack([tf.gather(units, index)]), training=False)
+        def call(units, index, kernels):
+            inputs = self.preprocessor.pack([tf.gather(units, index)])
+            with given_kernels(self, kernels):
+                return self(inputs, training=False)
 
         return tf.function(call, autograph=False, reduce_retracing=True)
 

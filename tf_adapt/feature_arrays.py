@@ -65,6 +65,7 @@ def compute_features(
     prepared: PreparedData,
     number: int,
     forward: Any,
+    kernels: list[tf.Tensor],
     parts: Callable[[list[tf.Tensor]], Sequence[tf.Tensor]],
     files: Sequence[BinaryIO],
     track: Callable[[tf.data.Dataset], Iterable],
@@ -75,7 +76,8 @@ def compute_features(
 
     Args:
         number: of the text column.
-        forward: a graph, inputs → `layers`, `mask` and, where there is one, `pooled`.
+        forward: a graph, inputs and kernels → `layers`, `mask` and, where there is one, `pooled`.
+        kernels: `half_kernels` of the encoder.
         parts: what goes into each file, `[batch, time, …]`, of the layers.
         track: the batches, watched.
 
@@ -86,11 +88,11 @@ def compute_features(
     name = "ab"[number]
     dataset = tf.data.Dataset.from_tensor_slices(order).batch(BATCH_SIZE)
     dataset = untuned(dataset.map(lambda index: (index, prepared.packed_inputs(index)[name])))
-    forward.get_concrete_function(dataset.element_spec[1])  # else one for each new shape
+    forward.get_concrete_function(dataset.element_spec[1], kernels)  # else one for each new shape
     starts = np.zeros(len(order), np.int64)
     lengths, pooled, units = np.zeros_like(starts), None, 0
     for index, inputs in track(dataset.prefetch(2)):
-        encoded = forward(inputs)
+        encoded = forward(inputs, kernels)
         rows = index.numpy()
         lengths[rows] = tf.math.count_nonzero(encoded["mask"], axis=1)
         starts[rows] = units + np.cumsum(lengths[rows]) - lengths[rows]

@@ -22,6 +22,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_adapt
+from hub_modules.half_kernels import half_kernels
 from tf_adapt.arrays import read_arrays
 from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.config_sections import FeaturesConfig
@@ -109,6 +110,7 @@ def _compute(
         prepared,
         number,
         encoder.forward,
+        half_kernels(encoder),
         lambda layers: [tf.stack(layers, axis=2)],
         [file],
         lambda batches: tracked(batches, "features", progress),

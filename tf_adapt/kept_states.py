@@ -1,6 +1,5 @@
 """The states at the highest frozen layer of an encoder, kept while what is below stays frozen."""
 
-import functools
 import io
 import logging
 from collections.abc import Callable, Iterable
@@ -9,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.half_kernels import given_kernels, half_kernels
 from tf_adapt.data.prepared import PreparedData
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.feature_arrays import (
@@ -95,6 +95,7 @@ class KeptStates:
             prepared,
             number,
             self._forward(max(numbers)),
+            half_kernels(self.encoder),
             lambda states: [states[number] for number in numbers],
             files,
             self.track,
@@ -110,7 +111,11 @@ class KeptStates:
     def _forward(self, top: int) -> Callable:
         """The layers up to number `top` as a graph, traced once for all splits and texts."""
         if top not in self._forwards:
-            call = functools.partial(self.encoder.encoder.lower_layers, top=top)
+
+            def call(inputs, kernels):
+                with given_kernels(self.encoder, kernels):
+                    return self.encoder.encoder.lower_layers(inputs, top=top)
+
             self._forwards[top] = tf.function(call, autograph=False, reduce_retracing=True)
         return self._forwards[top]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+from hub_modules.half_kernels import given_kernels
 from hub_modules.weights import learns
 from tf_adapt.adaptation import Adaptation, as_adaptation
 from tf_adapt.encoder import HubEncoder
@@ -142,8 +143,14 @@ class AdaptedModel(keras.Model):
 
     @functools.cached_property
     def answer(self):
-        """`answers` as a graph, traced once for all calls of `predict`."""
-        return tf.function(self.answers, autograph=False, reduce_retracing=True)
+        """`answers` as a graph, traced once for all calls of `predict`, called with the inputs and
+        `half_kernels` of the model."""
+
+        def call(inputs, kernels):
+            with given_kernels(self, kernels):
+                return self.answers(inputs)
+
+        return tf.function(call, autograph=False, reduce_retracing=True)
 
     def compile(self, optimizer="rmsprop", loss=None, **kwargs):
         """As in Keras. A head that decodes by itself brings its own loss in place of the task's.

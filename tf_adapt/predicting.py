@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.half_kernels import half_kernels
 from tf_adapt.data.batches import PreparedData, prepare, shortest_first, sorted_batches
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.in_memory import in_memory_records
@@ -76,11 +77,12 @@ def model_answers(
         dataset, order = sorted_batches(prepared, batch_size)
         batches = inputs_of(dataset)
         spec = batches.element_spec
-    model.answer.get_concrete_function(spec)  # else one for each new shape
+    kernels = half_kernels(model)
+    model.answer.get_concrete_function(spec, kernels)  # else one for each new shape
     found: dict[str, list] = {}
     for inputs, examples in zip(tracked(batches, "predicting", progress), order, strict=True):
         words = word_mask(inputs["a"]) if model.task.is_tagging else None
-        for name, values in model.answer(inputs).items():
+        for name, values in model.answer(inputs, kernels).items():
             rows = found.setdefault(name, [None] * len(prepared.lengths))
             for place, (example, row) in enumerate(zip(examples, values.numpy(), strict=True)):
                 rows[example] = row if words is None else row[words[place]]
@@ -190,13 +192,15 @@ def encode(
     prepared = prepare(in_memory_records(list(texts), task), task, encoder, None, False)
     features = [None] * len(prepared.lengths)
     units = prepared.segments[0]
+    kernels = half_kernels(encoder)
     # Else one would be traced for each number of texts.
     encoder.forward_texts.get_concrete_function(
         tf.RaggedTensorSpec([None] * units.shape.rank, units.dtype, units.ragged_rank),
         tf.TensorSpec([None], tf.int64),
+        kernels,
     )
     for examples in tracked(shortest_first(prepared, batch_size), "encoding", progress):
-        encoded = encoder.forward_texts(units, tf.constant(examples))
+        encoded = encoder.forward_texts(units, tf.constant(examples), kernels)
         layers = tf.stack([tf.cast(one, tf.float32) for one in encoded["layers"][wanted]], axis=1)
         lengths = tf.math.count_nonzero(encoded["mask"], axis=1).numpy()
         for example, states, length in zip(examples, layers.numpy(), lengths, strict=True):

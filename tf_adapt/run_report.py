@@ -10,6 +10,7 @@ import tensorflow as tf
 import tensorflow_text
 
 import tf_adapt
+from hub_modules.half_kernels import half_kernels
 from hub_modules.weights import count_parameters
 from tf_adapt import checkpoints, run_folder
 from tf_adapt.data.batches import batches_from, sorted_batches
@@ -125,12 +126,13 @@ def _serving_seconds(run) -> dict[str, float]:
         return {}
     prepared = replace(run.data["dev"], features=None)
     dataset = inputs_of(batches_from(prepared, SERVED_BATCH, shuffle=False))
-    run.model.answer.get_concrete_function(dataset.element_spec)
+    kernels = half_kernels(run.model)
+    run.model.answer.get_concrete_function(dataset.element_spec, kernels)
     batches = list(dataset.take(SERVED // SERVED_BATCH))
     for batch in batches:
-        run.model.answer(batch)
+        run.model.answer(batch, kernels)
     started = time.monotonic()
     for batch in batches:
-        tf.nest.map_structure(lambda answer: answer.numpy(), run.model.answer(batch))
+        tf.nest.map_structure(lambda answer: answer.numpy(), run.model.answer(batch, kernels))
     examples = min(len(prepared.lengths), SERVED)
     return {"serving_per_1000": round((time.monotonic() - started) * 1000 / examples, 2)}

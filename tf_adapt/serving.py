@@ -11,6 +11,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from hub_modules.export import save_module
+from hub_modules.half_kernels import given_kernels, half_kernels, half_layers
 from hub_modules.manifest import write_manifest
 from hub_modules.preprocess import cut_words, split_words
 from tf_adapt.data.context import check_document_context, context_windows, pack_windows
@@ -86,12 +87,14 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
     ):
         # Losses that are added in training have no part in an answer.
         unused = {id(one) for auxiliary in model.auxiliaries for one in auxiliary.variables}
+        unused |= {id(layer.kernel) for layer in half_layers(model)}
         self.variables = [one.value for one in model.variables if id(one) not in unused]
+        self.kernels = [tf.Variable(one, trainable=False) for one in half_kernels(model)]
         self.preprocessor = model.encoder.preprocessor
         # A black box keeps tables and assets of its own.
         self.black_box = getattr(model.encoder.encoder, "module", None)
         self.labels = None if model.task.is_regression else tf.constant(model.task.labels)
-        self._predict = ModelFromText(model, max_length, truncate, document_context)
+        self._predict = ModelFromText(model, self.kernels, max_length, truncate, document_context)
 
     def signature(self):
         """The traced function of the task's signature."""
@@ -134,10 +137,16 @@ class ModelFromText:
     """A model's outputs for raw text, in the graph; over-long inputs are refused, cut or split."""
 
     def __init__(
-        self, model: AdaptedModel, max_length: int, truncate: bool, document_context: bool = False
+        self,
+        model: AdaptedModel,
+        kernels: list,
+        max_length: int,
+        truncate: bool,
+        document_context: bool = False,
     ):
         self.task: Task = model.task
         self._model = model
+        self._kernels = kernels
         self._preprocessor = model.encoder.preprocessor
         self._joint_pairs = model.encoder.joint_pairs
         self._max_length = max_length
@@ -152,7 +161,11 @@ class ModelFromText:
             name: self._preprocessor.pack(self._fitted(group))
             for name, group in zip("ab", groups, strict=False)
         }
-        return self._model.answers(inputs)
+        return self._answers(inputs)
+
+    def _answers(self, inputs: dict) -> dict:
+        with given_kernels(self._model, self._kernels):
+            return self._model.answers(inputs)
 
     def _fitted(self, segments: list) -> list:
         limit = self._max_length - self._preprocessor.special_tokens(len(segments))
@@ -195,5 +208,5 @@ class ModelFromText:
             # Chunks keep the order of the words: the sentences' own row splits fit them.
             return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, words.row_splits)
 
-        answers = self._model.answers({"a": inputs})
+        answers = self._answers({"a": inputs})
         return {name: put_together(values) for name, values in answers.items()}
