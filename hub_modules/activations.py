@@ -1,4 +1,4 @@
-"""The activations of BERT by name, computed in float32 whatever the precision around them."""
+"""The activations of BERT by name, and their gradients in float32 whatever the precision."""
 
 import math
 
@@ -9,8 +9,10 @@ from keras import ops
 def gelu_exact(states):
     """`x Φ(x)`, Φ the normal distribution's: `x (1 + erf(x / √2)) / 2`.
 
-    Half as long in float32, a third in half precision, as what `keras.ops.gelu` does with erfc; of
-    its gradient, `Φ(x) + x φ(x)`, nothing but x is kept.
+    Half as long in float32 as what `keras.ops.gelu` does with erfc; of its gradient,
+    `Φ(x) + x φ(x)`, nothing but x is kept. In half precision, where no gradient is wanted, oneDNN
+    computes these very operations, in float32, together with the matrix product before them; casts
+    between them would keep it from that.
 
     Source: Hendrycks and Gimpel 2016, section 2.
     """
@@ -19,19 +21,16 @@ def gelu_exact(states):
         upstream = arguments[0] if upstream is None else upstream
         x = ops.cast(states, "float32")
         density = ops.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
-        return upstream * ops.cast(_normal(x) + x * density, states.dtype)
+        normal = 0.5 * (1.0 + ops.erf(x * math.sqrt(0.5)))
+        return upstream * ops.cast(normal + x * density, states.dtype)
 
-    x = ops.cast(states, "float32")
-    return ops.cast(x * _normal(x), states.dtype), gradient
+    half_root = ops.cast(math.sqrt(0.5), states.dtype)
+    return 0.5 * states * (1.0 + ops.erf(states * half_root)), gradient
 
 
 def gelu_tanh(states):
     """`x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2`: Hendrycks and Gimpel's approximation."""
     return ops.cast(ops.gelu(ops.cast(states, "float32"), approximate=True), states.dtype)
-
-
-def _normal(x):
-    return 0.5 * (1.0 + ops.erf(x * math.sqrt(0.5)))
 
 
 # The same name means two formulas; which one is a property of the weights' source.
