@@ -7,10 +7,10 @@ from benchmarks.side_by_side.measurement import Contestant, Measurement
 
 ABOUT = (
     "The 36 matrix products between the states and the weights of MiniLM's six layers (query, key, "
-    "value, output: 384 × 384; 384 × 1,536 and back), each alone, with nothing between them: most "
-    "of an encoder's time, and the limit of what a better graph around them can win. In bfloat16 "
-    "also with weights that are kept in it instead of being cast in each call, and, in TensorFlow, "
-    "with weights that are constants of the graph. The time of a turn is its fastest call."
+    "value, output: 384 × 384; 384 × 1,536 and back), each alone, with nothing between them: the "
+    "limit of what a better graph around them can win. In bfloat16 also with weights that are kept "
+    "in it instead of being cast in each call, and, in TensorFlow, with weights that are constants "
+    "of the graph. The time of a turn is its fastest call."
 )
 ROUNDING = "half precision rounds to 8 bits"
 
