@@ -15,6 +15,9 @@ from tf_adapt.paper import FAMILIES, KINDS
 @click.option("--seeds", type=click.IntRange(min=1), help="Overrides compare.seeds.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1))
 @click.option("--cache", metavar="DIR", help="Keeps the features of frozen encoders for others.")
+@click.option(
+    "--export-anyway", is_flag=True, help="Export even where no cell is above the baseline."
+)
 @set_option
 @json_option
 def compare(
@@ -23,6 +26,7 @@ def compare(
     seeds: int | None,
     jobs: int,
     cache: str | None,
+    export_anyway: bool,
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -37,7 +41,7 @@ def compare(
 
     comparison = load_comparison(config, overrides, seeds)
     command = shlex.join(["tf-adapt", *sys.argv[1:]])
-    content = compare_cells(comparison, out, jobs, cache, command)
+    content = compare_cells(comparison, out, jobs, cache, command, export_anyway)
     found = content["verdict"]
     lines = [found["sentence"], *found["evidence"], found["guideline"]["sentence"]]
     print_result(content, [*lines, f"report: {os.path.join(out, 'report.html')}"], as_json)

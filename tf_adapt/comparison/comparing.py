@@ -1,5 +1,6 @@
 """One comparison: a config and a folder in; runs, tests, verdict, report and the winner out."""
 
+import contextlib
 import json
 import os
 import platform
@@ -13,6 +14,7 @@ from typing import Any
 from tf_adapt import run_folder
 from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.comparison.display import Display
+from tf_adapt.comparison.looks import looks_at
 from tf_adapt.comparison.results import SCORED_ON, results
 from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
@@ -27,6 +29,8 @@ from tf_adapt.report.write import write_report
 from tf_adapt.strict_yaml import float_text, read_yaml
 
 RECORD = "comparison.json"
+EXPORTS = ("winner", "candidate")
+_EXPORT_NAMES = "*-rate_*-seed_*"
 
 
 def compare(
@@ -35,12 +39,13 @@ def compare(
     jobs: int = 1,
     cache: str | Path | None = None,
     command: str = "",
+    export_anyway: bool = False,
 ) -> dict[str, Any]:
     """Runs what is not finished yet, tests, judges and reports; returns the report's content.
 
-    Each cell tries its learning rates with the first seed and keeps the one that is best on dev;
-    with it all seeds are trained and scored on test. Where the data have no test split, a part of
-    train is held out to play dev, and dev plays test.
+    Each cell tries its learning rates with a seed that chooses and nothing else, and keeps the one
+    that is best on dev; with it all seeds are trained and scored on test. Where the data have no
+    test split, a part of train is held out to play dev, and dev plays test.
 
     Args:
         out: the folder of the comparison; what is finished in it is not done again. More cells,
@@ -50,6 +55,7 @@ def compare(
         cache: folder of the features of frozen encoders; by default that of the config, else one
             inside `out`, which is removed at the end.
         command: how the comparison was asked for, for the report.
+        export_anyway: exports also where no cell is shown to be above the baseline.
 
     Raises:
         ConfigError: the folder belongs to another comparison.
@@ -68,15 +74,19 @@ def compare(
         with caught_signals(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
             run_all(outcomes, jobs, threads, features, display)
-            display.say_once("tests, verdict, report, export of the winner")
-            content = results(outcomes, splits) | {
+            display.say_once("tests, verdict, report, export")
+            record = _read_record(out / RECORD)
+            looks = looks_at(outcomes, record["looks"], str(out / RECORD))
+            content = results(outcomes, splits, looks) | {
                 "data": data,
                 "machine": f"{_machine()}, {threads} threads a run",
                 "command": command,
             }
+            # Before anybody reads the report: a look that is forgotten could be taken again.
+            _write_record(out, record | {"looks": looks.to_record(content["pairs"])})
             content["verdict"] = verdict(content) | {"exported": None}
             try:
-                content["verdict"]["exported"] = _export_winner(outcomes, content)
+                content["verdict"]["exported"] = _export_best(outcomes, content, export_anyway)
             finally:  # an export that fails takes no report away
                 write_report(content, out)
         if kept is None:
@@ -99,9 +109,9 @@ def _with_scored_split(comparison: Comparison) -> Comparison:
 
 def _begin(comparison: Comparison, data: dict[str, str], out: Path, jobs: int) -> int:
     """Writes what the folder is of, or checks that it is the same; returns threads a run."""
-    for name in ("cells", "figures", "winner"):
+    for name in ("cells", "figures", *EXPORTS):
         remove_leftovers(out / name)
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    threads, looks = max(1, (os.cpu_count() or 1) // jobs), []
     for cell in comparison.cells:
         _check_cell(config_path(out, cell), cell, out)
     if (out / RECORD).is_file():
@@ -113,13 +123,14 @@ def _begin(comparison: Comparison, data: dict[str, str], out: Path, jobs: int) -
                 f"({', '.join(changed)}); bring them back, or choose another --out"
             )
         threads = before["threads"]  # the same bits, whatever --jobs is now
+        looks = before["looks"]
     elif any(entry.name != run_folder.LOCK for entry in out.iterdir()):
         raise ArtifactError(
             f"{out}: expected the folder of a comparison or an empty one, got files without "
             f"{RECORD}; choose another --out"
         )
     # First: a folder with anything else in it must say what it is of.
-    write_text(out / RECORD, json.dumps({"data": data, "threads": threads}, indent=1) + "\n")
+    _write_record(out, {"data": data, "threads": threads, "looks": looks})
     for cell in comparison.cells:
         write_text(config_path(out, cell), dump_config(cell.config))
     return threads
@@ -139,19 +150,31 @@ def _check_cell(path: Path, cell: Cell, out: Path) -> None:
         )
 
 
-def _export_winner(outcomes: Outcomes, content: dict[str, Any]) -> str | None:
-    """The export of the recommended cell's run with the best dev score; None without a winner."""
-    recommended = content["verdict"]["recommended"]
-    if recommended is None:
-        return None
-    cell = next(cell for cell in outcomes.comparison.cells if cell.name == recommended)
-    runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
-    best = outcomes.best_on_dev(runs)
-    name = f"{cell.name}-rate_{float_text(best.rate)}-seed_{best.seed}"
-    folder = outcomes.out / "winner" / name
-    if not (folder / "1").is_dir():
-        _export(best, folder)
-    return f"winner/{name}/1"
+def _export_best(outcomes: Outcomes, content: dict[str, Any], anyway: bool) -> str | None:
+    """The export of the recommended cell's run with the best dev score, in `winner/` where the
+    verdict is decided, else in `candidate/`; None where nothing is worth it.
+
+    What an earlier look has exported and this one does not is removed.
+    """
+    found = content["verdict"]
+    place = EXPORTS[0] if found["decided"] else EXPORTS[1]
+    exported = None
+    if found["recommended"] is not None and (found["above_baseline"] or anyway):
+        cells = outcomes.comparison.cells
+        cell = next(cell for cell in cells if cell.name == found["recommended"])
+        runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
+        best = outcomes.best_on_dev(runs)
+        name = f"{cell.name}-rate_{float_text(best.rate)}-seed_{best.seed}"
+        exported = f"{place}/{name}/1"
+        if not (outcomes.out / exported).is_dir():
+            _export(best, outcomes.out / place / name)
+    for old in [path for other in EXPORTS for path in (outcomes.out / other).glob(_EXPORT_NAMES)]:
+        if exported is None or old != (outcomes.out / exported).parent:
+            shutil.rmtree(old, ignore_errors=True)
+    for other in EXPORTS:
+        with contextlib.suppress(OSError):  # only where nothing is left in it
+            (outcomes.out / other).rmdir()
+    return exported
 
 
 def _export(run: CellRun, folder: Path) -> None:
@@ -166,10 +189,18 @@ def _machine() -> str:
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
 
 
+def _write_record(out: Path, record: dict[str, Any]) -> None:
+    write_text(out / RECORD, json.dumps(record, indent=1) + "\n")
+
+
 def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text("utf-8"))
-        return {"data": dict(record["data"]), "threads": int(record["threads"])}
+        return {
+            "data": dict(record["data"]),
+            "threads": int(record["threads"]),
+            "looks": list(record.get("looks", [])),
+        }
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ArtifactError(
             f"{path}: cannot be read ({error}); choose another --out, or remove the folder"

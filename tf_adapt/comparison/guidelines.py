@@ -3,7 +3,10 @@
 from typing import Any
 
 from tf_adapt.advice import guideline
-from tf_adapt.paper import ALIKE, COLOURED_FROM, FROZEN, TUNED
+from tf_adapt.paper import ALIKE, FROZEN, TUNED
+from tf_adapt.report.cells import encoder_name, encoder_of, reads_as_usual
+from tf_adapt.statistics.pairs import AHEAD, BEHIND, OPEN, relation
+from tf_adapt.statistics.pairs import ALIKE as SAME
 
 # What ends with everything learning, as in the paper.
 _TUNING = (TUNED, "gradual_unfreezing")
@@ -22,23 +25,25 @@ def agreement(cells: dict[str, dict], pairs: dict[frozenset, dict], kind: str) -
     everything learning as in the paper (fine_tuning, gradual_unfreezing).
 
     Args:
-        cells: finished cells by id.
+        cells: those that trained, by id.
         pairs: the paired tests by their two ids.
 
     Returns:
-        `sentence`; `agrees` (None: not decided, or not compared); `families`.
+        `sentence`; `agrees` (None: not decided, or not compared); `families`. An encoder that
+        reads the texts of a pair otherwise than the paper's is told of, and not judged.
     """
-    families = {}
+    families, outcomes = {}, []
     for family in sorted({cell["family"] for cell in cells.values() if cell["pretrained"]}):
         paper = guideline(family, kind)
         here = _here(cells, pairs, family)
-        families[family] = {"better": paper.better, "sentence": paper.sentence, "here": here}
+        outcomes += [
+            None if better is None else better == paper.better
+            for encoder, better in here
+            if reads_as_usual(encoder)
+        ]
+        named = {encoder_name(encoder): better for encoder, better in here}
+        families[family] = {"better": paper.better, "sentence": paper.sentence, "here": named}
     sentences = [_sentence(said) for said in families.values()]
-    outcomes = [
-        None if better is None else better == said["better"]
-        for said in families.values()
-        for better in said["here"].values()
-    ]
     agrees = None
     if False in outcomes:
         agrees = False
@@ -47,31 +52,26 @@ def agreement(cells: dict[str, dict], pairs: dict[frozenset, dict], kind: str) -
     return {"sentence": " ".join(sentences), "agrees": agrees, "families": families}
 
 
-def is_alike(pair: dict) -> bool:
-    """Whether the interval covers the seeds and is within the point from which table 2 colours."""
-    known = pair["interval"] is not None and pair["why"] != "one_seed"
-    return known and max(map(abs, pair["interval"])) <= COLOURED_FROM / 100
+def _here(cells: dict, pairs: dict, family: str) -> list[tuple[dict, str | None]]:
+    """A cell of each encoder with both, and FROZEN, TUNED, ALIKE, or None where it is not decided.
 
-
-def _here(cells: dict, pairs: dict, family: str) -> dict[str, str | None]:
-    """By encoder with both: FROZEN, TUNED, ALIKE, or None where it is not decided."""
+    An encoder that reads the texts of a pair jointly and one that reads them separately are two.
+    """
     own = [c for c in cells.values() if c["family"] == family and c["pretrained"]]
-    found = {}
-    for encoder in dict.fromkeys((cell["encoder"], cell["pairs"]) for cell in own):
-        of_it = [cell for cell in own if (cell["encoder"], cell["pairs"]) == encoder]
+    found = []
+    for encoder in dict.fromkeys(map(encoder_of, own)):
+        of_it = [cell for cell in own if encoder_of(cell) == encoder]
         frozen = [cell for cell in of_it if cell["adaptation"] == FROZEN]
         tuned = [cell for cell in of_it if cell["adaptation"] in _TUNING]
-        if not (frozen and tuned):
-            continue
-        a, b = (max(some, key=lambda cell: cell["mean"]) for some in (frozen, tuned))
-        pair = pairs[frozenset((a["id"], b["id"]))]
-        better = None
-        if is_alike(pair):
-            better = ALIKE
-        elif pair["decided"]:
-            better = FROZEN if a["mean"] > b["mean"] else TUNED
-        found[encoder[0]] = better
+        if frozen and tuned:
+            a, b = (max(some, key=lambda cell: cell["mean"]) for some in (frozen, tuned))
+            found.append((a, _better(a, b, pairs[frozenset((a["id"], b["id"]))])))
     return found
+
+
+def _better(frozen: dict, tuned: dict, pair: dict) -> str | None:
+    how = relation(pair, frozen["id"])
+    return {AHEAD: FROZEN, BEHIND: TUNED, SAME: ALIKE, OPEN: None}[how]
 
 
 def _sentence(said: dict[str, Any]) -> str:

@@ -5,26 +5,54 @@ The content of `report.json`, but for what `comparing` adds. Imports no TensorFl
 
 import csv
 import shlex
-from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tf_adapt.comparison.answers import confusion, disagreements, predictions_of
+from tf_adapt.comparison.baseline import (
+    AT_BASELINE,
+    DIVERGED,
+    TRAINED,
+    Baseline,
+    baseline_of,
+    gold_labels,
+    outcome_of,
+)
+from tf_adapt.comparison.looks import Looks
 from tf_adapt.comparison.runs import CellRun, Outcomes
 from tf_adapt.comparison.settings import Cell, short_name
-from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.data.groups import item_groups, items_in_words, overlap_with_train
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ArtifactError
-from tf_adapt.prediction_files import read_predictions
-from tf_adapt.statistics.pairs import compare_pairs
-from tf_adapt.statistics.scores import item_statistics, summary
+from tf_adapt.statistics.pairs import above_baseline, compare_pairs
+from tf_adapt.statistics.scores import item_statistics, of_groups, summary
 
 SCORED_ON, CHOSEN_ON = "test", "dev"
-SHOWN_DISAGREEMENTS = 20
 BYTES_PER_WEIGHT = 4
 
 
-def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Scored:
+    """What the runs are judged by.
+
+    Attributes:
+        splits: the data.
+        metric: the score.
+        baseline: the constant answer.
+        groups: `[examples]`: which scored examples are one item of the tests.
+        predictions: of each finished run by its folder.
+    """
+
+    splits: Splits
+    metric: str
+    baseline: Baseline
+    groups: np.ndarray
+    predictions: dict
+
+
+def results(outcomes: Outcomes, splits: Splits, looks: Looks) -> dict[str, Any]:
     """Cells, paired tests, and what they rest on.
 
     Raises:
@@ -33,12 +61,19 @@ def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
     comparison = outcomes.comparison
     cells = comparison.cells
     finished = [run for cell in cells for run in outcomes.final_runs(cell) if outcomes.metrics(run)]
-    predictions = {run.folder: _predictions(run, splits) for run in finished}
-    gold = _gold(splits)
     first = outcomes.metrics(finished[0]) if finished else {}
-    metric = first.get("metric", splits.metric)
+    metric = first.get("metric") or _metric_of(splits)
+    examples = splits.examples[SCORED_ON]
+    scored = _Scored(
+        splits,
+        metric,
+        baseline_of(splits, metric, CHOSEN_ON, SCORED_ON),
+        item_groups(examples),
+        {run.folder: predictions_of(run, splits, SCORED_ON) for run in finished},
+    )
+    statistics = _statistics(outcomes, scored)
     return {
-        "format": 1,
+        "format": 2,
         "summary": comparison.summary,
         "dataset": splits.name,
         "kind": splits.kind,
@@ -47,39 +82,45 @@ def results(outcomes: Outcomes, splits: Splits) -> dict[str, Any]:
         "splits": splits.descriptions,
         "scored_on": SCORED_ON,
         "chosen_on": CHOSEN_ON,
-        "examples": {name: len(examples) for name, examples in splits.examples.items()},
+        "examples": {name: len(found) for name, found in splits.examples.items()},
+        "items": {
+            "count": int(scored.groups.max()) + 1,
+            "text": items_in_words(examples, scored.groups),
+            "overlap_with_train": overlap_with_train(splits.examples["train"], examples),
+        },
         "seeds": list(comparison.seeds),
         "trials": comparison.trials,
-        "cells": [_cell(outcomes, cell, splits, gold, predictions) for cell in cells],
-        "pairs": _pairs(outcomes, metric, splits, gold, predictions),
-        "majority": _majority(splits, metric, gold),
-        "disagreements": _disagreements(outcomes, splits, gold, predictions),
+        "look": looks.number,
+        "cells": [_cell(outcomes, cell, scored) for cell in cells],
+        "pairs": compare_pairs(metric, statistics, looks.number, looks.standing),
+        "baseline": _baseline(scored, statistics, looks.number),
+        "disagreements": disagreements(outcomes, splits, SCORED_ON, scored.predictions),
         "versions": first.get("versions", {}),
         "modules": {
             run.cell.config.encoder.handle: outcomes.metrics(run)["module"] for run in finished
         },
-        # How many examples each encoder has read without their ends.
-        "truncated": {
-            short_name(run.cell.config.encoder.handle): outcomes.metrics(run)["truncated"]
-            for run in finished
-        },
+        # How many examples each cell has read without their ends.
+        "truncated": {run.cell.name: outcomes.metrics(run)["truncated"] for run in finished},
     }
 
 
-def _cell(
-    outcomes: Outcomes, cell: Cell, splits: Splits, gold: list, predictions: dict
-) -> dict[str, Any]:
+def _metric_of(splits: Splits) -> str:
+    """Where no run is finished, so that none says it."""
+    if splits.metric is not None:
+        return splits.metric
+    return {"pair_regression": "pearson", "tagging": "span_f1"}.get(splits.kind, "accuracy")
+
+
+def _cell(outcomes: Outcomes, cell: Cell, scored: _Scored) -> dict[str, Any]:
     config, final = cell.config, outcomes.final_runs(cell)
     metrics = [found for found in map(outcomes.metrics, final) if found is not None]
     tried = [found for found in map(outcomes.metrics, outcomes.trials(cell)) if found is not None]
-    scores = [outcomes.score(run, SCORED_ON) for run in final]
-    scores += [None] * (len(outcomes.comparison.seeds) - len(scores))
-    known = [score for score in scores if score is not None]
-    found = summary(known) if known else None
     first = metrics[0] if metrics else {}
     return {
         "id": cell.name,
         "encoder": short_name(config.encoder.handle),
+        "module": first.get("module"),
+        "execution": config.encoder.execution,
         "family": first.get("family"),
         "pretrained": cell.pretrained,
         "pairs": config.encoder.pairs or ("joint" if first.get("family") == "bert" else "separate"),
@@ -91,13 +132,70 @@ def _cell(
             {"learning_rate": run.rate, "score": outcomes.score(run, CHOSEN_ON)}
             for run in outcomes.trials(cell)
         ],
-        "scores": scores,
-        **(found or dict.fromkeys(("mean", "deviation", "min", "max"))),
+        **_scores(outcomes, cell, scored.baseline),
         "costs": _costs(metrics, tried),
-        "curves": [_curve(run, first["metric"]) for run in final if outcomes.metrics(run)],
+        "curves": [_curve(run, scored.metric) for run in final if outcomes.metrics(run)],
         "layer_weights": _mean_layer_weights(metrics),
-        "confusion": _confusion(final, splits, gold, predictions),
+        "confusion": confusion(final, scored.splits, SCORED_ON, scored.predictions),
         "commands": [shlex.join(["tf-adapt", *run.arguments()]) for run in final],
+    }
+
+
+def _scores(outcomes: Outcomes, cell: Cell, baseline: Baseline) -> dict[str, Any]:
+    """The scores of the seeds, how each ended, and what they come to.
+
+    Mean, deviation, minimum and maximum are those of the seeds that trained; where none did, of all
+    that have a score. `mean_of_all` counts a seed without a score as the baseline.
+    """
+    final, missing = outcomes.final_runs(cell), len(outcomes.comparison.seeds)
+    ended = [outcome_of(outcomes, run, CHOSEN_ON, baseline) for run in final]
+    if not final and outcomes.trials(cell) and all(map(outcomes.failed, outcomes.trials(cell))):
+        ended = [DIVERGED] * missing  # no learning rate is left to run them with
+    scores = [outcomes.score(run, SCORED_ON) for run in final]
+    scores += [None] * (missing - len(scores))
+    known = [score for score in scores if score is not None]
+    trained = [s for s, end in zip(scores, ended, strict=False) if end == TRAINED]
+    counted = [baseline.scores[SCORED_ON] if score is None else score for score in scores]
+    used = [score or 0.0 for score in trained] or known
+    return {
+        "scores": scores,
+        "outcomes": [*ended, *[None] * (missing - len(ended))],
+        "trained": len(trained),
+        "failed": {kind: ended.count(kind) for kind in (DIVERGED, AT_BASELINE)},
+        **(summary(used) if used else dict.fromkeys(("mean", "deviation", "min", "max"))),
+        "mean_of_all": float(np.mean(counted)) if ended else None,
+    }
+
+
+def _statistics(outcomes: Outcomes, scored: _Scored) -> dict[str, np.ndarray]:
+    """By cell `[seeds, items, k]`, of the seeds that trained; without cells of which none did."""
+    gold, splits = gold_labels(scored.splits, SCORED_ON), scored.splits
+    found = {}
+    for cell in outcomes.comparison.cells:
+        runs = [
+            run
+            for run in outcomes.final_runs(cell)
+            if outcome_of(outcomes, run, CHOSEN_ON, scored.baseline) == TRAINED
+        ]
+        rows = [
+            item_statistics(
+                scored.metric, scored.predictions[run.folder], gold, splits.labels, splits.scheme
+            )
+            for run in runs
+        ]
+        if rows:
+            found[cell.name] = np.stack([of_groups(one, scored.groups) for one in rows])
+    return found
+
+
+def _baseline(scored: _Scored, statistics: dict[str, np.ndarray], look: int) -> dict[str, Any]:
+    baseline = scored.baseline
+    rows = of_groups(baseline.statistics, scored.groups)
+    return {
+        "answer": baseline.answer,
+        "score": baseline.scores[SCORED_ON],
+        "chosen_on": baseline.scores[CHOSEN_ON],
+        "cells": above_baseline(scored.metric, statistics, rows, look),
     }
 
 
@@ -137,106 +235,3 @@ def _curve(run: CellRun, metric: str) -> list[float | None]:
 def _mean_layer_weights(metrics: list[dict]) -> list[float] | None:
     found = [one["layer_weights"] for one in metrics if one.get("layer_weights")]
     return [round(float(w), 4) for w in np.mean(found, axis=0)] if found else None
-
-
-def _predictions(run: CellRun, splits: Splits) -> list:
-    """What a run says of each scored example."""
-    found = read_predictions(run.folder, SCORED_ON, splits.kind)
-    expected = len(splits.examples[SCORED_ON])
-    if len(found) != expected:
-        raise ArtifactError(
-            f"{run.folder}: expected predictions of {expected} {SCORED_ON} examples, got "
-            f"{len(found)}; remove the run folder and run the command again"
-        )
-    return found
-
-
-def _gold(splits: Splits) -> list:
-    """The true label of each scored example, in the form of the predictions."""
-    examples = splits.examples[SCORED_ON]
-    if splits.kind == "tagging":
-        return [list(example.tags) for example in examples]
-    labels = [example.label for example in examples]
-    if splits.kind == "pair_regression":
-        return [float(label) for label in labels]
-    return labels
-
-
-def _majority(splits: Splits, metric: str, gold: list) -> dict[str, Any] | None:
-    """What the most frequent label of train would score as the answer to everything.
-
-    None where the metric is another than accuracy: there a constant answer scores nothing.
-    """
-    if metric != "accuracy":
-        return None
-    (label, _), *_ = Counter(example.label for example in splits.examples["train"]).most_common(1)
-    return {"label": label, "score": gold.count(label) / len(gold)}
-
-
-def _pairs(
-    outcomes: Outcomes, metric: str, splits: Splits, gold: list, predictions: dict
-) -> list[dict]:
-    """The paired tests between all cells of which every seed is finished."""
-    statistics = {}
-    for cell in outcomes.comparison.cells:
-        runs = outcomes.final_runs(cell)
-        if runs and all(run.folder in predictions for run in runs):
-            said = [predictions[run.folder] for run in runs]
-            statistics[cell.name] = np.stack(
-                [
-                    item_statistics(metric, answers, gold, splits.labels, splits.scheme)
-                    for answers in said
-                ]
-            )
-    return compare_pairs(metric, statistics)
-
-
-def _confusion(
-    runs: list[CellRun], splits: Splits, gold: list, predictions: dict
-) -> list[list[int]] | None:
-    """Rows: the true label; columns: the predicted one; summed over seeds."""
-    if splits.kind not in ("classification", "pair_classification"):
-        return None
-    said = [predictions[run.folder] for run in runs if run.folder in predictions]
-    if not said:
-        return None
-    counts = Counter(pair for labels in said for pair in zip(gold, labels, strict=True))
-    return [[counts[true, other] for other in splits.labels] for true in splits.labels]
-
-
-def _disagreements(outcomes: Outcomes, splits: Splits, gold: list, predictions: dict) -> list[dict]:
-    """Examples of which cells say different things, most evenly split first; first seed."""
-    cells = [cell for cell in outcomes.comparison.cells if cell.pretrained]
-    said = {
-        cell.name: predictions[run.folder]
-        for cell in cells
-        for run in outcomes.final_runs(cell)[:1]
-        if run.folder in predictions
-    }
-    if splits.kind == "pair_regression" or len(said) < 2:
-        return []
-    found = []
-    for number, example in enumerate(splits.examples[SCORED_ON]):
-        answers = {name: labels[number] for name, labels in said.items()}
-        right = sum(answer == gold[number] for answer in answers.values())
-        if 0 < right < len(answers):
-            found.append((abs(2 * right - len(answers)), number, example, answers))
-    found.sort(key=lambda entry: entry[:2])
-    return [
-        {
-            "where": example.where,
-            "text_a": _text(example),
-            "text_b": getattr(example, "text_b", None),
-            "label": _shown(gold[number]),
-            "answers": {name: _shown(answer) for name, answer in answers.items()},
-        }
-        for _, number, example, answers in found[:SHOWN_DISAGREEMENTS]
-    ]
-
-
-def _text(example) -> str:
-    return " ".join(example.words) if isinstance(example, TaggedSentence) else example.text_a
-
-
-def _shown(label) -> str:
-    return " ".join(label) if isinstance(label, list) else str(label)

@@ -16,6 +16,9 @@ from tf_adapt.comparison.settings import Cell, Comparison
 from tf_adapt.files import write_text
 from tf_adapt.strict_yaml import float_text
 
+# Of the trials between learning rates: beyond all seeds whose scores count (compare.seeds).
+CHOOSING_SEED = 1000
+
 
 @dataclass(frozen=True)
 class CellRun:
@@ -96,15 +99,21 @@ class Outcomes:
         return None if metrics is None else metrics[split][metrics["metric"]]
 
     def trials(self, cell: Cell) -> list[CellRun]:
-        """The runs between which a cell's learning rate is chosen."""
-        return [self.run(cell, rate, self.comparison.seeds[0]) for rate in cell.rates]
+        """The runs between which a cell's learning rate is chosen; none where it has one alone.
+
+        Their seed chooses and nothing else: the best of several scores is too good by chance, and
+        the more so, the less stable a cell is.
+        """
+        if len(cell.rates) == 1:
+            return []
+        return [self.run(cell, rate, CHOOSING_SEED) for rate in cell.rates]
 
     def chosen_rate(self, cell: Cell) -> float | None:
         """The rate with the best dev score (the first of equals); None before all were tried, or
         where all left the finite numbers. One alone needs no trial."""
         trials = self.trials(cell)
-        if len(trials) == 1 and not self.failed(trials[0]):
-            return trials[0].rate
+        if not trials:
+            return cell.rates[0]
         if not all(map(self.is_over, trials)) or all(map(self.failed, trials)):
             return None
         return self.best_on_dev(trials).rate
@@ -129,19 +138,17 @@ class Outcomes:
         end together.
         """
         for cell in sorted(self.comparison.cells, key=_is_frozen):
-            runs = {run.folder: run for run in (*self.trials(cell), *self.final_runs(cell))}
-            yield from (run for run in runs.values() if not self.is_over(run))
+            runs = [*self.trials(cell), *self.final_runs(cell)]
+            yield from (run for run in runs if not self.is_over(run))
 
     def counts(self) -> tuple[int, int]:
         """How many runs are over, and of how many."""
-        comparison = self.comparison
-        per_cell = comparison.trials + len(comparison.seeds) - 1
         over, total = 0, 0
-        for cell in comparison.cells:
-            runs = {run.folder: run for run in (*self.trials(cell), *self.final_runs(cell))}
-            over += sum(map(self.is_over, runs.values()))
-            hopeless = all(map(self.failed, self.trials(cell)))
-            total += comparison.trials if hopeless else per_cell
+        for cell in self.comparison.cells:
+            trials = self.trials(cell)
+            over += sum(map(self.is_over, [*trials, *self.final_runs(cell)]))
+            hopeless = bool(trials) and all(map(self.failed, trials))
+            total += len(trials) + (0 if hopeless else len(self.comparison.seeds))
         return over, total
 
 

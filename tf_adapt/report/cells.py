@@ -48,9 +48,23 @@ def ranked(cells: list[dict]) -> list[Ranked]:
     ]
 
 
+def encoder_of(cell: dict) -> tuple:
+    """What an encoder is: the same module, read and executed in the same way."""
+    return (cell["module"] or cell["encoder"], cell["pairs"], cell["execution"])
+
+
 def encoder_name(cell: dict) -> str:
-    """The encoder, and whether it is the untrained baseline."""
-    return visible(cell["encoder"]) + ("" if cell["pretrained"] else ", untrained")
+    """`bert_small untrained, separate texts`: whether it is the baseline without pretraining, and
+    what of `encoder_of` is not the usual way."""
+    parts = [visible(cell["encoder"]) + ("" if cell["pretrained"] else " untrained")]
+    parts += [] if reads_as_usual(cell) else [f"{cell['pairs']} texts"]
+    parts += [] if cell["execution"] is None else [cell["execution"]]
+    return ", ".join(parts)
+
+
+def reads_as_usual(cell: dict) -> bool:
+    """Whether the texts of a pair are read as the paper's encoder of this family reads them."""
+    return cell["pairs"] == ("joint" if cell["family"] == "bert" else "separate")
 
 
 def variant(cell: dict) -> str:

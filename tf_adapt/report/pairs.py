@@ -5,10 +5,13 @@ from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import Ranked
 
 REASONS = {
-    "more_seeds": "more seeds needed",
+    "identical": "the same answers with every seed",
+    "few_items": "too few test items",
+    "one_seed": "fewer than two seeds trained",
     "more_test_examples": "more test examples needed: seeds alone would not do",
-    "one_seed": "one seed decides nothing",
+    "no_look_left": "no look is left that may decide",
 }
+MANY = 100
 
 
 def pair_tables(content: dict, order: list[Ranked]) -> tuple[Table | None, Table | None]:
@@ -81,11 +84,14 @@ def _values(pair: dict, seeds: int) -> list[list[Entry]]:
 
 
 def decision(pair: dict, seeds: int) -> str:
-    """`yes`, or what it would take."""
+    """`yes`, `alike`, or what it would take."""
+    if pair["alike"]:
+        return "alike: within a point" + (", though decided" if pair["decided"] else "")
     if pair["decided"]:
         return "yes"
-    needed = pair["seeds_needed"]
-    if needed is not None and needed > seeds:
-        more = words.counted(needed - seeds, "more seed")
-        return f"no: {more} needed, {needed:,} in all"
-    return f"no: {REASONS.get(pair['why'], words.visible(pair['why']))}"
+    if pair["why"] != "more_seeds":
+        return f"no: {REASONS.get(pair['why'], words.visible(pair['why']))}"
+    fewest, most = (max(n or MANY + 1, seeds + 1) for n in pair["seeds_needed"])
+    if fewest > MANY:
+        return f"no: over {MANY} seeds needed"
+    return f"no: {fewest} seeds in all needed, or " + (f"up to {most}" if most <= MANY else "many")

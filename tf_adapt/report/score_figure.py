@@ -22,6 +22,8 @@ def score_figure(order: list[Ranked], content: dict) -> Figure:
     axes = figure.add_axes((0.04, 0.8 / height, 0.92, 1 - MARGIN / height))
     for lane, one in enumerate(order):
         _lane(axes, lane, one)
+    baseline = content["baseline"]["score"]
+    axes.axvline(100 * baseline, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0)
     axes.set_ylim(len(order) - 0.35, -0.6)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -50,15 +52,16 @@ def _lane(axes, lane: int, one: Ranked) -> None:
     name = one.fitted(LONGEST_NAME if lane else LONGEST_BOLD_NAME)
     known = [value for value in numbers(cell["scores"]) if value == value]
     result = words.mean_and_deviation(cell)
-    if len(known) < len(cell["scores"]):
-        result = f"{len(known)} of {words.counted(len(cell['scores']), 'seed')}"
+    failed = sum(cell["failed"].values())
+    if failed:
+        result = f"{result} ({failed} of {words.counted(len(cell['scores']), 'seed')} failed)"
     looks = {"fontsize": 8.5, "fontweight": weight, "va": "center", "transform": across}
     looks["bbox"] = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
     axes.text(0, lane - 0.32, name, ha="left", **looks)
     axes.text(1, lane - 0.32, result, ha="right", **looks)
     place = lane + 0.12
     if not known:
-        axes.text(0, place, "no score yet", fontsize=8, style="italic", va="center",
+        axes.text(0, place, "no score", fontsize=8, style="italic", va="center",
                   transform=across)  # fmt: skip
     if cell["mean"] is not None:
         mean = 100 * cell["mean"]
@@ -80,4 +83,5 @@ def _legend(order: list[Ranked]) -> list[Line2D]:
         if not one.cell["pretrained"]:
             found["untrained (hollow)"] = marker({"adaptation": FROZEN, "pretrained": False})
     lines = [Line2D([], [], linestyle="none", label=name, **look) for name, look in found.items()]
-    return [*lines, Line2D([], [], color=INK, linewidth=1.6, label="mean")]
+    lines.append(Line2D([], [], color=INK, linewidth=1.6, label="mean"))
+    return [*lines, Line2D([], [], color=INK, linestyle=(0, (4, 3)), label="baseline")]

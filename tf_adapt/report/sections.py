@@ -63,9 +63,6 @@ def _verdict(content: dict, order: list[Ranked]) -> list:
     if verdict.get("alternatives"):
         others = "; ".join(names.get(one, visible(one)) for one in verdict["alternatives"])
         evidence.append(f"Not decided against the best: {others}.")
-        if verdict.get("recommended"):
-            recommended = names.get(verdict["recommended"], visible(verdict["recommended"]))
-            evidence.append(f"The cheapest of the best and these: {recommended}.")
     if verdict.get("exported"):
         evidence.append(f"Exported for serving: {visible(verdict['exported'])}")
     blocks.append(Items([*evidence, _what(content)]))
@@ -84,21 +81,26 @@ def _what(content: dict) -> str:
 
 
 def _missing(content: dict, order: list[Ranked]) -> str:
-    seeds = len(content["seeds"])
-    known = {one.name: sum(score is not None for score in one.cell["scores"]) for one in order}
-    lacking = [f"{name} ({number} of {seeds})" for name, number in known.items() if number < seeds]
+    """The cells of which seeds failed, with how each ended."""
+    seeds, lacking = len(content["seeds"]), []
+    for one in order:
+        diverged, low = (one.cell["failed"][kind] for kind in ("diverged", "at_baseline"))
+        said = [f"diverged in {diverged} of {seeds}"] if diverged else []
+        said += [f"no better than the baseline on dev in {low} of {seeds}"] if low else []
+        lacking += [f"{one.name}: {', '.join(said)}"] if said else []
     if not lacking:
         return ""
     return (
-        f"Incomplete: {sum(known.values())} of {counted(seeds * len(order), 'score')} are known. "
-        f"Missing in {'; '.join(lacking)}."
+        f"Seeds that failed: {'; '.join(lacking)}. Means and tests are of the seeds that trained; "
+        "a cell of which fewer than two did is not decided."
     )
 
 
 def _scores(content: dict, order: list[Ranked]) -> list:
     picture = Picture(
         "scores",
-        "A dot for each seed, the mean as a line, ± the deviation as a band; the best cell first. "
+        "A dot for each seed, the mean as a line, ± the deviation as a band; the best cell first; "
+        "dashed, the baseline. "
         "The numbers of the cells are the same everywhere in this report.",
         "Scores of the cells, best first: " + _summary(order),
     )
@@ -201,10 +203,14 @@ def _choices(content: dict, order: list[Ranked]) -> list:
     trials = content["trials"]
     chosen = "epochs" if trials == 1 else "epochs and learning rates"
     texts.append(f"{chosen} were chosen on {chosen_on}; the scores above are on {scored_on}.")
-    texts.append(
-        f"{counted(trials, 'learning rate')} tried in each cell, with the first seed; the chosen "
-        f"one was run with {counted(len(content['seeds']), 'seed')} ({seeds})."
-    )
+    run_with = f"was run with {counted(len(content['seeds']), 'seed')} ({seeds})."
+    if trials == 1:
+        texts.append(f"One learning rate in each cell, which {run_with}")
+    else:
+        texts.append(
+            f"{trials} learning rates tried in each cell, with a seed that is not scored; the "
+            f"chosen one {run_with}"
+        )
     blocks = [Heading("How it was chosen"), Items(texts)]
     if chosen_on == scored_on:
         warning = f"{chosen_on} both chose and scored: the scores are too good by that much."

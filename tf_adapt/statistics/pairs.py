@@ -1,17 +1,26 @@
-"""Every two cells of a comparison, corrected for how many pairs there are."""
+"""Every two cells of a comparison, and each cell against the baseline, corrected for how many."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
+from tf_adapt.statistics.looks import LEVELS, level_of
+from tf_adapt.statistics.scores import RANGES
 from tf_adapt.statistics.two_cells import (
     Cell,
+    Comparison,
     cell_of,
     compare_cells,
     enough_items,
     seeds_needed,
 )
+
+# With fewer, the variance over the items is too uncertain, and a single one counts for too much.
+FEWEST_ITEMS = 20
+# Scores: within this, the paper colours no difference.
+MARGIN = 0.01
+AHEAD, BEHIND, ALIKE, OPEN = "ahead", "behind", "alike", "open"
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -31,52 +40,72 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def compare_pairs(
-    metric: str, statistics: Mapping[str, np.ndarray], level: float = 0.95
+    metric: str,
+    statistics: Mapping[str, np.ndarray],
+    look: int = 1,
+    standing: Collection[tuple[str, str]] = (),
 ) -> list[dict]:
     """`compare_cells` of every two cells, as the report's `pairs`, a before b in the order given.
 
-    Keys: `a`, `b`, `difference`, `interval` (of this pair alone, not simultaneous), `level`, `p`,
-    `p_holm` (over all pairs), `decided` (p_holm ≤ 1 − level), `seeds_needed` and `why`:
+    Keys: `a`, `b`, `difference`, `interval` (of this pair alone, not simultaneous; cut at what the
+    metric allows), `level` (of the interval: 1 − α with α of this look), `p`, `p_holm` (over all
+    pairs that can be tested), `decided` (p_holm ≤ α, or decided at an earlier look in the same
+    direction), `alike` (the interval lies within `MARGIN`: both one-sided tests pass α / 2 after
+    Holm's correction), `seeds_needed` and `why`:
 
-    - `decided`;
-    - `more_seeds`: with `seeds_needed` seeds a cell (None: more than 100) a difference as large as
-      the one seen would be decided with probability 0.8, even if no other pair is decided that is
-      not now;
-    - `more_test_examples`: the chance of the test items hides the difference from any number of
-      seeds. So it is with a difference of 0;
-    - `one_seed`: how far seeds lead apart is unknown; p and interval cover the test items only, and
-      nothing is decided.
+    - `decided`, `alike`;
+    - `identical`: the same on every item with every seed, so that nothing was compared;
+    - `few_items`: fewer than `FEWEST_ITEMS`;
+    - `one_seed`: a cell has fewer than two seeds, and how far seeds lead apart is unknown; p and
+      interval cover the test items only;
+    - `more_seeds`: with a number of seeds between the two of `seeds_needed` (None: more than 100) a
+      difference as large as the one seen would be decided at the next look with probability 0.8,
+      even if no other pair is decided that is not now;
+    - `more_test_examples`: on these test items no number of seeds would decide;
+    - `no_look_left`: `LEVELS` are used up.
 
     Args:
         metric: as for `item_statistics`.
-        statistics: by cell, `[seeds, items, k]`: `item_statistics` of each seed's run.
-        level: of the intervals.
+        statistics: by cell, `[seeds, items, k]`: `item_statistics` of each seed's run; numbers of
+            seeds may differ.
+        look: from 1, see `level_of`.
+        standing: pairs (ahead, behind) that an earlier look has decided.
 
     Raises:
-        ValueError: the cells differ in their numbers of seeds or items.
+        ValueError: the cells differ in their numbers of items.
     """
     cells = {name: cell_of(metric, values) for name, values in statistics.items()}
     names = list(combinations(cells, 2))
-    results = [compare_cells(cells[a], cells[b], level) for a, b in names]
-    adjusted = holm([result.p for result in results])
-    undecided = sum(p > 1 - level for p in adjusted)
+    alpha = level_of(look)
+    level = 1 - (alpha or LEVELS[-1])
+    results = [compare_cells(cells[a], cells[b], level, MARGIN) for a, b in names]
+    obstacles = [_obstacle(statistics[a], statistics[b]) for a, b in names]
+    tested = [number for number, obstacle in enumerate(obstacles) if obstacle is None]
+    adjusted = dict(zip(tested, holm([results[n].p for n in tested]), strict=True))
+    near = dict(zip(tested, holm([results[n].p_alike for n in tested]), strict=True))
+    open_pairs = sum(p > alpha for p in adjusted.values())
     pairs = []
-    for (a, b), result, p_holm in zip(names, results, adjusted, strict=True):
-        why, needed = "decided", None
-        if len(cells[a].scores) == 1:
-            why = "one_seed"
-        elif p_holm > 1 - level:
-            why, needed = _what_is_needed(cells[a], cells[b], (1 - level) / undecided)
+    for number, ((a, b), result) in enumerate(zip(names, results, strict=True)):
+        testable = obstacles[number] is None
+        ahead = (a, b) if result.difference > 0 else (b, a)
+        decided = testable and (alpha > 0 and adjusted[number] <= alpha or ahead in standing)
+        alike = testable and alpha > 0 and near[number] <= alpha / 2
+        why, needed = obstacles[number], None
+        if decided or alike:
+            why = "decided" if decided else "alike"
+        elif testable:
+            why, needed = _what_is_needed(cells[a], cells[b], look, open_pairs)
         pairs.append(
             {
                 "a": a,
                 "b": b,
                 "difference": result.difference,
-                "interval": None if result.interval is None else list(result.interval),
+                "interval": _possible(result, metric),
                 "level": level,
                 "p": result.p,
-                "p_holm": p_holm,
-                "decided": why == "decided",
+                "p_holm": adjusted.get(number),
+                "decided": decided,
+                "alike": alike,
                 "seeds_needed": needed,
                 "why": why,
             }
@@ -84,7 +113,70 @@ def compare_pairs(
     return pairs
 
 
-def _what_is_needed(a: Cell, b: Cell, level: float) -> tuple[str, int | None]:
-    if not enough_items(a, b, level):
+def relation(pair: dict, name: str) -> str:
+    """How a cell of a pair stands to the other one: the one rule of verdict, guideline and report.
+
+    Alike comes first: a difference that is shown to be within a point is no reason to pay for it,
+    even where it is shown to be there.
+    """
+    if pair["alike"]:
+        return ALIKE
+    if not pair["decided"]:
+        return OPEN
+    return AHEAD if (pair["difference"] > 0) == (pair["a"] == name) else BEHIND
+
+
+def above_baseline(
+    metric: str, statistics: Mapping[str, np.ndarray], baseline: np.ndarray, look: int = 1
+) -> dict[str, dict]:
+    """Whether each cell is above the constant answer of the baseline, by the same test.
+
+    Keys by cell: `difference`, `p`, `p_holm` (over the cells) and `above`: p_holm ≤ α of this look,
+    and the difference is positive. With one seed the test says that this one model is above. With
+    fewer than `FEWEST_ITEMS` test items none is.
+
+    Shapes: statistics by cell `[seeds, items, k]`, baseline `[items, k]`.
+    """
+    constant = cell_of(metric, baseline[None])
+    alpha, enough = level_of(look) or LEVELS[-1], len(baseline) >= FEWEST_ITEMS
+    results = [compare_cells(cell_of(metric, values), constant) for values in statistics.values()]
+    adjusted = holm([result.p for result in results])
+    return {
+        name: {
+            "difference": result.difference,
+            "p": result.p,
+            "p_holm": p,
+            "above": bool(enough and result.difference > 0 and p <= alpha),
+        }
+        for name, result, p in zip(statistics, results, adjusted, strict=True)
+    }
+
+
+def _obstacle(a: np.ndarray, b: np.ndarray) -> str | None:
+    """Why two cells cannot be tested."""
+    if a.shape == b.shape and np.array_equal(a, b):
+        return "identical"
+    if a.shape[1] < FEWEST_ITEMS:
+        return "few_items"
+    return "one_seed" if min(len(a), len(b)) < 2 else None
+
+
+def _possible(result: Comparison, metric: str) -> list[float] | None:
+    """The interval, cut at the differences that the metric allows."""
+    if result.interval is None:
+        return None
+    low, high = RANGES[metric]
+    widest = high - low
+    return [max(-widest, result.interval[0]), min(widest, result.interval[1])]
+
+
+def _what_is_needed(
+    a: Cell, b: Cell, look: int, open_pairs: int
+) -> tuple[str, tuple[int | None, int | None] | None]:
+    """For a decision at the next look."""
+    alpha = level_of(look + 1)
+    if not alpha:
+        return "no_look_left", None
+    if not enough_items(a, b, alpha / open_pairs):
         return "more_test_examples", None
-    return "more_seeds", seeds_needed(a, b, level)
+    return "more_seeds", seeds_needed(a, b, alpha / open_pairs)

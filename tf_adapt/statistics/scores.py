@@ -8,6 +8,8 @@ from tf_adapt.data.labels import SCHEMES
 from tf_adapt.spans import spans
 
 METRICS = ("accuracy", "matthews", "pearson", "span_f1")
+# The lowest and the highest score.
+RANGES = {"accuracy": (0, 1), "matthews": (-1, 1), "pearson": (-1, 1), "span_f1": (0, 1)}
 
 
 def summary(scores: Sequence[float]) -> dict[str, float | None]:
@@ -75,6 +77,16 @@ def item_statistics(
     return np.concatenate(
         [right[:, None], _one_hot(gold, labels), _one_hot(predictions, labels)], axis=1
     )
+
+
+def of_groups(statistics: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """The statistics of items that belong together added up: the items of the test.
+
+    Shapes: statistics `[items, k]`, groups `[items] int` (ids from 0) → `[groups, k]`.
+    """
+    sums = np.zeros((groups.max() + 1, statistics.shape[1]))
+    np.add.at(sums, groups, statistics)
+    return sums
 
 
 def score_of(metric: str, sums: np.ndarray) -> np.ndarray:

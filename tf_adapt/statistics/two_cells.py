@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import nctdtr, stdtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit
 
 from tf_adapt.statistics.scores import pseudo_values, score_of
 
@@ -37,11 +37,14 @@ class Comparison:
         difference: a − b, mean over the seeds.
         interval: of the true difference, for this pair alone; None with one test item.
         p: probability of a difference this far from 0, either way, if there is none in truth.
+        p_alike: probability of a difference this close to 0 if the true one is at least `margin`
+            either way (two one-sided tests: the larger p).
     """
 
     difference: float
     interval: tuple[float, float] | None
     p: float
+    p_alike: float
 
 
 def cell_of(metric: str, statistics: np.ndarray) -> Cell:
@@ -59,7 +62,7 @@ def cell_of(metric: str, statistics: np.ndarray) -> Cell:
     return Cell(scores, values.mean(0), scores.var(ddof=1), (rest**2).sum() / freedom)
 
 
-def compare_cells(a: Cell, b: Cell, level: float = 0.95) -> Comparison:
+def compare_cells(a: Cell, b: Cell, level: float = 0.95, margin: float = 0.01) -> Comparison:
     """Two-sided test and interval for the difference of two cells' expected scores.
 
     Expected over new seeds (initialisation, order, dropout) and new test items, for the one set of
@@ -67,7 +70,8 @@ def compare_cells(a: Cell, b: Cell, level: float = 0.95) -> Comparison:
     a and of b share the order of the data and little else, and two groups of S − 1 degrees of
     freedom decide more than one. If equal seeds do err alike, the test is cautious.
 
-    With pseudo-values `y[cell, seed, item]`, which are the scores where these are means:
+    With pseudo-values `y[cell, seed, item]`, which are the scores where these are means, and S the
+    number of the cell's seeds:
 
         seeds    = Σ over cells of var(score over seeds) / S
         items    = var(mean of y_a − y_b over seeds, over items) / I
@@ -94,39 +98,50 @@ def compare_cells(a: Cell, b: Cell, level: float = 0.95) -> Comparison:
     Without any variance p is 1 for equal scores, otherwise `2^(1 − I)`, the share of sign flips of
     I equal differences that are as far from 0.
 
+    Items that are not independent (sentences of a document) are to be added up to one item before.
+
     Args:
         level: of the interval, which is for this pair alone, not simultaneous over several.
+        margin: for `p_alike`.
 
     Raises:
-        ValueError: the cells differ in their numbers of seeds or items.
+        ValueError: the cells differ in their numbers of items.
 
     Source: Obuchowski and Rockette 1995; Hillis 2007, "A comparison of denominator degrees of
     freedom methods for multiple observer ROC analysis".
     """
-    _check_alike(a, b)
+    _check_items(a, b)
     difference = float(a.scores.mean() - b.scores.mean())
     if len(a.items) == 1:
-        return Comparison(difference, None, 1.0)
+        return Comparison(difference, None, 1.0, 1.0)
     seeds, items, residual = _variances(a, b)
     variance = seeds.sum() + items - min(seeds.sum(), items, residual)
     if variance < ROUNDING**2:
         p = 1.0 if abs(difference) < ROUNDING else 2.0 ** (1 - len(a.items))
-        return Comparison(difference, (difference, difference), p)
-    freedom = _freedom(variance, seeds, items, len(a.scores), len(a.items))
+        alike = 2.0 ** (1 - len(a.items)) if abs(difference) < margin else 1.0
+        return Comparison(difference, (difference, difference), p, alike)
+    freedom = _freedom(variance, seeds, items, _counts(a, b), len(a.items))
     error = np.sqrt(variance)
-    margin = float(error * stdtrit(freedom, (1 + level) / 2))
+    half = float(error * stdtrit(freedom, (1 + level) / 2))
     p = float(2 * stdtr(freedom, -abs(difference) / error))
-    return Comparison(difference, (difference - margin, difference + margin), p)
+    p_alike = float(stdtr(freedom, (abs(difference) - margin) / error))
+    return Comparison(difference, (difference - half, difference + half), p, p_alike)
 
 
 def seeds_needed(
     a: Cell, b: Cell, level: float = 0.05, power: float = 0.8, most: int = 100
-) -> int | None:
-    """The smallest number of seeds of each cell that would probably decide between the two.
+) -> tuple[int | None, int | None]:
+    """Between which numbers of seeds of each cell a decision between the two is to be expected.
 
-    If the true difference and variances are those seen now, `compare_cells` with so many seeds and
-    the same test items gives p ≤ level with probability `power` (noncentral t). From few seeds, it
-    is a rough estimate. None where `most` would not do: see `enough_items`.
+    The test items stay what they are when seeds are added. So chance is in the new seeds alone:
+    with n seeds the difference is normal around the one that infinitely many seeds would show on
+    these items, with variance `seeds(n)`, and the test is passed where it is beyond
+    `t · √(seeds(n) + items)`. The two numbers are the smallest n of that probability `power` for
+    the largest and the smallest difference that the seeds run so far leave plausible: the ends of
+    its central half, `difference ± t₀.₇₅ · √seeds`. The variances are taken as they are seen.
+
+    Returns:
+        (fewest, most); None: more than `most`, or none would do, see `enough_items`.
 
     Args:
         level: of the test, two-sided.
@@ -135,65 +150,100 @@ def seeds_needed(
     Raises:
         ValueError: as `compare_cells`, or there is one seed, from which no variance is known.
     """
-    difference, seeds, own = _components(a, b)
-    for number in range(2, most + 1):
-        shares = seeds / number
-        variance = shares.sum() + own
-        freedom = _freedom(variance, shares, own, number, len(a.items))
-        if _power(difference, variance, freedom, level) >= power:
-            return number
-    return None
+    parts = _components(a, b)
+    return tuple(
+        _first_with_power(difference, parts, len(a.items), level, power, most)
+        for difference in parts.plausible
+    )
 
 
-def enough_items(a: Cell, b: Cell, level: float = 0.05, power: float = 0.8) -> bool:
-    """Whether any number of seeds could decide: if not, more test examples are needed.
+def enough_items(a: Cell, b: Cell, level: float = 0.05) -> bool:
+    """Whether seeds can decide: if not, only more test examples can.
 
-    The chance of the test items stays, however many seeds there are.
+    With infinitely many seeds the test is passed where the difference on these items is beyond
+    `t · √items`. True where the largest plausible difference is (see `seeds_needed`).
 
     Args, Raises: as `seeds_needed`.
     """
-    difference, _, own = _components(a, b)
-    return _power(difference, own, len(a.items) - 1, level) >= power
+    parts = _components(a, b)
+    if len(a.items) == 1:
+        return False
+    limit = stdtrit(len(a.items) - 1, 1 - level / 2) * np.sqrt(parts.items)
+    return bool(parts.plausible[0] > max(limit, ROUNDING))
 
 
-def _check_alike(a: Cell, b: Cell) -> None:
-    sizes = [(len(cell.scores), len(cell.items)) for cell in (a, b)]
-    if sizes[0] != sizes[1]:
+@dataclass(frozen=True)
+class _Components:
+    """What a decision between two cells depends on.
+
+    Attributes:
+        plausible: the largest and the smallest difference on these items, without its sign.
+        per_seed: what one seed of each cell adds to the variance of the difference, `[2]`.
+        items: the part of the variance that no number of seeds takes away.
+    """
+
+    plausible: tuple[float, float]
+    per_seed: np.ndarray
+    items: float
+
+
+def _check_items(a: Cell, b: Cell) -> None:
+    if len(a.items) != len(b.items):
         raise ValueError(
-            f"cells: expected the same seeds and test items in both, got {sizes[0]} and {sizes[1]}"
+            f"cells: expected the same test items in both, got {len(a.items)} and {len(b.items)}"
         )
+
+
+def _counts(a: Cell, b: Cell) -> np.ndarray:
+    return np.array([len(a.scores), len(b.scores)])
 
 
 def _variances(a: Cell, b: Cell) -> tuple[np.ndarray, float, float]:
     """`seeds` (one a cell), `items` and `residual` of `compare_cells`."""
-    seeds, items = len(a.scores), len(a.items)
-    by_seed = np.array([a.seed_variance, b.seed_variance]) / seeds
+    counts, items = _counts(a, b), len(a.items)
+    by_seed = np.array([a.seed_variance, b.seed_variance]) / counts
     by_item = np.var(a.items - b.items, ddof=1) / items
-    return by_seed, by_item, (a.residual + b.residual) / (seeds * items)
+    return by_seed, by_item, float((np.array([a.residual, b.residual]) / counts).sum() / items)
 
 
-def _components(a: Cell, b: Cell) -> tuple[float, np.ndarray, float]:
-    """The difference, what one seed of each cell adds to its variance, and the items' own part."""
-    _check_alike(a, b)
-    seeds, items = len(a.scores), len(a.items)
-    if seeds == 1:
-        raise ValueError("seeds_needed: expected at least 2 seeds, got 1")
-    difference = float(a.scores.mean() - b.scores.mean())
+def _components(a: Cell, b: Cell) -> _Components:
+    _check_items(a, b)
+    counts, items = _counts(a, b), len(a.items)
+    if counts.min() == 1:
+        raise ValueError("seeds_needed: expected at least 2 seeds of each cell, got 1")
+    difference = abs(float(a.scores.mean() - b.scores.mean()))
     if items == 1:
-        return difference, np.zeros(2), np.inf
+        return _Components((difference, difference), np.zeros(2), np.inf)
     _, by_item, residual = _variances(a, b)
-    per_seed = [max(cell.seed_variance, cell.residual / items) for cell in (a, b)]
-    return difference, np.array(per_seed), max(0.0, by_item - residual)
+    per_seed = np.array([max(cell.seed_variance, cell.residual / items) for cell in (a, b)])
+    shares = per_seed / counts
+    freedom = (shares.sum() ** 2) / max((shares**2 / (counts - 1)).sum(), ROUNDING**4)
+    half = np.sqrt(shares.sum()) * stdtrit(max(freedom, 1.0), 0.75)
+    plausible = (difference + half, max(0.0, difference - half))
+    return _Components(plausible, per_seed, max(0.0, by_item - residual))
 
 
-def _freedom(variance: float, by_seed: np.ndarray, by_item: float, seeds: int, items: int) -> float:
-    spread = (by_seed**2).sum() / max(seeds - 1, 1) + by_item**2 / (items - 1)
+def _first_with_power(
+    difference: float, parts: _Components, items: int, level: float, power: float, most: int
+) -> int | None:
+    if difference < ROUNDING or not np.isfinite(parts.items):
+        return None
+    for number in range(2, most + 1):
+        shares = parts.per_seed / number
+        variance = shares.sum() + parts.items
+        if variance < ROUNDING**2:
+            return number
+        counts = np.array([number, number])
+        freedom = _freedom(variance, shares, parts.items, counts, items)
+        beyond = difference - stdtrit(freedom, 1 - level / 2) * np.sqrt(variance)
+        # The other tail adds nothing where the power is of interest.
+        if ndtr(beyond / np.sqrt(max(shares.sum(), ROUNDING**2))) >= power:
+            return number
+    return None
+
+
+def _freedom(
+    variance: float, by_seed: np.ndarray, by_item: float, counts: np.ndarray, items: int
+) -> float:
+    spread = (by_seed**2 / np.maximum(counts - 1, 1)).sum() + by_item**2 / (items - 1)
     return variance**2 / spread
-
-
-def _power(difference: float, variance: float, freedom: float, level: float) -> float:
-    if variance < ROUNDING**2:
-        return float(abs(difference) >= ROUNDING)
-    limit = stdtrit(freedom, 1 - level / 2)
-    # The other tail adds nothing where the power is of interest.
-    return 1.0 - nctdtr(freedom, abs(difference) / np.sqrt(variance), limit)

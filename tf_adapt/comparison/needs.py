@@ -1,0 +1,43 @@
+"""What it would take to decide the pairs that are open, in words."""
+
+from collections.abc import Sequence
+
+from tf_adapt.statistics.looks import LEVELS
+
+MANY = 100
+
+
+def what_is_needed(pairs: Sequence[dict], cells: dict[str, dict], seeds: int) -> str:
+    """By the reasons (`why`) of `tf_adapt.statistics.pairs.compare_pairs`."""
+    reasons = {pair["why"] for pair in pairs}
+    clauses = []
+    if "identical" in reasons:
+        clauses.append("some give the same answers with every seed, as if they were one model")
+    if "one_seed" in reasons:
+        clauses.append("each cell needs at least two seeds that train")
+    ranges = [pair["seeds_needed"] for pair in pairs if pair["why"] == "more_seeds"]
+    if ranges:
+        clauses.append(_seeds(ranges, seeds))
+    if "more_test_examples" in reasons:
+        clauses.append("no number of seeds would do on these test examples, only more of them")
+    if "no_look_left" in reasons:
+        clauses.append(
+            f"the {len(LEVELS)} looks at this comparison are used up, only a new one can decide"
+        )
+    if len(clauses) == 1:
+        return clauses[0]
+    return f"by the pair, {', or '.join(clauses)}"
+
+
+def _seeds(ranges: Sequence[Sequence[int | None]], seeds: int) -> str:
+    """The pair that needs most speaks for all."""
+    fewest = max((low or MANY + 1 for low, _ in ranges), default=0)
+    most = max((high or MANY + 1 for _, high in ranges), default=0)
+    fewest, most = max(fewest, seeds + 1), max(most, seeds + 1)
+    if fewest > MANY:
+        return f"many more seeds would be needed, over {MANY} in all"
+    if most > MANY:
+        return f"{fewest} seeds in all or many more would be needed"
+    if fewest == most:
+        return f"about {fewest} seeds in all would probably decide"
+    return f"between {fewest} and {most} seeds in all would probably decide"
