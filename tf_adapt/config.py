@@ -343,7 +343,7 @@ def _check_files(data: FilesConfig, where: str) -> None:
         needed, allowed = {"words", "tags"}, {"words", "tags"}
     else:
         needed = {"text_a", "label"} | ({"text_b"} if data.kind.startswith("pair") else set())
-        allowed = needed
+        allowed = needed | {"group"}
     given = {name for name, column in data.columns if column is not None}
     if (data.format == "conll") != (data.kind == "tagging"):
         raise ConfigError(

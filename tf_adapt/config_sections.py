@@ -56,11 +56,15 @@ class DatasetConfig(_Section):
 
 
 class Columns(_Section):
-    """Which column holds what: names for tables and JSON lines, numbers from 0 for CoNLL."""
+    """Which column holds what: names for tables and JSON lines, numbers from 0 for CoNLL.
+
+    `group`: examples with the same value belong together (in CoNLL files, those of a document).
+    """
 
     text_a: str | None = Field(None, description="the name of a column, or null")
     text_b: str | None = Field(None, description="the name of a column, or null")
     label: str | None = Field(None, description="the name of a column, or null")
+    group: str | None = Field(None, description="the name of a column, or null")
     words: int | None = Field(None, ge=0, description="a column number from 0, or null")
     tags: int | None = Field(None, ge=0, description="a column number from 0, or null")
 

@@ -3,7 +3,8 @@ from collections import Counter
 import pytest
 
 from tf_adapt.config_sections import DatasetConfig, FilesConfig
-from tf_adapt.data.splits import has_test, load_splits
+from tf_adapt.data.datasets import read_file
+from tf_adapt.data.splits import fingerprint, has_test, load_splits
 from tf_adapt.errors import ConfigError, DataError
 
 
@@ -83,6 +84,21 @@ def test_d10_label_of_dev_that_train_lacks(tmp_path):
     write(tmp_path, train="text\tlabel\na\ty\nb\tx\n", dev="text\tlabel\nc\tx\nd\tnew\n")
     with pytest.raises(DataError, match=r"'new', first at .*dev:3, 1 in all"):
         load_splits(own_files(tmp_path))
+
+
+def test_groups_of_own_files(tmp_path):
+    table = "text\tlabel\tmail\na\ty\t1\nb\tx\t1\n"
+    write(tmp_path, train=table, dev=table)
+    data = own_files(tmp_path, columns={"text_a": "text", "label": "label", "group": "mail"})
+    found = load_splits(data).examples
+    assert [record.group for record in found["train"] + found["dev"]] == ["1"] * 4
+    assert fingerprint(found["dev"]) == fingerprint(
+        load_splits(own_files(tmp_path)).examples["dev"]
+    )
+    write(tmp_path, dev="text\tlabel\na\ty\n")
+    with pytest.raises(DataError, match="dev:1: expected one column 'mail', got the columns"):
+        load_splits(data)
+    assert read_file(data.dev, data, labelled=False)[0].group is None
 
 
 def test_tags_are_converted_to_iob2(tmp_path):
