@@ -14,7 +14,7 @@ from typing import Any
 from tf_adapt import run_folder
 from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.comparison.display import Display
-from tf_adapt.comparison.looks import looks_at
+from tf_adapt.comparison.looks import looks_at, read_looks
 from tf_adapt.comparison.results import SCORED_ON, results
 from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
@@ -76,7 +76,7 @@ def compare(
             run_all(outcomes, jobs, threads, features, display)
             display.say_once("tests, verdict, report, export")
             record = _read_record(out / RECORD)
-            looks = looks_at(outcomes, record["looks"], str(out / RECORD))
+            looks = looks_at(outcomes, read_looks(record["looks"]))
             content = results(outcomes, splits, looks) | {
                 "data": data,
                 "machine": f"{_machine()}, {threads} threads a run",
@@ -196,11 +196,9 @@ def _write_record(out: Path, record: dict[str, Any]) -> None:
 def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text("utf-8"))
-        return {
-            "data": dict(record["data"]),
-            "threads": int(record["threads"]),
-            "looks": list(record.get("looks", [])),
-        }
+        looks = record.get("looks", [])
+        read_looks(looks)  # before any run: a look that is lost could be taken again
+        return {"data": dict(record["data"]), "threads": int(record["threads"]), "looks": looks}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ArtifactError(
             f"{path}: cannot be read ({error}); choose another --out, or remove the folder"

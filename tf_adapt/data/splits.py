@@ -80,13 +80,14 @@ def _texts(data) -> Splits:
 
 
 def fingerprint(examples: list[Record | TaggedSentence]) -> str:
-    """SHA-256 of texts and labels in order; file names do not count."""
+    """SHA-256 of texts, labels and groups in order; file names do not count."""
     digest = hashlib.sha256()
     for example in examples:
         if isinstance(example, TaggedSentence):
             content = [example.words, example.tags]
         else:
             content = [example.text_a, example.text_b, example.label]
+            content += [] if example.group is None else [example.group]
         digest.update(json.dumps(content, ensure_ascii=True).encode("ascii") + b"\n")
     return digest.hexdigest()
 

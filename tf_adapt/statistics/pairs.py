@@ -172,11 +172,11 @@ def _possible(result: Comparison, metric: str) -> list[float] | None:
 
 def _what_is_needed(
     a: Cell, b: Cell, look: int, open_pairs: int
-) -> tuple[str, tuple[int | None, int | None] | None]:
+) -> tuple[str, list[int | None] | None]:
     """For a decision at the next look."""
     alpha = level_of(look + 1)
     if not alpha:
         return "no_look_left", None
     if not enough_items(a, b, alpha / open_pairs):
         return "more_test_examples", None
-    return "more_seeds", seeds_needed(a, b, alpha / open_pairs)
+    return "more_seeds", list(seeds_needed(a, b, alpha / open_pairs))
