@@ -38,7 +38,8 @@ def files(folder) -> dict:
 @pytest.fixture
 def whole(write_config, tmp_path):
     path = write_config()
-    return path, compare(load_comparison(path), tmp_path / "whole")
+    # A tiny module with random weights answers one and the same: it is not above the baseline.
+    return path, compare(load_comparison(path), tmp_path / "whole", export_anyway=True)
 
 
 def command(path, out, *more) -> list[str]:
@@ -61,8 +62,13 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole, tmp_path):
     assert not (out / "features").exists()
     assert "held out" in content["splits"]["dev"]
     runs = files(out / "runs")
-    again = compare(load_comparison(path), out)
+    again = compare(load_comparison(path), out, export_anyway=True)
     assert again == content
+    assert content["verdict"]["exported"].startswith("candidate/")
+    assert "No cell is" in content["verdict"]["sentence"]
+    at_baseline = compare(load_comparison(path), out)["verdict"]
+    assert (at_baseline["exported"], at_baseline["decided"]) == (None, False)
+    assert not (out / "candidate").exists()
     assert files(out / "runs") == runs
     more = compare(load_comparison(path, seeds=3), out)
     assert [len(cell["scores"]) for cell in more["cells"]] == [3, 3]
@@ -95,10 +101,21 @@ def test_rates_are_chosen_on_dev_and_numbers_that_explode_lose(write_config, tmp
     (cell,) = content["cells"]
     assert [one["score"] is None for one in cell["tried"]] == [True, False]
     assert cell["learning_rate"] == 1e-2
-    folder = tmp_path / "out" / "runs" / cell["id"] / "rate_0.01" / "seed_0"
-    metrics = json.loads((folder / "metrics.json").read_text())
-    assert cell["tried"][1]["score"] == metrics["dev"]["accuracy"]
-    assert cell["scores"] == [metrics["test"]["accuracy"]]
+    folder = tmp_path / "out" / "runs" / cell["id"] / "rate_0.01"
+    chose, counted = (
+        json.loads((folder / f"seed_{seed}" / "metrics.json").read_text()) for seed in (1000, 0)
+    )
+    assert cell["tried"][1]["score"] == chose["dev"]["accuracy"]
+    assert cell["scores"] == [counted["test"]["accuracy"]]
+
+
+def test_a_seed_that_diverges_is_counted_and_the_others_go_on(write_config, tmp_path):
+    path = write_config(adaptations=["feature_extraction"], learning_rates=[1.0e30], seeds=2)
+    content = compare(load_comparison(path), tmp_path / "out")
+    (cell,) = content["cells"]
+    assert cell["outcomes"] == ["diverged", "diverged"]
+    assert content["verdict"]["sentence"].endswith("diverged in 2 of 2 seeds.")
+    assert not (tmp_path / "out" / "candidate").exists()
 
 
 def test_what_stops_a_run_stops_the_comparison(write_config, tmp_path):
@@ -112,14 +129,15 @@ def test_killed_at_random_moments(whole, tmp_path, kills):
     path, expected = whole
     out, moments = tmp_path / "killed", np.random.default_rng(7).uniform(3, 25, size=kills)
     for number, seconds in enumerate(moments):
-        process = subprocess.Popen(command(path, out), stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command(path, out, "--export-anyway"), stderr=subprocess.DEVNULL)
         time.sleep(seconds)
         process.kill()
         process.wait()
         for run in _at_work(out) if number % 2 else ():  # else the runs outlive the comparison
             with contextlib.suppress(ProcessLookupError):
                 os.kill(run, signal.SIGKILL)
-    done = subprocess.run(command(path, out), capture_output=True, text=True, check=False)
+    last = command(path, out, "--export-anyway")
+    done = subprocess.run(last, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (moments, done.stderr)
     content = json.loads((out / "report.json").read_text())
     assert without_times(content) == without_times(expected)
