@@ -205,7 +205,6 @@ def test_three_alike_are_all_named():
         ([7, None], "more_seeds", "7 seeds in all or many more would be needed"),
         ([None, None], "more_seeds", "many more seeds would be needed, over 100 in all"),
         (None, "more_test_examples", "no number of seeds would do on these test examples"),
-        (None, "identical", "some give the same answers with every seed"),
         (None, "no_look_left", "the 5 looks at this comparison are used up"),
     ],
 )
@@ -232,6 +231,16 @@ def test_not_decided_with_a_cheaper_cell_that_is_alike():
         "Until then, use elmo_small with feature_extraction (crf head) at 71.0 ± 1.0, alike and "
         "cheaper."
     )
+
+
+def test_two_cells_that_give_the_same_answers():
+    found = judged([COLD, tuned(0.70, 0.71, 0.72)], pair(0.0, [-0.02, 0.02], why="identical"))
+    assert found["sentence"] == (
+        "Not decided: elmo_small with feature_extraction (crf head) at 71.0 ± 1.0 span F1 gives "
+        "the same answers with every seed as elmo_small with fine_tuning (crf head), as if they "
+        "were one model; check what is to differ between them."
+    )
+    assert not found["decided"]
 
 
 def test_open_for_different_reasons():

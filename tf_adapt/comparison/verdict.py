@@ -150,6 +150,12 @@ def _obstacle(found: Standing) -> str | None:
             f"An untrained network is ahead: {found.shown(ahead)} {metric}; the best pretrained "
             f"cell is {best}."
         )
+    same = [found.names[n] for n in found.open if found.pair(n)["why"] == "identical"]
+    if same:
+        return (
+            f"Not decided: {best} {metric} gives the same answers with every seed as "
+            f"{listed(same)}, as if they were one model; check what is to differ between them."
+        )
     if found.open:
         return _undecided(found, metric)
     if _failed(cells[found.recommended]) or _failed(cells[found.best]):
