@@ -78,6 +78,35 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole, tmp_path):
         compare(load_comparison(path), out)
 
 
+def test_scores_do_not_depend_on_the_number_of_processes(write_config, tmp_path):
+    # The last bits of a network of this width do depend on the number of threads.
+    path = write_config(encoders=["bert_small"])
+    contents = {
+        jobs: compare(load_comparison(path), tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2)
+    }
+    one, two = (said(tmp_path / str(jobs)) for jobs in (1, 2))
+    assert len(one) == 8  # cells, seeds, splits
+    assert one == two
+    assert without_times(contents[1]) == without_times(contents[2])
+    assert contents[1]["machine"].endswith("1 thread a run")
+
+
+def said(out) -> dict:
+    """The predictions of all runs."""
+    runs = out / "runs"
+    return {str(p.relative_to(runs)): p.read_bytes() for p in runs.rglob("predictions/*.tsv")}
+
+
+def test_threads_are_those_that_a_comparison_was_begun_with(write_config, tmp_path):
+    out = tmp_path / "out"
+    begun = load_comparison(write_config(training={"max_length": 8}), ("compare.threads=3",))
+    with pytest.raises(DataError, match="expected at most 8 units"):
+        compare(begun, out)
+    assert json.loads((out / "comparison.json").read_text())["threads"] == 3
+    with pytest.raises(ConfigError, match="expected 3 as when .*, got 1; .*set compare.threads: 3"):
+        compare(load_comparison(write_config(training={"max_length": 8})), out)
+
+
 def test_other_folders_are_refused(write_config, tmp_path):
     comparison = load_comparison(write_config())
     (tmp_path / "other").mkdir()

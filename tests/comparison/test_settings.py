@@ -49,6 +49,8 @@ def test_cells_are_encoders_times_adaptations_times_heads(load):
     assert found.seeds == (0, 1)
     assert found.summary == "what is compared"
     assert found.trials == 2
+    assert found.threads == 1
+    assert load("compare.threads=4").threads == 4
 
 
 def test_an_encoders_own_rates_come_first_then_those_of_the_adaptation(load):
@@ -103,6 +105,8 @@ def test_seeds_of_the_command_line(load):
     ("override", "message"),
     [
         ("compare.seeds=0", "compare.seeds: expected a whole number of at least 1"),
+        ("compare.threads=0", "compare.threads: expected a whole number of at least 1, got 0"),
+        ("compare.threads=true", "compare.threads: expected a whole number"),
         ("compare.encodrs=[a]", "did you mean encoders"),
         ("compare.encoders=[]", "compare.encoders: expected a list of handles"),
         ("compare.encoders=[{handl: a}]", "compare.encoders.0"),

@@ -13,7 +13,12 @@ from tf_adapt.paper import FAMILIES, KINDS
 @click.argument("config")
 @click.option("--out", required=True, metavar="DIR", help="What is finished in it is kept.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Overrides compare.seeds.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Processes at a time; by default as many as cores, cells and free memory (3 GB each) "
+    "allow. Scores do not depend on it.",
+)
 @click.option("--cache", metavar="DIR", help="Keeps the features of frozen encoders for others.")
 @set_option
 @json_option
@@ -21,14 +26,14 @@ def compare(
     config: str,
     out: str,
     seeds: int | None,
-    jobs: int,
+    jobs: int | None,
     cache: str | None,
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """To tune or not to tune: runs every cell of CONFIG, tests, and says which to use.
 
-    --jobs processes run at a time. The report is DIR/report.html.
+    The report is DIR/report.html.
     """
     import shlex
 

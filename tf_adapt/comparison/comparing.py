@@ -13,6 +13,7 @@ from typing import Any
 from tf_adapt import run_folder
 from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.comparison.display import Display
+from tf_adapt.comparison.machine import jobs_at_once
 from tf_adapt.comparison.results import SCORED_ON, results
 from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
@@ -32,7 +33,7 @@ RECORD = "comparison.json"
 def compare(
     comparison: Comparison,
     out: str | Path,
-    jobs: int = 1,
+    jobs: int | None = None,
     cache: str | Path | None = None,
     command: str = "",
 ) -> dict[str, Any]:
@@ -45,8 +46,8 @@ def compare(
     Args:
         out: the folder of the comparison; what is finished in it is not done again. More cells,
             rates and seeds may be asked of it.
-        jobs: processes at a time. The first call for a folder shares out the cores among them; the
-            number of threads of a run stays, since its last bits depend on it.
+        jobs: processes at a time, by default as many as cores, cells and memory allow; they change
+            no score.
         cache: folder of the features of frozen encoders; by default that of the config, else one
             inside `out`, which is removed at the end.
         command: how the comparison was asked for, for the report.
@@ -63,15 +64,16 @@ def compare(
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     kept = cache or comparison.cells[0].config.features.cache
     with run_folder.locked(out):
-        threads = _begin(comparison, data, out, jobs)
-        outcomes = Outcomes(comparison, out)
+        _begin(comparison, data, out)
+        outcomes, threads = Outcomes(comparison, out), comparison.threads
+        at_once = jobs or jobs_at_once(len({run.cell.name for run in outcomes.waiting()}), threads)
         with caught_signals(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
-            run_all(outcomes, jobs, threads, features, display)
+            run_all(outcomes, at_once, threads, features, display)
             display.say_once("tests, verdict, report, export of the winner")
             content = results(outcomes, splits) | {
                 "data": data,
-                "machine": f"{_machine()}, {threads} threads a run",
+                "machine": f"{_machine()}, {threads} thread{'s' * (threads > 1)} a run",
                 "command": command,
             }
             content["verdict"] = verdict(content) | {"exported": None}
@@ -97,11 +99,10 @@ def _with_scored_split(comparison: Comparison) -> Comparison:
     return replace(comparison, cells=cells)
 
 
-def _begin(comparison: Comparison, data: dict[str, str], out: Path, jobs: int) -> int:
-    """Writes what the folder is of, or checks that it is the same; returns threads a run."""
+def _begin(comparison: Comparison, data: dict[str, str], out: Path) -> None:
+    """Writes what the folder is of, or checks that it is the same."""
     for name in ("cells", "figures", "winner"):
         remove_leftovers(out / name)
-    threads = max(1, (os.cpu_count() or 1) // jobs)
     for cell in comparison.cells:
         _check_cell(config_path(out, cell), cell, out)
     if (out / RECORD).is_file():
@@ -112,17 +113,26 @@ def _begin(comparison: Comparison, data: dict[str, str], out: Path, jobs: int) -
                 f"{out}: the data have changed since this comparison was begun "
                 f"({', '.join(changed)}); bring them back, or choose another --out"
             )
-        threads = before["threads"]  # the same bits, whatever --jobs is now
+        _check_threads(before["threads"], comparison.threads, out)
     elif any(entry.name != run_folder.LOCK for entry in out.iterdir()):
         raise ArtifactError(
             f"{out}: expected the folder of a comparison or an empty one, got files without "
             f"{RECORD}; choose another --out"
         )
     # First: a folder with anything else in it must say what it is of.
-    write_text(out / RECORD, json.dumps({"data": data, "threads": threads}, indent=1) + "\n")
+    record = {"data": data, "threads": comparison.threads}
+    write_text(out / RECORD, json.dumps(record, indent=1) + "\n")
     for cell in comparison.cells:
         write_text(config_path(out, cell), dump_config(cell.config))
-    return threads
+
+
+def _check_threads(before: int, now: int, out: Path) -> None:
+    if before != now:
+        raise ConfigError(
+            f"{out}: compare.threads: expected {before} as when this comparison was begun, got "
+            f"{now}; scores depend on it in their last digits: set compare.threads: {before} (or "
+            f"--set compare.threads={before}), or choose another --out"
+        )
 
 
 def _check_cell(path: Path, cell: Cell, out: Path) -> None:

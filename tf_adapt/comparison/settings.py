@@ -6,6 +6,7 @@
       learning_rates: {default: [1.0e-3, 3.0e-4], feature_extraction: [3.0e-3, 1.0e-3]}
       epochs: {default: 4, feature_extraction: 15}
       seeds: 3
+      threads: 1
 
 A *cell* is one encoder with one adaptation and one head; each has the same number of learning
 rates, the trials. All else is held equal, but for the epochs where `epochs` says so: those of a
@@ -67,6 +68,7 @@ class _Compare(BaseModel):
         description="a section of widths by head or adaptation, or null for the published ones",
     )
     seeds: int = Field(3, ge=1, le=1000, description="a whole number of at least 1")
+    threads: int = Field(1, ge=1, le=1024, description="a whole number of at least 1")
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that a comparison varies; what it holds equal is in the config of each cell."""
+    """All that a comparison varies; what it holds equal is in the config of each cell.
+
+    Attributes:
+        threads: of each run, whose last bits depend on them.
+    """
 
     summary: str | None
     cells: tuple[Cell, ...]
     seeds: tuple[int, ...]
+    threads: int
 
     @property
     def trials(self) -> int:
@@ -141,7 +148,8 @@ def load_comparison(
     )
     _check_cells(cells, str(path))
     about = cells[0].config.about
-    return Comparison(about.summary if about else None, cells, tuple(range(varied.seeds)))
+    summary = about.summary if about else None
+    return Comparison(summary, cells, tuple(range(varied.seeds)), varied.threads)
 
 
 def _check_names(varied: _Compare, where: str, places: dict[KeyPath, str]) -> None:
