@@ -127,6 +127,37 @@ def test_a_penalty_of_one_adaptation(load):
     assert [cell.config.penalties.l2_sp is None for cell in found] == [True, False] * 3
 
 
+@pytest.mark.parametrize(
+    ("test", "score_on", "held_out", "expected"),
+    [
+        (False, "test", None, 0.1),  # dev has to play test
+        (False, "test", 0.25, 0.25),
+        (False, "dev", None, 0.1),
+        (True, "test", None, None),
+        (True, "dev", None, 0.1),
+        (True, "dev", 0.25, 0.25),
+        (True, "test", 0.25, "expected null where there is a test split, got 0.25.*score_on: dev"),
+    ],
+)
+def test_what_chooses_is_not_what_is_scored(load, tmp_path, test, score_on, held_out, expected):
+    (tmp_path / "data").mkdir()
+    if test:
+        (tmp_path / "data" / "test.tsv").write_text("")
+    data = {"dataset": "sst2", "data_dir": str(tmp_path / "data"), "held_out": held_out}
+
+    def found():
+        return {
+            cell.config.data.held_out
+            for cell in load(f"compare.score_on={score_on}", data=data).cells
+        }
+
+    if isinstance(expected, str):
+        with pytest.raises(ConfigError, match=rf"config.yaml:\d+: data.held_out: {expected}"):
+            found()
+    else:
+        assert found() == {expected}
+
+
 def test_an_encoder_from_the_hub_is_called_by_its_name(load):
     urls = [f"https://tfhub.dev/tensorflow/bert_{case}/4" for case in ("cased", "uncased")]
     found = load(f"compare.encoders={urls}", "compare.adaptations=[fine_tuning]").cells
@@ -202,6 +233,7 @@ def test_seeds_of_the_command_line(load):
             "compare.settings.two_stage.optimizer={decay: 0.4, factors: {head: 1.0}}",
             "(with compare.settings.two_stage): optimizer.factors: expected null together",
         ),
+        ("compare.score_on=train", "compare.score_on: expected test or dev, got 'train'"),
         ("compare.threads=0", "compare.threads: expected a whole number of at least 1, got 0"),
         ("compare.threads=true", "compare.threads: expected a whole number"),
         ("compare.encodrs=[a]", "did you mean encoders"),

@@ -6,7 +6,6 @@ import platform
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,10 @@ from tf_adapt.comparison.machine import jobs_at_once
 from tf_adapt.comparison.results import SCORED_ON, results
 from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
-from tf_adapt.comparison.settings import HELD_OUT, Cell, Comparison
+from tf_adapt.comparison.settings import Cell, Comparison
 from tf_adapt.comparison.verdict import verdict
 from tf_adapt.config import config_from, dump_config, without_trial
-from tf_adapt.data.splits import fingerprint, has_test, load_splits
+from tf_adapt.data.splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.files import write_text
 from tf_adapt.interruption import caught_signals
@@ -40,8 +39,8 @@ def compare(
     """Runs what is not finished yet, tests, judges and reports; returns the report's content.
 
     Each cell tries its learning rates with the first seed and keeps the one that is best on dev;
-    with it all seeds are trained and scored on test. Where the data have no test split, a part of
-    train is held out to play dev, and dev plays test.
+    with it all seeds are trained and scored on test, in whose place dev may stand: see
+    `scored_split`.
 
     Args:
         out: the folder of the comparison; what is finished in it is not done again. More cells,
@@ -59,7 +58,6 @@ def compare(
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     out = Path(out).absolute()
-    comparison = _with_scored_split(comparison)
     splits = load_splits(comparison.cells[0].config.data)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     kept = cache or comparison.cells[0].config.features.cache
@@ -84,19 +82,6 @@ def compare(
         if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content
-
-
-def _with_scored_split(comparison: Comparison) -> Comparison:
-    """The comparison with dev and test apart."""
-    data = comparison.cells[0].config.data
-    if has_test(data) or data.held_out is not None:
-        return comparison
-    data = data.model_copy(update={"held_out": HELD_OUT})
-    cells = tuple(
-        replace(cell, config=cell.config.model_copy(update={"data": data}))
-        for cell in comparison.cells
-    )
-    return replace(comparison, cells=cells)
 
 
 def _begin(comparison: Comparison, data: dict[str, str], out: Path) -> None:

@@ -3,6 +3,8 @@
 How they become cells is in `tf_adapt.comparison.settings`. Imports no TensorFlow.
 """
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from tf_adapt.config_sections import (
@@ -86,5 +88,6 @@ class Compare(_Section):
     settings: dict[str, CellSettings] = Field(
         {}, description="a section by adaptation and `default` of sections of a run's config"
     )
+    score_on: Literal["test", "dev"] = Field("test", description="test or dev")
     seeds: int = Field(3, ge=1, le=1000, description="a whole number of at least 1")
     threads: int = Field(1, ge=1, le=1024, description="a whole number of at least 1")

@@ -6,6 +6,7 @@
       learning_rates: {default: [1.0e-3, 3.0e-4], feature_extraction: [3.0e-3, 1.0e-3]}
       epochs: {default: 4, feature_extraction: 15}
       settings: {fine_tuning: {optimizer: {decay: 0.4}, training: {weight_decay: 0.1}}}
+      score_on: test
       seeds: 3
       threads: 1
 
@@ -15,11 +16,12 @@ frozen encoder cost little), and for what `settings` lays over the shared keys i
 adaptation. Imports no TensorFlow.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tf_adapt.adaptation import ADAPTATIONS
+from tf_adapt.comparison.scored_split import with_scored_split
 from tf_adapt.comparison.sections import (
     VARIED,
     VARIED_IN_SETTINGS,
@@ -32,8 +34,6 @@ from tf_adapt.config_errors import did_you_mean, shown
 from tf_adapt.config_sections import HEAD_NAMES, AdaptationConfig, Config
 from tf_adapt.errors import ConfigError
 from tf_adapt.strict_yaml import KeyPath, dotted, read_yaml
-
-HELD_OUT = 0.1
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ def load_comparison(
 
     Raises:
         ConfigError: file, line and key path of the first problem; a cell that `tf-adapt train`
-            would refuse; cells with different numbers of learning rates, or with one name.
+            would refuse; cells with different numbers of learning rates, or with one name; as
+            `with_scored_split`.
     """
     content, lines = read_yaml(path)
     places = {key: f"{path}:{line}" for key, line in lines.items()}
@@ -113,6 +114,11 @@ def load_comparison(
         for head in varied.heads
     )
     _check_cells(cells, str(path))
+    place = place_of(("data", "held_out"), str(path), places)
+    data = with_scored_split(cells[0].config.data, varied.score_on, place)
+    cells = tuple(
+        replace(cell, config=cell.config.model_copy(update={"data": data})) for cell in cells
+    )
     about = cells[0].config.about
     summary = about.summary if about else None
     return Comparison(summary, cells, tuple(range(varied.seeds)), varied.threads)
