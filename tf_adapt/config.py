@@ -42,6 +42,11 @@ def load_config(
             f"{shown(content)}; start from a file under configs/"
         )
     places = {key: f"{path}:{line}" for key, line in lines.items()}
+    if "compare" in content:
+        raise ConfigError(
+            f"{places['compare',]}: compare: expected the config of a run, got that of a "
+            "comparison; use `tf-adapt compare`"
+        )
     if seed is not None:
         overrides = [*overrides, f"training.seed={seed}"]
     for override in overrides:

@@ -80,6 +80,16 @@ class Comparison:
         return len(self.cells[0].rates)
 
 
+def is_comparison(path: str | Path) -> bool:
+    """Whether a config is one of a comparison, not of a run.
+
+    Raises:
+        ConfigError: as `read_yaml`.
+    """
+    content, _ = read_yaml(path)
+    return isinstance(content, dict) and "compare" in content
+
+
 def load_comparison(
     path: str | Path, overrides: tuple[str, ...] = (), seeds: int | None = None
 ) -> Comparison:
