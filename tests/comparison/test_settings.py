@@ -231,7 +231,7 @@ def test_seeds_of_the_command_line(load):
         ),
         (
             "compare.settings.two_stage.optimizer={decay: 0.4, factors: {head: 1.0}}",
-            "(with compare.settings.two_stage): optimizer.factors: expected null together",
+            "(cells of two_stage): optimizer.factors: expected null together",
         ),
         ("compare.score_on=train", "compare.score_on: expected test or dev, got 'train'"),
         ("compare.threads=0", "compare.threads: expected a whole number of at least 1, got 0"),

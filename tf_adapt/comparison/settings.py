@@ -211,8 +211,7 @@ def _cell(
     settings = _of(adaptation, varied.settings)
     if settings is not None:
         shared = _laid_over(shared, settings.model_dump(exclude_unset=True))
-        name = adaptation.name if adaptation.name in varied.settings else "default"
-        where = f"{where} (with compare.settings.{name})"
+        where = f"{where} (cells of {adaptation.name})"
     training = shared.get("training")
     if isinstance(training, dict):
         training = training | {"learning_rate": tried[0], "seed": 0}
