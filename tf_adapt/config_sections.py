@@ -26,8 +26,11 @@ HEAD_NAMES = (
 )
 Count = Field(ge=1, description="a whole number of at least 1")
 OptionalCount = Field(None, ge=1, description="a whole number of at least 1, or null")
-# Where there is no test split: this share of train is cut off and plays dev, and dev plays test.
+# This share of train is cut off and plays dev, and dev plays test; a test split is not read.
 HeldOut = Field(None, gt=0, lt=1, description="a share of train between 0 and 1, or null")
+HeadDropout = Field(
+    None, ge=0, lt=1, description="a number from 0 to below 1, or null for the published one"
+)
 
 
 class _Section(BaseModel):
@@ -258,9 +261,7 @@ class Config(_Section):
     data: DatasetConfig | FilesConfig | TextConfig = Field(description="a section")
     encoder: EncoderConfig = Field(description="a section")
     head: Literal[HEAD_NAMES] = Field("default", description=", ".join(HEAD_NAMES))
-    head_dropout: float | None = Field(
-        None, ge=0, lt=1, description="a number from 0 to below 1, or null for the published one"
-    )
+    head_dropout: float | None = HeadDropout
     head_units: int | None = Field(
         None, ge=1, description="a whole number of at least 1, or null for the published width"
     )

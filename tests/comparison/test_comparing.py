@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+import yaml
 
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.settings import load_comparison
@@ -82,6 +83,56 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole, tmp_path):
     (out / "comparison.json").write_text(json.dumps(record))
     with pytest.raises(DataError, match="the data have changed.*dev"):
         compare(load_comparison(path), out)
+
+
+def test_scores_do_not_depend_on_the_number_of_processes(write_config, tmp_path):
+    # The last bits of a network of this width do depend on the number of threads.
+    path = write_config(encoders=["bert_small"])
+    contents = {
+        jobs: compare(load_comparison(path), tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2)
+    }
+    one, two = (said(tmp_path / str(jobs)) for jobs in (1, 2))
+    assert len(one) == 8  # cells, seeds, splits
+    assert one == two
+    assert without_times(contents[1]) == without_times(contents[2])
+    assert contents[1]["machine"].endswith("1 thread a run")
+
+
+def said(out) -> dict:
+    """The predictions of all runs."""
+    runs = out / "runs"
+    return {str(p.relative_to(runs)): p.read_bytes() for p in runs.rglob("predictions/*.tsv")}
+
+
+def test_threads_are_those_that_a_comparison_was_begun_with(write_config, tmp_path):
+    out = tmp_path / "out"
+    begun = load_comparison(write_config(training={"max_length": 8}), ("compare.threads=3",))
+    with pytest.raises(DataError, match="expected at most 8 units"):
+        compare(begun, out)
+    assert json.loads((out / "comparison.json").read_text())["threads"] == 3
+    with pytest.raises(ConfigError, match="expected 3 as when .*, got 1; .*set compare.threads: 3"):
+        compare(load_comparison(write_config(training={"max_length": 8})), out)
+
+
+def test_dev_is_scored_where_the_config_says_so(write_config, tmp_path):
+    data = {"format": "tsv", "kind": "classification", "columns": {"text_a": "a", "label": "b"}}
+    rows = {name: "".join(f"the {name} {n}\t{n % 2}\n" for n in range(20)) for name in "td"}
+    for name, text in (("train", rows["t"]), ("dev", rows["d"]), ("test", "no table")):
+        (tmp_path / name).write_text(text if name == "test" else f"a\tb\n{text}")
+        data[name] = str(tmp_path / name)
+    path = write_config(adaptations=["feature_extraction"], seeds=1, score_on="dev")
+    content = yaml.safe_load(path.read_text()) | {"data": data}
+    path.write_text(yaml.safe_dump(content))
+    content = compare(load_comparison(path), tmp_path / "out")
+    assert content["examples"] == {"train": 18, "dev": 2, "test": 20}
+    assert content["splits"]["test"] == (
+        f"dev (file {tmp_path / 'dev'}), in the place of test, which is not read"
+    )
+    (cell,) = content["cells"]
+    folder = tmp_path / "out" / "runs" / cell["id"] / "rate_0.01" / "seed_0"
+    said = (folder / "predictions" / "test.tsv").read_text().splitlines()[1:]
+    right = [line.split("\t")[0] == str(number % 2) for number, line in enumerate(said)]
+    assert cell["scores"] == [pytest.approx(sum(right) / 20)]
 
 
 def test_other_folders_are_refused(write_config, tmp_path):

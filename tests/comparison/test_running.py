@@ -104,6 +104,15 @@ def test_a_process_stays_with_its_cell_and_a_new_one_takes_an_untouched_cell(tmp
     assert running._next([other], [], [worker]) == (other, None)
 
 
+def test_threads_of_a_process_are_those_of_the_comparison(tmp_path, monkeypatch):
+    started = {}
+    monkeypatch.setenv("TF_NUM_INTRAOP_THREADS", "7")
+    monkeypatch.setattr(running.subprocess, "Popen", lambda command, **given: started.update(given))
+    running._start(next(comparison(tmp_path).waiting()), 2)
+    names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+    assert [started["env"][name] for name in names] == ["2", "2"]
+
+
 def test_a_worker_does_what_it_is_told_until_one_fails(tmp_path):
     logs = [tmp_path / f"{number}.log" for number in range(3)]
     missing = ["train", str(tmp_path / "missing.yaml"), "--out", str(tmp_path / "run")]

@@ -169,12 +169,29 @@ def test_held_out_share_that_leaves_nothing(share, message):
         load_splits(data)
 
 
-def test_nothing_is_held_out_where_there_is_a_test_split(tmp_path):
-    table = "sentence\tlabel\nbad\t0\ngood\t1\n"
-    write(tmp_path, **{"train.tsv": table, "dev.tsv": table, "test.tsv": table})
-    data = DatasetConfig(dataset="sst2", data_dir=str(tmp_path), held_out=0.5)
-    with pytest.raises(ConfigError, match="where there is a test split"):
+def test_a_test_split_is_not_read_where_something_is_held_out(tmp_path):
+    train, dev = "sentence\tlabel\nbad\t0\ngood\t1\n", "sentence\tlabel\nfine\t1\n"
+    write(tmp_path, **{"train.tsv": train, "dev.tsv": dev, "test.tsv": "\0no table\n"})
+    data = DatasetConfig(dataset="sst2", data_dir=str(tmp_path))
+    with pytest.raises(DataError, match="test.tsv"):
         load_splits(data)
+    found = load_splits(data.model_copy(update={"held_out": 0.5}))
+    assert [record.text_a for record in found.examples["test"]] == ["fine"]
+    assert sorted(len(found.examples[split]) for split in ("train", "dev")) == [1, 1]
+    assert "1 examples of 2" in found.descriptions["dev"]
+    assert found.descriptions["test"] == (
+        "sst2 dev (file dev.tsv), in the place of test, which is not read"
+    )
+
+
+def test_an_own_test_file_is_not_read_where_something_is_held_out(tmp_path):
+    write(tmp_path, train="text\tlabel\na\ty\nb\tx\n", dev="text\tlabel\nc\tx\n")
+    data = own_files(tmp_path, test=str(tmp_path / "absent"), held_out=0.5)
+    found = load_splits(data)
+    assert [record.text_a for record in found.examples["test"]] == ["c"]
+    assert found.descriptions["test"].endswith("dev), in the place of test, which is not read")
+    with pytest.raises(DataError, match="absent"):
+        load_splits(data.model_copy(update={"held_out": None}))
 
 
 def test_one_genre_of_a_dataset(tmp_path):
