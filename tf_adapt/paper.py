@@ -1,6 +1,7 @@
 """The numbers of "To Tune or Not to Tune?" (Peters, Ruder, Smith 2019, arXiv 1903.05987).
 
-Scores × 100, as printed: (❄ feature extraction, 🔥 fine-tuning) where a value is a pair.
+Scores × 100, as printed: (❄ feature extraction, 🔥 fine-tuning) where a value is a pair. Span F1 is
+conlleval's: the metric `span_f1`.
 """
 
 FROZEN, TUNED, ALIKE = "feature_extraction", "fine_tuning", "alike"

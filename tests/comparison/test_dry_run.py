@@ -48,7 +48,7 @@ def test_cells_runs_and_splits(config, tmp_path):
     assert [cell["epochs"] for cell in found["cells"]] == [9, 2, 2]
     assert frozen["learning_rates"] == [1.0e-2, 3.0e-3]
     assert (found["trials"], found["seeds"], found["threads"]) == (2, [0, 1, 2], 2)
-    assert found["runs"] == 3 * (2 + 2)  # the best rate's first seed is run once
+    assert found["runs"] == 3 * (2 + 3)
     assert found["examples"] == {"train": 32, "dev": 15, "test": 60}
     assert found["splits"]["dev"].startswith("held out of sample_classification train")
     assert (found["chosen_on"], found["scored_on"]) == ("dev", "test")
@@ -76,7 +76,8 @@ def test_the_table(config):
     )
     assert lines[5].startswith("chooses epochs and learning rates on 15 examples: held out of ")
     assert lines[6].startswith("scores 60 examples: sample_classification dev (file dev.tsv), in ")
-    assert lines[7] == "runs: 12 = 3 cells × (2 learning rates + 2 more seeds)"
+    chosen = "(2 learning rates to choose from + 3 seeds with the chosen one)"
+    assert lines[7] == f"runs: 15 = 3 cells × {chosen}"
     assert lines[8].startswith("2 threads a run; by default ")
 
 

@@ -39,7 +39,8 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     for cell, strategy in zip(comparison.cells, strategies, strict=True):
         cells.append(_of_cell(cell, _planned, cell, strategy, task, splits, read))
         gc.collect()  # a model is full of cycles, and all of them would not fit into memory
-    runs_per_cell = comparison.trials + len(comparison.seeds) - 1
+    # A single rate needs no trial; the seed of trials is not scored.
+    tried = comparison.trials if comparison.trials > 1 else 0
     return {
         "cells": cells,
         "splits": splits.descriptions,
@@ -48,7 +49,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "scored_on": SCORED_ON,
         "seeds": list(comparison.seeds),
         "trials": comparison.trials,
-        "runs": runs_per_cell * len(cells),
+        "runs": (tried + len(comparison.seeds)) * len(cells),
         "threads": comparison.threads,
         "jobs": jobs_at_once(len(cells), comparison.threads),
     }
@@ -65,11 +66,17 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"chooses epochs and learning rates on {said[found['chosen_on']]}",
         f"scores {said[found['scored_on']]}",
         f"runs: {found['runs']} = {_counted(len(found['cells']), 'cell')} × "
-        f"({_counted(found['trials'], 'learning rate')} + "
-        f"{_counted(len(found['seeds']) - 1, 'more seed')})",
+        f"{_runs_of_a_cell(found)}",
         f"{_counted(found['threads'], 'thread')} a run; by default "
         f"{_counted(found['jobs'], 'process')} at a time, on this machine as it is now",
     ]
+
+
+def _runs_of_a_cell(found: dict[str, Any]) -> str:
+    seeds = _counted(len(found["seeds"]), "seed")
+    if found["trials"] == 1:
+        return seeds
+    return f"({found['trials']} learning rates to choose from + {seeds} with the chosen one)"
 
 
 def cells_table(found: dict[str, Any]) -> Table:
