@@ -25,7 +25,10 @@ def test_runs_that_do_not_fit_are_refused(genres, mnli, wiki, tmp_path):
     refused(4, "expected 12 predictions.*got 1", genres, "--run", slate, *options)
     (slate / "metrics.json").unlink()
     refused(4, "expected a finished run", genres, "--run", slate, *options)
-    refused(4, "expected a finished run", genres, "--run", tmp_path / "absent", *options)
+    (tmp_path / "comparison" / "runs").mkdir(parents=True)
+    for name in ("absent", "comparison", "wiki.txt"):
+        refused(4, f"{name}: expected the folder of a run.*runs/CELL/rate_RATE/seed_SEED",
+                genres, "--run", tmp_path / name, *options)  # fmt: skip
     plain = {"dataset": "sample_classification", "source": "sample"}
     other = finished(tmp_path / "plain", content(plain), {})
     refused(2, "got one on data without genres", genres, "--run", other, *options)

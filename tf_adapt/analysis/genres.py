@@ -65,9 +65,7 @@ def genre_scores(run: Path, scored: list[Record], genres: Sequence[str]) -> dict
         ConfigError: it has none of the genres, it was scored on other examples, or is not a
             classifier.
     """
-    config = run_folder.saved_config(run)
-    if config is None or run_folder.finished_metrics(run) is None:
-        raise ArtifactError(f"{run}: expected a finished run; end it with `tf-adapt train`")
+    config = _finished_config(run)
     splits = load_splits(config.data)
     if splits.kind not in ("classification", "pair_classification"):
         raise ConfigError(f"{run}: expected a run of a classification, got {splits.kind}")
@@ -90,6 +88,18 @@ def genre_scores(run: Path, scored: list[Record], genres: Sequence[str]) -> dict
         f"{run}: expected a run that was scored on the same examples as the given config scores "
         "on, got one with others; give a run on the same data"
     )
+
+
+def _finished_config(run: Path) -> Config:
+    config = run_folder.saved_config(run) if (run / run_folder.CONFIG).is_file() else None
+    if config is None:
+        raise ArtifactError(
+            f"{run}: expected the folder of a run, got none with a {run_folder.CONFIG}; in the "
+            "folder of a comparison they are runs/CELL/rate_RATE/seed_SEED"
+        )
+    if run_folder.finished_metrics(run) is None:
+        raise ArtifactError(f"{run}: expected a finished run; end it with `tf-adapt train`")
+    return config
 
 
 def _about(run: Path, config: Config) -> dict:
