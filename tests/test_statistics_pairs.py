@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from tf_adapt.statistics.pairs import above_baseline, compare_pairs, holm, relation
+from tf_adapt.statistics.pairs import above_baseline, compare_pairs, holm
+from tf_adapt.statistics.relation import relation
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.two_cells import cell_of, compare_cells, seeds_needed
 

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.settings import different_settings, load_comparison
 from tf_adapt.errors import ConfigError
 
 CONTENT = {
@@ -301,3 +301,13 @@ def test_a_mistake_is_shown_with_its_line(tmp_path):
     path.write_text("compare:\n  encoders: [elmo_small]\n  adaptations:\n  - fine_tunning\n")
     with pytest.raises(ConfigError, match=r"config.yaml:3: compare.adaptations.0"):
         load_comparison(path)
+
+
+def test_settings_that_are_not_the_same_in_all_cells_are_known(load):
+    own = "compare.settings={feature_extraction: {optimizer: {decay: 0.4}}}"
+    cells = load("compare.epochs={feature_extraction: 9}", own).cells
+    found = different_settings(cells)
+    assert set(found) == {"training.epochs", "optimizer.decay"}
+    assert set(found["training.epochs"].values()) == {9, 3}
+    assert found["optimizer.decay"][cells[0].name] == 0.4
+    assert different_settings(load().cells) == {}

@@ -272,7 +272,7 @@ def test_the_sentence_names_few_cells(decided, said):
 def test_one_seed_decides_nothing():
     test = pair(-0.1, [-0.2, -0.05], why="one_seed")
     found = judged([frozen(0.70), tuned(0.80)], test, seeds=1)
-    assert found["sentence"].startswith("Not decided: one seed says nothing about seeds")
+    assert found["sentence"].startswith("Not decided: one seed says nothing about the others")
     assert not found["decided"]
     assert found["recommended"] == "warm"
 
@@ -327,6 +327,7 @@ def test_a_seed_that_diverged_is_told_of_and_decides_no_winner():
     )
     assert not found["decided"]
     assert found["recommended"] == "warm"
+    assert found["guideline"]["families"]["elmo"]["here"] == {"elmo_small": None}
 
 
 def test_a_rival_that_failed_is_told_of():

@@ -135,6 +135,7 @@ def comparison(cells, seeds=(0, 1, 2)):
         "items": {"count": 425, "text": "500 pairs in 425 groups", "overlap_with_train": 487},
         "seeds": list(seeds),
         "trials": 3,
+        "different": {},
         "look": 1,
         "baseline": {"answer": "NEUTRAL", "score": 0.567, "chosen_on": 0.56, "cells": {}},
         "cells": cells,

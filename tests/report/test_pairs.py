@@ -5,7 +5,8 @@ import report_contents as contents
 
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.pairs import REASONS, decision, pair_tables
-from tf_adapt.statistics.pairs import AHEAD, ALIKE, compare_pairs, relation
+from tf_adapt.statistics.pairs import compare_pairs
+from tf_adapt.statistics.relation import AHEAD, ALIKE, relation
 
 
 def content_with(verdict_best):

@@ -194,3 +194,15 @@ def test_thirty_cells_with_long_names(tmp_path):
     assert "The other pairs: 406" in text
     assert "is over 435 pairs that can be tested" in text
     assert len(hashes(tmp_path)) == 3 + 2 * len(FIGURES)
+
+
+def test_settings_that_are_not_the_same_in_all_cells_are_said(tmp_path):
+    content = contents.complete()
+    epochs = {
+        one["id"]: 15 if one["adaptation"] == "feature_extraction" else 4
+        for one in content["cells"]
+    }
+    write_report(content | {"different": {"training.epochs": epochs}}, tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8").replace("\\", "")
+    assert "Not the same in all cells: training.epochs is 4 (" in text
+    assert "15 (feature_extraction)" in text

@@ -16,6 +16,7 @@ frozen encoder cost little), and for what `settings` lays over the shared keys i
 adaptation. Imports no TensorFlow.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from tf_adapt.config import config_from, filled_in, place_of, resolve_paths, set
 from tf_adapt.config_errors import did_you_mean, shown
 from tf_adapt.config_sections import HEAD_NAMES, AdaptationConfig, Config
 from tf_adapt.errors import ConfigError
+from tf_adapt.run_folder import flat
 from tf_adapt.strict_yaml import KeyPath, dotted, read_yaml
 
 
@@ -78,6 +80,21 @@ class Comparison:
     def trials(self) -> int:
         """Learning rates tried in each cell."""
         return len(self.cells[0].rates)
+
+
+def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
+    """The keys of a run's config that are not the same in all cells, beyond what cells are named
+    after and their learning rates: by key, the value in each cell."""
+    values = {cell.name: flat(cell.config.model_dump()) for cell in cells}
+    keys = dict.fromkeys(key for found in values.values() for key in found)
+    named = ("encoder.", "adaptation.", "head", "about", "training.learning_rate")
+    of_keys = {key: {name: found.get(key) for name, found in values.items()} for key in keys}
+    return {
+        key: found
+        for key, found in of_keys.items()
+        if len(set(map(str, found.values()))) > 1
+        and (key == "head_units" or not key.startswith(named))
+    }
 
 
 def is_comparison(path: str | Path) -> bool:

@@ -4,6 +4,7 @@ from tf_adapt import paper, words
 from tf_adapt.paper import FROZEN, TUNED
 from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import encoder_name, encoder_of, variant
+from tf_adapt.statistics.relation import AHEAD, BEHIND, OPEN, relation
 from tf_adapt.words import shortened, visible
 
 LONGEST_LABEL = 40
@@ -71,20 +72,23 @@ def _row_name(own: list[dict]) -> str:
 
 def _tones(own: list[dict], content: dict) -> dict[str, tuple[str, float]]:
     """Which cell of an encoder is coloured: the better one of the best ❄ and the best 🔥, where
-    their difference is decided; none where no cell is above the baseline."""
-    best = {}
+    their difference is decided and no seed of either failed; none where no cell is above the
+    baseline."""
+    best = []
     for name in (FROZEN, TUNED):
         trained = [cell for cell in own if cell["adaptation"] == name and cell["trained"]]
-        best[name] = max(trained, key=lambda cell: cell["mean"], default={"id": None})["id"]
-    frozen, tuned = best[FROZEN], best[TUNED]
-    pairs = {(pair["a"], pair["b"]): pair for pair in content["pairs"] if pair["decided"]}
-    pair = pairs.get((tuned, frozen)) or pairs.get((frozen, tuned))
-    if pair is None or not _above_baseline(content):
+        best += sorted(trained, key=lambda cell: -cell["mean"])[:1]
+    if len(best) < 2 or not _above_baseline(content):
         return {}
-    points = 100 * pair["difference"] * (1 if pair["a"] == tuned else -1)
-    # Cells that are alike are less than a point apart, which has no colour.
+    frozen, tuned = (cell["id"] for cell in best)
+    pair = next(one for one in content["pairs"] if {one["a"], one["b"]} == {frozen, tuned})
+    failed = any(any(cell["failed"].values()) for cell in best)
+    how = OPEN if failed else relation(pair, tuned)
+    if how not in (AHEAD, BEHIND):
+        return {}
+    points = abs(100 * pair["difference"]) * (1 if how == AHEAD else -1)
     tone = paper.colour(points)
-    return {tuned if points > 0 else frozen: (tone, points)} if tone else {}
+    return {tuned if how == AHEAD else frozen: (tone, points)} if tone else {}
 
 
 def _above_baseline(content: dict) -> bool:

@@ -1,5 +1,7 @@
 """What a report says, in order, as blocks."""
 
+from typing import Any
+
 from tf_adapt import words
 from tf_adapt.report import tables
 from tf_adapt.report.blocks import (
@@ -227,11 +229,21 @@ def _choices(content: dict, order: list[Ranked]) -> list:
             f"{trials} learning rates tried in each cell, with a seed that is not scored; the "
             f"chosen one {run_with}"
         )
+    texts += [_different(*found, order) for found in content["different"].items()]
     blocks = [Heading("How it was chosen"), Items(texts)]
     if chosen_on == scored_on:
         warning = f"{chosen_on} both chose and scored: the scores are too good by that much."
         blocks.append(Paragraph(warning, warning=True))
     return [*blocks, tables.tried_table(order, chosen_on)]
+
+
+def _different(key: str, values: dict[str, Any], order: list[Ranked]) -> str:
+    """`Not the same in all cells: training.epochs is 15 (feature_extraction), 4 (fine_tuning).`"""
+    adaptations: dict[str, list[str]] = {}
+    for one in order:
+        adaptations.setdefault(str(values[one.cell["id"]]), []).append(one.cell["adaptation"])
+    said = [f"{value} ({', '.join(dict.fromkeys(n))})" for value, n in adaptations.items()]
+    return visible(f"Not the same in all cells: {key} is {', '.join(said)}.")
 
 
 def _origin(content: dict, order: list[Ranked]) -> list:

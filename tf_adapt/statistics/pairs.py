@@ -20,7 +20,6 @@ from tf_adapt.statistics.two_cells import (
 FEWEST_ITEMS = 20
 # Scores: within this, the paper colours no difference.
 MARGIN = 0.01
-AHEAD, BEHIND, ALIKE, OPEN = "ahead", "behind", "alike", "open"
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -111,19 +110,6 @@ def compare_pairs(
             }
         )
     return pairs
-
-
-def relation(pair: dict, name: str) -> str:
-    """How a cell of a pair stands to the other one: the one rule of verdict, guideline and report.
-
-    Alike comes first: a difference that is shown to be within a point is no reason to pay for it,
-    even where it is shown to be there.
-    """
-    if pair["alike"]:
-        return ALIKE
-    if not pair["decided"]:
-        return OPEN
-    return AHEAD if (pair["difference"] > 0) == (pair["a"] == name) else BEHIND
 
 
 def above_baseline(
