@@ -60,20 +60,28 @@ def test_seeds_that_agree_are_the_paired_t_test_over_items():
     assert_is_t_test(result, ttest_rel(a[0], b[0]))
 
 
-def test_items_that_agree_are_welchs_t_test_over_seeds():
+def assert_is_welchs_t_with(result, a, b, freedom):
+    """SciPy's statistic of Welch's test, with the freedom of the cell with fewer seeds."""
+    statistic = ttest_ind(a, b, equal_var=False).statistic
+    assert result.p == pytest.approx(2 * t.sf(abs(statistic), freedom), rel=1e-9)
+    half = (result.interval[1] - result.interval[0]) / 2
+    assert half == pytest.approx(abs(result.difference / statistic) * t.ppf(0.975, freedom))
+
+
+def test_items_that_agree_are_welchs_t_over_seeds():
     a, b = [0.9, 0.7, 0.8, 0.75], [0.6, 0.65, 0.62, 0.66]
-    cells = (mean_cell(np.repeat(np.reshape(scores, (4, 1)), 5000, axis=1)) for scores in (a, b))
-    assert_is_t_test(compare_cells(*cells), ttest_ind(a, b, equal_var=False))
+    cells = (mean_cell(np.repeat(np.reshape(s, (-1, 1)), 5000, axis=1)) for s in (a, b))
+    assert_is_welchs_t_with(compare_cells(*cells), a, b, 3)
 
 
 def test_seeds_and_items_by_pencil():
     # Scores 1, ½ and 0, ½: variances ⅛ and ⅛, seeds (⅛ + ⅛) / 2. Differences of the items' means
     # 1, 0: variance ½, items ½ / 2. All residuals ±¼, in each cell Σ = ¼ of one degree of freedom:
     # residual (¼ + ¼) / 4. Variance ⅛ + ¼ − ⅛, so t = ½ / ½, with
-    # (1/4)² / (2·(1/16)² + (1/4)²) = 8/9 degrees of freedom.
+    # (1/4)² / ((1/8)² + (1/4)²) = 4/5 degrees of freedom.
     result = compare_cells(mean_cell([[1, 1], [1, 0]]), mean_cell([[0, 0], [0, 1]]), level=0.5)
-    assert (result.difference, result.p) == (0.5, pytest.approx(2 * t.sf(1, 8 / 9)))
-    margin = 0.5 * t.ppf(0.75, 8 / 9)
+    assert (result.difference, result.p) == (0.5, pytest.approx(2 * t.sf(1, 4 / 5)))
+    margin = 0.5 * t.ppf(0.75, 4 / 5)
     assert result.interval == pytest.approx((0.5 - margin, 0.5 + margin))
 
 
@@ -170,10 +178,10 @@ def test_cells_of_other_items_are_refused():
         seeds_needed(mean_cell([[1, 0]]), mean_cell([[0, 0]]))
 
 
-def test_other_numbers_of_seeds_are_welchs_t_test_where_items_agree():
+def test_other_numbers_of_seeds_are_welchs_t_where_items_agree():
     a, b = [0.9, 0.7, 0.8, 0.75], [0.6, 0.65]
     cells = (mean_cell(np.repeat(np.reshape(s, (-1, 1)), 5000, axis=1)) for s in (a, b))
-    assert_is_t_test(compare_cells(*cells), ttest_ind(a, b, equal_var=False))
+    assert_is_welchs_t_with(compare_cells(*cells), a, b, 1)
 
 
 def test_two_one_sided_tests_over_items():
@@ -207,7 +215,7 @@ def first_with_power(difference, per_seed, items, power=0.8, level=0.05):
     for number in range(2, 400):
         seeds = per_seed / number
         variance = seeds + items
-        spread = 2 * (per_seed / 2 / number) ** 2 / (number - 1) + items**2 / 199
+        spread = seeds**2 / (number - 1) + items**2 / 199
         limit = t.ppf(1 - level / 2, variance**2 / spread) * variance**0.5
         if norm.sf((limit - difference) / seeds**0.5) >= power:
             return number
@@ -217,8 +225,8 @@ def first_with_power(difference, per_seed, items, power=0.8, level=0.05):
 def test_seeds_needed_are_the_first_with_enough_power():
     # As in `known_cells`: two cells' share of one seed, and what stays with any number of seeds.
     per_seed, stays = 2 * (0.03**2 + 0.4**2 / 200), 2 * 0.3**2 / 200
-    # The central half of a t distribution with 4 degrees of freedom around what is seen.
-    half = t.ppf(0.75, 4) * (per_seed / 3) ** 0.5
+    # The central half of a t distribution with 2 degrees of freedom around what is seen.
+    half = t.ppf(0.75, 2) * (per_seed / 3) ** 0.5
     expected = tuple(first_with_power(0.12 + side, per_seed, stays) for side in (half, -half))
     assert 2 < expected[0] < expected[1] < 20
     assert seeds_needed(*known_cells(0.12)) == expected
