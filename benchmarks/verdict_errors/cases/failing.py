@@ -1,0 +1,91 @@
+"""A cell whose seeds fail now and then."""
+
+from itertools import product
+
+import numpy as np
+
+from benchmarks.verdict_errors.columns import GOAL, Mean, Share
+from benchmarks.verdict_errors.draws import TYPICAL, TestSet, alone, scores_of_runs
+from benchmarks.verdict_errors.rules import (
+    decided_after,
+    decided_before,
+    for_first,
+    named,
+    scores,
+    tested,
+)
+
+ABOUT = (
+    "Accuracy, one look. Seeds of the first cell fail with the probability *failing* and give the "
+    "baseline's answer to everything. Before, they count with the baseline's score; after, the "
+    "seeds that trained are compared, at least two of each cell. *gap*: from the baseline to a "
+    "run that trains, in points. *equal*: which runs of the two cells have the same expected "
+    "score. *trained*: those that train. *all*: all of them, so that the first cell is ahead "
+    "where it trains; what is then decided after is true of the runs that train, and where one "
+    "was seen to fail, the verdict says so and recommends neither. *near*: all, nothing "
+    "collapses, but both cells are *gap* points above the baseline, and seeds that are not above "
+    "it on dev (500 examples) are left out: of the less stable cell more, and its worst. *for the "
+    "first*: decided in favour of it; *bias*: of the first cell's mean over what it is set to, in "
+    "points, where both have a seed; *untested*: a cell has fewer than two seeds that trained."
+)
+COLUMNS = {
+    "before": Share(GOAL),
+    "for the first before": Share(),
+    "bias after": Mean(),
+    "after": Share(GOAL),
+    "after, of those that train": Share(),
+    "after, none seen to fail": Share(),
+    "untested after": Share(),
+}
+ROWS = [
+    {
+        "equal": equal,
+        "deviations": deviations,
+        "items": items,
+        "failing": failing,
+        "gap": gap,
+        "seeds": seeds,
+    }
+    for equal, deviations, items, failing, gap, seeds in (
+        *product(["trained"], [(1, 1), (2, 1)], [500], (0.1, 0.2), (10, 20), (2, 3, 5)),
+        *product(["trained"], [(3, 1)], (500, 5000), [0.5], [20], (3, 5, 11)),
+        *product(["all"], [(1, 1)], [500], (0.1, 0.2), (10, 20), (2, 3, 5)),
+        *product(["near"], [(3, 1)], [500], [0.0], (1, 3), (2, 3, 5, 20)),
+    )
+]
+DEV_ITEMS = 500
+
+
+def simulated(
+    random, equal, deviations, items, failing, gap, seeds
+) -> dict[str, bool | float | None]:
+    """One comparison."""
+    lead = failing * gap / (1 - failing) if equal == "all" else 0.0
+    expected = scores_of_runs(random, "accuracy", seeds, deviations, [lead, 0.0])
+    majority = TYPICAL["accuracy"] - gap / 100
+    test = TestSet(random, "accuracy", alone(items, majority=majority), 2)
+    cells = test.runs(expected)
+    if equal == "near":
+        trained = above_on_dev(random, expected, majority)
+    else:
+        trained = random.random((2, seeds)) >= np.array([[failing], [0.0]])
+        cells[~trained] = test.constant()
+    before = decided_before(tested("accuracy", [named(cells)]))
+    kept = [rows[mask] for rows, mask in zip(cells, trained, strict=True)]
+    after = decided_after(tested("accuracy", [named(kept)]))
+    means = [100 * scores("accuracy", rows).mean() if len(rows) else None for rows in kept]
+    return {
+        "before": bool(before),
+        "for the first before": for_first(before),
+        "bias after": None if None in means else means[0] - means[1] - lead,
+        "after": bool(after) if equal != "all" else None,
+        "after, of those that train": bool(after) if equal == "all" else None,
+        "after, none seen to fail": bool(after) and trained.all() if equal == "all" else None,
+        "untested after": bool(trained.sum(1).min() < 2),
+    }
+
+
+def above_on_dev(random, expected: np.ndarray, majority: float) -> np.ndarray:
+    """Which runs beat the baseline on a dev set; `[cells, seeds]`."""
+    dev = TestSet(random, "accuracy", alone(DEV_ITEMS, majority=majority), len(expected))
+    return scores("accuracy", dev.runs(expected)) > scores("accuracy", dev.constant())
