@@ -86,6 +86,7 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole, tmp_path):
 
 
 def test_scores_do_not_depend_on_the_number_of_processes(write_config, tmp_path):
+    """V5: with any number of processes the same scores, verdict and report, times excepted."""
     # The last bits of a network of this width do depend on the number of threads.
     path = write_config(encoders=["bert_small"])
     contents = {
@@ -177,6 +178,7 @@ def test_what_stops_a_run_stops_the_comparison(write_config, tmp_path):
 
 @pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.large)])
 def test_killed_at_random_moments(whole, tmp_path, kills):
+    """V5: killed in between, the same scores, verdict and report, times excepted."""
     path, expected = whole
     out, moments = tmp_path / "killed", np.random.default_rng(7).uniform(3, 25, size=kills)
     for number, seconds in enumerate(moments):

@@ -170,6 +170,28 @@ def test_seeds_that_fail_are_not_tested(comparison, tmp_path):
     assert not content["baseline"]["cells"][tuned.name]["above"]
 
 
+def test_an_untrained_network_that_learns_nothing_has_not_failed(comparison, tmp_path):
+    """Seen: 72.7 ± 3.4 "not shown to be ahead" of an untrained network at 0.6, for it was not
+    tested."""
+    frozen, tuned = comparison.cells
+    encoder = tuned.config.encoder.model_copy(update={"pretrained": False})
+    config = tuned.config.model_copy(update={"encoder": encoder})
+    cells = (frozen, replace(tuned, name="noise", config=config))
+    comparison = replace(comparison, cells=cells)
+    splits = load_splits(frozen.config.data)
+    gold = [record.label for record in splits.examples["test"]]
+    outcomes = Outcomes(comparison, tmp_path / "out")
+    constant = baseline_of(splits, "accuracy", "dev", "test")
+    for seed in comparison.seeds:
+        finish(outcomes.run(cells[0], 1e-3, seed), table(gold), 1.0, dev=(0.9,))
+        said = table([constant.answer] * len(gold))
+        low = constant.scores
+        finish(outcomes.run(cells[1], 1e-3, seed), said, low["test"], dev=(low["dev"],))
+    content = results_of(outcomes, splits)
+    assert content["cells"][1]["outcomes"] == ["trained", "trained"]
+    assert [pair["decided"] for pair in content["pairs"]] == [True]
+
+
 def test_a_cell_whose_rates_all_diverge_failed_with_every_seed(comparison, tmp_path):
     cells = [replace(cell, rates=(1e30, 1e29)) for cell in comparison.cells]
     comparison = replace(comparison, cells=tuple(cells))

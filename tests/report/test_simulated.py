@@ -1,4 +1,4 @@
-"""Verdicts on simulated answers, in the words that a reader meets first."""
+"""V4: verdicts on simulated answers, in the words that a reader meets first."""
 
 import re
 

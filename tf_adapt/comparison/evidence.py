@@ -87,16 +87,18 @@ def _tests(cells, names, best, against) -> list[str]:
             spread = f"{100 * pair['level']:.4g} % interval {interval(bounds)}"
         said.append(
             f"{names[best]} against {names[name]}: {difference(sign * pair['difference'])} points, "
-            f"{spread}, p {probability(pair['p_holm'])} after Holm's correction: "
-            f"{_decision(pair)}."
+            f"{spread}, {_decision(pair)}."
         )
     return said
 
 
 def _decision(pair: dict) -> str:
+    if pair["p_holm"] is None:
+        return "not tested"
+    said = "decided" if pair["decided"] else "not decided"
     if pair["alike"]:
-        return "alike, within a point" + (", though decided" if pair["decided"] else "")
-    return "decided" if pair["decided"] else "not decided"
+        said = "alike, within a point" + (", though decided" if pair["decided"] else "")
+    return f"p {probability(pair['p_holm'])} after Holm's correction: {said}"
 
 
 def _looks(look: int) -> str:
