@@ -51,9 +51,8 @@ def compare_genres(
 ) -> dict:
     """The divergence of each pair of genres, and of each genre from reference corpora.
 
-    Of a genre all terms of its train split count. With the corpora that an encoder was pretrained
-    on as references, and runs that are trained and scored on one genre each, it is table 6 of the
-    paper: the divergence of each genre from all references together beside accuracies.
+    Of a genre all terms of its train split count. With an encoder's pretraining corpora as
+    references, and runs on one genre each, it is table 6 of the paper.
 
     Args:
         path: of a config, of a run or of a comparison.
@@ -72,18 +71,12 @@ def compare_genres(
             `genres_of`, `read_references`, `genre_scores`, `with_series`.
     """
     if runs and not references:
-        raise ConfigError(
-            "--run: expected text files to compare the genres of the runs with (--reference FILE, "
-            "the text that the encoder was pretrained on, or a sample of it), got none"
-        )
+        raise _no_references()
     splits = load_splits(_data_of(path, overrides))
     train, scored = splits.examples["train"], scored_split(splits)
     genres = genres_of(train, wanted, path)
     if len(genres) < 2 and not references:
-        raise ConfigError(
-            f"{path}: expected at least two genres to compare, or --reference FILE, got "
-            f"{genres[0]} alone; a config's data.genre leaves only that one"
-        )
+        raise _one_genre(path, genres[0])
     corpora = read_references(references) if references else []
     counts = {genre: genre_counts(train, genre) for genre in shown(genres, "genres")}
     result = _described(counts)
@@ -95,6 +88,20 @@ def compare_genres(
         found = [genre_scores(Path(run), examples, genres) for run in shown(runs, "runs")]
         result |= _beside_runs(result["references"], with_series(found), genres)
     return result
+
+
+def _no_references() -> ConfigError:
+    return ConfigError(
+        "--run: expected text files to compare the genres of the runs with (--reference FILE, the "
+        "text that the encoder was pretrained on, or a sample of it), got none"
+    )
+
+
+def _one_genre(path: str, genre: str) -> ConfigError:
+    return ConfigError(
+        f"{path}: expected at least two genres to compare, or --reference FILE, got {genre} alone; "
+        "a config's data.genre leaves only that one"
+    )
 
 
 def _data_of(path: str, overrides: tuple[str, ...]) -> DatasetConfig | FilesConfig:

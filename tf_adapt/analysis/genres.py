@@ -76,14 +76,20 @@ def genre_scores(run: Path, scored: list[Record], genres: Sequence[str]) -> dict
             f"{', '.join(trained_on) or 'data without genres'}; leave it out, or ask for its genre "
             "(--genre, data.genre of the config)"
         )
+    split = _split_of(run, splits, scored, genres)
+    examples = splits.examples[split]
+    labels = _labels(run, split, splits.kind, len(examples))
+    about = _about(run, config) | {"trained_on": trained_on}
+    return about | _by_genre(examples, labels, genres)
+
+
+def _split_of(run: Path, splits: Splits, scored: list[Record], genres: Sequence[str]) -> str:
+    """The split whose examples of the genres are all among those that are scored."""
     known = {_key(example) for example in scored}
     for split in ("test", "dev"):
-        examples = splits.examples.get(split, [])
-        asked = [example for example in examples if example.genre in genres]
+        asked = [one for one in splits.examples.get(split, []) if one.genre in genres]
         if asked and all(_key(example) in known for example in asked):
-            labels = _labels(run, split, splits.kind, len(examples))
-            about = _about(run, config) | {"trained_on": trained_on}
-            return about | _by_genre(examples, labels, genres)
+            return split
     raise ConfigError(
         f"{run}: expected a run that was scored on the same examples as the given config scores "
         "on, got one with others; give a run on the same data"
