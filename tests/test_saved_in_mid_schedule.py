@@ -3,6 +3,8 @@
 The library itself never loads such a file; users do.
 """
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -73,6 +75,12 @@ def nadam():
     return keras.optimizers.Nadam(1e-2)
 
 
+def assert_same_state(model, other):
+    for one, two in zip(model.weights, other.weights, strict=True):
+        np.testing.assert_array_equal(one.numpy(), two.numpy(), err_msg=one.path)
+    assert int(model.optimizer.iterations) == int(other.optimizer.iterations)
+
+
 # The model, its optimizer, what it goes through, the epochs after which it is saved, and the last.
 CASES = {
     "ours": (ours, adamw(global_clipnorm=1.0), two_stage(), [1], 2),
@@ -100,8 +108,28 @@ def test_training_goes_on_as_if_never_saved(tiny_elmo, tmp_path, recwarn, name):
         model, since = load(tmp_path / f"{until}.keras"), until
         assert isinstance(model.optimizer, DiscriminativeOptimizer)
     fit(model, batches, adaptation, since, epochs)
-    for one, other in zip(model.weights, whole.weights, strict=True):
-        np.testing.assert_array_equal(one.numpy(), other.numpy(), err_msg=one.path)
-    assert int(model.optimizer.iterations) == int(whole.optimizer.iterations)
+    assert_same_state(model, whole)
     said = [str(warning.message) for warning in recwarn]
     assert not [text for text in said if "Skipping variable" in text or "compile()" in text]
+
+
+@pytest.mark.slow
+def test_with_losses_scaled_for_float16(tiny_elmo, tmp_path):
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        whole, batches = ours(tiny_elmo, adamw())
+        fit(whole, batches, two_stage(), 0, 3)
+        model, batches = ours(tiny_elmo, adamw())
+        for since in range(3):
+            fit(model, batches, two_stage(), since, since + 1)
+            model.save(tmp_path / f"{since}.keras")
+            with warnings.catch_warnings(record=True) as caught:
+                model = load(tmp_path / f"{since}.keras")
+            # Of the optimizer around, which Keras builds over the head alone the first time.
+            skipped = [one for one in caught if "Skipping variable" in str(one.message)]
+            assert len(skipped) == (since == 0)
+    finally:
+        keras.config.set_dtype_policy(before)
+    assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+    assert_same_state(model, whole)

@@ -47,6 +47,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     weight that is ever going to learn (`optimizer.build(weights)`; the callback `Unfreezing` does);
     each step may then train any of them. A later `build` adds what is new. A `.keras` file has the
     slots of frozen weights too; a loaded optimizer takes them once it is built over these weights.
+    (Under mixed_float16 Keras warns that it skips variables: the scale of losses begins anew.)
     Keras' `SwapEMAWeights` does not know of the averages in here.
 
     Args:
