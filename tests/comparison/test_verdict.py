@@ -204,7 +204,7 @@ def test_three_alike_are_all_named():
         ([2, 3], "more_seeds", "about 4 seeds in all would probably decide"),
         ([7, None], "more_seeds", "7 seeds in all or many more would be needed"),
         ([None, None], "more_seeds", "many more seeds would be needed, over 100 in all"),
-        (None, "more_test_examples", "no number of seeds would do on these test examples"),
+        (None, "more_test_examples", "more seeds would hardly do, more test examples are needed"),
         (None, "no_look_left", "the 5 looks at this comparison are used up"),
     ],
 )
@@ -247,8 +247,8 @@ def test_open_for_different_reasons():
     items = pair(0.01, [-0.05, 0.06], why="more_test_examples")
     found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], OPEN, NEAR, items)
     assert (
-        "by the pair, between 7 and 30 seeds in all would probably decide, or no number of seeds "
-        "would do on these test examples, only more of them" in found["sentence"]
+        "by the pair, between 7 and 30 seeds in all would probably decide, or more seeds would "
+        "hardly do, more test examples are needed" in found["sentence"]
     )
 
 

@@ -69,7 +69,7 @@ def test_one_cell_has_no_pairs():
         ([2, 9], "more_seeds", "no: 4 to 9 seeds in all needed"),
         ([7, None], "more_seeds", "no: 7 seeds in all needed, or many more"),
         ([None, None], "more_seeds", "no: over 100 seeds in all needed"),
-        (None, "more_test_examples", "no: more test examples needed: seeds alone would not do"),
+        (None, "more_test_examples", "no: more test examples needed: seeds alone would hardly do"),
         (
             None,
             "one_seed",

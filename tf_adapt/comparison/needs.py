@@ -17,7 +17,7 @@ def what_is_needed(pairs: Sequence[dict], cells: dict[str, dict], seeds: int) ->
     if ranges:
         clauses.append(_seeds(ranges, seeds))
     if "more_test_examples" in reasons:
-        clauses.append("no number of seeds would do on these test examples, only more of them")
+        clauses.append("more seeds would hardly do, more test examples are needed")
     if "no_look_left" in reasons:
         clauses.append(
             f"the {len(LEVELS)} looks at this comparison are used up, only a new one can decide"

@@ -8,7 +8,7 @@ REASONS = {
     "identical": "the same answers with every seed",
     "few_items": "too few test items",
     "one_seed": "fewer than two seeds trained; p and interval are of the test items alone",
-    "more_test_examples": "more test examples needed: seeds alone would not do",
+    "more_test_examples": "more test examples needed: seeds alone would hardly do",
     "no_look_left": "no look is left that may decide",
 }
 # Nothing was compared, or too little.

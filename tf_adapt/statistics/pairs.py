@@ -60,7 +60,7 @@ def compare_pairs(
     - `more_seeds`: with a number of seeds between the two of `seeds_needed` (None: more than 100) a
       difference as large as the one seen would be decided at the next look with probability 0.8,
       even if no other pair is decided that is not now;
-    - `more_test_examples`: on these test items no number of seeds would decide;
+    - `more_test_examples`: on these test items hardly any number of seeds would decide;
     - `no_look_left`: `LEVELS` are used up.
 
     Args:
