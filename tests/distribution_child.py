@@ -48,7 +48,7 @@ def compiled(kind, jit_compile=False):
     metrics = {
         "classification": lambda: ["accuracy", MatthewsCorrelation(3)],
         "regression": lambda: [PearsonCorrelation()],
-        "tagging": lambda: [SpanF1(TAGS, "IOB2")],
+        "tagging": lambda: [SpanF1(TAGS, "IOB2"), SpanF1(TAGS, "IOB2", strict=True)],
     }[kind]()
     rate = 0.05 if kind == "regression" else 0.5
     model.compile(keras.optimizers.SGD(rate), loss, metrics=metrics, jit_compile=jit_compile)

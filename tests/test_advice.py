@@ -68,6 +68,17 @@ def test_what_the_paper_does_not_know():
     assert "tf-adapt compare" in guideline("bert", "tagging").answered_by
 
 
+def test_what_table_6_compares_and_what_five_genres_show():
+    (sentence,) = (
+        text for text in guideline("bert", "pair_classification").beside if "table 6" in text
+    )
+    assert "divergence between BERT's pretraining corpora and a genre of MNLI" in sentence
+    assert "❄ r = 0.54, p = 0.35; with 🔥 − ❄ r = −0.59, p = 0.29" in sentence
+    assert "only |r| ≥ 0.88 would be significant" in sentence
+    for family, kind in (("bert", "pair_regression"), ("elmo", "pair_classification")):
+        assert "table 6" not in " ".join(guideline(family, kind).beside)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -258,3 +258,57 @@ def test_data_check(tiny_bert, tmp_path):
     assert result.exit_code == 3
     assert "dev longer than the limit: " in result.stdout
     assert last_line(result).startswith("DataError: expected examples within the encoder's limit")
+
+
+def test_data_check_of_a_comparison(tiny_bert, tiny_elmo, tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "data: {dataset: sample_pair_classification, source: sample}\n"
+        "compare:\n"
+        f"  encoders: [{tiny_elmo}, {tiny_bert}, {{handle: {tiny_bert}, pairs: separate}},\n"
+        f"    {{handle: {tiny_bert}, pretrained: false}}]\n"
+        "  adaptations: [feature_extraction, fine_tuning]\n"
+        "  heads: [esim]\n"
+        "  learning_rates: [0.01]\n"
+        "training: {epochs: 1, batch_size: 8}\n"
+    )
+    result = run("data", "check", str(config), "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert report["train"]["examples"] == 135
+    assert "units" not in report["train"]
+    assert report["test"]["what"].endswith("in the place of test")
+    assert list(report["encoders"]) == ["tiny_elmo", "tiny_bert", "tiny_bert-separate"]
+    elmo, joint, separate = report["encoders"].values()
+    assert (elmo["limit"], joint["limit"], separate["limit"]) == (1000, 256, 256)
+    # In one row stand all pieces of both texts, apart the longer one counts.
+    assert joint["test"]["units"]["longest"] > separate["test"]["units"]["longest"]
+    assert joint["test"]["longer than the limit"] == 0
+    result = run("data", "check", str(config), "--set", "training.max_length=60")
+    assert result.exit_code == 3
+    assert last_line(result).startswith(
+        "DataError: expected examples within tiny_bert-max_length_60's limit"
+    )
+    result = run("train", str(config), "--dry-run")
+    assert result.exit_code == 2
+    assert last_line(result) == (
+        f"ConfigError: {config}:2: compare: expected the config of a run, got that of a "
+        "comparison; use `tf-adapt compare`"
+    )
+
+
+def test_data_check_reads_pairs_as_the_config_says(tiny_bert, tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "data: {dataset: sample_pair_classification, source: sample}\n"
+        f"encoder: {{handle: {tiny_bert}}}\n"
+        "adaptation: fine_tuning\n"
+        "training: {epochs: 1, batch_size: 8, learning_rate: 0.01}\n"
+    )
+    joint, separate = (
+        json.loads(
+            run("data", "check", str(config), "--json", "--set", f"encoder.pairs={pairs}").stdout
+        )
+        for pairs in ("joint", "separate")
+    )
+    assert joint["dev"]["units"]["mean"] > 1.5 * separate["dev"]["units"]["mean"]

@@ -86,7 +86,18 @@ def test_own_files(config_file, tmp_path):
     content = yaml.safe_load(config_file.read_text()) | {"data": OWN_PAIRS}
     config = config_from(content, "here")
     assert config.data.columns.text_b == "second"
+    assert config.data.columns.group is None
     assert config.data.test is None
+
+
+@pytest.mark.parametrize("kind", ["classification", "pair_classification", "pair_regression"])
+def test_own_files_may_have_groups(config_file, kind):
+    columns = {"text_a": "first", "label": "gold", "group": "source"}
+    columns |= {"text_b": "second"} if kind.startswith("pair") else {}
+    data = OWN_PAIRS | {"kind": kind, "columns": columns}
+    config = config_from(yaml.safe_load(config_file.read_text()) | {"data": data}, "here")
+    assert config.data.columns.group == "source"
+    assert config_from(yaml.safe_load(dump_config(config)), "here") == config
 
 
 @pytest.mark.parametrize(
@@ -96,6 +107,15 @@ def test_own_files(config_file, tmp_path):
         ({"kind": "classification"}, r"data\.columns\.text_b: not a column"),
         ({"kind": "tagging"}, r"data\.format: expected conll"),
         ({"format": "conll"}, r"data\.format: expected conll"),
+        (
+            {
+                "kind": "tagging",
+                "format": "conll",
+                "columns": {"words": 0, "tags": 1, "group": "x"},
+            },
+            r"data\.columns\.group: not a column of kind: tagging",
+        ),
+        ({"columns": OWN_PAIRS["columns"] | {"group": 2}}, r"columns\.group: expected the name"),
         ({"colums": {}}, r"data\.colums: unknown key; did you mean columns\?"),
         ({"columns": {"text": "x"}}, r"data\.columns\.text: unknown key; did you mean text_b\?"),
         ({"labels": [False, True]}, r"data\.labels\.0: .*got False; YAML reads yes, no"),

@@ -113,6 +113,24 @@ def test_two_devices_equal_one(config, on_one_device):
 
 
 @pytest.mark.slow
+def test_phases_that_go_back_to_the_best_epoch(config):
+    overrides = (
+        "adaptation={name: gradual_unfreezing, patience: 1}",
+        "training.epochs=6",
+        "training.learning_rate=0.3",  # too high, so that phases end
+    )
+    runs = [config.parent / name for name in ("phases_one", "phases_two")]
+    for run, devices in zip(runs, ([], ["training.devices=cpu:2"]), strict=True):
+        finish(start(config, run, *overrides, *devices))
+        newest = sorted((run / "checkpoint").glob("checkpoint_*"))[-1]
+        state = json.loads((newest / "state.json").read_text())
+        assert state["position"]["phase"] == 3 and state["best"]["epoch"] == 1
+    one, two = (history(run) for run in runs)
+    for name, values in one.items():
+        np.testing.assert_allclose(two[name], values, rtol=2e-4, err_msg=name)
+
+
+@pytest.mark.slow
 def test_two_processes_equal_one(config, on_one_device):
     run = config.parent / "two_processes"
     with socket.socket() as first, socket.socket() as second:

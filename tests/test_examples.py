@@ -49,7 +49,10 @@ def test_heads_on_a_frozen_encoder(shared):
         timeout=400,
     )
     assert finished.returncode == 0, finished.stderr[-3000:]
-    assert re.search(r"sick_e elmo_small linear seed 0: accuracy \d+\.\d in", finished.stdout)
+    line = (
+        r"sick_e elmo_small linear seed 0: accuracy \d+\.\d in epoch \d of 2, matthews -?\d+\.\d, "
+    )
+    assert re.search(line, finished.stdout)
 
 
 def test_readme_has_one_short_program():

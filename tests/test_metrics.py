@@ -11,7 +11,6 @@ from sklearn.metrics import matthews_corrcoef
 
 from tf_adapt.data.labels import scheme_tags
 from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
-from tf_adapt.spans import spans
 
 SEQEVAL = {
     "IOB1": seqeval.scheme.IOB1,
@@ -115,28 +114,6 @@ def random_tags(random, tags, count):
     return sequences
 
 
-@pytest.mark.parametrize("scheme", SEQEVAL)
-def test_spans_equal_seqeval(scheme):
-    random = np.random.default_rng(7)
-    for tags in random_tags(random, scheme_tags(["A", "B"], scheme), 3000):
-        expected = seqeval.scheme.Entities([tags], SEQEVAL[scheme]).entities[0]
-        assert spans(tags, scheme) == [(one.tag, one.start, one.end) for one in expected], tags
-
-
-def test_spans_by_pencil():
-    assert spans(["B-PER-X", "I-PER-X", "I-LOC", "O", "B-A", "B-A"], "IOB2") == [
-        ("PER-X", 0, 2),
-        ("A", 4, 5),
-        ("A", 5, 6),
-    ]
-    assert spans(["I-A", "B-A", "I-A", "I-B", "B-A"], "IOB1") == [
-        ("A", 0, 1),
-        ("A", 1, 3),
-        ("B", 3, 4),
-    ]
-    assert spans(["S-A", "B-A", "I-A", "E-A", "B-A", "E-B"], "BIOES") == [("A", 0, 1), ("A", 1, 4)]
-
-
 def padded(sequences, labels, extra):
     width = max(map(len, sequences), default=0) + extra
     ids = [[labels.index(tag) for tag in tags] for tags in sequences]
@@ -149,9 +126,16 @@ def logits_of(ids, labels, random):
     return np.eye(len(labels), dtype="float32")[np.where(ids >= 0, ids, noise)]
 
 
+def seqeval_f1(true, predicted, scheme, strict):
+    if strict:
+        return f1_score(true, predicted, mode="strict", scheme=SEQEVAL[scheme], zero_division=0)
+    return f1_score(true, predicted, zero_division=0)
+
+
+@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("jit_compile", [None, True])
 @pytest.mark.parametrize("scheme", SEQEVAL)
-def test_span_f1_equals_seqeval(scheme, jit_compile):
+def test_span_f1_equals_seqeval(scheme, jit_compile, strict):
     random = np.random.default_rng(8)
     labels = scheme_tags(["A", "B", "C-D"], scheme)
     for _ in range(1 if jit_compile else 4):
@@ -162,32 +146,88 @@ def test_span_f1_equals_seqeval(scheme, jit_compile):
             for tags in true
         ]
         batches = []
-        for start in range(0, 500, 100):
-            part = slice(start, start + 100)
-            targets = padded(true[part], labels, extra=start // 100)
-            ids = padded(predicted[part], labels, extra=start // 100)
+        # The last two: a sentence by itself, and all the others with one that is only padding.
+        for start, end in ((0, 100), (100, 200), (200, 300), (300, 301), (301, 500)):
+            targets = padded(true[start:end], labels, extra=start // 100)
+            ids = padded(predicted[start:end], labels, extra=start // 100)
+            if end == 500:
+                targets = np.concatenate([targets, np.full_like(targets[:1], -1)])
+                ids = np.concatenate([ids, np.full_like(ids[:1], -1)])
             batches.append((targets, logits_of(ids, labels, random)))
-        got = score(SpanF1(labels, scheme), batches, jit_compile)
-        expected = f1_score(true, predicted, mode="strict", scheme=SEQEVAL[scheme])
+        got = score(SpanF1(labels, scheme, strict=strict), batches, jit_compile)
+        expected = seqeval_f1(true, predicted, scheme, strict)
         assert got == pytest.approx(expected, abs=1e-7)
         assert 0.1 < expected < 0.95
+        other = seqeval_f1(true, predicted, scheme, not strict)
+        assert other != pytest.approx(expected, abs=1e-3)
 
 
-def test_span_f1_without_entities_is_zero():
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("scheme", SEQEVAL)
+def test_span_f1_of_one_sentence_equals_seqeval(scheme, strict):
+    random = np.random.default_rng(10)
+    labels = scheme_tags(["A", "B"], scheme)
+    metric = SpanF1(labels, scheme, strict=strict)
+    update = tf.function(metric.update_state, reduce_retracing=True)
+    for true in random_tags(random, labels, 150):
+        predicted = [tag if random.random() < 0.6 else str(random.choice(labels)) for tag in true]
+        targets, ids = padded([true], labels, extra=2), padded([predicted], labels, extra=2)
+        metric.reset_state()
+        update(tf.constant(targets), tf.constant(logits_of(ids, labels, random)))
+        # seqeval refuses a sentence without words.
+        expected = seqeval_f1([true], [predicted], scheme, strict) if true else 0
+        assert float(metric.result()) == pytest.approx(expected, abs=1e-7), (true, predicted)
+
+
+def test_a_stray_inside_by_pencil():
+    labels = ["O", "B-A", "I-A", "I-B"]
+    # True A 0–2 and A 3–4; predicted, with a stray `I` each, A 0–2 and B 3–4.
+    targets = np.array([[1, 2, 0, 1, -1], [-1] * 5], "int32")
+    logits = np.eye(4)[[[2, 2, 0, 3, 3], [1, 2, 3, 0, 0]]]
+    assert score(SpanF1(labels, "IOB2"), [(targets, logits)]) == pytest.approx(2 / 4)
+    assert score(SpanF1(labels, "IOB2", strict=True), [(targets, logits)]) == 0
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_span_f1_without_entities_is_zero(strict):
     labels = ["O", "B-A", "I-A"]
     outside, inside = np.zeros((2, 3), "int32"), np.full((2, 3), 1, "int32")
-    none = np.full((2, 3), -1, "int32")
-    logits = np.eye(3)
-    assert score(SpanF1(labels, "IOB2"), []) == 0
-    assert score(SpanF1(labels, "IOB2"), [(outside, logits[outside])]) == 0
-    assert score(SpanF1(labels, "IOB2"), [(inside, logits[outside])]) == 0
-    assert score(SpanF1(labels, "IOB2"), [(none, logits[inside])]) == 0
-    assert score(SpanF1(labels, "IOB2"), [(np.zeros((2, 0), "int32"), np.zeros((2, 0, 3)))]) == 0
+    none, logits = np.full((2, 3), -1, "int32"), np.eye(3)
+    for batches in (
+        [],
+        [(outside, logits[outside])],
+        [(inside, logits[outside])],
+        [(none, logits[inside])],
+        [(np.zeros((2, 0), "int32"), np.zeros((2, 0, 3)))],
+    ):
+        assert score(SpanF1(labels, "IOB2", strict=strict), batches) == 0
 
 
 def test_span_f1_refuses_an_unknown_scheme():
     with pytest.raises(ValueError, match="expected one of .*BIOES.*got 'IOB3'"):
         SpanF1(["O"], "IOB3")
+
+
+def test_span_f1_has_the_name_of_what_it_counts():
+    assert SpanF1(["O"], "IOB2").name == "span_f1"
+    assert SpanF1(["O"], "IOB2", strict=True).name == "strict_span_f1"
+
+
+def test_a_span_f1_written_before_it_could_be_other_than_strict():
+    written = {
+        "module": "tf_adapt.metrics",
+        "class_name": "SpanF1",
+        "config": {
+            "name": "span_f1",
+            "dtype": "float32",
+            "labels": ["O", "B-A", "I-A"],
+            "scheme": "IOB2",
+        },
+        "registered_name": "tf_adapt>SpanF1",
+    }
+    metric = keras.metrics.deserialize(written)
+    assert (metric.name, metric.strict) == ("span_f1", False)
+    assert score(metric, [(np.array([[1, 2]]), np.eye(3)[[[2, 2]]])]) == 1
 
 
 @pytest.mark.parametrize(
@@ -196,6 +236,7 @@ def test_span_f1_refuses_an_unknown_scheme():
         MatthewsCorrelation(3, name="mine"),
         PearsonCorrelation(name="mine"),
         SpanF1(["O", "S-A"], "BIOES", name="mine"),
+        SpanF1(["O", "S-A"], "BIOES", name="mine", strict=True),
     ],
 )
 def test_a_metric_survives_serialization_and_reset(metric):

@@ -127,7 +127,7 @@ def test_a_crf_is_trained_with_its_own_loss(loss):
     assert model.evaluate(batches, verbose=0, return_dict=True)["loss"] == pytest.approx(
         expected + float(sum(model.losses)), rel=1e-5
     )
-    assert set(history) == {"loss", "span_f1"}
+    assert set(history) == {"loss", "span_f1", "strict_span_f1"}
 
 
 def test_another_loss_on_a_crf_is_refused():

@@ -287,6 +287,70 @@ def test_accumulating_twice_is_one_step_with_the_mean():
         np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
+# Of twelve batches; every fourth one moves what trains then.
+ACCUMULATED = [
+    *2 * ["head"], *2 * ["head layer_1"],
+    "layer_1", "layer_0", "head layer_0 layer_1", "head layer_0",
+    *4 * ["layer_1"],
+]  # fmt: skip
+# Which of the batches the mean is of, by hand: for each of the three updates, each group.
+MEANS = [
+    {"head": [0, 1, 2, 3], "layer_1": [2, 3]},
+    {"head": [6, 7], "layer_0": [5, 6, 7]},
+    {"layer_1": [8, 9, 10, 11]},
+]
+
+
+@pytest.mark.parametrize("limit", [None, 0.5])
+@pytest.mark.parametrize("name", ["momentum", "adamw", "amsgrad"])
+def test_a_phase_that_begins_between_two_updates(name, limit):
+    """Each weight moves by the mean of what it got since the last update: neither shrunk by
+    batches in which it was frozen, nor with anything from before."""
+    makers = {
+        "momentum": lambda rate, **more: keras.optimizers.SGD(rate, momentum=0.9, **more),
+        "adamw": lambda rate, **more: keras.optimizers.AdamW(rate, weight_decay=0.1, **more),
+        "amsgrad": lambda rate, **more: keras.optimizers.Adam(rate, amsgrad=True, **more),
+    }
+    ours, theirs, parts = layers(), layers(), gradients(12)
+    joint = {"gradient_accumulation_steps": 4, "global_clipnorm": limit}
+    optimizer = wrapped(makers[name](0.05, **joint), ours)
+    separate = {group: makers[name](0.05 * factor) for group, factor in FACTORS.items()}
+    for number, (phase, part) in enumerate(zip(ACCUMULATED, parts, strict=True)):
+        before = values(flat(ours))
+        step(optimizer, ours, part, phase.split())
+        if number % 4 != 3:
+            assert_same_bits(flat(ours), before)
+            continue
+        means = {
+            group: [np.mean([parts[n][group][i] for n in of_batches], axis=0) for i in range(2)]
+            for group, of_batches in MEANS[number // 4].items()
+        }
+        norm = math.sqrt(sum(np.sum(g**2) for those in means.values() for g in those))
+        scale = min(1.0, limit / norm) if limit else 1.0
+        for group, mean in means.items():
+            step(separate[group], theirs, {group: [g * scale for g in mean]}, [group])
+        assert_close(flat(ours), flat(theirs))
+    assert int(optimizer.iterations) == 3
+
+
+def test_sums_that_are_dropped_are_in_no_mean():
+    made, parts = layers(), gradients(6)
+    optimizer = wrapped(keras.optimizers.SGD(1.0, gradient_accumulation_steps=3), made)
+    before = values(made["head"])
+    for part in parts[:2]:
+        step(optimizer, made, part)
+    optimizer.drop_partial_sums()
+    step(optimizer, made, parts[2])
+    for got, old, g in zip(values(made["head"]), before, parts[2]["head"], strict=True):
+        np.testing.assert_allclose(got, old - g, atol=1e-6)
+    before = values(made["head"])
+    for part in parts[3:]:
+        step(optimizer, made, part)
+    for number, (got, old) in enumerate(zip(values(made["head"]), before, strict=True)):
+        mean = np.mean([part["head"][number] for part in parts[3:]], axis=0)
+        np.testing.assert_allclose(got, old - mean, atol=1e-6)
+
+
 def test_weight_decay_leaves_out_what_it_is_told():
     for where in ("inner before", "list", "names"):
         made = layers()
@@ -351,12 +415,13 @@ def test_rates_follow_schedules_and_assignments():
     assert called.rates()["layer_0"] == 0.0625
 
 
+@pytest.mark.parametrize("inner", [keras.optimizers.AdamW, keras.optimizers.Nadam])
 @pytest.mark.parametrize("way", ["variables", "store", "set_weights", "checkpoint"])
-def test_a_restored_optimizer_goes_on_bit_by_bit(way, tmp_path):
+def test_a_restored_optimizer_goes_on_bit_by_bit(way, inner, tmp_path):
     def fresh():
         made = layers()
         options = {"gradient_accumulation_steps": 2, "use_ema": True, "ema_overwrite_frequency": 2}
-        return made, wrapped(keras.optimizers.AdamW(0.1, **options), made)
+        return made, wrapped(inner(0.1, **options), made)
 
     (made, optimizer), (other, restored) = fresh(), fresh()
     phases = list(zip(PHASES, gradients(), strict=True))
@@ -437,9 +502,22 @@ def test_a_weight_it_was_not_built_over_is_refused():
     made = layers()
     optimizer = wrapped(keras.optimizers.Adam(), made, built=False)
     optimizer.build(made["head"])
-    optimizer.build(flat(made))  # only the first counts, as in Keras
     with pytest.raises(ConfigError, match="2 weights learn .*layer_1/kernel.*optimizer.build"):
         step(optimizer, made, gradients(1)[0], ["layer_1", "head"])
+
+
+@pytest.mark.parametrize("make", INNERS.values(), ids=INNERS)
+def test_weights_that_are_added_learn_as_if_known_from_the_start(make):
+    made, other = layers(), layers()
+    grown = wrapped(make(0.05), made, built=False)
+    grown.build(made["head"])
+    whole = wrapped(make(0.05), other)
+    for phase, gradient in zip(PHASES, gradients(), strict=True):
+        grown.build([weight for group in phase.split() for weight in made[group]])
+        step(grown, made, gradient, phase.split())
+        step(whole, other, gradient, phase.split())
+        assert_same_bits(flat(made), flat(other))
+    assert len(grown.variables) == len(whole.variables)
 
 
 @pytest.mark.parametrize("name", ["bias", "gamma", "beta"])

@@ -134,6 +134,48 @@ def test_a_saved_model_goes_on_as_if_never_saved(tmp_path):
     np.testing.assert_array_equal(weights(loaded), weights(model))
 
 
+@pytest.mark.parametrize(
+    ("inner", "options"),
+    [
+        (keras.optimizers.AdamW, {}),
+        pytest.param(
+            keras.optimizers.Nadam, {"gradient_accumulation_steps": 3}, marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_slots_of_frozen_layers_are_in_the_file(tmp_path, inner, options):
+    """Keras builds a loaded optimizer over what trains then: here over all but layer_0."""
+
+    def train(model, frozen):
+        for layer in model.layers:
+            layer.trainable = layer.name not in frozen
+        model.make_train_function(force=True)
+        fit(model, epochs=1)
+
+    def made():
+        model = dense_model(inner(0.05, **options))
+        for frozen in ([], ["layer_0", "head"], ["layer_0"]):
+            train(model, frozen)
+        return model
+
+    model, whole = made(), made()
+    for number in range(3):  # the second one is saved as it was loaded
+        model.save(tmp_path / f"{number}.keras")
+        model = keras.saving.load_model(tmp_path / f"{number}.keras")
+        if number == 1:
+            train(model, ["layer_0"])
+    train(whole, ["layer_0"])
+    known = {name: len(those) for name, those in model.optimizer.groups.items()}
+    assert known == {"layer_1": 2, "head": 2}
+    model.optimizer.build(model.weights)
+    for frozen in ([], ["layer_1"]):
+        train(model, frozen)
+        train(whole, frozen)
+        np.testing.assert_array_equal(weights(model), weights(whole))
+    assert int(model.optimizer.iterations) == int(whole.optimizer.iterations)
+    assert len(model.optimizer.variables) == len(whole.optimizer.variables)
+
+
 def moved_groups(model, encoder, train):
     groups = [*encoder.layer_groups, ("head", model.layers[-1].weights)]
     before = {name: [w.numpy() for w in those] for name, those in groups}

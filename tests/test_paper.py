@@ -1,4 +1,8 @@
+from pathlib import Path
+
 import pytest
+import yaml
+from scipy.stats import pearsonr, t
 
 from tf_adapt import paper
 
@@ -54,3 +58,43 @@ def test_what_is_said_of_tables_3_to_5():
     assert frozen - paper.TABLE_5["feature_extraction", "CRF"] == pytest.approx(3.6)
     tuned = "fine_tuning, gradual unfreezing"
     assert paper.TABLE_5[tuned, "BiLSTM + CRF"] < paper.TABLE_5[tuned, "CRF"] == frozen
+
+
+# FACTS c.1, in its order of genres: ❄, 🔥 − ❄, divergence.
+GENRES = ["telephone", "government", "travel", "fiction", "slate"]
+TABLE_6 = ("84.4 86.7 86.1 84.5 80.9", "-1.1 -0.2 -0.6 +0.4 -0.6", ".21 .18 .14 .09 .09")
+
+
+def columns_of_table_6() -> list[list[float]]:
+    return [[float(number) for number in line.split()] for line in TABLE_6]
+
+
+def test_table_6_is_the_printed_one():
+    rows = zip(*columns_of_table_6(), strict=True)
+    assert dict(zip(GENRES, rows, strict=True)) == paper.TABLE_6
+
+
+def test_table_6_has_no_significant_correlation_with_the_divergence():
+    frozen, difference, divergence = columns_of_table_6()
+    tuned = [first + second for first, second in zip(frozen, difference, strict=True)]
+    compared = {paper.FROZEN: frozen, paper.TUNED: tuned, "difference": difference}
+    found = {name: pearsonr(divergence, values) for name, values in compared.items()}
+    assert all(one.pvalue > 0.25 for one in found.values())
+    assert {
+        name: (round(one.statistic, 2), round(one.pvalue, 2)) for name, one in found.items()
+    } == paper.TABLE_6_CORRELATIONS
+    # r = t / √(n − 2 + t²), with the two-sided t of five pairs.
+    critical = t.ppf(0.975, 3)
+    smallest = critical / (3 + critical**2) ** 0.5
+    assert round(smallest, 2) == paper.TABLE_6_SMALLEST_SIGNIFICANT
+
+
+@pytest.mark.parametrize("genre", GENRES)
+def test_the_configs_of_table_6_quote_it(genre):
+    path = Path(__file__).parents[1] / "configs" / "paper" / f"table6_{genre}.yaml"
+    content = yaml.safe_load(path.read_text("utf-8"))
+    frozen, difference, divergence = paper.TABLE_6[genre]
+    sign = "+" if difference > 0 else "−"
+    assert content["data"]["genre"] == genre
+    for number in (f"❄ {frozen}", f"🔥 − ❄ {sign}{abs(difference)}", f"genre {divergence:.2f}"):
+        assert number in content["about"]["expected"]

@@ -14,7 +14,11 @@ LABELS = ["contradiction", "entailment", "neutral"]
 SEQEVAL = {"IOB1": seqeval.scheme.IOB1, "IOB2": seqeval.scheme.IOB2, "BIOES": seqeval.scheme.IOBES}
 
 
-def seqeval_f1(gold, predicted, scheme="IOB2"):
+def seqeval_f1(gold, predicted):
+    return f1_score(gold, predicted, zero_division=0)
+
+
+def strict_seqeval_f1(gold, predicted, scheme="IOB2"):
     return f1_score(gold, predicted, mode="strict", scheme=SEQEVAL[scheme], zero_division=0)
 
 
@@ -24,6 +28,7 @@ ORACLES = {
     "matthews": matthews_corrcoef,
     "pearson": lambda gold, predicted: pearsonr(gold, predicted).statistic,
     "span_f1": seqeval_f1,
+    "strict_span_f1": strict_seqeval_f1,
 }
 
 
@@ -33,7 +38,7 @@ def example(metric, seed, items=40):
     if metric == "pearson":
         gold = random.uniform(1, 5, items)
         return gold, gold + random.normal(size=items)
-    if metric == "span_f1":
+    if metric in ("span_f1", "strict_span_f1"):
         tags = scheme_tags(["LOC", "PER"], "IOB2")
         gold = [random.choice(tags, random.integers(1, 9)).tolist() for _ in range(items)]
         return gold, [[blurred(tag, tags, random) for tag in sentence] for sentence in gold]
@@ -96,13 +101,16 @@ def test_pseudo_values_of_accuracy_are_right_and_wrong():
 
 
 @pytest.mark.parametrize("scheme", SEQEVAL)
-def test_span_f1_is_strict_in_every_scheme(scheme):
+def test_both_span_f1_in_every_scheme(scheme):
     random = np.random.default_rng(3)
     tags = scheme_tags(["LOC", "PER"], scheme)
     gold, predicted = ([random.choice(tags, 7).tolist() for _ in range(200)] for _ in range(2))
-    statistics = item_statistics("span_f1", predicted, gold, scheme=scheme)
-    expected = seqeval_f1(gold, predicted, scheme)
-    assert score_of("span_f1", statistics.sum(axis=0)) == pytest.approx(expected, abs=1e-12)
+    strict = strict_seqeval_f1(gold, predicted, scheme)
+    expected = {"span_f1": seqeval_f1(gold, predicted), "strict_span_f1": strict}
+    assert abs(expected["span_f1"] - strict) > 0.01
+    for metric, score in expected.items():
+        statistics = item_statistics(metric, predicted, gold, scheme=scheme)
+        assert score_of(metric, statistics.sum(axis=0)) == pytest.approx(score, abs=1e-12)
 
 
 def test_correlation_of_numbers_far_from_zero():
@@ -121,6 +129,7 @@ UNDEFINED = {
     "constant in float32": ("pearson", [1.0, 1.0 + 1e-8, 1.0 - 2e-8], [1.0, 2.0, 3.0]),
     "constant gold": ("pearson", [1.0, 2.0, 3.0], [0.7] * 3),
     "no entity": ("span_f1", [["O", "O"]], [["O", "O"]]),
+    "no strict entity": ("strict_span_f1", [["I-PER", "O"]], [["O", "I-LOC"]]),
 }
 
 
@@ -180,6 +189,7 @@ def test_undefined_scores_are_those_of_the_metrics_of_training():
         (("pearson", [np.nan, 1], [1, 2]), "expected finite numbers"),
         (("span_f1", [["O"]], [["O", "O"]], None, "IOB2"), "expected 2 tags, got 1"),
         (("span_f1", [["O"]], [["O"]], None, "IOB"), "scheme: expected one of IOB1, .*got 'IOB'"),
+        (("strict_span_f1", [["O"]], [["O"]]), "scheme: expected one of IOB1, .*got None"),
     ],
 )
 def test_what_does_not_fit_is_refused(arguments, message):

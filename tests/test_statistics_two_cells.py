@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import nct, t, ttest_1samp, ttest_ind, ttest_rel
+from scipy.stats import norm, t, ttest_1samp, ttest_ind, ttest_rel
 
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.two_cells import Cell, cell_of, compare_cells, enough_items, seeds_needed
@@ -60,20 +60,28 @@ def test_seeds_that_agree_are_the_paired_t_test_over_items():
     assert_is_t_test(result, ttest_rel(a[0], b[0]))
 
 
-def test_items_that_agree_are_welchs_t_test_over_seeds():
+def assert_is_welchs_t_with(result, a, b, freedom):
+    """SciPy's statistic of Welch's test, with the freedom of the cell with fewer seeds."""
+    statistic = ttest_ind(a, b, equal_var=False).statistic
+    assert result.p == pytest.approx(2 * t.sf(abs(statistic), freedom), rel=1e-9)
+    half = (result.interval[1] - result.interval[0]) / 2
+    assert half == pytest.approx(abs(result.difference / statistic) * t.ppf(0.975, freedom))
+
+
+def test_items_that_agree_are_welchs_t_over_seeds():
     a, b = [0.9, 0.7, 0.8, 0.75], [0.6, 0.65, 0.62, 0.66]
-    cells = (mean_cell(np.repeat(np.reshape(scores, (4, 1)), 5000, axis=1)) for scores in (a, b))
-    assert_is_t_test(compare_cells(*cells), ttest_ind(a, b, equal_var=False))
+    cells = (mean_cell(np.repeat(np.reshape(s, (-1, 1)), 5000, axis=1)) for s in (a, b))
+    assert_is_welchs_t_with(compare_cells(*cells), a, b, 3)
 
 
 def test_seeds_and_items_by_pencil():
     # Scores 1, ½ and 0, ½: variances ⅛ and ⅛, seeds (⅛ + ⅛) / 2. Differences of the items' means
     # 1, 0: variance ½, items ½ / 2. All residuals ±¼, in each cell Σ = ¼ of one degree of freedom:
     # residual (¼ + ¼) / 4. Variance ⅛ + ¼ − ⅛, so t = ½ / ½, with
-    # (1/4)² / (2·(1/16)² + (1/4)²) = 8/9 degrees of freedom.
+    # (1/4)² / ((1/8)² + (1/4)²) = 4/5 degrees of freedom.
     result = compare_cells(mean_cell([[1, 1], [1, 0]]), mean_cell([[0, 0], [0, 1]]), level=0.5)
-    assert (result.difference, result.p) == (0.5, pytest.approx(2 * t.sf(1, 8 / 9)))
-    margin = 0.5 * t.ppf(0.75, 8 / 9)
+    assert (result.difference, result.p) == (0.5, pytest.approx(2 * t.sf(1, 4 / 5)))
+    margin = 0.5 * t.ppf(0.75, 4 / 5)
     assert result.interval == pytest.approx((0.5 - margin, 0.5 + margin))
 
 
@@ -129,7 +137,7 @@ def test_identical_predictions(seeds):
     result = compare_cells(mean_cell(a), mean_cell(a))
     assert (result.difference, result.p) == (0, 1)
     assert result.interval[0] <= 0 <= result.interval[1]
-    assert not enough_items(*[mean_cell(a)] * 2) if seeds > 1 else result.interval == (0, 0)
+    assert result.p_alike > 0.1 if seeds > 1 else result.interval == (0, 0)
 
 
 @pytest.mark.parametrize("seeds", [1, 3])
@@ -161,13 +169,29 @@ def test_a_seed_without_a_score_counts_as_zero():
     assert result.p > 0.3
 
 
-def test_cells_of_other_sizes_are_refused():
-    a, b = mean_cell(np.eye(3)), mean_cell(np.eye(3)[:2])
+def test_cells_of_other_items_are_refused():
+    a, b = mean_cell(np.eye(3)), mean_cell(np.eye(2))
     for function in (compare_cells, seeds_needed, enough_items):
-        with pytest.raises(ValueError, match=r"the same seeds .* got \(3, 3\) and \(2, 3\)"):
+        with pytest.raises(ValueError, match="the same test items in both, got 3 and 2"):
             function(a, b)
-    with pytest.raises(ValueError, match="at least 2 seeds, got 1"):
+    with pytest.raises(ValueError, match="at least 2 seeds of each cell, got 1"):
         seeds_needed(mean_cell([[1, 0]]), mean_cell([[0, 0]]))
+
+
+def test_other_numbers_of_seeds_are_welchs_t_where_items_agree():
+    a, b = [0.9, 0.7, 0.8, 0.75], [0.6, 0.65]
+    cells = (mean_cell(np.repeat(np.reshape(s, (-1, 1)), 5000, axis=1)) for s in (a, b))
+    assert_is_welchs_t_with(compare_cells(*cells), a, b, 1)
+
+
+def test_two_one_sided_tests_over_items():
+    differences = np.random.default_rng(13).normal(0.002, 0.05, 400)
+    result = compare_cells(mean_cell([differences]), mean_cell([np.zeros(400)]))
+    sides = [
+        ttest_1samp(differences, -0.01, alternative="greater").pvalue,
+        ttest_1samp(differences, 0.01, alternative="less").pvalue,
+    ]
+    assert result.p_alike == pytest.approx(max(sides), rel=1e-9)
 
 
 def known_cells(gain, seed=0.03, own=0.3, residual=0.4, seeds=3, items=200):
@@ -186,39 +210,64 @@ def normal_cells(random, gain, seeds, seed=0.03, own=0.3, residual=0.4, items=20
     return mean_cell(values[0] + gain), mean_cell(values[1])
 
 
+def first_with_power(difference, per_seed, items, power=0.8, level=0.05):
+    """By pencil: the test items stay, so that chance is in the seeds alone."""
+    for number in range(2, 400):
+        seeds = per_seed / number
+        variance = seeds + items
+        spread = seeds**2 / (number - 1) + items**2 / 199
+        limit = t.ppf(1 - level / 2, variance**2 / spread) * variance**0.5
+        if norm.sf((limit - difference) / seeds**0.5) >= power:
+            return number
+    return None
+
+
 def test_seeds_needed_are_the_first_with_enough_power():
     # As in `known_cells`: two cells' share of one seed, and what stays with any number of seeds.
     per_seed, stays = 2 * (0.03**2 + 0.4**2 / 200), 2 * 0.3**2 / 200
-    powers = {}
-    for number in range(2, 12):
-        variance = per_seed / number + stays
-        freedom = variance**2 / (2 * (per_seed / 2 / number) ** 2 / (number - 1) + stays**2 / 199)
-        powers[number] = nct.sf(t.ppf(0.975, freedom), freedom, 0.12 / variance**0.5)
-    expected = min(number for number, power in powers.items() if power >= 0.8)
-    assert 3 < expected < 10
+    # The central half of a t distribution with 2 degrees of freedom around what is seen.
+    half = t.ppf(0.75, 2) * (per_seed / 3) ** 0.5
+    expected = tuple(first_with_power(0.12 + side, per_seed, stays) for side in (half, -half))
+    assert 2 < expected[0] < expected[1] < 20
     assert seeds_needed(*known_cells(0.12)) == expected
     assert seeds_needed(*known_cells(-0.12)) == expected
-    assert seeds_needed(*known_cells(0.12), most=expected - 1) is None
+    assert seeds_needed(*known_cells(0.12), most=expected[1] - 1) == (expected[0], None)
     # Scores of seeds that happen to agree differ by what is left over, at the least.
     alike = [replace(cell, seed_variance=0.0) for cell in known_cells(0.12)]
-    assert seeds_needed(*alike) == seeds_needed(*known_cells(0.12, seed=0.0)) > 2
+    assert seeds_needed(*alike) == seeds_needed(*known_cells(0.12, seed=0.0))
 
 
 def test_power_at_the_seeds_needed_is_as_said():
-    number = seeds_needed(*known_cells(0.12))
+    """Of a difference that is known, on items that are the same each time."""
+    per_seed, stays = 2 * (0.03**2 + 0.4**2 / 200), 2 * 0.3**2 / 200
+    number = first_with_power(0.09, per_seed, stays)
+    assert 3 < number < 20
     random = np.random.default_rng(9)
+    spread = np.tile([-0.3, 0.3], 100)
+    items = np.stack([random.permutation(spread), random.permutation(spread)])
+    items -= items.mean(1, keepdims=True)
+
+    def draw(seeds):
+        values = random.normal(0, 0.4, (2, seeds, 200)) + random.normal(0, 0.03, (2, seeds, 1))
+        values += items[:, None]
+        return mean_cell(values[0] + 0.09), mean_cell(values[1])
+
     # 600 comparisons: the standard error of 0.8 is 0.016.
-    power = rejections(600, lambda: normal_cells(random, 0.12, number))
-    assert 0.76 < power < 0.88
-    assert rejections(600, lambda: normal_cells(random, 0.12, number - 1)) < power - 0.03
+    power = rejections(600, lambda: draw(number))
+    assert 0.74 < power < 0.92
+    assert rejections(600, lambda: draw(number - 2)) < power - 0.03
 
 
 def test_too_few_items_for_any_number_of_seeds():
-    # The items alone leave a standard error of 0.03: with infinitely many seeds it takes
-    # 0.03 · (1.97 + 0.84) = 0.084.
-    assert not enough_items(*known_cells(0.08))
-    assert seeds_needed(*known_cells(0.08)) is None
-    assert enough_items(*known_cells(0.09))
+    # The items alone leave a standard error of 0.03: with infinitely many seeds a difference on
+    # these items is decided from 0.03 · 1.97 on, and there is nothing else that chance could do.
+    quiet = {"seed": 0.001, "residual": 0.001}
+    assert not enough_items(*known_cells(0.058, **quiet))
+    assert seeds_needed(*known_cells(0.058, **quiet)) == (None, None)
+    assert enough_items(*known_cells(0.061, **quiet))
+    assert seeds_needed(*known_cells(0.061, **quiet))[0] is not None
+    # What the seeds leave plausible counts: a larger difference than the one seen.
+    assert enough_items(*known_cells(0.058))
 
 
 def test_false_positives_are_rare_and_testing_items_alone_is_not_enough():

@@ -70,7 +70,7 @@ def test_a_wrong_argument_is_refused(arguments, message):
         ("classification", 2, CrossEntropy, ["accuracy", "matthews"], (False, False, False)),
         ("pair_classification", 2, CrossEntropy, ["accuracy", "matthews"], (True, False, False)),
         ("pair_regression", 1, SquaredError, ["pearson"], (True, False, True)),
-        ("tagging", 3, CrossEntropy, ["span_f1"], (False, True, False)),
+        ("tagging", 3, CrossEntropy, ["span_f1", "strict_span_f1"], (False, True, False)),
     ],
 )
 def test_what_belongs_to_a_kind(kind, outputs, loss, metrics, flags):
@@ -110,9 +110,12 @@ def test_the_metrics_know_the_task():
     assert [metric.name for metric in task.metrics] == ["matthews", "accuracy"]
     assert isinstance(task.metrics[0], MatthewsCorrelation)
     assert task.metrics[0].num_classes == 3
-    tagging = Task("tagging", ["O", "S-A"], scheme="BIOES").metrics[0]
-    assert isinstance(tagging, SpanF1)
-    assert (tagging.labels, tagging.scheme) == (["O", "S-A"], "BIOES")
+    tagging = Task("tagging", ["O", "S-A"], scheme="BIOES").metrics
+    for metric, strict in zip(tagging, (False, True), strict=True):
+        assert isinstance(metric, SpanF1)
+        assert (metric.labels, metric.scheme, metric.strict) == (["O", "S-A"], "BIOES", strict)
+    by_strict = Task("tagging", ["O", "S-A"], metric="strict_span_f1", scheme="BIOES").metrics
+    assert [metric.name for metric in by_strict] == ["strict_span_f1", "span_f1"]
     assert isinstance(Task("pair_regression").metrics[0], PearsonCorrelation)
 
 

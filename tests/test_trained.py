@@ -1,11 +1,14 @@
 """A run and its export on files: the scores of the training, the same predictions, refusals."""
 
+import csv
 import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+import seqeval.scheme
+from seqeval.metrics import f1_score, precision_score, recall_score
 
 import tf_adapt as ta
 from tf_adapt.config import config_from
@@ -81,6 +84,22 @@ def test_a_files_scores_are_those_of_the_training(run, files):
     expected = dev_scores(run)
     assert expected["span_f1"] > 0.2
     assert evaluate_file(run, files / "dev.txt") == pytest.approx(expected, abs=1e-5)
+
+
+def test_both_span_f1_of_a_run_are_those_of_seqeval(run):
+    gold, said = tags_of(DEV), tags_of(run / "predictions" / "dev.tsv")
+    gold, said = [list(map(list, tags)) for tags in (gold, said)]
+    strict = f1_score(gold, said, mode="strict", scheme=seqeval.scheme.IOB2)
+    expected = {"span_f1": f1_score(gold, said), "strict_span_f1": strict}
+    assert abs(expected["span_f1"] - strict) > 1e-3  # some of what it says is not legal
+    scores = dev_scores(run)
+    assert {name: scores[name] for name in expected} == pytest.approx(expected)
+    assert scores["span_precision"] == pytest.approx(precision_score(gold, said))
+    assert scores["span_recall"] == pytest.approx(recall_score(gold, said))
+    with open(run / "history.csv", newline="") as file:
+        best = max(csv.DictReader(file), key=lambda row: float(row["dev_span_f1"]))
+    for name, score in expected.items():
+        assert float(best[f"dev_{name}"]) == pytest.approx(score, rel=1e-6)
 
 
 def test_a_datasets_file_is_scored_in_its_own_format(tiny_run):

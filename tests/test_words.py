@@ -32,6 +32,7 @@ from tf_adapt import words
         (words.rate, 0.0003, "0.0003"),
         (words.rate, 2e-5, "2e-05"),
         (words.metric_name, "span_f1", "span F1"),
+        (words.metric_name, "strict_span_f1", "strict span F1"),
         (words.metric_name, "another", "another"),
     ],
 )

@@ -1,8 +1,10 @@
 """Training state on disk: arrays and JSON with hashes, whole or absent; no TensorFlow.
 
 `checkpoint/checkpoint_NNNNNN` is the state of a run at one moment, the last two are kept;
-`checkpoint/best_NNNN` are the model's values after the epoch that was best so far. In each,
-`record.json` has the size and SHA-256 of every other file: without it the folder does not exist.
+`checkpoint/best_NNNN` are the model's values after the epoch that was best so far, and
+`checkpoint/slots_NNNN` the optimizer's slots then, as long as a training in phases may go back to
+it. In each, `record.json` has the size and SHA-256 of every other file: without it the folder does
+not exist.
 """
 
 import json
@@ -56,14 +58,27 @@ def best_name(epoch: int) -> str:
     return f"best_{epoch + 1:04d}"
 
 
+def slots_name(epoch: int) -> str:
+    """The name under which the optimizer's slots after an epoch (from 0) are kept."""
+    return f"slots_{epoch + 1:04d}"
+
+
 def save_best(folder: Path, name: str, model: Arrays) -> None:
     """Writes the model's arrays after a best epoch.
 
     Raises:
         ArtifactError, TrainingError: as `save`.
     """
-    shutil.rmtree(folder / name, ignore_errors=True)  # of a run killed before its checkpoint
-    _write(folder / name, {"model": model}, {})
+    _write_anew(folder / name, {"model": model})
+
+
+def save_slots(folder: Path, name: str, slots: Arrays) -> None:
+    """Writes the optimizer's slots after a best epoch.
+
+    Raises:
+        ArtifactError, TrainingError: as `save`.
+    """
+    _write_anew(folder / name, {"slots": slots})
 
 
 def load_latest(folder: Path) -> Checkpoint | None:
@@ -183,6 +198,11 @@ def _write(path: Path, arrays: dict[str, Arrays], state: dict[str, Any]) -> None
         (aside / RECORD).write_text(record, encoding="utf-8")
 
 
+def _write_anew(path: Path, arrays: dict[str, Arrays]) -> None:
+    shutil.rmtree(path, ignore_errors=True)  # of a run killed before its checkpoint
+    _write(path, arrays, {})
+
+
 def _prune(folder: Path) -> None:
     checkpoints = _checkpoints(folder)
     for path in checkpoints[:-KEPT]:
@@ -193,8 +213,8 @@ def _prune(folder: Path) -> None:
             best = _read_state(path, _read_record(path)).get("best")
         except ArtifactError:
             return  # which best weights it needs cannot be told: remove none
-        needed.add(best["name"] if best else None)
-    for path in folder.glob("best_*"):
+        needed |= {best["name"], best.get("slots")} if best else set()
+    for path in (*folder.glob("best_*"), *folder.glob("slots_*")):
         if path.name not in needed:
             shutil.rmtree(path, ignore_errors=True)
 

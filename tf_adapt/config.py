@@ -42,6 +42,11 @@ def load_config(
             f"{shown(content)}; start from a file under configs/"
         )
     places = {key: f"{path}:{line}" for key, line in lines.items()}
+    if "compare" in content:
+        raise ConfigError(
+            f"{places['compare',]}: compare: expected the config of a run, got that of a "
+            "comparison; use `tf-adapt compare`"
+        )
     if seed is not None:
         overrides = [*overrides, f"training.seed={seed}"]
     for override in overrides:
@@ -199,10 +204,14 @@ def typed(
         problems = error.errors(include_url=False)
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         path = (*prefix, *problems[0]["loc"])
-        nearest = [path[:n] for n in range(len(path), 0, -1) if path[:n] in places]
-        place = places[nearest[0]] if nearest else where
-        problem = describe(model, problems[0])
+        place, problem = place_of(path, where, places), describe(model, problems[0])
         raise ConfigError(f"{place}: {dotted(path)}: {problem}{more}") from None
+
+
+def place_of(path: KeyPath, where: str, places: dict[KeyPath, str]) -> str:
+    """Where a key stands, or else the nearest section around it; `where` if nothing is known."""
+    nearest = [path[:n] for n in range(len(path), 0, -1) if path[:n] in places]
+    return places[nearest[0]] if nearest else where
 
 
 def filled_in(given: AdaptationConfig, where: str) -> AdaptationConfig:
@@ -343,7 +352,7 @@ def _check_files(data: FilesConfig, where: str) -> None:
         needed, allowed = {"words", "tags"}, {"words", "tags"}
     else:
         needed = {"text_a", "label"} | ({"text_b"} if data.kind.startswith("pair") else set())
-        allowed = needed
+        allowed = needed | {"group"}
     given = {name for name, column in data.columns if column is not None}
     if (data.format == "conll") != (data.kind == "tagging"):
         raise ConfigError(

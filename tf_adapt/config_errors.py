@@ -60,10 +60,12 @@ def _field(model: type[BaseModel], location: tuple):
 def _unknown_key(model: type[BaseModel], location: tuple) -> str:
     key, section = location[-1], model
     for part in location[:-1]:
-        section = section if isinstance(part, int) else _sections(section)[part]
+        section = _sections(section).get(part, section)  # else a number, or a user's own name
     names = sorted(section.model_fields)
     elsewhere = [
-        f"{home}.{key}" for home, other in _sections(model).items() if key in other.model_fields
+        f"{home}.{key}"
+        for home, other in (_sections(section) | _sections(model)).items()
+        if key in other.model_fields
     ]
     nearest = difflib.get_close_matches(key, names, 1) or elsewhere
     if nearest:

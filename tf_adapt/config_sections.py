@@ -26,8 +26,11 @@ HEAD_NAMES = (
 )
 Count = Field(ge=1, description="a whole number of at least 1")
 OptionalCount = Field(None, ge=1, description="a whole number of at least 1, or null")
-# Where there is no test split: this share of train is cut off and plays dev, and dev plays test.
+# This share of train is cut off and plays dev, and dev plays test; a test split is not read.
 HeldOut = Field(None, gt=0, lt=1, description="a share of train between 0 and 1, or null")
+HeadDropout = Field(
+    None, ge=0, lt=1, description="a number from 0 to below 1, or null for the published one"
+)
 
 
 class _Section(BaseModel):
@@ -56,11 +59,15 @@ class DatasetConfig(_Section):
 
 
 class Columns(_Section):
-    """Which column holds what: names for tables and JSON lines, numbers from 0 for CoNLL."""
+    """Which column holds what: names for tables and JSON lines, numbers from 0 for CoNLL.
+
+    `group`: examples with the same value belong together (in CoNLL files, those of a document).
+    """
 
     text_a: str | None = Field(None, description="the name of a column, or null")
     text_b: str | None = Field(None, description="the name of a column, or null")
     label: str | None = Field(None, description="the name of a column, or null")
+    group: str | None = Field(None, description="the name of a column, or null")
     words: int | None = Field(None, ge=0, description="a column number from 0, or null")
     tags: int | None = Field(None, ge=0, description="a column number from 0, or null")
 
@@ -254,9 +261,7 @@ class Config(_Section):
     data: DatasetConfig | FilesConfig | TextConfig = Field(description="a section")
     encoder: EncoderConfig = Field(description="a section")
     head: Literal[HEAD_NAMES] = Field("default", description=", ".join(HEAD_NAMES))
-    head_dropout: float | None = Field(
-        None, ge=0, lt=1, description="a number from 0 to below 1, or null for the published one"
-    )
+    head_dropout: float | None = HeadDropout
     head_units: int | None = Field(
         None, ge=1, description="a whole number of at least 1, or null for the published width"
     )

@@ -19,6 +19,18 @@ set_option = click.option(
 )
 
 
+def check_out(out: str | None, dry_run: bool) -> None:
+    """A command writes into a folder, or shows what it would do.
+
+    Raises:
+        click.UsageError: both or neither are asked for.
+    """
+    if out is None and not dry_run:
+        raise click.UsageError("Missing option '--out' (or '--dry-run', which writes nothing).")
+    if out is not None and dry_run:
+        raise click.UsageError("Option '--dry-run' writes nothing; leave out '--out'.")
+
+
 def start_tensorflow() -> None:
     """Imports TensorFlow; until the command ends, what its C++ parts print on stderr is dropped.
 

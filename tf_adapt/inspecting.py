@@ -5,10 +5,12 @@ from typing import Any
 from hub_modules.load import find_module
 from hub_modules.manifest import read_manifest
 from hub_modules.weights import count_parameters
+from tf_adapt.comparison.settings import Cell, Comparison, short_name
 from tf_adapt.config_sections import Config
-from tf_adapt.data.batches import prepare
-from tf_adapt.data.check import check_data
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.batches import PreparedData, prepare
+from tf_adapt.data.check import check_data, unit_lengths
+from tf_adapt.data.prepare import checked_limit
+from tf_adapt.data.splits import Splits, load_splits
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.tasks import Task
 
@@ -46,18 +48,48 @@ def inspect_data(config: Config) -> dict[str, Any]:
             examples, which are reported.
     """
     splits = load_splits(config.data)
-    task = Task.of(splits)
-    settings = config.encoder
+    return check_data(splits, _read_by(config, splits)[1])
+
+
+def inspect_comparison_data(comparison: Comparison) -> dict[str, Any]:
+    """As `inspect_data` once for all cells; under `encoders` what each makes of the texts.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: as `inspect_data`.
+    """
+    splits = load_splits(comparison.cells[0].config.data)
+    report = check_data(splits) | {"encoders": {}}
+    for name, config in {reading(cell): cell.config for cell in comparison.cells}.items():
+        encoder, prepared = _read_by(config, splits)
+        report["encoders"][name] = {
+            "limit": checked_limit(config.training.max_length, encoder),
+            **{split: unit_lengths(part) for split, part in prepared.items()},
+        }
+    return report
+
+
+def reading(cell: Cell) -> str:
+    """A name for the way in which a cell reads texts: its encoder, and what bears on lengths."""
+    encoder, limit = cell.config.encoder, cell.config.training.max_length
+    parts = [short_name(encoder.handle), encoder.pairs, encoder.execution]
+    parts.append(None if limit is None else f"max_length_{limit}")
+    return "-".join(part for part in parts if part)
+
+
+def _read_by(config: Config, splits: Splits) -> tuple[HubEncoder, dict[str, PreparedData]]:
+    """The encoder of a config, and all splits as it reads them; cut where training would refuse,
+    so that a report can tell of all examples."""
+    settings, training = config.encoder, config.training
     encoder = HubEncoder(
         settings.handle,
         trainable=False,
         execution=settings.execution,
         trust=settings.trust,
         preprocessor=settings.preprocessor,
+        pairs=settings.pairs,
     )
-    # Cut where training would refuse, so that the report can tell of all examples.
-    prepared = {
-        split: prepare(examples, task, encoder, config.training.max_length, truncate=True)
+    limits = {"max_length": training.max_length, "document_context": training.document_context}
+    return encoder, {
+        split: prepare(examples, Task.of(splits), encoder, truncate=True, **limits)
         for split, examples in splits.examples.items()
     }
-    return check_data(splits, prepared)

@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from tf_adapt.data.labels import SCHEMES, split_tag
+from tf_adapt.tag_schemes import SCHEMES, split_tag
 
 # Numbers of the prefixes, in this order, wherever tags are tensors.
 PREFIXES = "OBIES"
@@ -130,27 +130,42 @@ class Perplexity(keras.metrics.Metric):
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class SpanF1(keras.metrics.Metric):
-    """Micro-averaged F1 of entities, strict in the declared tag scheme.
+    """Micro-averaged F1 of entities, as conlleval counts them or strict in the declared tag scheme.
 
     `2·right / (true + predicted)`; an entity is right if its type, first and last word are. What an
-    entity is: `tf_adapt.spans.spans`. 0 if there is no entity on either side.
+    entity is, in targets and predictions alike: `tf_adapt.spans.spans`. 0 if there is no entity on
+    either side.
 
     Shapes: targets `[batch, words] int` (ids of `labels`; −1 is padding), logits
     `[batch, words, labels]`. What is predicted at padding is ignored.
 
     Args:
         labels: the tags, in the order of their ids.
-        scheme: "IOB1", "IOB2" or "BIOES".
+        scheme: "IOB1", "IOB2" or "BIOES"; what is counted depends on it only if `strict`.
+        name: by default `span_f1`, or `strict_span_f1`.
+        strict: what does not follow the scheme is in no entity, on either side. A file written when
+            there was no such argument, and every `SpanF1` was strict, has none: it is read as
+            conlleval's, so that `span_f1` means the same whatever it was loaded from.
 
-    Source: conlleval of the CoNLL-2000 and 2003 shared tasks; equal to seqeval's strict mode.
+    Source: conlleval of the CoNLL-2000 and 2003 shared tasks, equal to seqeval's default mode;
+    seqeval's strict mode.
     """
 
-    def __init__(self, labels: list[str], scheme: str, name: str = "span_f1", dtype=None):
-        super().__init__(name=name, dtype=dtype)
+    def __init__(
+        self,
+        labels: list[str],
+        scheme: str,
+        name: str | None = None,
+        dtype=None,
+        *,
+        strict: bool = False,
+    ):
+        super().__init__(name=name or ("strict_span_f1" if strict else "span_f1"), dtype=dtype)
         if scheme not in SCHEMES:
             raise ValueError(f"scheme: expected one of {sorted(SCHEMES)}, got {scheme!r}")
         self.labels = list(labels)
         self.scheme = scheme
+        self.strict = strict
         parts = [split_tag(tag) for tag in labels]
         kinds = sorted({kind for prefix, kind in parts if prefix != "O"})
         self._prefixes = [PREFIXES.index(prefix) for prefix, _ in parts]
@@ -180,7 +195,7 @@ class SpanF1(keras.metrics.Metric):
         rows = ids % (len(self.labels) + 1)  # padding, −1, becomes the last row: outside
         prefixes = tf.gather([*self._prefixes, OUTSIDE], rows)
         kinds = tf.gather([*self._kinds, -1], rows)
-        return find_entities(prefixes, kinds, self.scheme)
+        return find_entities(prefixes, kinds, self.scheme if self.strict else None)
 
     def result(self):
         """F1, from 0 to 1."""
@@ -188,10 +203,14 @@ class SpanF1(keras.metrics.Metric):
         return ops.cast(ops.divide_no_nan(2.0 * right, true + predicted), self.dtype)
 
     def get_config(self) -> dict:
-        return super().get_config() | {"labels": self.labels, "scheme": self.scheme}
+        return super().get_config() | {
+            "labels": self.labels,
+            "scheme": self.scheme,
+            "strict": self.strict,
+        }
 
 
-def find_entities(prefixes, kinds, scheme: str):
+def find_entities(prefixes, kinds, strict: str | None = None):
     """`tf_adapt.spans.spans` for a whole batch at once.
 
     Shapes: prefixes (numbers as in PREFIXES) and kinds (−1 outside), `[batch, words] int32` →
@@ -200,21 +219,22 @@ def find_entities(prefixes, kinds, scheme: str):
     """
     previous, previous_kinds = _shifted_right(prefixes, OUTSIDE), _shifted_right(kinds, -1)
     same = (kinds == previous_kinds) & (kinds >= 0)
-    begins = prefixes == BEGIN
-    starts = begins | (prefixes == SINGLE)
-    if scheme == "IOB1":
-        starts = begins & same
-        stray = begins & ~same
-        starts |= (prefixes == INSIDE) & (~same | _shifted_right(stray, False))
+    begins, single = prefixes == BEGIN, prefixes == SINGLE
     after_open = (previous == BEGIN) | (previous == INSIDE)
-    continues = ((prefixes == INSIDE) | (prefixes == END)) & after_open & same & ~starts
+    continues = ((prefixes == INSIDE) | (prefixes == END)) & after_open & same
+    stray = begins & ~same  # in IOB1
+    if strict == "IOB1":
+        continues &= ~_shifted_right(stray, False)
+    starts = (prefixes != OUTSIDE) & ~continues
     ends = _last_of_segment(continues)
-    if scheme == "BIOES":
+    if strict == "IOB2":
+        starts &= begins
+    if strict == "BIOES":
         last = tf.gather(prefixes, ends, batch_dims=1)
-        starts &= (last == END) | (last == SINGLE)
-    if scheme == "IOB1":
-        # A `B` whose successor is a `B` of another type does not follow the scheme.
-        starts &= ~(begins & _shifted_left(stray, False))
+        starts &= (begins | single) & ((last == END) | (last == SINGLE))
+    if strict == "IOB1":
+        # A `B` whose successor is a `B` of another type is no entity to seqeval either.
+        starts &= ~stray & ~(begins & _shifted_left(stray, False))
     return starts, kinds, ends
 
 

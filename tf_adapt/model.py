@@ -12,6 +12,7 @@ from tf_adapt.adaptation import Adaptation, as_adaptation
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.linear import LinearHead
+from tf_adapt.slots import unscaled
 from tf_adapt.tasks import Task, build_head
 from tf_adapt.unfreezing import make_trainable
 
@@ -166,6 +167,13 @@ class AdaptedModel(keras.Model):
             )
         return super().compile(optimizer=optimizer, **kwargs)
 
+    def compile_from_config(self, config: dict) -> None:
+        """As in Keras, which leaves it out where a model has a `compile` of its own: a model out of
+        a `.keras` file would have neither loss nor optimizer."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        if self.optimizer is not None:
+            self.optimizer.build(self.trainable_weights)
+
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """As in Keras; of a head that decodes by itself, its own loss and the penalties."""
         if not self.decodes:
@@ -198,7 +206,7 @@ class AdaptedModel(keras.Model):
     @property
     def unscaled_optimizer(self) -> keras.optimizers.Optimizer:
         """The optimizer itself, where Keras has put the scaling of float16 losses around it."""
-        return getattr(self.optimizer, "inner_optimizer", self.optimizer)
+        return unscaled(self.optimizer)
 
     def _outputs_in_training(self, x) -> tuple:
         """The outputs, and this replica's share of the auxiliary losses."""

@@ -1,14 +1,17 @@
 """Discriminative fine-tuning: each layer group learns at a rate of its own, with any optimizer."""
 
+import itertools
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tf_adapt.errors import ConfigError
 from tf_adapt.fused_adam import FusedWeight, can_fuse, fused_steps
 from tf_adapt.layer_rates import decays, groups_of, layer_factors
+from tf_adapt.slots import SavedSlots
 
 # What concerns all weights together, and so is done once for all of them.
 JOINT = (
@@ -36,10 +39,14 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
 
     Adam and AdamW move a float32 weight in one operation: see `tf_adapt.fused_adam`.
 
+    With `gradient_accumulation_steps` a weight moves by the mean of the gradients that it got since
+    the last update: one that begins to learn in between by that of fewer, one that is frozen by
+    then not at all. In between no weight moves, so all of them are gradients at the same weights.
+
     Make it after `build_model`, which decides what groups the model reads. Build it over every
     weight that is ever going to learn (`optimizer.build(weights)`; the callback `Unfreezing` does);
-    each step may then train any of them. In the middle of a schedule save its `variables`, as
-    `tf-adapt train` does: a `.keras` file comes back with an optimizer over what trains then.
+    each step may then train any of them. A later `build` adds what is new. A `.keras` file has the
+    slots of frozen weights too; a loaded optimizer takes them once it is built over these weights.
     Keras' `SwapEMAWeights` does not know of the averages in here.
 
     Args:
@@ -92,12 +99,18 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         }
         self._factors = layer_factors(list(self._paths), decay, factors)
         self._weights = {}
+        self._saved = SavedSlots([], {})
         self._is_fused = False
 
     @property
     def factors(self) -> dict[str, float]:
         """The factor of each group, bottom to top."""
         return dict(self._factors)
+
+    @property
+    def slots(self) -> list[keras.Variable]:
+        """What is remembered of the past of each weight: see `tf_adapt.slots.slots_of`."""
+        return [slot for weight in self._weights.values() for slot in weight.slots]
 
     @property
     def groups(self) -> dict[str, list[keras.Variable]]:
@@ -112,18 +125,44 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         return {group: rate * factor for group, factor in self._factors.items()}
 
     def build(self, variables):
-        if self.built:
-            return
-        super().build(variables)
-        groups = groups_of([_path(variable) for variable in variables], self._paths)
-        for variable, group in zip(variables, groups, strict=True):
-            copy = self._copy(self._factors[group])
-            copy.build([variable])
-            # Among our own they are saved and restored with them.
-            for slot in copy.variables:
-                self._track_variable(slot)
-            self._weights[self._var_key(variable)] = _Weight(group, variable, copy)
-        self._is_fused = can_fuse(self.inner, variables)
+        """Makes the slots of weights that have none, or takes those that a file has for them."""
+        new = [variable for variable in variables if self._var_key(variable) not in self._weights]
+        if not self.built:
+            super().build([])
+        paths = [_path(variable) for variable in new]
+        groups = groups_of(paths, self._paths)
+        numbers = self._saved.find(paths, groups)
+        found = list(zip(new, groups, numbers, strict=True))
+        # In the file's order, for a LossScaleOptimizer around this one is restored by position.
+        for variable, group, number in sorted(found, key=lambda one: (one[2] is None, one[2] or 0)):
+            self._add(variable, group, number)
+        self._is_fused = can_fuse(self.inner, self._trainable_variables)
+
+    def _add(self, variable, group: str, number: int | None) -> None:
+        key = self._var_key(variable)
+        self._trainable_variables_indices[key] = len(self._trainable_variables)
+        self._trainable_variables.append(variable)
+        sums = []
+        if self.gradient_accumulation_steps:
+            total = self.add_variable_from_reference(variable, name="gradient_accumulator")
+            self._accumulated_gradients.append(total)
+            sums = [total, self.add_variable((), dtype="int", name="accumulated_batches")]
+        copy = self._copy(self._factors[group])
+        copy.build([variable])
+        # Keras does not count Nadam's product of momenta among its variables.
+        attributes = [value for value in vars(copy).values() if isinstance(value, keras.Variable)]
+        slots = list({id(slot): slot for slot in (*copy.variables, *attributes)}.values())
+        # Among our own they are saved and restored with them.
+        for slot in slots:
+            self._track_variable(slot)
+        self._weights[key] = _Weight(group, variable, copy, slots, sums, number)
+        self._take_saved(self._weights[key])
+
+    def _take_saved(self, weight: "_Weight") -> None:
+        values = self._saved.values.pop(weight.number, None)
+        if values is not None:
+            for variable, value in zip(weight.own, values, strict=True):
+                variable.assign(value)
 
     def _copy(self, factor: float) -> keras.optimizers.Optimizer:
         rate = {"learning_rate": lambda: self.learning_rate * factor}
@@ -135,7 +174,36 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         # The gradient of an embedding has a row for each use of a word. Keras would take the norm,
         # and Adam the square, of each row instead of that of their sum.
         dense = [tf.convert_to_tensor(gradient) for gradient in grads]
-        super()._backend_apply_gradients(dense, trainable_variables)
+        if self.gradient_accumulation_steps:
+            self._accumulate(dense, trainable_variables)
+        else:
+            super()._backend_apply_gradients(dense, trainable_variables)
+
+    def _accumulate(self, grads, variables):
+        """Keras' own divides by all steps of an update, also what has learned in fewer of them."""
+        sums = [self._weights[self._var_key(variable)].sums for variable in variables]
+
+        def keep():
+            self._backend_increment_gradient_accumulators(grads, [total for total, _ in sums])
+            for _, batches in sums:
+                batches.assign_add(1)
+
+        def move():
+            means = [
+                (gradient + total) / tf.cast(batches + 1, gradient.dtype)
+                for gradient, (total, batches) in zip(grads, sums, strict=True)
+            ]
+            self._backend_update_step(self._clip_gradients(means), variables, self.learning_rate)
+            self.drop_partial_sums()
+
+        is_update = (self._iterations + 1) % self.gradient_accumulation_steps == 0
+        keras.ops.cond(is_update, move, keep)
+
+    def drop_partial_sums(self) -> None:
+        """Forgets the gradients that were summed up since the last update."""
+        for weight in self._weights.values():
+            for variable in weight.sums:
+                variable.assign(keras.ops.zeros_like(variable))
 
     def _clip_gradients(self, grads):
         if not self.global_clipnorm:
@@ -187,12 +255,40 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
                 "before anything is frozen"
             )
 
+    def save_own_variables(self, store):
+        """As in Keras; then what a file had for weights that it was not built over since."""
+        waiting = [self._saved.values.get(number, ()) for number in self._saved.waiting]
+        values = [variable.numpy() for variable in self.variables]
+        for number, value in enumerate(itertools.chain(values, *waiting)):
+            store[str(number)] = value
+
+    def load_own_variables(self, store):
+        """As in Keras; of a file that this optimizer comes from, weight by weight."""
+        joint = len(self.variables) - sum(len(weight.own) for weight in self._weights.values())
+        if self._saved.is_read or len(store.keys()) != joint + self._saved.count:
+            super().load_own_variables(store)
+            return
+        values = [np.asarray(store[str(number)]) for number in range(len(store.keys()))]
+        for variable, value in zip(self.variables[:joint], values[:joint], strict=True):
+            variable.assign(value)
+        self._saved.read(values[joint:])
+        for weight in self._weights.values():
+            self._take_saved(weight)
+
     def get_config(self) -> dict:
         base = super().get_config()
         inner = keras.saving.serialize_keras_object(self.inner)
         inner["config"] |= {option: base[option] for option in ("learning_rate", *JOINT)}
         groups = [[group, list(paths)] for group, paths in self._paths.items()]
-        return {"name": self.name, "inner": inner, "groups": groups, "factors": self.factors}
+        built = [[_path(w.variable), w.group, len(w.own)] for w in self._weights.values()]
+        waiting = [list(weight) for weight in self._saved.waiting.values()]
+        return {
+            "name": self.name,
+            "inner": inner,
+            "groups": groups,
+            "factors": self.factors,
+            "weights": built + waiting,
+        }
 
     @classmethod
     def from_config(cls, config: dict, custom_objects=None) -> "DiscriminativeOptimizer":
@@ -202,16 +298,32 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             for group, paths in config["groups"]
         ]
         known = SimpleNamespace(layer_groups=groups, adaptable_groups=dict(groups))
-        return cls(inner, known, factors=config["factors"], name=config["name"])
+        optimizer = cls(inner, known, factors=config["factors"], name=config["name"])
+        optimizer._saved = SavedSlots(config.get("weights", ()), optimizer._paths)
+        return optimizer
 
 
 @dataclass(frozen=True)
 class _Weight:
-    """One weight, its group and its optimizer, in a class where Keras looks for no state."""
+    """One weight, its group and its optimizer, in a class where Keras looks for no state.
+
+    Attributes:
+        slots: variables of its optimizer.
+        sums: the sum of its gradients since the last update, and of how many; none without
+            accumulation.
+        number: its place in the file that the optimizer comes from; None: it is in none.
+    """
 
     group: str
     variable: keras.Variable
     optimizer: keras.optimizers.Optimizer
+    slots: list[keras.Variable]
+    sums: list[keras.Variable]
+    number: int | None
+
+    @property
+    def own(self) -> list[keras.Variable]:
+        return [*self.sums, *self.slots]
 
 
 def _check(inner, encoder) -> None:

@@ -135,10 +135,10 @@ def to_predictions(task: Task, records: list, answer: dict[str, np.ndarray]) -> 
 def sentence_scores(
     task: Task, sentences: list[TaggedSentence], predictions: list[Prediction]
 ) -> dict[str, float]:
-    """Span F1, precision and recall of whole sentences.
+    """Span F1, precision and recall, and strict span F1, of whole sentences.
 
-    The metric of the same name sees the parts of a sentence that is longer than the encoder's limit
-    one by one, and would count an entity that the limit cuts as two.
+    The metrics of the same names see the parts of a sentence that is longer than the encoder's
+    limit one by one, and would count an entity that the limit cuts as two.
     """
     predicted = [one.label for one in predictions]
     return span_scores([sentence.tags for sentence in sentences], predicted, task.scheme)

@@ -100,7 +100,7 @@ def check_same_run(folder: Path, started: Config, wanted: Config) -> None:
 
 def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
     """The keys that differ, but for `FREE_KEYS`, each with a text that shows how."""
-    before, now = _flat(started.model_dump()), _flat(wanted.model_dump())
+    before, now = flat(started.model_dump()), flat(wanted.model_dump())
     return {
         key: f"{key} (was {before.get(key)}, now {now.get(key)})"
         for key in sorted(before.keys() | now.keys())
@@ -196,11 +196,12 @@ def _acquire(lock: Path) -> int:
         os.close(descriptor)
 
 
-def _flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested sections as one, keys joined by dots."""
+    found: dict[str, Any] = {}
     for key, value in section.items():
         if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{key}.")
+            found |= flat(value, f"{prefix}{key}.")
         else:
-            flat[f"{prefix}{key}"] = value
-    return flat
+            found[f"{prefix}{key}"] = value
+    return found

@@ -22,7 +22,8 @@ class RunState:
         logs: training loss and metrics of an epoch whose evaluation is still to come.
         history: one row a finished epoch.
         position: phase of the adaptation, and the time at which it began.
-        best: epoch (from 0), dev score and folder name of the best weights so far.
+        best: epoch (from 0), dev score and folder name of the best weights so far, and the name of
+            the folder with the optimizer's slots then (None: no phase is going to begin with them).
         seconds: spent, by kind of work.
     """
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 
 import keras
 
-from tf_adapt.data.labels import SCHEMES
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.bcn import BCN
@@ -20,14 +19,14 @@ from tf_adapt.layers.tag_constraints import tag_constraints
 from tf_adapt.losses import CrossEntropy, LanguageModelLoss, SquaredError
 from tf_adapt.metrics import MatthewsCorrelation, PearsonCorrelation, Perplexity, SpanF1
 from tf_adapt.paper import HEADS as PAPER_HEADS
-from tf_adapt.spans import is_tag
+from tf_adapt.tag_schemes import SCHEMES, is_tag
 
 # The first metric is the default: the one that decides between epochs.
 TASKS = {
     "classification": {"loss": CrossEntropy, "metrics": ("accuracy", "matthews")},
     "pair_classification": {"loss": CrossEntropy, "metrics": ("accuracy", "matthews")},
     "pair_regression": {"loss": SquaredError, "metrics": ("pearson",)},
-    "tagging": {"loss": CrossEntropy, "metrics": ("span_f1",)},
+    "tagging": {"loss": CrossEntropy, "metrics": ("span_f1", "strict_span_f1")},
     # The text is its own target: see `tf_adapt.language_model`.
     "language_model": {"loss": LanguageModelLoss, "metrics": ("perplexity",)},
 }
@@ -39,6 +38,7 @@ METRICS = {
     "pearson": lambda task: PearsonCorrelation(),
     "perplexity": lambda task: Perplexity(),
     "span_f1": lambda task: SpanF1(task.labels, task.scheme),
+    "strict_span_f1": lambda task: SpanF1(task.labels, task.scheme, strict=True),
 }
 
 

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import math
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import tensorflow as tf
 import tf_adapt
 from tf_adapt import checkpoints, monitoring, run_folder
 from tf_adapt.adaptation import Adaptation, Position
+from tf_adapt.best_epoch import end_phase, keep_best
 from tf_adapt.boundaries import layers_to_keep
 from tf_adapt.compiling import compiled_model, penalised, precision
 from tf_adapt.config import adaptation_of, resolve_paths
@@ -52,7 +53,12 @@ LENGTH_STEP = 32
 
 @dataclass
 class Run:
-    """The parts of one training at work."""
+    """The parts of one training at work.
+
+    Attributes:
+        best: `model` and `slots` after the best epoch, for a phase that is to begin with them; None
+            where there is none to come, or they are on disk alone.
+    """
 
     config: Config
     folder: Path
@@ -66,7 +72,7 @@ class Run:
     writes: bool
     started: float
     start: StartingPoint | None
-    best_weights: checkpoints.Arrays | None = None
+    best: dict[str, checkpoints.Arrays] | None = None
     kept: KeptStates | None = None
 
 
@@ -256,13 +262,8 @@ def _evaluate_epoch(run: Run, steps: "_Steps", unfreezing: Unfreezing) -> None:
     score = dev[run.model.task.metric]
     sign = -1 if run.model.task.metric in LOWER_IS_BETTER else 1
     if state.best is None or _comparable(score, sign) > _comparable(state.best["score"], sign):
-        name = checkpoints.best_name(state.epoch)
-        weights = checkpoints.to_arrays(run.model.weights)
-        if run.writes:
-            checkpoints.save_best(run.folder / "checkpoint", name, weights)
-        state.best = {"epoch": state.epoch, "score": score, "name": name}
-        run.best_weights = weights
-    _end_phase(run, unfreezing)
+        keep_best(run, unfreezing, score)
+    end_phase(run, unfreezing)
     state.epoch, state.step, state.logs = state.epoch + 1, 0, None
     save_state(run.folder / "checkpoint", state, run.model, run.writes)
     run.interruption.unsaved = False
@@ -333,27 +334,6 @@ class _Steps(keras.callbacks.Callback):
             run = self.run
             save_state(run.folder / "checkpoint", run.state, run.model, run.writes)
             leave(run.interruption.requested)
-
-
-def _end_phase(run: Run, unfreezing: Unfreezing) -> None:
-    """With a patience: ends the phase when it has run out, or with its last epoch."""
-    state = run.state
-    if run.adaptation.patience is None:
-        return
-    next_position = unfreezing.position.at(unfreezing.phases, state.epoch + 1)
-    exhausted = unfreezing.is_exhausted(state.best["epoch"], state.epoch)
-    if not exhausted and next_position == unfreezing.position:
-        return
-    # Saved with this epoch's checkpoint: a run that is killed begins the next phase from there.
-    unfreezing.end_phase(state.epoch + 1)
-    state.position = asdict(unfreezing.position)
-    # Read only by a run that was interrupted since: of several processes one alone writes it.
-    if run.best_weights is None:
-        best = checkpoints.read(run.folder / "checkpoint" / state.best["name"])
-        run.best_weights = best.arrays["model"]
-    checkpoints.assign(run.model.weights, run.best_weights, state.best["name"])
-    if run.kept is not None:
-        run.kept.weights_restored(state.best["epoch"])
 
 
 def _is_stopped(run: Run, unfreezing: Unfreezing) -> bool:

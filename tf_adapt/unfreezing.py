@@ -8,6 +8,8 @@ import keras
 from tf_adapt.adaptation import HEAD, Adaptation, Phase, Position, as_adaptation
 from tf_adapt.encoder import HubEncoder
 from tf_adapt.errors import ConfigError
+from tf_adapt.optimizers import DiscriminativeOptimizer
+from tf_adapt.slots import drop_partial_sums, slots_of, unscaled
 
 
 class Unfreezing(keras.callbacks.Callback):
@@ -18,7 +20,19 @@ class Unfreezing(keras.callbacks.Callback):
     stays, with the slots of all groups: it is built over all weights that are ever to train.
 
     With a patience in the adaptation, a phase ends early after that many epochs without a better
-    score, and at each end of a phase the weights of the best epoch so far come back.
+    score, and at each end of a phase the weights of the best epoch so far come back, and with them
+    the optimizer's slots as they were then: moments are averages of the gradients at the weights
+    that led there, and a group that had not learned by then is as new again. What counts time goes
+    on: the optimizer's `iterations`, with them every schedule, and the learning rate. Gradients
+    that were summed up (`gradient_accumulation_steps`) are dropped, being those of other weights.
+
+    Where a phase begins between two updates of an optimizer that accumulates, a group that joins
+    begins with the mean of fewer batches; Keras' own optimizers divide that by all of them.
+
+    A `.keras` file saved in the middle of a schedule goes on, once it is loaded, in
+    `fit(initial_epoch=…)` with a new callback on the loaded encoder, where the model is compiled
+    with a `DiscriminativeOptimizer`: the slots of the frozen groups are in the file too. With a
+    patience set the callback's `position`; the best epoch is then one of those to come.
 
     Args:
         encoder: the `HubEncoder` of the model. What else is trainable when `fit` begins, or known
@@ -58,7 +72,7 @@ class Unfreezing(keras.callbacks.Callback):
         self.position = Position()
         self._applied: Phase | None = None
         self._head: list[keras.Variable] | None = None
-        self._best = {"score": -math.inf, "epoch": -1, "weights": None}
+        self._best = {"score": -math.inf, "epoch": -1, "values": None}
 
     @property
     def phases(self) -> list[Phase]:
@@ -72,7 +86,7 @@ class Unfreezing(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         """Builds the optimizer over all that is ever to train, before anything is frozen."""
-        optimizer = self.model.optimizer
+        optimizer = unscaled(self.model.optimizer)
         if self._head is None:
             inside = {id(weight) for weight in self.encoder.weights}
             # A head that an earlier schedule has left frozen is known to the optimizer.
@@ -82,15 +96,19 @@ class Unfreezing(keras.callbacks.Callback):
         ever = self.adaptation.ever_trained(groups_of(self.encoder))
         groups = [*self.encoder.layer_groups, (HEAD, self._head)]
         trained = {name: weights for name, weights in groups if name in ever}
-        if not optimizer.built:
-            with self.model.distribute_strategy.scope():
-                optimizer.build([weight for weights in trained.values() for weight in weights])
+        all_trained = [weight for weights in trained.values() for weight in weights]
+        with self.model.distribute_strategy.scope():
+            if not self.model.optimizer.built:
+                self.model.optimizer.build(all_trained)
+            elif isinstance(optimizer, DiscriminativeOptimizer):  # of a file: over a part
+                optimizer.build(all_trained)
         known = {id(weight) for weight in optimizer._trainable_variables}
         for name, weights in trained.items():
             if not {id(weight) for weight in weights} <= known:
                 raise ConfigError(
                     f"adaptation: {self.adaptation.name} trains {name}, but the optimizer was "
-                    "built before, without it; compile the model with a new optimizer"
+                    "built before, without it; compile the model with a new optimizer, or with a "
+                    "DiscriminativeOptimizer, which takes weights later too"
                 )
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -116,8 +134,10 @@ class Unfreezing(keras.callbacks.Callback):
             )
         score = float(logs[self.monitor]) * (1 if self.mode == "max" else -1)
         if score > self._best["score"]:
-            weights = [weight.numpy() for weight in self.model.weights]
-            self._best = {"score": score, "epoch": epoch, "weights": weights}
+            values = None  # in the last phase they would never come back
+            if not self.in_last_phase:
+                values = [variable.numpy() for variable in self._coming_back()]
+            self._best = {"score": score, "epoch": epoch, "values": values}
         if self.is_exhausted(self._best["epoch"], epoch):
             self.end_phase(epoch + 1)
 
@@ -137,9 +157,10 @@ class Unfreezing(keras.callbacks.Callback):
         # Where no phase can end early, the time alone decides, in a second `fit` too.
         start = Position() if self.adaptation.patience is None else self.position
         position = start.at(phases, time)
-        if position.phase != self.position.phase and self.adaptation.patience is not None:
-            self._restore_best()
+        is_new = position.phase != self.position.phase
         self.position = position
+        if is_new and self.adaptation.patience is not None:
+            self._restore_best()
         if phases[position.phase] != self._applied:
             self._apply(phases[position.phase])
 
@@ -155,10 +176,16 @@ class Unfreezing(keras.callbacks.Callback):
         self._applied = phase
         self.say(f"now training: {', '.join(phase.groups)}")
 
+    def _coming_back(self) -> list[keras.Variable]:
+        return [*self.model.weights, *slots_of(self.model.optimizer)]
+
     def _restore_best(self) -> None:
-        if self._best["weights"] is not None:
-            for weight, value in zip(self.model.weights, self._best["weights"], strict=True):
-                weight.assign(value)
+        if self._best["values"] is not None:
+            for variable, value in zip(self._coming_back(), self._best["values"], strict=True):
+                variable.assign(value)
+            drop_partial_sums(self.model.optimizer)
+        if self.in_last_phase:
+            self._best["values"] = None
 
 
 def make_trainable(encoder: HubEncoder, adaptation: Adaptation) -> None:

@@ -9,6 +9,7 @@ METRICS = {
     "pearson": "Pearson correlation",
     "span_f1": "span F1",
     "spearman": "Spearman correlation",
+    "strict_span_f1": "strict span F1",
 }
 # Controls that would turn the direction of everything after them.
 DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -7,11 +7,11 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 from tf_adapt.analysis.domains import (
-    chance_divergence,
     correlation,
     divergence_matrix,
     jensen_shannon,
     joined,
+    sample_divergence,
     term_counts,
     terms,
 )
@@ -58,18 +58,32 @@ def test_a_corpus_without_terms_is_refused():
         jensen_shannon(term_counts([" "]), {"a": 1})
 
 
-def test_texts_parted_at_random_do_not_show_the_difference_of_their_sources():
+def test_the_counts_of_corpora_together():
+    assert joined([{"a": 1, "b": 2}, {"b": 3}, {"c": 1}]) == {"a": 1, "b": 5, "c": 1}
+
+
+def own_sample(texts: list[str], size: int, seed: int = 0) -> float | None:
+    return sample_divergence(texts, term_counts(texts), size, seed)
+
+
+def test_a_sample_is_near_its_own_corpus_and_the_nearer_the_larger():
     random = np.random.default_rng(1)
-    first = [term_counts([" ".join(random.choice(list("abcde"), 20))]) for _ in range(200)]
-    second = [term_counts([" ".join(random.choice(list("defgh"), 20))]) for _ in range(100)]
-    apart = jensen_shannon(joined(first), joined(second))
-    assert apart > 0.3
-    assert chance_divergence(first, second) < apart / 50
-    # The parts have the sizes of the corpora: with one text against all others, one is dealt out.
-    alone = chance_divergence([term_counts(["a"])], [term_counts(["b"])] * 3)
-    assert alone in [
-        pytest.approx(value) for value in (math.log(2), jensen_shannon({"b": 1}, {"a": 1, "b": 2}))
-    ]
+    texts = [" ".join(random.choice(list("abcde"), 20)) for _ in range(400)]
+    other = term_counts([" ".join(random.choice(list("defgh"), 2000))])
+    few, many = own_sample(texts, 100), own_sample(texts, 2000)
+    assert 0 < many < few < jensen_shannon(term_counts(texts), other) / 10
+    # JSD ≈ ⅛ Σ (p − q)² / π of samples of n and m terms from π: on average (5 − 1) (1/n + 1/m) / 8.
+    mean = np.mean([own_sample(texts, 2000, seed) for seed in range(40)])
+    assert mean == pytest.approx(4 * (1 / 2000 + 1 / 6000) / 8, rel=0.35)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [(1, math.log(2)), (2, math.log(2)), (3, None), (100, None)],
+)
+def test_a_sample_is_of_whole_texts_and_at_most_half_of_the_corpus(size, expected):
+    # Texts of two terms, each with terms of its own: one against the other, nothing in common.
+    assert own_sample(["a b", "c d"], size) == (expected and pytest.approx(expected))
 
 
 def test_a_correlation_and_its_p_value():
@@ -78,17 +92,13 @@ def test_a_correlation_and_its_p_value():
     assert found["pearson"] == pytest.approx(0.8)
     # Student's t with two degrees of freedom: p = 1 − t / √(2 + t²) = 1 − |r|.
     assert found["p_value"] == pytest.approx(0.2)
-    assert found["significant"] is False
-    assert correlation([1, 2, 3, 4], [2, 4, 6, 8.001])["significant"] is True
+    # Fisher's interval: tanh(atanh r ± 1.96 / √(n − 3)), here n = 4.
+    bounds = [math.tanh(math.atanh(0.8) + side * 1.95996) for side in (-1, 1)]
+    assert found["interval"] == pytest.approx(bounds, abs=1e-5)
+    assert found["pairs"] == 4
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0], [1.0, 1.0, 1.0]])
 def test_no_correlation_of_too_little(values):
     found = correlation(values, list(range(len(values))))
-    assert (found["pearson"], found["p_value"], found["significant"]) == (None, None, None)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_chance_leaves_a_text_for_the_second_part(seed):
-    longer = [term_counts(["a b c d e f g h i j"])] * 3
-    assert chance_divergence(longer, [term_counts(["a b"])], seed) > 0
+    assert (found["pearson"], found["p_value"], found["interval"]) == (None, None, None)

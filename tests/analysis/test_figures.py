@@ -29,15 +29,34 @@ NOTHING = [{"layer": 0, "bits": 0.001, "random_labels": [0.001], "random_represe
 GENRES = {
     "corpora": ["fiction", "slate", "travel"],
     "matrix": [[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]],
-    "train_dev": {
-        name: {"divergence": value, "chance": 0.05}
-        for name, value in (("fiction", 0.1), ("slate", 0.11), ("travel", 0.2))
-    },
 }
+
+
+def references(genres: list[str]) -> dict:
+    return {
+        "references": [
+            {
+                "name": name,
+                "genres": {
+                    genre: {"divergence": 0.1 + place / 50, "own_sample": sample}
+                    for place, genre in enumerate(genres)
+                },
+                "correlations": {"fine_tuning": {"pearson": 0.25, "p_value": 0.84}},
+            }
+            for name, sample in (("wiki", 0.05), ("all together", None))
+        ]
+    }
+
+
+REFERENCES = GENRES | references(GENRES["corpora"])
 SCORES = {
-    "accuracies": {"fine_tuning": {"fiction": 0.7, "slate": 0.6, "travel": 0.65}},
-    "correlations": {"fine_tuning": {"pearson": 0.25, "p_value": 0.84}},
+    "accuracies": {"fine_tuning": {"fiction": 0.7, "slate": 0.6}},
+    "runs": [
+        {"series": "fine_tuning", "accuracy": {"fiction": 0.68}},
+        {"series": "fine_tuning", "accuracy": {"fiction": 0.72, "slate": 0.6}},
+    ],
 }
+ONE = {"corpora": ["slate"], "matrix": [[0.0]]}
 ALIKE = {"corpora": ["a", "b"], "matrix": [[0.0, 0.0], [0.0, 0.0]]}
 FIGURES = {
     "probes": (lambda: probe_figure(panels()), ["data2 (1,000 train, 60 dev)", "fine_tuning"]),
@@ -52,8 +71,20 @@ FIGURES = {
         ),
         ["every layer is at the estimator's floor"],
     ),
-    "genres": (lambda: domain_figure(GENRES), ["0.30", "slate", "divergence of train and dev"]),
-    "scores": (lambda: domain_figure(GENRES | SCORES), ["fine_tuning: r = 0.25, p = 0.84"]),
+    "genres": (lambda: domain_figure(GENRES), ["0.30", "slate", "How far apart the corpora are"]),
+    "references": (
+        lambda: domain_figure(REFERENCES),
+        ["0.30", "wiki", "all together", "divergence of a genre from a reference"],
+    ),
+    "one genre": (lambda: domain_figure(ONE | references(["slate"])), ["slate", "all together"]),
+    "scores": (
+        lambda: domain_figure(REFERENCES | SCORES),
+        [
+            "fine_tuning: r = 0.25, p = 0.84",
+            "divergence of a genre from all together",
+            "accuracy on the genre",
+        ],
+    ),
     "files": (lambda: domain_figure(ALIKE), ["0.00", "a", "b"]),
 }
 

@@ -25,7 +25,14 @@ def report(folder, cells, difference=0.1, first=0, interval=(0.05, 0.15)):
     """A comparison's folder; the test is of its first two cells, `first` says which is a."""
     names = [cell["id"] for cell in cells]
     a, b = names[first], names[1 - first]
-    test = {"a": a, "b": b, "difference": difference, "p_holm": 0.01, "decided": True}
+    test = {
+        "a": a,
+        "b": b,
+        "difference": difference,
+        "p_holm": 0.01,
+        "decided": True,
+        "alike": False,
+    }
     test["interval"] = None if interval is None else list(interval)
     content = {"dataset": "sick_e", "metric": "accuracy", "cells": cells, "pairs": [test]}
     folder.mkdir()

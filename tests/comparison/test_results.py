@@ -8,10 +8,12 @@ import pytest
 import yaml
 
 from tf_adapt.comparison import comparing
+from tf_adapt.comparison.baseline import baseline_of
+from tf_adapt.comparison.looks import looks_at
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.runs import Outcomes
+from tf_adapt.comparison.runs import Outcomes, remember_failure
 from tf_adapt.comparison.settings import load_comparison
-from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError
 
@@ -46,6 +48,11 @@ def comparison(tmp_path):
     return load_comparison(tmp_path / "config.yaml")
 
 
+def results_of(outcomes, splits):
+    """The results of a first look."""
+    return results(outcomes, splits, looks_at(outcomes, ()))
+
+
 def finish(run, predictions: str, test: float, dev=(0.4, 0.6)):
     """A run folder as `tf-adapt train` leaves it."""
     (run.folder / "predictions").mkdir(parents=True)
@@ -70,7 +77,7 @@ def test_scores_costs_and_curves(comparison, tmp_path):
         for seed, count in enumerate(counts):
             said = [other[label] if n < count else label for n, label in enumerate(gold)]
             finish(outcomes.run(cell, 1e-3, seed), table(said), 1 - count / len(gold))
-    content = results(outcomes, splits)
+    content = results_of(outcomes, splits)
     json.dumps(content, allow_nan=False)
     frozen, tuned = content["cells"]
     size = len(gold)
@@ -88,7 +95,11 @@ def test_scores_costs_and_curves(comparison, tmp_path):
     assert [one["label"] for one in content["disagreements"]] == gold[:5]
     assert content["disagreements"][0]["answers"][frozen["id"]] == other[gold[0]]
     assert content["modules"] == {"elmo_small": "abc"}
-    assert content["truncated"] == {"elmo_small": {"train": 0, "dev": 0, "test": 2}}
+    cut = {"train": 0, "dev": 0, "test": 2}
+    assert content["truncated"] == {frozen["id"]: cut, tuned["id"]: cut}
+    assert (frozen["module"], frozen["trained"], frozen["outcomes"]) == ("abc", 2, ["trained"] * 2)
+    assert content["items"]["count"] == size
+    assert content["look"] == 1
     assert "--seed 1" in frozen["commands"][1]
 
 
@@ -96,18 +107,118 @@ def test_the_most_frequent_label_of_train_scores_its_share_of_test(comparison, t
     """Of train's labels a is the most frequent one, of test's b."""
     splits = load_splits(comparison.cells[0].config.data)
     record = splits.examples["test"][0]
-    labels = {"train": "aaab", "dev": "b", "test": "abbbb"}
+    labels = {"train": "aaab", "dev": "ab", "test": "abbbb"}
     examples = {
-        name: [replace(record, label=label) for label in said] for name, said in labels.items()
+        name: [
+            replace(record, label=label, text_a=f"{name} {number}")
+            for number, label in enumerate(said)
+        ]
+        for name, said in labels.items()
     }
-    found = results(Outcomes(comparison, tmp_path), replace(splits, examples=examples))
-    assert found["majority"] == {"label": "a", "score": 0.2}
+    splits = replace(splits, examples=examples, labels=["a", "b"])
+    found = results_of(Outcomes(comparison, tmp_path), splits)
+    assert found["baseline"] == {"answer": "a", "score": 0.2, "chosen_on": 0.5, "cells": {}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "metric", "answer"), [("tagging", "span_f1", "O"), ("pair_regression", "pearson", 2.5)]
+)
+def test_the_baseline_of_tags_and_scores_has_nothing(comparison, tmp_path, kind, metric, answer):
+    splits = load_splits(comparison.cells[0].config.data)
+    examples = {
+        "tagging": [TaggedSentence(("Ann", "in"), ("B-PER", "O"))] * 2,
+        "pair_regression": [Record("a", "b", 1.0), Record("c", "d", 4.0)],
+    }[kind]
+    splits = replace(
+        splits,
+        kind=kind,
+        metric=None,
+        labels=None,
+        examples=dict.fromkeys(splits.examples, examples),
+    )
+    found = results_of(Outcomes(comparison, tmp_path), splits)
+    assert found["metric"] == metric
+    assert found["baseline"] == {"answer": answer, "score": 0, "chosen_on": 0, "cells": {}}
+
+
+def test_seeds_that_fail_are_not_tested(comparison, tmp_path):
+    """A seed fails by what it scores on dev, or diverges; on test nobody looks for it."""
+    comparison = replace(comparison, seeds=(0, 1, 2, 3))
+    splits = load_splits(comparison.cells[0].config.data)
+    gold = [record.label for record in splits.examples["test"]]
+    low = baseline_of(splits, "accuracy", "dev", "test").scores["dev"]
+    outcomes = Outcomes(comparison, tmp_path / "out")
+    frozen, tuned = comparison.cells
+    wrong = [splits.labels[splits.labels.index(label) - 1] for label in gold]
+    for seed in comparison.seeds:
+        finish(outcomes.run(frozen, 1e-3, seed), table(gold), 1.0, dev=(0.9,))
+    finish(outcomes.run(tuned, 1e-3, 0), table(wrong), 0.0, dev=(0.9,))
+    finish(outcomes.run(tuned, 1e-3, 1), table(gold), 1.0, dev=(low,))
+    remember_failure(outcomes.run(tuned, 1e-3, 2), "not finite")
+    finish(outcomes.run(tuned, 1e-3, 3), table(wrong), 0.0, dev=(low + 0.01,))
+    content = results_of(outcomes, splits)
+    found = content["cells"][1]
+    assert found["outcomes"] == ["trained", "at_baseline", "diverged", "trained"]
+    assert (found["trained"], found["failed"]) == (2, {"diverged": 1, "at_baseline": 1})
+    assert found["scores"] == [0.0, 1.0, None, 0.0]
+    assert (found["mean"], found["max"]) == (0, 0)
+    assert found["mean_of_all"] == pytest.approx((1 + content["baseline"]["score"]) / 4)
+    (pair,) = content["pairs"]
+    assert pair["difference"] == pytest.approx(1)
+    assert pair["decided"]
+    assert content["baseline"]["cells"][frozen.name]["above"]
+    assert not content["baseline"]["cells"][tuned.name]["above"]
+
+
+def test_an_untrained_network_that_learns_nothing_has_not_failed(comparison, tmp_path):
+    """Seen: 72.7 ± 3.4 "not shown to be ahead" of an untrained network at 0.6, for it was not
+    tested."""
+    frozen, tuned = comparison.cells
+    encoder = tuned.config.encoder.model_copy(update={"pretrained": False})
+    config = tuned.config.model_copy(update={"encoder": encoder})
+    cells = (frozen, replace(tuned, name="noise", config=config))
+    comparison = replace(comparison, cells=cells)
+    splits = load_splits(frozen.config.data)
+    gold = [record.label for record in splits.examples["test"]]
+    outcomes = Outcomes(comparison, tmp_path / "out")
+    constant = baseline_of(splits, "accuracy", "dev", "test")
+    for seed in comparison.seeds:
+        finish(outcomes.run(cells[0], 1e-3, seed), table(gold), 1.0, dev=(0.9,))
+        said = table([constant.answer] * len(gold))
+        low = constant.scores
+        finish(outcomes.run(cells[1], 1e-3, seed), said, low["test"], dev=(low["dev"],))
+    content = results_of(outcomes, splits)
+    assert content["cells"][1]["outcomes"] == ["trained", "trained"]
+    assert [pair["decided"] for pair in content["pairs"]] == [True]
+
+
+def test_a_cell_whose_rates_all_diverge_failed_with_every_seed(comparison, tmp_path):
+    cells = [replace(cell, rates=(1e30, 1e29)) for cell in comparison.cells]
+    comparison = replace(comparison, cells=tuple(cells))
+    outcomes = Outcomes(comparison, tmp_path / "out")
+    for run in outcomes.trials(comparison.cells[0]):
+        remember_failure(run, "not finite")
+    splits = load_splits(comparison.cells[0].config.data)
+    found = results_of(outcomes, splits)["cells"][0]
+    assert found["outcomes"] == ["diverged", "diverged"]
+    assert (found["mean"], found["failed"]["diverged"]) == (None, 2)
+
+
+def test_examples_that_share_a_text_are_one_item(comparison, tmp_path):
+    splits = load_splits(comparison.cells[0].config.data)
+    test = [
+        replace(record, text_a=f"text {n // 2}") for n, record in enumerate(splits.examples["test"])
+    ]
+    splits = replace(splits, examples=splits.examples | {"test": test})
+    found = results_of(Outcomes(comparison, tmp_path), splits)["items"]
+    assert found["count"] == len(test) // 2
+    assert "groups" in found["text"]
 
 
 def test_unfinished_cells_have_no_scores_and_no_tests(comparison, tmp_path):
     splits = load_splits(comparison.cells[0].config.data)
     outcomes = Outcomes(comparison, tmp_path / "out")
-    content = results(outcomes, splits)
+    content = results_of(outcomes, splits)
     assert [cell["scores"] for cell in content["cells"]] == [[None, None]] * 2
     assert content["pairs"] == []
     assert content["cells"][0]["mean"] is None
@@ -120,19 +231,19 @@ def test_predictions_that_are_not_whole(comparison, tmp_path, text):
     outcomes = Outcomes(comparison, tmp_path / "out")
     finish(outcomes.run(comparison.cells[0], 1e-3, 0), text, 0.5)
     with pytest.raises(ArtifactError, match="expected predictions of"):
-        results(outcomes, splits)
+        results_of(outcomes, splits)
 
 
 def test_tagged_sentences(comparison, tmp_path):
     splits = load_splits(comparison.cells[0].config.data)
     sentences = [
-        TaggedSentence(["Ann", "Lee"], ["B-PER", "I-PER"]),
-        TaggedSentence(["in", "New\u00a0York"], ["O", "B-LOC"]),
+        TaggedSentence(("Ann", "Lee"), ("B-PER", "I-PER")),
+        TaggedSentence(("in", "New\u00a0York"), ("O", "B-LOC")),
     ]
     splits = replace(
         splits, kind="tagging", labels=["O", "B-PER", "I-PER", "B-LOC"], metric="span_f1"
     )
-    splits.examples["test"] = sentences
+    splits.examples.update(dev=sentences, test=sentences)
     outcomes = Outcomes(comparison, tmp_path / "out")
     tags = {
         "feature_extraction": "Ann\tB-PER\nLee\tI-PER\n\nin\tO\nNew\u00a0York\tO\n",
@@ -149,7 +260,7 @@ def test_tagged_sentences(comparison, tmp_path):
             }
             (run.folder / "metrics.json").write_text(json.dumps(metrics))
             (run.folder / "history.csv").write_text("epoch,dev_span_f1\n1,0.5\n")
-    content = results(outcomes, splits)
+    content = results_of(outcomes, splits)
     (pair,) = content["pairs"]
     assert pair["difference"] == pytest.approx(2 / 3 - 1)  # F1 of one of two entities, and of both
     assert content["cells"][0]["confusion"] is None
@@ -168,7 +279,8 @@ def reports(comparison, monkeypatch):
     def run_all(outcomes, *others):
         for cell, said in zip(comparison.cells, (wrong, gold), strict=True):
             for seed in comparison.seeds:
-                finish(outcomes.run(cell, 1e-3, seed), table(said), float(said is gold))
+                if not outcomes.is_over(outcomes.run(cell, 1e-3, seed)):
+                    finish(outcomes.run(cell, 1e-3, seed), table(said), float(said is gold))
 
     written = []
     monkeypatch.setattr(comparing, "run_all", run_all)
@@ -178,17 +290,91 @@ def reports(comparison, monkeypatch):
     return written
 
 
-def test_the_export_is_in_the_report(comparison, tmp_path, reports, monkeypatch):
+@pytest.fixture
+def exports(monkeypatch):
+    """Folders that exports were asked for."""
+    made = []
+
     def export(run, folder):
+        made.append(folder)
         (folder / "1").mkdir(parents=True)
 
     monkeypatch.setattr(comparing, "_export", export)
+    return made
+
+
+def test_the_export_is_in_the_report(comparison, tmp_path, reports, exports):
     content = comparing.compare(comparison, tmp_path / "out")
     winner = f"{comparison.cells[1].name}-rate_0.001-seed_0"
     assert content["verdict"]["exported"] == f"winner/{winner}/1"
     assert [json.loads(text) for text in reports] == [content]
     examples = load_splits(comparison.cells[0].config.data).examples
     assert content["data"] == {split: fingerprint(found) for split, found in examples.items()}
+
+
+def test_what_is_not_decided_is_a_candidate_and_no_winner_stays(
+    comparison, tmp_path, reports, exports, monkeypatch
+):
+    out = tmp_path / "out"
+    comparing.compare(comparison, out)
+    verdict = comparing.verdict
+    monkeypatch.setattr(comparing, "verdict", lambda found: verdict(found) | {"decided": False})
+    (out / "winner" / "notes.txt").write_text("mine")
+    content = comparing.compare(comparison, out)
+    name = f"{comparison.cells[1].name}-rate_0.001-seed_0"
+    assert content["verdict"]["exported"] == f"candidate/{name}/1"
+    assert [path.name for path in (out / "winner").iterdir()] == ["notes.txt"]
+    monkeypatch.setattr(comparing, "verdict", verdict)
+    assert comparing.compare(comparison, out)["verdict"]["exported"] == f"winner/{name}/1"
+    assert not (out / "candidate").exists()
+
+
+def test_nothing_at_the_baseline_is_exported_unless_asked_for(
+    comparison, tmp_path, reports, exports, monkeypatch
+):
+    verdict = comparing.verdict
+    at_baseline = {"decided": False, "above_baseline": False}
+    monkeypatch.setattr(comparing, "verdict", lambda found: verdict(found) | at_baseline)
+    content = comparing.compare(comparison, tmp_path / "out")
+    assert (content["verdict"]["exported"], exports) == (None, [])
+    content = comparing.compare(comparison, tmp_path / "out", export_anyway=True)
+    assert content["verdict"]["exported"].startswith("candidate/")
+
+
+def test_looks_are_remembered(comparison, tmp_path, reports, exports, monkeypatch):
+    """The same runs are the same look; what a look has decided stands."""
+    out, cells = tmp_path / "out", comparison.cells
+    first = comparing.compare(comparison, out)
+    assert comparing.compare(comparison, out)["look"] == 1
+    more = replace(comparison, seeds=(0, 1, 2))
+    monkeypatch.setattr(comparing, "run_all", lambda outcomes, *others: finish_seed(outcomes, 2))
+    second = comparing.compare(more, out)
+    assert (first["look"], second["look"]) == (1, 2)
+    assert [first["pairs"][0]["level"], second["pairs"][0]["level"]] == [0.97, 0.995]
+    (look, _) = json.loads((out / "comparison.json").read_text())["looks"]
+    assert look["decided"] == [[cells[1].name, cells[0].name]]
+    assert look["runs"][cells[0].name] == {"rate": 0.001, "seeds": [0, 1]}
+    monkeypatch.setattr(comparing, "run_all", lambda *others: None)
+    assert comparing.compare(comparison, out)["look"] == 1
+    assert comparing.compare(more, out)["look"] == 2
+
+
+def finish_seed(outcomes, seed):
+    """One more seed of each cell: this one is wrong on half of the examples."""
+    splits = load_splits(outcomes.comparison.cells[0].config.data)
+    gold = [record.label for record in splits.examples["test"]]
+    for cell in outcomes.comparison.cells:
+        finish(outcomes.run(cell, 1e-3, seed), table(gold), 1.0)
+
+
+@pytest.mark.parametrize("looks", [3, [3], [{}], [{"runs": {}}], [{"runs": 3, "decided": []}]])
+def test_looks_that_cannot_be_read(comparison, tmp_path, reports, exports, looks):
+    out = tmp_path / "out"
+    comparing.compare(comparison, out)
+    record = json.loads((out / "comparison.json").read_text())
+    (out / "comparison.json").write_text(json.dumps(record | {"looks": looks}))
+    with pytest.raises(ArtifactError, match="comparison.json: cannot be read"):
+        comparing.compare(comparison, out)
 
 
 def test_an_export_that_fails_leaves_the_report(comparison, tmp_path, reports, monkeypatch):

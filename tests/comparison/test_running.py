@@ -87,7 +87,7 @@ def test_a_run_that_another_process_holds_is_one_of_the_jobs(tmp_path, monkeypat
         orphan.__enter__()
     running.run_all(outcomes, 2, 1, tmp_path, Silent(one_more))
     assert max(most) == 2 - held
-    assert len(finished) == 3
+    assert len(finished) == 4  # three trials, and the seed with the chosen rate
     assert next(outcomes.waiting(), None) is None
 
 
@@ -102,6 +102,15 @@ def test_a_process_stays_with_its_cell_and_a_new_one_takes_an_untouched_cell(tmp
     assert running._next(waiting[1:], [worker], []) == (other, None)
     assert running._next([second], [worker], []) == (second, None)
     assert running._next([other], [], [worker]) == (other, None)
+
+
+def test_threads_of_a_process_are_those_of_the_comparison(tmp_path, monkeypatch):
+    started = {}
+    monkeypatch.setenv("TF_NUM_INTRAOP_THREADS", "7")
+    monkeypatch.setattr(running.subprocess, "Popen", lambda command, **given: started.update(given))
+    running._start(next(comparison(tmp_path).waiting()), 2)
+    names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+    assert [started["env"][name] for name in names] == ["2", "2"]
 
 
 def test_a_worker_does_what_it_is_told_until_one_fails(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.settings import different_settings, load_comparison
 from tf_adapt.errors import ConfigError
 
 CONTENT = {
@@ -49,6 +49,8 @@ def test_cells_are_encoders_times_adaptations_times_heads(load):
     assert found.seeds == (0, 1)
     assert found.summary == "what is compared"
     assert found.trials == 2
+    assert found.threads == 1
+    assert load("compare.threads=4").threads == 4
 
 
 def test_an_encoders_own_rates_come_first_then_those_of_the_adaptation(load):
@@ -80,6 +82,82 @@ def test_widths_by_head_or_adaptation(load):
     assert [cell.config.head_units for cell in found] == [60, None] * 6
 
 
+def test_settings_by_adaptation_are_laid_over_the_shared_ones(load):
+    plain = load(schedule={"name": "cosine_decay", "per_phase": False}, optimizer={"decay": 0.4})
+    found = load(
+        "compare.settings.feature_extraction={optimizer: {decay: null}, head_dropout: 0.5}",
+        "compare.settings.feature_extraction.training={weight_decay: 0, warmup: 0.2}",
+        "compare.settings.two_stage.schedule={per_phase: true}",
+        schedule={"name": "cosine_decay", "per_phase": False},
+        optimizer={"decay": 0.4},
+    )
+    frozen, tuned = (cell.config for cell in found.cells[:2])
+    assert (frozen.optimizer.decay, tuned.optimizer.decay) == (None, 0.4)
+    assert (frozen.schedule.per_phase, tuned.schedule.per_phase) == (False, True)
+    assert (frozen.schedule.name, tuned.schedule.name) == ("cosine_decay", "cosine_decay")
+    assert (frozen.head_dropout, tuned.head_dropout) == (0.5, None)
+    assert (frozen.training.weight_decay, tuned.training.weight_decay) == (0, 0.01)
+    assert (frozen.training.warmup, frozen.training.epochs, frozen.training.batch_size) == (
+        0.2,
+        3,
+        32,
+    )
+    # What is not named stays, and so do names and rates, of all encoders alike.
+    assert [cell.name for cell in found.cells] == [cell.name for cell in plain.cells]
+    assert [cell.rates for cell in found.cells] == [cell.rates for cell in plain.cells]
+    assert found.cells[4].config.head_dropout == 0.5
+    same = tuned.model_copy(update={"schedule": plain.cells[1].config.schedule})
+    assert same == plain.cells[1].config
+
+
+def test_settings_by_default_are_those_of_adaptations_that_are_not_named(load):
+    found = load(
+        "compare.settings.default={head_dropout: 0.3}",
+        "compare.settings.feature_extraction={training: {clip_norm: null}}",
+    )
+    frozen, tuned = (cell.config for cell in found.cells[:2])
+    assert (frozen.head_dropout, frozen.training.clip_norm) == (None, None)
+    assert (tuned.head_dropout, tuned.training.clip_norm) == (0.3, 1.0)
+
+
+def test_a_penalty_of_one_adaptation(load):
+    with pytest.raises(ConfigError, match="penalties.l2_sp: expected null with feature_extraction"):
+        load(penalties={"l2_sp": {"alpha": 0.5}})
+    found = load("compare.settings.two_stage.penalties={l2_sp: {alpha: 0.5}}").cells
+    assert [cell.config.penalties.l2_sp is None for cell in found] == [True, False] * 3
+
+
+@pytest.mark.parametrize(
+    ("test", "score_on", "held_out", "expected"),
+    [
+        (False, "test", None, 0.1),  # dev has to play test
+        (False, "test", 0.25, 0.25),
+        (False, "dev", None, 0.1),
+        (True, "test", None, None),
+        (True, "dev", None, 0.1),
+        (True, "dev", 0.25, 0.25),
+        (True, "test", 0.25, "expected null where there is a test split, got 0.25.*score_on: dev"),
+    ],
+)
+def test_what_chooses_is_not_what_is_scored(load, tmp_path, test, score_on, held_out, expected):
+    (tmp_path / "data").mkdir()
+    if test:
+        (tmp_path / "data" / "test.tsv").write_text("")
+    data = {"dataset": "sst2", "data_dir": str(tmp_path / "data"), "held_out": held_out}
+
+    def found():
+        return {
+            cell.config.data.held_out
+            for cell in load(f"compare.score_on={score_on}", data=data).cells
+        }
+
+    if isinstance(expected, str):
+        with pytest.raises(ConfigError, match=rf"config.yaml:\d+: data.held_out: {expected}"):
+            found()
+    else:
+        assert found() == {expected}
+
+
 def test_an_encoder_from_the_hub_is_called_by_its_name(load):
     urls = [f"https://tfhub.dev/tensorflow/bert_{case}/4" for case in ("cased", "uncased")]
     found = load(f"compare.encoders={urls}", "compare.adaptations=[fine_tuning]").cells
@@ -103,6 +181,61 @@ def test_seeds_of_the_command_line(load):
     ("override", "message"),
     [
         ("compare.seeds=0", "compare.seeds: expected a whole number of at least 1"),
+        (
+            "compare.settings={fine_tunning: {}}",
+            "--set: compare.settings.fine_tunning: expected one of default, ",
+        ),
+        ("compare.settings={fine_tunning: {}}", "did you mean fine_tuning?"),
+        ("compare.settings=[1]", "compare.settings: expected a section by adaptation"),
+        ("compare.settings=null", "compare.settings: expected a section by adaptation"),
+        ("compare.settings.default=5", "compare.settings.default: expected a section"),
+        (
+            "compare.settings.default.optimzer={decay: 0.4}",
+            "compare.settings.default.optimzer: unknown key; did you mean optimizer?",
+        ),
+        (
+            "compare.settings.default.decay=0.4",
+            "compare.settings.default.decay: unknown key; did you mean optimizer.decay?",
+        ),
+        (
+            "compare.settings.default.optimizer={decai: 0.4}",
+            "compare.settings.default.optimizer.decai: unknown key; did you mean decay?",
+        ),
+        (
+            "compare.settings.default.optimizer={decay: '0.4'}",
+            "compare.settings.default.optimizer.decay: expected a number above 0, up to 1, or null",
+        ),
+        (
+            "compare.settings.chain_thaw.training={weight_decay: -1}",  # no such cell
+            "compare.settings.chain_thaw.training.weight_decay: expected a number of at least 0",
+        ),
+        (
+            "compare.settings.default.training={learning_rate: 0.1}",
+            "compare.settings.default.training.learning_rate: expected as compare.learning_rates",
+        ),
+        (
+            "compare.settings.default.training={seed: 1}",
+            "compare.settings.default.training.seed: expected as compare.seeds",
+        ),
+        (
+            "compare.settings.two_stage.training={epochs: 1}",
+            "compare.settings.two_stage.training.epochs: expected as compare.epochs",
+        ),
+        ("compare.settings.default.head=bcn", "head: expected as compare.heads"),
+        ("compare.settings.default.head_units=9", "expected as compare.head_units"),
+        ("compare.settings.default.encoder={}", "encoder: expected as compare.encoders"),
+        ("compare.settings.default.adaptation=x", "expected as compare.adaptations"),
+        (
+            "compare.settings.default.data={}",
+            "compare.settings.default.data: unknown key; expected one of auxiliary, head_dropout",
+        ),
+        (
+            "compare.settings.two_stage.optimizer={decay: 0.4, factors: {head: 1.0}}",
+            "(cells of two_stage): optimizer.factors: expected null together",
+        ),
+        ("compare.score_on=train", "compare.score_on: expected test or dev, got 'train'"),
+        ("compare.threads=0", "compare.threads: expected a whole number of at least 1, got 0"),
+        ("compare.threads=true", "compare.threads: expected a whole number"),
         ("compare.encodrs=[a]", "did you mean encoders"),
         ("compare.encoders=[]", "compare.encoders: expected a list of handles"),
         ("compare.encoders=[{handl: a}]", "compare.encoders.0"),
@@ -141,6 +274,21 @@ def test_mistakes(load, override, message):
     assert message in str(error.value)
 
 
+def test_a_mistake_in_settings_is_shown_with_its_line(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "compare:\n"
+        "  encoders: [elmo_small]\n"
+        "  adaptations: [fine_tuning]\n"
+        "  settings:\n"
+        "    fine_tuning:\n"
+        "      schedule: {name: step}\n"
+    )
+    message = r"config.yaml:6: compare.settings.fine_tuning.schedule.name: expected linear_decay"
+    with pytest.raises(ConfigError, match=message):
+        load_comparison(path)
+
+
 def test_a_runs_config_is_no_comparison(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text("data: {}\n", "utf-8")
@@ -153,3 +301,13 @@ def test_a_mistake_is_shown_with_its_line(tmp_path):
     path.write_text("compare:\n  encoders: [elmo_small]\n  adaptations:\n  - fine_tunning\n")
     with pytest.raises(ConfigError, match=r"config.yaml:3: compare.adaptations.0"):
         load_comparison(path)
+
+
+def test_settings_that_are_not_the_same_in_all_cells_are_known(load):
+    own = "compare.settings={feature_extraction: {optimizer: {decay: 0.4}}}"
+    cells = load("compare.epochs={feature_extraction: 9}", own).cells
+    found = different_settings(cells)
+    assert set(found) == {"training.epochs", "optimizer.decay"}
+    assert set(found["training.epochs"].values()) == {9, 3}
+    assert found["optimizer.decay"][cells[0].name] == 0.4
+    assert different_settings(load().cells) == {}

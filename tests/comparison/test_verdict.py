@@ -1,6 +1,7 @@
 """What a comparison's numbers are made to say."""
 
 from itertools import combinations
+from statistics import mean
 
 import pytest
 
@@ -14,13 +15,20 @@ COSTS = {
     "serving_seconds_per_1000": 3.0,
     "task_megabytes": 0.004,
 }
+# Of 'yes' as the answer to everything.
+BASELINE = 0.40
 
 
-def cell(name, scores, adaptation="fine_tuning", parameters=4000, **changes):
-    mean = None if None in scores else sum(scores) / len(scores)
+def cell(name, scores, adaptation="fine_tuning", parameters=4000, outcomes=None, **changes):
+    """Scores of None are of seeds that diverged."""
+    ended = outcomes or ["diverged" if score is None else "trained" for score in scores]
+    trained = [s for s, how in zip(scores, ended, strict=True) if how == "trained"]
+    used = trained or [score for score in scores if score is not None]
     return {
         "id": name,
         "encoder": "elmo_small",
+        "module": None,
+        "execution": None,
         "family": "elmo",
         "pretrained": True,
         "pairs": "separate",
@@ -28,8 +36,12 @@ def cell(name, scores, adaptation="fine_tuning", parameters=4000, **changes):
         "settings": {},
         "head": "crf",
         "scores": list(scores),
-        "mean": mean,
-        "deviation": 0.01 if len(scores) > 1 else None,
+        "outcomes": ended,
+        "trained": len(trained),
+        "failed": {how: ended.count(how) for how in ("diverged", "at_baseline")},
+        "mean": mean(used) if used else None,
+        "deviation": 0.01 if len(used) > 1 else None,
+        "mean_of_all": mean(BASELINE if s is None else s for s in scores),
         "costs": COSTS | {"trainable_parameters": parameters},
     } | changes
 
@@ -46,68 +58,110 @@ def middle(*scores, **changes):
     return cell("tepid", scores, "two_stage", **changes)
 
 
-def pair(difference, interval, decided=False, seeds_needed=None, why="more_seeds"):
+def untrained(*scores, **changes):
+    return cell("noise", scores, pretrained=False, **changes)
+
+
+def pair(difference, interval, decided=False, alike=False, seeds_needed=None, why="more_seeds"):
     return {
         "difference": difference,
         "interval": interval,
-        "level": 0.95,
+        "level": 0.97,
         "p": 0.01 if decided else 0.5,
         "p_holm": 0.02 if decided else 0.9,
         "decided": decided,
+        "alike": alike,
         "seeds_needed": seeds_needed,
-        "why": "decided" if decided else why,
+        "why": "decided" if decided else "alike" if alike else why,
     }
 
 
-def judged(cells, *pairs, seeds=3, kind="tagging", majority=None, truncated=None):
-    """The verdict on cells, and the tests of every two of them in their order."""
-    names = combinations([c["id"] for c in cells if None not in c["scores"]], 2)
-    tests = [one | {"a": a, "b": b} for (a, b), one in zip(names, pairs, strict=True)]
+def judged(cells, *pairs, seeds=3, above=True, **changes):
+    """The verdict on cells, and the tests of every two that trained in their order.
+
+    Args:
+        above: whether the cells are above the baseline, or the names of those that are.
+    """
+    trained = [c["id"] for c in cells if c["trained"]]
+    tests = [
+        one | {"a": a, "b": b} for (a, b), one in zip(combinations(trained, 2), pairs, strict=True)
+    ]
+    against = {
+        name: {
+            "difference": 0.3,
+            "p": 0.001,
+            "p_holm": 0.002,
+            "above": above if isinstance(above, bool) else name in above,
+        }
+        for name in trained
+    }
     return verdict(
         {
-            "kind": kind,
+            "kind": "tagging",
             "metric": "span_f1",
             "scored_on": "test",
             "chosen_on": "dev",
             "splits": {"test": "the test part", "dev": "the dev part"},
             "examples": {"test": 500, "dev": 200},
+            "items": {"count": 480, "text": "500 pairs in 480 groups", "overlap_with_train": 0},
             "seeds": list(range(seeds)),
             "trials": 3,
+            "look": 1,
             "cells": cells,
             "pairs": tests,
-            "majority": majority,
-            "truncated": truncated or {},
+            "baseline": {"answer": "O", "score": BASELINE, "chosen_on": 0.4, "cells": against},
+            "truncated": {},
         }
+        | changes
     )
 
 
 COLD, WARM = frozen(0.70, 0.71, 0.72), tuned(0.80, 0.81, 0.82)
 FAR = pair(-0.10, [-0.12, -0.08], decided=True)
-OPEN = pair(-0.02, [-0.05, 0.01], seeds_needed=7)
-NEAR = pair(-0.002, [-0.006, 0.002])
+OPEN = pair(-0.02, [-0.05, 0.01], seeds_needed=[7, 30])
+NEAR = pair(-0.002, [-0.006, 0.002], alike=True)
+
+
+def said_of(found, words) -> str:
+    """The one sentence of the evidence with these words."""
+    (sentence,) = [text for text in found["evidence"] if words in text]
+    return sentence
 
 
 def test_decided():
     found = judged([COLD, WARM], FAR)
     assert found["sentence"] == (
-        "Use elmo_small with fine_tuning (crf head): 81.0 ± 1.0 span_f1, ahead of every other cell."
+        "Use elmo_small with fine_tuning (crf head): 81.0 ± 1.0 span F1, ahead of every other cell."
     )
-    assert found["decided"]
+    assert (found["decided"], found["above_baseline"]) == (True, True)
     assert (found["best"], found["recommended"], found["alternatives"]) == ("warm", "warm", [])
-    assert "the test part (500 examples)" in found["evidence"][0]
-    assert "+10.0 points, 95 % interval +8.0 to +12.0" in found["evidence"][1]
-    assert "4,000 of 5,000 parameters in 60 s" in found["evidence"][2]
+    made = found["evidence"][0]
+    assert "the test part (500 examples)" in made
+    assert "(3 tried in each cell, with a seed that is not scored)" in made
+    assert "+10.0 points, 97 % interval +8.0 to +12.0" in said_of(found, "interval")
+    assert "4,000 of 5,000 parameters in 60 s" in said_of(found, "parameters in")
+    assert "look 1 of 5 at this comparison, tested at 3 %" in said_of(found, "look")
+    above = said_of(found, "The baseline, answering O to everything, has 40.0 span F1")
+    assert "fine_tuning (crf head) is +30.0 above it, p 0.002" in above
 
 
-def test_the_most_frequent_label_is_a_baseline():
-    found = judged([COLD, WARM], FAR, majority={"label": "yes", "score": 0.684})
-    assert "'yes', train's most frequent label, for every example scores 68.4." in found["evidence"]
+def test_items_of_the_tests_are_told():
+    items = {"count": 425, "text": "500 pairs in 425 groups", "overlap_with_train": 487}
+    found = judged([COLD, WARM], FAR, items=items)
+    assert (
+        "Items of the tests: 500 pairs in 425 groups; 487 of 500 share a text with train."
+        in found["evidence"]
+    )
+    assert not any("share a text" in text for text in judged([COLD, WARM], FAR)["evidence"])
 
 
 def test_examples_that_were_cut_are_counted():
-    cut = {"elmo_small": {"train": 0, "test": 0}, "bert_small": {"train": 1200, "test": 3}}
-    found = judged([COLD, WARM], FAR, truncated=cut)["evidence"][1]
-    assert found == "Examples cut at the encoder's limit: bert_small: 1,200 of train, 3 of test."
+    cut = {"cold": {"train": 0, "test": 0}, "warm": {"train": 1200, "test": 3}}
+    found = judged([COLD, WARM], FAR, truncated=cut)
+    assert said_of(found, "cut") == (
+        "Examples cut at the encoder's limit: elmo_small with fine_tuning (crf head): 1,200 of "
+        "train, 3 of test."
+    )
     assert "cut" not in " ".join(judged([COLD, WARM], FAR)["evidence"])
 
 
@@ -116,45 +170,85 @@ def test_alike_within_a_point_recommends_the_smallest():
     assert found["decided"]
     assert (found["best"], found["recommended"]) == ("warm", "cold")
     assert found["sentence"] == (
-        "Use elmo_small with feature_extraction (crf head): 71.0 ± 1.0 span_f1. elmo_small with "
-        "fine_tuning (crf head) is alike, within a point of the best, and it trains the fewest "
-        "parameters of them."
+        "Use elmo_small with feature_extraction (crf head): 71.0 ± 1.0 span F1, which trains the "
+        "fewest parameters: elmo_small with fine_tuning (crf head) is alike, within a point."
     )
-    assert "trains 1,000 of" in found["evidence"][2]  # the costs of what is recommended
+    assert "trains 1,000 of" in said_of(found, "parameters in")  # the costs of what is recommended
+
+
+def test_a_gain_that_is_decided_and_negligible_is_not_paid_for():
+    found = judged([COLD, WARM], pair(-0.003, [-0.005, -0.001], decided=True, alike=True))
+    assert found["decided"]
+    assert found["recommended"] == "cold"
+    assert found["sentence"] == (
+        "Use elmo_small with feature_extraction (crf head): 71.0 ± 1.0 span F1, which trains the "
+        "fewest parameters: elmo_small with fine_tuning (crf head) is ahead of it by less than a "
+        "point, +0.3 (+0.1 to +0.5)."
+    )
+    assert found["guideline"]["families"]["elmo"]["here"] == {"elmo_small": "alike"}
+    assert "alike, within a point, though decided" in said_of(found, "interval")
 
 
 def test_three_alike_are_all_named():
     found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], NEAR, NEAR, NEAR)
     assert (
         "fine_tuning (crf head) and elmo_small with two_stage (crf head) are alike"
-        in (found["sentence"])
+        in found["sentence"]
     )
 
 
 @pytest.mark.parametrize(
     ("needed", "why", "said"),
     [
-        (7, "more_seeds", "4 more seeds would probably decide"),
-        (4, "more_seeds", "1 more seed would probably decide"),
-        (None, "more_seeds", "more than 100 seeds would be needed"),
-        (None, "more_test_examples", "no number of seeds would do, only more test examples"),
+        ([7, 30], "more_seeds", "between 7 and 30 seeds in all would probably decide"),
+        ([2, 3], "more_seeds", "about 4 seeds in all would probably decide"),
+        ([7, None], "more_seeds", "7 seeds in all or many more would be needed"),
+        ([None, None], "more_seeds", "many more seeds would be needed, over 100 in all"),
+        (None, "more_test_examples", "no number of seeds would do on these test examples"),
+        (None, "no_look_left", "the 5 looks at this comparison are used up"),
     ],
 )
-def test_not_decided(needed, why, said):
-    found = judged([COLD, WARM], pair(-0.02, [-0.05, 0.01], seeds_needed=needed, why=why))
-    assert found["sentence"].startswith("Not decided between elmo_small with fine_tuning")
-    assert f": {said}. Until then" in found["sentence"]
+def test_not_decided_recommends_the_best_mean(needed, why, said):
+    unstable = tuned(0.62, 0.95, 0.90, deviation=0.177)
+    test = pair(-0.31, [-1, 0.4], seeds_needed=needed, why=why)
+    found = judged([frozen(0.50, 0.51, 0.52), unstable], test)
+    assert found["sentence"].startswith(
+        "Not decided: elmo_small with fine_tuning (crf head) at 82.3 ± 17.7 span F1 has the best "
+        "mean, but is not shown to be ahead of elmo_small with feature_extraction (crf head) at "
+        f"51.0 ± 1.0: {said}"
+    )
+    assert found["sentence"].endswith("Until then, use it.")
     assert not found["decided"]
-    assert (found["best"], found["recommended"]) == ("warm", "cold")
+    assert (found["best"], found["recommended"]) == ("warm", "warm")
     assert found["alternatives"] == ["cold"]
+
+
+def test_not_decided_with_a_cheaper_cell_that_is_alike():
+    found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], NEAR, OPEN, OPEN)
+    assert not found["decided"]
+    assert found["recommended"] == "cold"
+    assert found["sentence"].endswith(
+        "Until then, use elmo_small with feature_extraction (crf head) at 71.0 ± 1.0, alike and "
+        "cheaper."
+    )
+
+
+def test_two_cells_that_give_the_same_answers():
+    found = judged([COLD, tuned(0.70, 0.71, 0.72)], pair(0.0, [-0.02, 0.02], why="identical"))
+    assert found["sentence"] == (
+        "Not decided: elmo_small with feature_extraction (crf head) at 71.0 ± 1.0 span F1 gives "
+        "the same answers with every seed as elmo_small with fine_tuning (crf head), as if they "
+        "were one model; check what is to differ between them."
+    )
+    assert not found["decided"]
 
 
 def test_open_for_different_reasons():
     items = pair(0.01, [-0.05, 0.06], why="more_test_examples")
     found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], OPEN, NEAR, items)
     assert (
-        "by the pair, 4 more seeds would probably decide, or no number of seeds would do, only "
-        "more test examples" in found["sentence"]
+        "by the pair, between 7 and 30 seeds in all would probably decide, or no number of seeds "
+        "would do on these test examples, only more of them" in found["sentence"]
     )
 
 
@@ -163,74 +257,171 @@ def test_open_for_different_reasons():
     [
         (0, "any of the 4 other pretrained cells"),
         (1, "3 of the 4 other pretrained cells"),
-        (2, "a with fine_tuning (crf head) and b with fine_tuning (crf head)"),
+        (2, "a with fine_tuning (crf head) at 70.0 ± 1.0 and b with fine_tuning (crf head)"),
         (3, "a with fine_tuning (crf head)"),
     ],
 )
 def test_the_sentence_names_few_cells(decided, said):
     others = [cell(name, (0.7, 0.7, 0.7), encoder=name) for name in "abcd"]
-    against_best = [OPEN] * (4 - decided) + [FAR] * decided
+    against_best = [OPEN] * (4 - decided) + [pair(0.1, [0.08, 0.12], decided=True)] * decided
     found = judged([WARM, *others], *against_best, *[OPEN] * 6)
-    assert f"(81.0 ± 1.0) and {said}: " in found["sentence"]
+    assert f"ahead of {said}" in found["sentence"]
     assert found["alternatives"] == list("abcd")[: 4 - decided]
 
 
 def test_one_seed_decides_nothing():
-    near = pair(-0.001, [-0.002, 0.002], why="one_seed")
-    found = judged([frozen(0.70), tuned(0.80)], near, seeds=1)
-    assert "one seed says nothing about seeds" in found["sentence"]
+    test = pair(-0.1, [-0.2, -0.05], why="one_seed")
+    found = judged([frozen(0.70), tuned(0.80)], test, seeds=1)
+    assert found["sentence"].startswith("Not decided: one seed says nothing about the others")
     assert not found["decided"]
+    assert found["recommended"] == "warm"
+
+
+def test_fewer_than_twenty_items_decide_nothing():
+    few = {"count": 5, "text": "5 documents", "overlap_with_train": 0}
+    test = pair(-0.1, [-0.2, -0.05], why="few_items")
+    found = judged([COLD, WARM], test, above=False, items=few)
+    assert found["sentence"].startswith(
+        "Not decided: 5 documents to score on, and at least 20 items are needed for any test."
+    )
+    assert not found["decided"]
+
+
+def test_no_cell_above_the_baseline_is_the_headline():
+    found = judged([COLD, WARM], FAR, above=False)
+    assert found["sentence"] == (
+        "No cell is shown to be above the baseline: answering O to everything has 40.0 span F1; "
+        "the best cell is elmo_small with fine_tuning (crf head) at 81.0 ± 1.0."
+    )
+    assert (found["decided"], found["above_baseline"]) == (False, False)
+
+
+def test_a_constant_answer_is_no_winner():
+    """Seen: 71.2 ± 0.0, decided, where always answering `yes` has 71.2 too."""
+    constant = tuned(0.712, 0.712, 0.712, outcomes=["at_baseline"] * 3, deviation=0.0)
+    answered = {"answer": "yes", "score": 0.712, "cells": {}}
+    found = judged([constant], baseline=answered, kind="classification", metric="accuracy")
+    assert found["sentence"] == (
+        "No cell is above the baseline: answering 'yes', train's most frequent label, to "
+        "everything has 71.2 accuracy; the best cell is elmo_small with fine_tuning (crf head) at "
+        "71.2 ± 0.0. elmo_small with fine_tuning (crf head) failed in 3 of 3 seeds (no better than "
+        "the baseline on dev)."
+    )
+    assert (found["decided"], found["above_baseline"], found["recommended"]) == (
+        False, False, "warm",
+    )  # fmt: skip
+
+
+def test_an_ahead_cell_must_be_above_the_baseline_itself():
+    found = judged([COLD, WARM], FAR, above=["cold"])
+    assert "is not shown to be above the baseline's 40.0" in found["sentence"]
+    assert not found["decided"]
+
+
+def test_a_seed_that_diverged_is_told_of_and_decides_no_winner():
+    found = judged([COLD, tuned(0.8, None, 0.9)], FAR)
+    assert found["sentence"] == (
+        "Not decided, for seeds failed: the best where it trained is elmo_small with fine_tuning "
+        "(crf head) at 85.0 ± 1.0 span F1. elmo_small with fine_tuning (crf head) diverged in 1 of "
+        "3 seeds: 85.0 without it, 70.0 with."
+    )
+    assert not found["decided"]
+    assert found["recommended"] == "warm"
+    assert found["guideline"]["families"]["elmo"]["here"] == {"elmo_small": None}
+
+
+def test_a_rival_that_failed_is_told_of():
+    failing = frozen(0.70, 0.40, None, outcomes=["trained", "at_baseline", "diverged"])
+    found = judged([failing, WARM], pair(-0.11, [-0.2, 0.0], why="one_seed"))
+    assert "each cell needs at least two seeds that train" in found["sentence"]
+    assert found["sentence"].endswith(
+        "elmo_small with feature_extraction (crf head) failed in 2 of 3 seeds (1 diverged, 1 no "
+        "better than the baseline on dev): 70.0 without them, 50.0 with."
+    )
+    dead = judged(
+        [frozen(None, None, None), WARM, middle(0.7, 0.7, 0.7)], pair(0.1, [0, 0.2], True)
+    )
+    assert dead["decided"]
+    assert dead["sentence"].startswith("Use elmo_small with fine_tuning (crf head): 81.0 ± 1.0")
+    assert dead["sentence"].endswith("feature_extraction (crf head) diverged in 3 of 3 seeds.")
+
+
+def test_many_cells_that_failed_are_counted():
+    others = [cell(name, (0.7, None, None), encoder=name) for name in "abc"]
+    tests = [pair(0.1, [0, 0.2], why="one_seed")] * 6
+    assert judged([WARM, *others], *tests)["sentence"].endswith("6 seeds failed in 3 cells.")
+
+
+def test_nothing_that_has_finished():
+    nothing = judged([tuned(None, None, None)])
+    assert nothing["recommended"] is None
+    assert nothing["sentence"] == (
+        "Nothing to judge: no pretrained cell has finished with any seed. elmo_small with "
+        "fine_tuning (crf head) diverged in 3 of 3 seeds."
+    )
 
 
 def test_tests_are_told_from_the_best_cell():
     found = judged([COLD, WARM], OPEN | {"p_holm": 0.0004})
     assert (
         "fine_tuning (crf head) against elmo_small with feature_extraction (crf head): +2.0 points,"
-        " 95 % interval −1.0 to +5.0, p < 0.001 after Holm's correction: not decided."
-    ) in found["evidence"][1]
+        " 97 % interval −1.0 to +5.0, p < 0.001 after Holm's correction: not decided."
+    ) in said_of(found, "interval")
 
 
 def test_one_item_has_no_interval():
-    found = judged([frozen(0.0, 0.0), tuned(1.0, 1.0)], pair(-1.0, None), seeds=2)
-    assert "no interval" in found["evidence"][1]
+    test = pair(-1.0, None, why="few_items")
+    found = judged([frozen(0.0, 0.0), tuned(1.0, 1.0)], test, seeds=2)
+    assert "no interval" in said_of(found, "against")
 
 
-def test_untrained_cells_are_a_baseline_and_never_win():
-    noise = cell("noise", [0.9, 0.9, 0.9], pretrained=False)
-    found = judged([COLD, noise], pair(-0.2, [-0.3, -0.1], decided=True))
-    assert found["recommended"] == "cold"
-    assert "Only one pretrained cell" in found["sentence"]
+def test_an_untrained_network_that_is_ahead_is_named_first():
+    """Seen: "ahead of every other cell" with the untrained network decided to be ahead."""
+    warm, noise = tuned(0.70, 0.70, 0.70), untrained(0.74, 0.74, 0.74)
+    ahead = pair(-0.04, [-0.05, -0.03], decided=True)
+    found = judged([frozen(0.60, 0.60, 0.60), warm, noise], FAR, FAR, ahead)
+    assert found["sentence"] == (
+        "An untrained network is ahead: elmo_small untrained with fine_tuning (crf head) at 74.0 ± "
+        "1.0 span F1; the best pretrained cell is elmo_small with fine_tuning (crf head) at 70.0 ± "
+        "1.0."
+    )
     assert not found["decided"]
-    assert "elmo_small untrained with fine_tuning" in found["evidence"][-1]
-    assert "not shown to be worth anything" in found["evidence"][-1]
+    assert found["recommended"] == "warm"
+    assert "not shown to be worth anything" in said_of(found, "untrained reaches")
+
+
+def test_an_untrained_network_that_is_not_behind_is_named():
+    level = pair(0.01, [-0.05, 0.06], seeds_needed=[9, 40])
+    found = judged([COLD, WARM, untrained(0.79, 0.80, 0.81)], FAR, FAR, level)
+    assert found["sentence"] == (
+        "Not decided: elmo_small with fine_tuning (crf head) at 81.0 ± 1.0 span F1 is not shown to "
+        "be ahead of elmo_small untrained with fine_tuning (crf head) at 80.0 ± 1.0."
+    )
+    assert not found["decided"]
+
+
+def test_one_pretrained_cell_has_nothing_to_be_chosen_from():
+    behind = pair(0.2, [0.1, 0.3], decided=True)
+    found = judged([COLD, untrained(0.5, 0.5, 0.5)], behind)
+    assert found["sentence"].startswith("Nothing to choose from: only one pretrained cell trained")
+    assert not found["decided"]
 
 
 def test_what_the_pretraining_is_worth():
-    noise = cell("noise", [0.5, 0.5, 0.5], pretrained=False)
+    noise = untrained(0.5, 0.5, 0.5)
     far = pair(0.2, [0.1, 0.3], decided=True)
     found = judged([COLD, WARM, noise], FAR, far, far)
-    assert "reaches 50.0 ± 1.0" in found["evidence"][-1]
-    assert "the pretraining is worth 31.0 points" in found["evidence"][-1]
+    assert "reaches 50.0 ± 1.0" in said_of(found, "untrained reaches")
+    assert "the pretraining is worth 31.0 points" in said_of(found, "untrained reaches")
     other = judged([COLD, WARM, noise | {"encoder": "bert_small"}], FAR, far, far)
     assert not any("untrained reaches" in line for line in other["evidence"])
 
 
 def test_cells_that_would_be_called_alike_are_called_by_their_ids():
-    joint, apart = tuned(0.8, 0.8), cell("apart", [0.7, 0.7])
-    found = judged([joint | {"pairs": "joint"}, apart], pair(0.1, [0.05, 0.15], True), seeds=2)
+    same, other = tuned(0.8, 0.8), cell("apart", [0.7, 0.7])
+    found = judged([same, other], pair(0.1, [0.05, 0.15], True), seeds=2)
     assert found["sentence"].startswith("Use warm: 80.0")
-    assert "warm against apart" in found["evidence"][1]
-
-
-def test_unfinished_cells_are_left_out_and_named():
-    found = judged([COLD, tuned(0.9, None, 0.9)])
-    assert found["recommended"] == "cold"
-    assert found["sentence"].endswith(
-        "Not finished, and left out: elmo_small with fine_tuning (crf head)."
-    )
-    nothing = judged([tuned(None, None, None)])
-    assert nothing["recommended"] is None
-    assert "Nothing to judge" in nothing["sentence"]
+    assert "warm against apart" in said_of(found, "interval")
 
 
 @pytest.mark.parametrize(
@@ -254,6 +445,36 @@ def test_paper_says_freeze_elmo_for_pairs():
     alone = judged(cells[:1], kind="pair_classification")["guideline"]
     assert alone["agrees"] is None
     assert "not both run" in alone["sentence"]
+
+
+def test_a_joint_and_a_separate_bert_are_two_encoders():
+    """The guideline is that of a BERT that reads both texts in one row."""
+    bert = {"family": "bert", "encoder": "bert_small"}
+    cells = [
+        frozen(0.70, 0.70, 0.70, **bert, pairs="joint"),
+        tuned(0.80, 0.80, 0.80, **bert, pairs="joint"),
+        cell("cold apart", (0.60,) * 3, "feature_extraction", **bert, pairs="separate"),
+        cell("warm apart", (0.50,) * 3, **bert, pairs="separate"),
+    ]
+    ahead = pair(0.1, [0.08, 0.12], decided=True)
+    found = judged(cells, FAR, ahead, ahead, ahead, ahead, ahead, kind="pair_classification")
+    here = found["guideline"]["families"]["bert"]["here"]
+    assert here == {
+        "bert_small": "fine_tuning",
+        "bert_small, separate texts": "feature_extraction",
+    }
+    assert found["guideline"]["agrees"] is True
+    assert found["sentence"].startswith("Use bert_small with fine_tuning (crf head): 80.0")
+
+
+def test_one_module_under_two_names_is_one_encoder():
+    cells = [
+        frozen(0.70, 0.70, 0.70, module="abc", encoder="first"),
+        tuned(0.80, 0.80, 0.80, module="abc", encoder="second"),
+    ]
+    assert judged(cells, FAR)["guideline"]["families"]["elmo"]["here"] == {"first": "fine_tuning"}
+    other = [cells[0], cells[1] | {"module": "def"}]
+    assert judged(other, FAR)["guideline"]["families"]["elmo"]["here"] == {}
 
 
 def test_the_best_frozen_and_the_best_tuned_head_are_compared():

@@ -58,6 +58,7 @@ def test_fingerprint_is_of_texts_and_labels_in_order():
     assert fingerprint([one, two]) == fingerprint([Record("a", label="x"), two])
     assert fingerprint([one, two]) != fingerprint([two, one])
     assert fingerprint([one]) != fingerprint([Record("a", label="y")])
+    assert fingerprint([one]) != fingerprint([Record("a", label="x", group="g")])
     assert fingerprint([TaggedSentence(("a",), ("O",))]) != fingerprint(
         [TaggedSentence(("a",), ("B-X",))]
     )

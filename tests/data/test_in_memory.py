@@ -59,6 +59,17 @@ def test_dicts():
     ]
 
 
+def test_groups_of_dicts_and_frames():
+    rows = [{"text": "a", "group": "mail 7"}, {"text": "b", "group": 7}, {"text": "c"}]
+    assert [record.group for record in in_memory_records(rows, TEXT)] == ["mail 7", "7", None]
+    frame = pd.DataFrame({"text_a": ["a"], "text_b": ["b"], "group": [np.int64(3)]})
+    assert in_memory_records(frame, PAIR) == [Record("a", "b", where="example 1", group="3")]
+    frame = pd.DataFrame({"text": ["a", "b"], "group": ["x", None]})
+    assert [record.group for record in in_memory_records(frame, TEXT)] == ["x", None]
+    record = Record("a", where="f:1", group="g")
+    assert in_memory_records([record], TEXT) == [record]
+
+
 def test_pandas_frames():
     frame = pd.DataFrame({"text": ["a", "b"], "label": ["yes", None]})
     assert in_memory_records(frame, TEXT) == [
@@ -105,6 +116,9 @@ def test_series_and_arrays_of_texts():
         ([{"sentence": "a"}], TEXT, "expected the columns text, .* got 'sentence'"),
         ([{"text": "a", "text_a": "b"}], TEXT, "expected the columns text"),
         (pd.DataFrame({"text": ["a", None]}), TEXT, "example 2: expected a text"),
+        ([{"text": "a", "group": ""}], TEXT, "example 1: .* in column 'group', got an empty one"),
+        ([{"text": "a", "group": 1.5}], TEXT, "example 1: .* whole number in column 'group', got"),
+        ([{"words": ["a"], "group": "g"}], TAGS, "example 1: expected the columns .* 'group'"),
     ],
 )
 def test_wrong_forms_are_named(data, task, message):

@@ -3,7 +3,8 @@ from collections import Counter
 import pytest
 
 from tf_adapt.config_sections import DatasetConfig, FilesConfig
-from tf_adapt.data.splits import has_test, load_splits
+from tf_adapt.data.datasets import read_file
+from tf_adapt.data.splits import fingerprint, has_test, load_splits
 from tf_adapt.errors import ConfigError, DataError
 
 
@@ -85,6 +86,21 @@ def test_d10_label_of_dev_that_train_lacks(tmp_path):
         load_splits(own_files(tmp_path))
 
 
+def test_groups_of_own_files(tmp_path):
+    table = "text\tlabel\tmail\na\ty\t1\nb\tx\t1\n"
+    write(tmp_path, train=table, dev=table)
+    data = own_files(tmp_path, columns={"text_a": "text", "label": "label", "group": "mail"})
+    found = load_splits(data).examples
+    assert [record.group for record in found["train"] + found["dev"]] == ["1"] * 4
+    assert fingerprint(found["dev"]) != fingerprint(
+        load_splits(own_files(tmp_path)).examples["dev"]
+    )
+    write(tmp_path, dev="text\tlabel\na\ty\n")
+    with pytest.raises(DataError, match="dev:1: expected one column 'mail', got the columns"):
+        load_splits(data)
+    assert read_file(data.dev, data, labelled=False)[0].group is None
+
+
 def test_tags_are_converted_to_iob2(tmp_path):
     write(tmp_path, train="Ann I-PER\nran O\n", dev="Bob I-PER\n")
     found = load_splits(own_files(tmp_path, "tagging", scheme="IOB1"))
@@ -153,12 +169,29 @@ def test_held_out_share_that_leaves_nothing(share, message):
         load_splits(data)
 
 
-def test_nothing_is_held_out_where_there_is_a_test_split(tmp_path):
-    table = "sentence\tlabel\nbad\t0\ngood\t1\n"
-    write(tmp_path, **{"train.tsv": table, "dev.tsv": table, "test.tsv": table})
-    data = DatasetConfig(dataset="sst2", data_dir=str(tmp_path), held_out=0.5)
-    with pytest.raises(ConfigError, match="where there is a test split"):
+def test_a_test_split_is_not_read_where_something_is_held_out(tmp_path):
+    train, dev = "sentence\tlabel\nbad\t0\ngood\t1\n", "sentence\tlabel\nfine\t1\n"
+    write(tmp_path, **{"train.tsv": train, "dev.tsv": dev, "test.tsv": "\0no table\n"})
+    data = DatasetConfig(dataset="sst2", data_dir=str(tmp_path))
+    with pytest.raises(DataError, match="test.tsv"):
         load_splits(data)
+    found = load_splits(data.model_copy(update={"held_out": 0.5}))
+    assert [record.text_a for record in found.examples["test"]] == ["fine"]
+    assert sorted(len(found.examples[split]) for split in ("train", "dev")) == [1, 1]
+    assert "1 examples of 2" in found.descriptions["dev"]
+    assert found.descriptions["test"] == (
+        "sst2 dev (file dev.tsv), in the place of test, which is not read"
+    )
+
+
+def test_an_own_test_file_is_not_read_where_something_is_held_out(tmp_path):
+    write(tmp_path, train="text\tlabel\na\ty\nb\tx\n", dev="text\tlabel\nc\tx\n")
+    data = own_files(tmp_path, test=str(tmp_path / "absent"), held_out=0.5)
+    found = load_splits(data)
+    assert [record.text_a for record in found.examples["test"]] == ["c"]
+    assert found.descriptions["test"].endswith("dev), in the place of test, which is not read")
+    with pytest.raises(DataError, match="absent"):
+        load_splits(data.model_copy(update={"held_out": None}))
 
 
 def test_one_genre_of_a_dataset(tmp_path):

@@ -1,5 +1,6 @@
 """Examples of what a report is made from: whole, incomplete, large and hostile comparisons."""
 
+import hashlib
 import itertools
 import statistics
 
@@ -13,22 +14,35 @@ HOSTILE = (
 )
 
 
-def cell(encoder, adaptation, scores, number=0, pretrained=True, head=None, settings=None):
-    """A cell with everything known; `number` varies its costs."""
+def cell(
+    encoder,
+    adaptation,
+    scores,
+    number=0,
+    pretrained=True,
+    head=None,
+    settings=None,
+    pairs=None,
+):
+    """A cell with everything known; `number` varies its costs; scores of None: seeds diverged."""
     head = head or HEADS.get(adaptation, "linear")
     known = [score for score in scores if score is not None]
-    whole = len(known) == len(scores)
     extra = "".join(f" {key}={value}" for key, value in (settings or {}).items())
     suffix = "" if pretrained else " untrained"
+    suffix += f" {pairs}" if pairs else ""
     name = f"{encoder}{suffix} {adaptation} {head}{extra}"
     frozen = adaptation == "feature_extraction"
     family = "elmo" if "elmo" in encoder else "bert"
+    usual = "joint" if family == "bert" else "separate"
     best = max(known, default=0.5)
     return {
         "id": name,
         "encoder": encoder,
+        "module": hashlib.sha256(encoder.encode("utf-8", "surrogatepass")).hexdigest(),
+        "execution": None,
         "family": family,
         "pretrained": pretrained,
+        "pairs": pairs or usual,
         "adaptation": adaptation,
         "settings": settings or {},
         "head": head,
@@ -39,8 +53,12 @@ def cell(encoder, adaptation, scores, number=0, pretrained=True, head=None, sett
             {"learning_rate": 0.001, "score": best + 0.004 if frozen else None},
         ],
         "scores": list(scores),
-        "mean": statistics.mean(known) if whole else None,
-        "deviation": statistics.stdev(known) if whole and len(known) > 1 else None,
+        "outcomes": ["diverged" if score is None else "trained" for score in scores],
+        "trained": len(known),
+        "failed": {"diverged": len(scores) - len(known), "at_baseline": 0},
+        "mean": statistics.mean(known) if known else None,
+        "deviation": statistics.stdev(known) if len(known) > 1 else None,
+        "mean_of_all": statistics.mean(0.567 if score is None else score for score in scores),
         "min": min(known, default=None),
         "max": max(known, default=None),
         "costs": {
@@ -73,22 +91,23 @@ def cell(encoder, adaptation, scores, number=0, pretrained=True, head=None, sett
 def pairs_of(cells, seeds):
     """Plausible tests of every two cells; nothing here is computed as a test would."""
     found = []
-    for one, other in itertools.combinations(cells, 2):
-        if one["mean"] is None or other["mean"] is None:
-            values = (None, None, None, None, False, None, "more_seeds")
-        else:
-            change = one["mean"] - other["mean"]
-            p = float(np.exp(-abs(change) * 120))
-            decided = p < 0.01 and seeds > 1
-            why = "decided" if decided else "more_seeds" if seeds > 1 else "one_seed"
-            if not decided and abs(change) < 0.004:
-                why = "more_test_examples"
-            needed = seeds + round(0.08 / abs(change)) if why == "more_seeds" else None
-            holm = min(1.0, p * 10)
-            values = (change, [change - 0.02, change + 0.02], p, holm, decided, needed, why)
+    for one, other in itertools.combinations([one for one in cells if one["trained"]], 2):
+        change = one["mean"] - other["mean"]
+        p = float(np.exp(-abs(change) * 200))
+        tested = min(one["trained"], other["trained"]) > 1
+        holm = min(1.0, p * 10) if tested else None
+        decided = tested and holm <= 0.03
+        why = "decided" if decided else "more_seeds" if tested else "one_seed"
+        if why == "more_seeds" and abs(change) < 0.004:
+            why = "more_test_examples"
+        needed = None
+        if why == "more_seeds":
+            fewest = seeds + round(0.08 / abs(change))
+            needed = [fewest, 3 * fewest if fewest < 20 else None]
+        values = (change, [change - 0.02, change + 0.02], p, holm, decided, needed, why)
         names = ("difference", "interval", "p", "p_holm", "decided", "seeds_needed", "why")
         found.append(
-            {"a": one["id"], "b": other["id"], "level": 0.95}
+            {"a": one["id"], "b": other["id"], "level": 0.97, "alike": False}
             | dict(zip(names, values, strict=True))
         )
     return found
@@ -99,7 +118,7 @@ def comparison(cells, seeds=(0, 1, 2)):
     known = [one for one in cells if one["mean"] is not None]
     best = max(known, key=lambda one: one["mean"])["id"] if known else None
     return {
-        "format": 1,
+        "format": 2,
         "summary": "SICK-E on 2,000 training examples: does a small BERT need tuning?",
         "dataset": "sick_e",
         "kind": "pair_classification",
@@ -113,13 +132,18 @@ def comparison(cells, seeds=(0, 1, 2)):
         "scored_on": "test",
         "chosen_on": "dev",
         "examples": {"train": 2000, "dev": 500, "test": 500},
+        "items": {"count": 425, "text": "500 pairs in 425 groups", "overlap_with_train": 487},
         "seeds": list(seeds),
         "trials": 3,
+        "different": {},
+        "look": 1,
+        "baseline": {"answer": "NEUTRAL", "score": 0.567, "chosen_on": 0.56, "cells": {}},
         "cells": cells,
         "pairs": pairs_of(cells, len(seeds)),
         "verdict": {
             "sentence": "Tune bert_small: fine_tuning is 3.4 points better than a frozen encoder.",
             "decided": True,
+            "above_baseline": True,
             "best": best,
             "alternatives": [],
             "recommended": best,
@@ -149,7 +173,7 @@ def comparison(cells, seeds=(0, 1, 2)):
         ],
         "versions": {"tf_adapt": "0.1.0", "python": "3.11.9", "tensorflow": "2.21.0"},
         "modules": {"bert_small": "c0ffee" * 10 + "abcd", "elmo_small": "decade" * 10 + "1234"},
-        "truncated": {"bert_small": {"train": 0, "dev": 0, "test": 0}},
+        "truncated": {one["id"]: {"train": 0, "dev": 0, "test": 0} for one in cells},
         "data": {"train": "5" * 64, "dev": "5" * 64, "test": "7" * 64},
         "machine": "2 cores, 8 GB, no GPU, Linux",
         "command": "tf-adapt compare configs/small/sick_e.yaml --out runs/sick_e --seeds 3",
@@ -177,7 +201,7 @@ def complete():
 
 
 def incomplete():
-    """Killed early: missing scores and costs, no confusion, failed trials, no verdict yet."""
+    """Seeds that diverged; a cell of which all did at every rate, which knows little of itself."""
     cells = [
         cell("bert_small", "fine_tuning", (0.652, None, None)),
         cell("bert_small", "two_stage", (0.655, 0.634, 0.649), 1, settings={"head_epochs": 2}),
@@ -187,6 +211,9 @@ def incomplete():
         one["confusion"] = None
     cells[0]["curves"] = [[0.5, None, 0.61]]
     cells[2] |= {
+        "module": None,
+        "family": None,
+        "head": "default",
         "learning_rate": None,
         "tried": [{"learning_rate": 0.001, "score": None}],
         "costs": dict.fromkeys(cells[2]["costs"]),
@@ -197,8 +224,9 @@ def incomplete():
     content = comparison(cells)
     content["summary"] = None
     content["verdict"] = {
-        "sentence": "Not decided: runs are missing.",
+        "sentence": "Not decided: seeds failed.",
         "decided": False,
+        "above_baseline": True,
         "best": None,
         "alternatives": [],
         "recommended": None,
@@ -229,9 +257,10 @@ def one_cell():
     """One cell, one seed, regression: no deviation, no pair, no confusion."""
     only = cell("bert_small", "fine_tuning", (0.652,))
     only["confusion"] = None
-    only["tried"] = only["tried"][1:2]
+    only["tried"] = []
     content = comparison([only], seeds=(7,))
     content |= {"kind": "pair_regression", "metric": "pearson", "labels": None, "trials": 1}
+    content["baseline"] |= {"answer": 3.532, "score": 0.0}
     content |= {"scored_on": "dev", "disagreements": []}
     return content
 
@@ -248,6 +277,7 @@ def hostile():
     for name in ("summary", "dataset", "machine", "command"):
         content[name] = HOSTILE
     content["labels"] = [HOSTILE, "b|c", "💥 " * 30]
+    content["baseline"]["answer"] = HOSTILE
     for name in ("splits", "versions", "modules", "data"):
         content[name] = {"train": HOSTILE}
     content["verdict"] |= {"sentence": HOSTILE, "evidence": [HOSTILE], "exported": HOSTILE}

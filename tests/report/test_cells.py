@@ -1,19 +1,30 @@
 import report_contents as contents
 
-from tf_adapt.report.cells import best_of, ranked
+from tf_adapt.report.cells import best_of, encoder_of, ranked
 
 
 def test_the_best_mean_comes_first_and_what_has_none_last():
     cells = [
-        contents.cell("a", "fine_tuning", (None, 0.9)),
+        contents.cell("a", "fine_tuning", (None, None)),
         contents.cell("b", "fine_tuning", (0.5, 0.6)),
         contents.cell("c", "two_stage", (0.7, 0.8)),
         contents.cell("d", "two_stage", (0.6, 0.5)),
         contents.cell("e", "two_stage", (-0.2, -0.1)),  # a correlation can be negative
+        contents.cell("f", "two_stage", (None, 0.65)),
     ]
     order = ranked(cells)
-    assert [one.cell["encoder"] for one in order] == ["c", "b", "d", "e", "a"]
-    assert [one.number for one in order] == [1, 2, 3, 4, 5]
+    assert [one.cell["encoder"] for one in order] == ["c", "f", "b", "d", "e", "a"]
+    assert [one.number for one in order] == [1, 2, 3, 4, 5, 6]
+
+
+def test_what_no_seed_trained_is_behind_all_that_trained():
+    cells = [
+        contents.cell("failed", "fine_tuning", (0.9, 0.9)),
+        contents.cell("trained", "fine_tuning", (0.5, 0.6)),
+        contents.cell("diverged", "fine_tuning", (None, None)),
+    ]
+    cells[0] |= {"trained": 0, "outcomes": ["at_baseline"] * 2}
+    assert [one.cell["encoder"] for one in ranked(cells)] == ["trained", "failed", "diverged"]
 
 
 def test_names():
@@ -24,14 +35,28 @@ def test_names():
     names = [(one.name, one.plain) for one in ranked(cells)]
     assert names == [
         (
-            "1. bert, untrained · ❄ feature_extraction · esim",
-            "bert, untrained · feature_extraction · esim",
+            "1. bert untrained · ❄ feature_extraction · esim",
+            "bert untrained · feature_extraction · esim",
         ),
         (
             "2. bert · gradual_unfreezing · linear, every 25",
             "bert · gradual_unfreezing · linear, every 25",
         ),
     ]
+
+
+def test_an_encoder_is_called_by_what_of_it_is_unusual():
+    cells = [
+        contents.cell("bert", "two_stage", (0.5,), pairs="separate"),
+        contents.cell("bert", "two_stage", (0.4,), pretrained=False, pairs="joint"),
+        contents.cell("elmo", "two_stage", (0.3,), pairs="joint") | {"execution": "unrolled"},
+    ]
+    assert [one.plain.split(" · ")[0] for one in ranked(cells)] == [
+        "bert, separate texts",
+        "bert untrained",
+        "elmo, joint texts, unrolled",
+    ]
+    assert len({encoder_of(cell) for cell in cells}) == 3
 
 
 def test_names_that_would_be_the_same_are_the_ids():

@@ -4,6 +4,7 @@ import math
 import re
 import xml.etree.ElementTree as ET
 
+import matplotlib.style
 import numpy as np
 import pytest
 import report_contents as contents
@@ -13,6 +14,7 @@ from PIL import Image
 
 from tf_adapt.report import cost_figure, drawing, panels, score_figure
 from tf_adapt.report.cells import ranked
+from tf_adapt.report.sections import sections
 
 
 def drawn(plot, *arguments):
@@ -37,32 +39,141 @@ def test_colours_can_be_seen_on_light_and_dark_paper(colour, paper):
     assert contrast(colour, paper) >= 3
 
 
+def score_axes(content):
+    # Not saved: then texts would be measured in another resolution.
+    with matplotlib.style.context(drawing.STYLE, after_reset=True):
+        figure = score_figure.score_figure(ranked(content["cells"]), content)
+    return figure.axes[0]
+
+
+def points(axes, marker=None):
+    """The points of each lane that has any, top first."""
+    lanes = [
+        line for line in axes.lines if line.get_linestyle() == "None" and len(line.get_xdata())
+    ]
+    lanes = [line for line in lanes if (line.get_marker() == "x") == (marker == "x")]
+    lanes.sort(key=lambda line: line.get_ydata()[0])
+    return [list(line.get_xdata()) for line in lanes]
+
+
+def dashed(axes):
+    return [line for line in axes.lines if line.get_linestyle() == "--"]
+
+
+def overlap(one, other):
+    return one.x0 < other.x1 and other.x0 < one.x1 and one.y0 < other.y1 and other.y0 < one.y1
+
+
 def test_every_seed_is_a_dot_in_the_lane_of_its_cell():
     content = contents.incomplete()
-    order = ranked(content["cells"])
-    (axes,) = drawn(score_figure.score_figure, order, content).axes
-    dots = [line for line in axes.lines if line.get_linestyle() == "None"]
-    assert [list(line.get_xdata()) for line in dots] == [
-        pytest.approx([65.5, 63.4, 64.9]),
-        pytest.approx([65.2]),
-        [],
-    ]
-    lanes = [line.get_ydata()[0] for line in dots[:2]]
+    axes = score_axes(content)
+    assert points(axes) == [pytest.approx([65.2]), pytest.approx([65.5, 63.4, 64.9])]
+    lanes = [line.get_ydata()[0] for line in axes.lines if len(line.get_xdata()) in (1, 3)]
     assert [round(lane) for lane in lanes] == [0, 1]
     texts = [text.get_text() for text in axes.texts]
     assert "64.6 ± 1.1" in texts
-    assert "1 of 3 seeds" in texts
-    assert texts.count("no score yet") == 1
+    assert "65.2 (2 of 3 failed)" in texts
+    assert "– (3 of 3 failed)" in texts
+    assert texts.count("no score") == 1
     lowest, highest = axes.get_xlim()
     assert lowest < 63.4
     assert highest > 65.7  # mean and deviation
+
+
+def test_a_seed_that_failed_is_a_cross_beside_the_mean_of_the_others():
+    content = contents.complete()
+    cell = content["cells"][1]
+    cell |= {"outcomes": ["trained", "at_baseline", "trained"], "mean": 0.657, "trained": 2}
+    cell["failed"] = {"diverged": 0, "at_baseline": 1}
+    axes = score_axes(content)
+    assert points(axes, "x") == [pytest.approx([64.0])]
+    assert points(axes)[0] == pytest.approx([65.2, 66.1])
+    assert "65.7 ± 1.1 (1 of 3 failed)" in [text.get_text() for text in axes.texts]
+    (legend,) = axes.figure.legends
+    assert "a seed that failed" in [text.get_text() for text in legend.get_texts()]
+    (legend,) = score_axes(contents.complete()).figure.legends
+    assert "a seed that failed" not in [text.get_text() for text in legend.get_texts()]
+
+
+def test_the_baseline_is_a_dashed_line_through_all_lanes():
+    axes = score_axes(contents.complete())
+    (line,) = dashed(axes)
+    assert list(line.get_xdata()) == pytest.approx([56.7, 56.7])
+    assert list(line.get_ydata()) == [0, 1]  # of the axes' height
+    lowest, highest = axes.get_xlim()
+    assert lowest < 56.7 < highest
+    (legend,) = axes.figure.legends
+    assert legend.get_texts()[-1].get_text() == "baseline 56.7"
+
+
+@pytest.mark.parametrize(
+    ("scores", "baseline", "shown"),
+    [
+        (((0.80, 0.81), (0.84, 0.85)), 0.70, True),  # 5 of 15 points
+        (((0.80, 0.81), (0.84, 0.85)), 0.60, False),  # 5 of 25
+        (((0.80, 0.81), (0.84, 0.85)), 0.95, True),
+        (((0.86, 0.865), (0.87, 0.875)), 0.0, False),
+        (((-0.03, 0.02), (0.04, -0.01)), 0.0, True),
+        (((-0.30, -0.31), (-0.32, -0.33)), 0.0, False),
+        (((0.8, 0.8), (0.8, 0.8)), 0.0, True),
+        (((None, None), (None, None)), 0.5, True),
+    ],
+)
+def test_a_far_baseline_does_not_press_the_scores_together(scores, baseline, shown):
+    cells = [contents.cell(f"e{n}", "fine_tuning", some) for n, some in enumerate(scores)]
+    content = contents.comparison(cells, (0, 1))
+    content["baseline"]["score"] = baseline
+    axes = score_axes(content)
+    assert len(dashed(axes)) == shown
+    known = [100 * score for some in scores for score in some if score is not None]
+    lowest, highest = axes.get_xlim()
+    assert all(lowest < value < highest for value in known)
+    assert (lowest < 100 * baseline < highest) == shown
+    if len(set(known)) > 1:
+        assert max(known) - min(known) > 0.15 * (highest - lowest)
+    label = axes.figure.legends[0].get_texts()[-1].get_text()
+    assert label.endswith(", far off") == (not shown)
+    (picture,) = [block for block in sections(content) if getattr(block, "name", None) == "scores"]
+    assert ("dashed, the baseline" in picture.caption) == shown
+    assert ("the baseline is far off" in picture.caption) == (not shown)
+
+
+def test_a_name_and_its_result_do_not_meet():
+    content = contents.large()
+    for number, cell in enumerate(content["cells"][:20]):
+        cell["outcomes"][number % 5] = "at_baseline"
+        cell["failed"]["at_baseline"] = 1
+    content["cells"].append(contents.cell("W" * 90, "W" * 90, (0.9, 0.91), head="M" * 90))
+    content["cells"].append(contents.cell("bert", "two_stage", (0.5, 0.6), head="W" * 40))
+    axes = score_axes(content)
+    names = [text for text in axes.texts if text.get_ha() == "left"]
+    results = [text for text in axes.texts if text.get_ha() == "right"]
+    assert len(names) == len(results) == 32
+    for name, result in zip(names, results, strict=True):
+        assert not overlap(name.get_window_extent(), result.get_window_extent())
+        assert len(name.get_text()) >= 12
+    short = [
+        text for text in score_axes(contents.complete()).texts if "two_stage" in text.get_text()
+    ]
+    assert "…" not in short[0].get_text()
+
+
+def test_the_legend_is_below_the_axis_however_many_kinds_there_are():
+    content = contents.complete()
+    content["cells"][0] |= {"outcomes": ["trained", "trained", "at_baseline"]}
+    axes = score_axes(content)
+    (legend,) = axes.figure.legends
+    assert len(legend.get_texts()) == 7
+    box = legend.get_window_extent()
+    assert not overlap(box, axes.xaxis.label.get_window_extent())
+    assert box.y0 >= 0
 
 
 def test_the_best_cell_is_on_top_and_bold():
     content = contents.complete()
     (axes,) = drawn(score_figure.score_figure, ranked(content["cells"]), content).axes
     bold = [text.get_text() for text in axes.texts if text.get_fontweight() == "bold"]
-    assert bold == ["1. bert_small · fine_tuning · linear", "65.1 ± 1.1"]
+    assert sorted(bold) == ["1. bert_small · fine_tuning · linear", "65.1 ± 1.1"]
     assert axes.yaxis_inverted()
 
 
@@ -108,18 +219,34 @@ def test_the_numbers_of_thirty_points_do_not_cover_each_other():
         assert overlap <= 0 or min(one.y1, other.y1) <= max(one.y0, other.y0)
 
 
-def test_costs_need_two_known_points():
+def test_costs_need_two_known_points_of_cells_that_trained():
     assert not cost_figure.has_costs(ranked(contents.one_cell()["cells"]))
-    assert not cost_figure.has_costs(ranked(contents.incomplete()["cells"]))
+    cells = contents.incomplete()["cells"]
+    assert cost_figure.has_costs(ranked(cells))
+    cells[1] |= {"trained": 0, "outcomes": ["at_baseline"] * 3}
+    assert not cost_figure.has_costs(ranked(cells))
+    assert not cost_figure.has_costs(ranked(contents.incomplete()["cells"][1:]))
     assert cost_figure.has_costs(ranked(contents.complete()["cells"]))
+
+
+def test_what_no_seed_trained_is_not_among_the_fastest():
+    content = contents.complete()
+    fastest = content["cells"][0]
+    assert fastest["id"] in [one.cell["id"] for one in cost_figure.fastest_first(
+        ranked(content["cells"]))]  # fmt: skip
+    fastest |= {"trained": 0, "outcomes": ["at_baseline"] * 3}
+    order = ranked(content["cells"])
+    assert fastest["id"] not in [one.cell["id"] for one in cost_figure.fastest_first(order)]
+    (picture,) = [block for block in sections(content) if getattr(block, "name", None) == "costs"]
+    assert "Cells of which no seed trained are not in it." in picture.caption
 
 
 def test_a_curve_has_a_gap_where_a_score_is_not_known():
     content = contents.incomplete()
     figure = drawn(panels.curve_figure, ranked(content["cells"]), content)
     first, second = (axes for axes in figure.axes if axes.get_visible())
-    assert len(first.lines) == 3
-    (line,) = second.lines
+    assert len(second.lines) == 3
+    (line,) = first.lines
     assert [value for value in line.get_ydata() if not math.isnan(value)] == [50, 61]
     assert list(line.get_xdata()) == [1, 2, 3]
 
@@ -133,8 +260,6 @@ def test_bars_are_the_learned_weights():
 
 
 def test_figures_are_drawn_in_the_reports_style_and_leave_the_users_alone():
-    import matplotlib
-
     content = contents.one_cell()
     order = ranked(content["cells"])
     plain = drawing.draw(score_figure.score_figure, order, content)

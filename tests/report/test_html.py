@@ -119,9 +119,14 @@ def test_every_command_is_there_as_it_is(reports):
 def test_colour_never_stands_alone(reports):
     text = (reports / "complete" / "report.html").read_text("utf-8")
     found = re.findall(r'<strong class="(tune|freeze)">.*?</strong> <small>(.*?)</small>', text)
-    assert len(found) == 3
+    assert len(found) == 2
     for tone, note in found:
         assert f"{tone}: 🔥" in note
+
+
+def test_a_long_verdict_is_smaller(reports):
+    assert "\n<h1>Tune bert" in (reports / "complete" / "report.html").read_text("utf-8")
+    assert '\n<h1 class="long">' in (reports / "hostile" / "report.html").read_text("utf-8")
 
 
 def test_the_matrix_is_shaded_by_the_share_of_the_row(reports):

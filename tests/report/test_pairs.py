@@ -1,8 +1,12 @@
+import re
+
 import pytest
 import report_contents as contents
 
 from tf_adapt.report.cells import ranked
-from tf_adapt.report.pairs import decision, pair_tables
+from tf_adapt.report.pairs import REASONS, decision, pair_tables
+from tf_adapt.statistics.pairs import compare_pairs
+from tf_adapt.statistics.relation import AHEAD, ALIKE, relation
 
 
 def content_with(verdict_best):
@@ -27,8 +31,9 @@ def test_pairs_are_turned_so_that_the_better_cell_comes_first():
     assert "first is always 1. best" in first.caption
     values = [entry.text for (entry,) in first.rows[1][1:]]
     assert values == ["+20.0", "+10.0 to +25.0", "< 0.001", "0.001", "yes"]
-    assert first.columns[2] == "95 % interval"
-    assert "all 3 pairs" in first.caption
+    assert first.columns[2] == "97 % interval"
+    assert "Against the best cell" in first.caption
+    assert "is over 3 pairs that can be tested" in first.caption
     (rest,) = others.rows
     assert rest[0][0].text.startswith("3. worst")
     assert "first is always 2. middle" in others.caption
@@ -41,6 +46,7 @@ def test_the_verdicts_best_need_not_have_the_best_mean():
         ["best", "midd"],
         ["midd", "wors"],
     ]
+    assert "Against the best pretrained cell" in first.caption
     assert len(others.rows) == 1
 
 
@@ -58,13 +64,84 @@ def test_one_cell_has_no_pairs():
 @pytest.mark.parametrize(
     ("needed", "why", "expected"),
     [
-        (7, "more_seeds", "no: 4 more seeds needed, 7 in all"),
-        (4, "more_seeds", "no: 1 more seed needed, 4 in all"),
-        (None, "more_seeds", "no: more seeds needed"),
-        (3, "more_seeds", "no: more seeds needed"),
+        ([7, 30], "more_seeds", "no: 7 to 30 seeds in all needed"),
+        ([2, 2], "more_seeds", "no: 4 seeds in all needed"),
+        ([2, 9], "more_seeds", "no: 4 to 9 seeds in all needed"),
+        ([7, None], "more_seeds", "no: 7 seeds in all needed, or many more"),
+        ([None, None], "more_seeds", "no: over 100 seeds in all needed"),
         (None, "more_test_examples", "no: more test examples needed: seeds alone would not do"),
-        (None, "one_seed", "no: one seed decides nothing"),
+        (
+            None,
+            "one_seed",
+            "no: fewer than two seeds trained; p and interval are of the test items alone",
+        ),
+        (None, "identical", "no: the same answers with every seed"),
+        (None, "few_items", "no: too few test items"),
+        (None, "no_look_left", "no: no look is left that may decide"),
     ],
 )
 def test_what_it_would_take(needed, why, expected):
-    assert decision({"decided": False, "seeds_needed": needed, "why": why}, 3) == expected
+    pair = {"decided": False, "alike": False, "seeds_needed": needed, "why": why}
+    assert decision(pair, 3) == expected
+
+
+@pytest.mark.parametrize(
+    ("alike", "decided", "expected"),
+    [
+        (True, False, "alike: within a point"),
+        (True, True, "alike: within a point, though decided"),
+        (False, True, "yes"),
+    ],
+)
+def test_alike_comes_before_decided_as_in_the_verdict(alike, decided, expected):
+    pair = {"a": "x", "b": "y", "difference": 0.004, "decided": decided, "alike": alike}
+    assert decision(pair | {"why": "decided" if decided else "alike"}, 3) == expected
+    assert (relation(pair, "x") == ALIKE) == expected.startswith("alike")
+    assert (relation(pair, "x") == AHEAD) == (expected == "yes")
+
+
+def test_every_reason_of_the_tests_has_words():
+    told = re.findall(r"^    - `(\w+)`", compare_pairs.__doc__, flags=re.M)
+    told = [why for why in told if why not in ("decided", "alike", "more_seeds")]
+    assert sorted(told) == sorted(REASONS)
+
+
+def untested(why, **changes):
+    content = content_with("best fine_tuning linear")
+    for pair in content["pairs"]:
+        pair |= {"p_holm": None, "decided": False, "seeds_needed": None, "why": why} | changes
+    return content
+
+
+@pytest.mark.parametrize("why", ["identical", "few_items"])
+def test_what_was_not_compared_has_no_numbers(why):
+    content = untested(why, p=1.0, interval=[0.0, 0.0])
+    first, _ = pair_tables(content, ranked(content["cells"]))
+    assert [entry.text for (entry,) in first.rows[0][2:-1]] == ["–", "–", "–"]
+    assert "No pair can be tested." in first.caption
+
+
+def test_one_seed_has_an_interval_of_the_items_and_none_at_all_has_none():
+    content = untested("one_seed", p=0.04, interval=[0.01, 0.03])
+    first, _ = pair_tables(content, ranked(content["cells"]))
+    assert [entry.text for (entry,) in first.rows[0][2:-1]][1:] == ["0.040", "–"]
+    content = untested("one_seed", p=1.0, interval=None)
+    first, _ = pair_tables(content, ranked(content["cells"]))
+    assert [entry.text for (entry,) in first.rows[0][2:-1]] == ["–", "1.000", "–"]
+
+
+def test_holms_correction_is_over_the_pairs_that_can_be_tested():
+    content = content_with("best fine_tuning linear")
+    content["pairs"][1] |= {"p_holm": None, "why": "identical", "decided": False}
+    first, _ = pair_tables(content, ranked(content["cells"]))
+    assert "Holm's correction is over 2 pairs that can be tested." in first.caption
+
+
+def test_without_a_cell_that_trained_there_is_no_best():
+    content = untested("one_seed")
+    content["cells"].append(contents.cell("none", "fine_tuning", (None, None)))
+    content["verdict"]["best"] = None
+    first, others = pair_tables(content, ranked(content["cells"]))
+    assert len(first.rows) + len(others.rows) == 3
+    content["pairs"] = []
+    assert pair_tables(content, ranked(content["cells"])) == (None, None)

@@ -1,7 +1,5 @@
-import pytest
 import report_contents as contents
 
-from tf_adapt import paper
 from tf_adapt.report import tables
 from tf_adapt.report.cells import ranked
 
@@ -10,75 +8,6 @@ FROZEN, TUNED = "feature_extraction", "fine_tuning"
 
 def texts(row):
     return [[entry.text for entry in entries] for entries in row]
-
-
-@pytest.mark.parametrize(
-    ("family", "tones"),
-    [
-        ("elmo", {"MNLI": "freeze", "SICK-E": "freeze", "SICK-R": "freeze", "MRPC": "freeze"}),
-        ("bert", {"SICK-E": "tune", "SICK-R": "tune", "MRPC": "tune", "STS-B": "tune"}),
-    ],
-)
-def test_the_papers_table_2_gets_the_papers_colours(family, tones):
-    for dataset, (frozen, tuned) in paper.TABLE_2[family].items():
-        cells = [
-            contents.cell(family, FROZEN, (frozen / 100,)),
-            contents.cell(family, TUNED, (tuned / 100,)),
-        ]
-        (row,) = tables.paper_table(contents.comparison(cells, (0,))).rows
-        cold, hot = row[1][0], row[2][0]
-        assert (cold.text, hot.text) == (f"{frozen:.1f}", f"{tuned:.1f}")
-        expected = tones.get(dataset)
-        assert cold.tone == ("freeze" if expected == "freeze" else None), dataset
-        assert hot.tone == ("tune" if expected == "tune" else None), dataset
-
-
-def test_a_coloured_cell_says_so_in_words():
-    table = tables.paper_table(contents.complete())
-    tuned = table.rows[0][2][0]
-    assert (tuned.text, tuned.tone) == ("65.1 ± 1.1", "tune")
-    assert tuned.note == "linear; tune: 🔥 − ❄ +3.4"
-    frozen = table.rows[1][1][0]
-    assert frozen.note == "esim; freeze: 🔥 − ❄ −3.7"
-
-
-def test_rows_are_encoders_and_columns_adaptations():
-    table = tables.paper_table(contents.complete())
-    assert table.columns == [
-        "encoder", "❄ feature_extraction", "🔥 fine_tuning", "two_stage", "gradual_unfreezing",
-    ]  # fmt: skip
-    names = [row[0][0].text for row in table.rows]
-    assert names == ["bert_small", "elmo_small", "bert_small, untrained"]
-    assert texts(table.rows[2])[3:] == [["–"], ["–"]]
-    assert "3 seeds" in table.caption
-
-
-def test_of_several_heads_the_best_is_coloured():
-    cells = [
-        contents.cell("bert", FROZEN, (0.70,), head="esim"),
-        contents.cell("bert", FROZEN, (0.60,), head="linear"),
-        contents.cell("bert", TUNED, (0.65,)),
-    ]
-    table = tables.paper_table(contents.comparison(cells, (0,)))
-    first, second = table.rows[0][1]
-    assert (first.tone, second.tone, table.rows[0][2][0].tone) == ("freeze", None, None)
-    assert (first.note, second.note) == ("esim; freeze: 🔥 − ❄ −5.0", "linear")
-    assert "of several heads the best" in table.caption
-    assert "one seed, so no deviation" in table.caption
-
-
-def test_nothing_is_coloured_or_explained_without_both():
-    cells = [contents.cell("bert", TUNED, (0.6, 0.7)), contents.cell("elmo", "two_stage", (0.2, 1))]
-    table = tables.paper_table(contents.comparison(cells, (0, 1)))
-    assert table.columns == ["encoder", "🔥 fine_tuning", "two_stage"]
-    assert not any(entry.tone for row in table.rows for entries in row for entry in entries)
-    assert "Coloured" not in table.caption
-
-
-def test_a_missing_seed_is_said():
-    table = tables.paper_table(contents.incomplete())
-    tuned = table.rows[0][2][0]
-    assert (tuned.text, tuned.note) == ("–", "linear; 1 of 3 seeds")
 
 
 def test_costs():
@@ -98,8 +27,41 @@ def test_the_chosen_rate_is_named_and_a_failed_trial_too():
     assert found == [
         ("45.0", "at 0.0001", False),
         ("50.5", "at 0.0003, chosen", True),
-        ("failed", "at 0.001", False),
+        ("diverged", "at 0.001", False),
     ]
+
+
+def test_one_rate_alone_was_not_chosen():
+    cell = contents.cell("bert", TUNED, (0.5,)) | {"tried": [], "learning_rate": 0.0003}
+    table = tables.tried_table(ranked([cell]), "dev")
+    assert "none was chosen" in table.caption
+    assert "tried" not in table.caption
+    assert [texts(row)[1:] for row in table.rows] == [[["0.0003"]]]
+
+
+def test_every_seed_says_how_it_ended():
+    cell = contents.cell("bert", TUNED, (0.7, None, 0.5, None)) | {
+        "outcomes": ["trained", "diverged", "at_baseline", None],
+        "failed": {"diverged": 1, "at_baseline": 1},
+    }
+    table = tables.seeds_table(ranked([cell]), [0, 1, 2, 3])
+    (row,) = table.rows
+    assert [(entry.text, entry.note) for (entry,) in row[4:]] == [
+        ("70.0", ""),
+        ("diverged", ""),
+        ("50.0", "failed"),
+        ("–", ""),
+    ]
+    assert "of the seeds that trained (where none did, of all)" in table.caption
+    assert "Failed: no better than the baseline" in table.caption
+    other = tables.seeds_table(ranked([contents.cell("bert", TUNED, (0.7, None))]), [0, 1])
+    assert "Failed" not in other.caption
+
+
+def test_negative_scores():
+    cell = contents.cell("bert", TUNED, (-0.031, -0.052))
+    (row,) = tables.seeds_table(ranked([cell]), [0, 1]).rows
+    assert texts(row)[1:] == [["−4.1 ± 1.5"], ["−5.2"], ["−3.1"], ["−3.1"], ["−5.2"]]
 
 
 def test_confusion_shares_are_of_the_row():

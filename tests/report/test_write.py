@@ -96,9 +96,16 @@ def test_numbers_that_are_not_finite_are_refused_before_anything_is_written(tmp_
 
 def test_what_is_missing_is_said(reports):
     text = (reports / "incomplete" / "report.md").read_text("utf-8")
-    assert "Incomplete: 4 of 9 scores are known." in text
-    assert "# Not decided: runs are missing." in text
-    assert "failed" in text
+    assert (
+        "> **Seeds that failed: 1. bert_small · 🔥 fine_tuning · linear: diverged in 2 of 3; "
+        "3. elmo_small · ❄ feature_extraction · default: diverged in 3 of 3. Means and tests are "
+        "of the seeds that trained; a cell of which fewer than two did is not decided.**"
+    ) in text
+    assert "# Not decided: seeds failed." in text
+    assert "no: fewer than two seeds trained" in text
+    assert (
+        "In no pair, since no seed trained: 3. elmo_small · ❄ feature_extraction · default." in text
+    )
     assert "can neither confirm nor contradict" in text
     for absent in ("Which labels are confused", "Where the cells disagree", "Exported"):
         assert absent not in text
@@ -109,7 +116,9 @@ def test_one_seed_and_one_split_are_said(reports):
     assert "Pearson correlation × 100 on dev, one seed, so no deviation" in text
     assert "dev both chose and scored" in text
     assert "there is nothing to test" in text
-    assert "1 learning rate tried" in text
+    assert "One learning rate in each cell, which was run with 1 seed (7)." in text
+    assert "learning rates tried" not in text
+    assert "with a seed that is not scored" not in text
     assert (
         "±" not in text.split("## Costs")[0].split("A dot for each seed")[0].split("## Scores")[1]
     )
@@ -125,10 +134,57 @@ def test_alternatives_are_named():
     content["verdict"]["guideline"] = {"sentence": "Freeze.", "agrees": False}
     text = to_markdown(sections(content))
     assert "Not decided against the best: 2. elmo_small · ❄ feature_extraction · esim." in text
-    assert "The cheapest of the best and these: 2. elmo_small" in text
     assert "Freeze. This comparison does not agree with it." in text
     content["verdict"] = None
     assert "# No verdict" in to_markdown(sections(content))
+
+
+def nothing_trained(outcomes):
+    content = contents.incomplete()
+    for cell in content["cells"]:
+        known = [score for score in cell["scores"] if score is not None]
+        scores = cell["scores"] if "at_baseline" in outcomes else [None] * 3
+        cell |= {
+            "scores": scores,
+            "outcomes": ["diverged" if score is None else "at_baseline" for score in scores],
+            "trained": 0,
+        }
+        cell["failed"] = {how: cell["outcomes"].count(how) for how in cell["failed"]}
+        if scores == [None] * 3:
+            cell |= dict.fromkeys(("mean", "deviation", "min", "max", "learning_rate"))
+            cell |= {"curves": [], "layer_weights": None, "costs": dict.fromkeys(cell["costs"])}
+        assert known or cell["mean"] is None
+    content["pairs"] = []
+    content["baseline"]["cells"] = {}
+    content["verdict"] = {
+        "sentence": "Nothing to judge.", "decided": False, "above_baseline": False, "best": None,
+        "alternatives": [], "recommended": None, "evidence": [],
+        "guideline": {"sentence": "", "agrees": None, "families": {}}, "exported": None,
+    }  # fmt: skip
+    return content
+
+
+def test_a_comparison_in_which_every_seed_diverged(tmp_path):
+    write_report(nothing_trained(["diverged"]), tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "1. bert\\_small" not in text
+    assert "diverged in 3 of 3; 2. bert_small" in text
+    assert "Fewer than two cells trained: there is nothing to test." in text
+    assert "guideline" not in text
+    assert "(means, where none did" not in text
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
+        "scores.png", "scores.svg",
+    ]  # fmt: skip
+
+
+def test_a_comparison_in_which_every_seed_is_at_the_baseline(tmp_path):
+    write_report(nothing_trained(["at_baseline", "diverged"]), tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "diverged in 2 of 3, no better than the baseline on dev in 1 of 3" in text
+    assert "(means, where none did, of those with a score)" in text
+    assert "63.4 (failed) |" in text
+    assert "Failed: no better than the baseline on the split that chooses" in text
+    assert "Nothing is coloured, since no cell is shown to be above the baseline." in text
 
 
 @pytest.mark.slow
@@ -136,5 +192,17 @@ def test_thirty_cells_with_long_names(tmp_path):
     write_report(contents.large(), tmp_path)
     text = (tmp_path / "report.md").read_text("utf-8")
     assert "The other pairs: 406" in text
-    assert "all 435 pairs" in text
+    assert "is over 435 pairs that can be tested" in text
     assert len(hashes(tmp_path)) == 3 + 2 * len(FIGURES)
+
+
+def test_settings_that_are_not_the_same_in_all_cells_are_said(tmp_path):
+    content = contents.complete()
+    epochs = {
+        one["id"]: 15 if one["adaptation"] == "feature_extraction" else 4
+        for one in content["cells"]
+    }
+    write_report(content | {"different": {"training.epochs": epochs}}, tmp_path)
+    text = (tmp_path / "report.md").read_text("utf-8").replace("\\", "")
+    assert "Not the same in all cells: training.epochs is 4 (" in text
+    assert "15 (feature_extraction)" in text

@@ -1,23 +1,24 @@
-"""The analysis of domains: corpora from files, or the genres of a dataset beside runs' accuracy."""
+"""The analysis of domains: corpora from files, or the genres of a dataset beside references."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 
-from tf_adapt.analysis.domains import (
-    chance_divergence,
-    correlation,
-    divergence_matrix,
-    jensen_shannon,
-    joined,
-    term_counts,
+from tf_adapt.analysis.accuracies import (
+    differences,
+    mean_accuracies,
+    with_correlations,
+    with_series,
 )
-from tf_adapt.analysis.genres import genre_scores, genres_of, texts_of
+from tf_adapt.analysis.domains import divergence_matrix
+from tf_adapt.analysis.genres import genre_counts, genre_scores, genres_of, scored_split
 from tf_adapt.analysis.progress import shown
+from tf_adapt.analysis.references import from_references, read_corpus, read_references
+from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.config import load_config
-from tf_adapt.data.formats.text import read_texts
+from tf_adapt.config_sections import DatasetConfig, FilesConfig
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ConfigError
-from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.strict_yaml import read_yaml
 
 
 def compare_files(paths: tuple[str, ...]) -> dict:
@@ -37,102 +38,86 @@ def compare_files(paths: tuple[str, ...]) -> dict:
             "analyze domains: expected a config, or at least two text files with different names, "
             f"got {', '.join(paths)}"
         )
-    counts = [
-        term_counts(record.text_a for record in read_texts(path, skip_empty=True)[0])
-        for path in paths
-    ]
-    return _described(names, counts)
+    corpora = [read_corpus(path) for path in paths]
+    return _described({corpus.name: corpus.counts for corpus in corpora})
 
 
 def compare_genres(
     path: str,
     overrides: tuple[str, ...] = (),
     wanted: tuple[str, ...] = (),
+    references: tuple[str, ...] = (),
     runs: tuple[str, ...] = (),
 ) -> dict:
-    """The divergence of each pair of genres, and of train and dev of each, beside accuracies.
+    """The divergence of each pair of genres, and of each genre from reference corpora.
 
-    The matrix compares the train splits: all terms of both texts of every pair of a genre.
-    `train_dev` compares a genre's train split with its dev split, which is what table 6 of the
-    paper shows; `chance` is what the same texts show when they are parted at random.
+    Of a genre all terms of its train split count. With the corpora that an encoder was pretrained
+    on as references, and runs that are trained and scored on one genre each, it is table 6 of the
+    paper: the divergence of each genre from all references together beside accuracies.
+
+    Args:
+        path: of a config, of a run or of a comparison.
+        references: text files, one text a line.
+        runs: folders of finished runs on the same data, on one genre or several.
 
     Returns:
-        As `compare_files`, and `train_dev`: `divergence` and `chance` of each genre. With runs:
-        `runs` (see `genre_scores`), `accuracies`: by adaptation, of each genre the mean over its
-        runs; `correlations` of these with the divergences, and of the difference of fine-tuning
-        and feature extraction where both are there, each with a `statement`.
+        As `compare_files`, and `splits`: what was compared and scored. With references:
+        `references`, see `from_references`. With runs: `runs`, see `genre_scores` and
+        `with_series`; `accuracies` by series and genre, means over runs; and in each reference
+        `correlations`, see `with_correlations`, of these and of their `differences`.
 
     Raises:
-        ConfigError, DataError, ArtifactError: as `load_config`, `load_splits`, `genres_of`,
-            `genre_scores`.
+        ConfigError: runs without references, or fewer than two genres without references.
+        ConfigError, DataError, ArtifactError: as `load_config`, `load_comparison`, `load_splits`,
+            `genres_of`, `read_references`, `genre_scores`, `with_series`.
     """
-    splits = load_splits(load_config(path, overrides).data)
-    train, dev = splits.examples["train"], splits.examples["dev"]
-    genres = genres_of([*train, *dev], wanted, path)
-    texts = {
-        split: {genre: texts_of(examples, genre) for genre in shown(genres, split)}
-        for split, examples in (("train", train), ("dev", dev))
-    }
-    counts = {
-        split: {genre: joined(parts) for genre, parts in of_genres.items()}
-        for split, of_genres in texts.items()
-    }
-    result = _described(genres, list(counts["train"].values()))
-    result["splits"] = {split: splits.descriptions[split] for split in ("train", "dev")}
-    result["train_dev"] = {
-        genre: {
-            "divergence": jensen_shannon(counts["train"][genre], counts["dev"][genre]),
-            "chance": chance_divergence(texts["train"][genre], texts["dev"][genre]),
-        }
-        for genre in genres
-    }
+    if runs and not references:
+        raise ConfigError(
+            "--run: expected text files to compare the genres of the runs with (--reference FILE, "
+            "the text that the encoder was pretrained on, or a sample of it), got none"
+        )
+    splits = load_splits(_data_of(path, overrides))
+    train, scored = splits.examples["train"], scored_split(splits)
+    genres = genres_of(train, wanted, path)
+    if len(genres) < 2 and not references:
+        raise ConfigError(
+            f"{path}: expected at least two genres to compare, or --reference FILE, got "
+            f"{genres[0]} alone; a config's data.genre leaves only that one"
+        )
+    corpora = read_references(references) if references else []
+    counts = {genre: genre_counts(train, genre) for genre in shown(genres, "genres")}
+    result = _described(counts)
+    result["splits"] = {split: splits.descriptions[split] for split in ("train", scored)}
+    if references:
+        result["references"] = from_references(counts, corpora)
     if runs:
-        scores = [genre_scores(Path(run), dev) for run in runs]
-        result |= {"runs": scores} | _beside_scores(scores, result["train_dev"])
+        examples = splits.examples[scored]
+        found = [genre_scores(Path(run), examples, genres) for run in shown(runs, "runs")]
+        result |= _beside_runs(result["references"], with_series(found), genres)
     return result
 
 
-def _described(names: list[str], counts: list[Counter]) -> dict:
+def _data_of(path: str, overrides: tuple[str, ...]) -> DatasetConfig | FilesConfig:
+    content, _ = read_yaml(path)
+    if isinstance(content, dict) and "compare" in content:
+        return load_comparison(path, overrides).cells[0].config.data
+    return load_config(path, overrides).data
+
+
+def _described(counts: dict[str, Counter[str]]) -> dict:
     return {
-        "corpora": names,
-        "terms": [count.total() for count in counts],
-        "vocabulary": [len(count) for count in counts],
-        "matrix": divergence_matrix(counts),
+        "corpora": list(counts),
+        "terms": [count.total() for count in counts.values()],
+        "vocabulary": [len(count) for count in counts.values()],
+        "matrix": divergence_matrix(list(counts.values())),
     }
 
 
-def _beside_scores(scores: list[dict], within: dict[str, dict]) -> dict:
-    of_adaptation: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for run in scores:
-        for genre, accuracy in run["accuracy"].items():
-            if genre in within:
-                of_adaptation[run["adaptation"]][genre].append(accuracy)
-    accuracies = {
-        name: {genre: sum(found[genre]) / len(found[genre]) for genre in within if genre in found}
-        for name, found in of_adaptation.items()
+def _beside_runs(references: list[dict], runs: list[dict], genres: list[str]) -> dict:
+    accuracies = mean_accuracies(runs, genres)
+    compared = accuracies | differences(runs, accuracies)
+    return {
+        "references": with_correlations(references, compared),
+        "runs": runs,
+        "accuracies": accuracies,
     }
-    compared = dict(accuracies)
-    if FROZEN in accuracies and TUNED in accuracies:
-        frozen, tuned = accuracies[FROZEN], accuracies[TUNED]
-        compared[f"{TUNED} − {FROZEN}"] = {
-            genre: tuned[genre] - frozen[genre] for genre in tuned if genre in frozen
-        }
-    correlations = {
-        name: correlation([within[genre]["divergence"] for genre in values], list(values.values()))
-        for name, values in compared.items()
-    }
-    for name, found in correlations.items():
-        found["statement"] = f"{name}: {_statement(found)}"
-    return {"accuracies": accuracies, "correlations": correlations}
-
-
-def _statement(found: dict) -> str:
-    if found["pearson"] is None:
-        return f"no correlation can be computed from {found['pairs']} genres"
-    verdict = (
-        "accuracy goes with the divergence of train and dev"
-        if found["significant"]
-        else "no significant correlation of accuracy with the divergence of train and dev"
-    )
-    numbers = f"r = {found['pearson']:.2f}, p = {found['p_value']:.3f}, {found['pairs']} genres"
-    return f"{verdict} ({numbers})"

@@ -1,4 +1,6 @@
-"""The figure of the analysis of domains: divergences, and what they say of a run's accuracy."""
+"""The figure of the analysis of domains: divergences, and the accuracies of runs beside them."""
+
+from collections.abc import Callable
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -7,26 +9,28 @@ from matplotlib.ticker import MaxNLocator
 
 from tf_adapt.analysis.figures import STYLES, new_figure
 from tf_adapt.report.drawing import FAINT, INK
+from tf_adapt.words import shortened
 
 _PANEL = 3.5  # inches: the height of a panel
 _SIZE_OF_NUMBERS = 62  # points of type, of all in a row of the matrix
+_LONGEST_NAME = 44
 
 
 def domain_figure(result: dict) -> Figure:
-    """The matrix of divergences; below it, for genres, those of train and dev, with the scores."""
-    within, runs = result.get("train_dev"), result.get("accuracies")
+    """The matrix of divergences; below it those from references; below them the accuracies."""
+    panels: list[Callable[[Axes, dict], None]] = []
     title = "How far apart the corpora are (Jensen–Shannon divergence of their terms)"
-    if runs:
-        title = "How far apart the genres are, and whether a run's accuracy follows from it"
-    rows = 2 if within else 1
-    figure = new_figure(rows, title, _PANEL)
-    _draw_matrix(figure.add_subplot(rows, 1, 1), result)
-    if within:
-        axes = figure.add_subplot(rows, 1, 2)
-        if runs:
-            _draw_scores(axes, result)
-        else:
-            _draw_within(axes, within)
+    if len(result["corpora"]) > 1:
+        panels.append(_draw_matrix)
+    if "references" in result:
+        panels.append(_draw_references)
+        title = "How far the genres are from each other and from the references"
+    if "accuracies" in result:
+        panels.append(_draw_accuracies)
+        title += ", and the accuracy of runs"
+    figure = new_figure(len(panels), title, _PANEL)
+    for number, draw_panel in enumerate(panels, start=1):
+        draw_panel(figure.add_subplot(len(panels), 1, number), result)
     return figure
 
 
@@ -54,27 +58,75 @@ def _draw_matrix(axes: Axes, result: dict) -> None:
     axes.set_title("divergence (nats, 0 to ln 2 = 0.69)", fontsize=9)
 
 
-def _draw_within(axes: Axes, within: dict[str, dict]) -> None:
-    names = list(within)
-    axes.barh(names, [within[name]["divergence"] for name in names], color=STYLES[0][0])
-    axes.plot(
-        [within[name]["chance"] for name in names],
-        names,
-        color=STYLES[1][0],
-        marker="s",
-        linestyle="",
-        label="the same texts, parted at random",
-    )
+def _draw_references(axes: Axes, result: dict) -> None:
+    genres = result["corpora"]
+    names = [shortened(reference["name"], _LONGEST_NAME) for reference in result["references"]]
+    for number, reference in enumerate(result["references"]):
+        colour, marker = STYLES[number % len(STYLES)]
+        for key, size in (("divergence", 6), ("own_sample", 3)):
+            found = {genre: reference["genres"][genre][key] for genre in genres}
+            axes.plot(
+                [np.nan if value is None else value for value in found.values()],
+                genres,
+                color=colour,
+                marker=marker,
+                markersize=size,
+                markerfacecolor=colour if key == "divergence" else "none",
+                linestyle="",
+                label=names[number] if key == "divergence" else None,
+            )
     axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.grid(axis="y")
     axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.set_xlabel("divergence of train and dev (nats)")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    axes.set_xlabel(
+        "divergence of a genre from a reference (nats)\n"
+        "small and hollow: of a sample of the reference of that size"
+    )
+    columns = len(names) if len("".join(names)) <= _LONGEST_NAME else 1
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
 
 
-def _draw_scores(axes: Axes, result: dict) -> None:
-    within = result["train_dev"]
-    places = sorted((within[genre]["divergence"], genre) for genre in within)
-    for rank, (place, genre) in enumerate(places):
+def _draw_accuracies(axes: Axes, result: dict) -> None:
+    """Against the divergence from the last reference: all of them together, where there are more.
+
+    Large marks are means, small ones single runs.
+    """
+    reference = result["references"][-1]
+    places = {genre: one["divergence"] for genre, one in reference["genres"].items()}
+    _name_genres(axes, places)
+    for number, (series, accuracies) in enumerate(result["accuracies"].items()):
+        colour, marker = STYLES[number % len(STYLES)]
+        runs = [
+            (places[genre], accuracy)
+            for run in result["runs"]
+            if run["series"] == series
+            for genre, accuracy in run["accuracy"].items()
+        ]
+        axes.plot(*zip(*runs, strict=True), color=colour, marker=".", alpha=0.5, linestyle="")
+        found = reference["correlations"][series]
+        said = "r undefined"
+        if found["pearson"] is not None:
+            said = f"r = {found['pearson']:.2f}, p = {found['p_value']:.2f}"
+        axes.plot(
+            [places[genre] for genre in accuracies],
+            list(accuracies.values()),
+            color=colour,
+            marker=marker,
+            linestyle="",
+            label=f"{shortened(series, _LONGEST_NAME)}: {said}",
+        )
+    axes.margins(x=0.08, y=0.1)
+    name = shortened(reference["name"], _LONGEST_NAME)
+    axes.set_xlabel(f"divergence of a genre from {name} (nats)")
+    axes.set_ylabel("accuracy on the genre (small: runs)")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+
+
+def _name_genres(axes: Axes, places: dict[str, float]) -> None:
+    for rank, (place, genre) in enumerate(
+        sorted((place, genre) for genre, place in places.items())
+    ):
         axes.axvline(place, color=FAINT, alpha=0.35, zorder=0)
         # Names evenly along the top, a line from each to its place: places may lie close together.
         axes.annotate(
@@ -94,21 +146,3 @@ def _draw_scores(axes: Axes, result: dict) -> None:
                 "shrinkB": 0,
             },
         )
-    for number, (name, accuracies) in enumerate(result["accuracies"].items()):
-        colour, marker = STYLES[number % len(STYLES)]
-        found = result["correlations"][name]
-        said = "r undefined"
-        if found["pearson"] is not None:
-            said = f"r = {found['pearson']:.2f}, p = {found['p_value']:.2f}"
-        axes.plot(
-            [within[genre]["divergence"] for genre in accuracies],
-            list(accuracies.values()),
-            color=colour,
-            marker=marker,
-            linestyle="",
-            label=f"{name}: {said}",
-        )
-    axes.margins(x=0.08, y=0.1)
-    axes.set_xlabel("divergence of a genre's train and dev terms (nats)")
-    axes.set_ylabel("dev accuracy of the genre")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))

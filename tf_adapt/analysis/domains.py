@@ -21,12 +21,11 @@ def term_counts(texts: Iterable[str]) -> Counter[str]:
     return Counter(term for text in texts for term in terms(text))
 
 
-def joined(texts: Iterable[Counter[str]]) -> Counter[str]:
-    """The counts of several texts together."""
-    # Adding counters would copy the sum at each text.
+def joined(corpora: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """The counts of several corpora as those of one: the larger ones weigh more."""
     total: Counter[str] = Counter()
-    for text in texts:
-        total.update(text)
+    for counts in corpora:
+        total.update(counts)
     return total
 
 
@@ -34,7 +33,8 @@ def jensen_shannon(first: Mapping[str, int], second: Mapping[str, int]) -> float
     """Divergence of two term distributions over the vocabulary of both, in nats: 0 to ln 2.
 
     `JSD = ½ Σ p ln(p / m) + ½ Σ q ln(q / m)`, `m = (p + q) / 2`, with p and q the relative
-    frequencies. The smaller the samples, the larger it is, also between samples of one source.
+    frequencies. The smaller the samples, the larger it is, also between samples of one source
+    (`sample_divergence`).
 
     Raises:
         DataError: a corpus has no terms.
@@ -63,41 +63,49 @@ def divergence_matrix(corpora: Sequence[Mapping[str, int]]) -> list[list[float]]
     return matrix
 
 
-def chance_divergence(
-    first: Sequence[Counter[str]], second: Sequence[Counter[str]], seed: int = 0
-) -> float:
-    """The divergence of two corpora whose texts were mixed and parted again at random.
+def sample_divergence(
+    texts: Sequence[str], counts: Counter[str], size: int, seed: int = 0
+) -> float | None:
+    """The divergence of a random sample of a corpus from the other texts of that corpus.
 
-    It is what samples of these sizes show without any difference between their sources.
+    It is what a sample of that size shows although it comes from the corpus itself: the floor under
+    the divergence of another sample of that size.
 
     Args:
-        first, second: the terms of each text; texts that belong together are given as one. The
-            first part gets as many terms as the first corpus had, but for the last text.
-        seed: of the order in which texts are dealt out.
+        texts: of the corpus, with at least one term.
+        counts: of these texts, see `term_counts`.
+        size: texts are drawn until they have that many terms.
+        seed: of the order in which texts are drawn.
+
+    Returns:
+        None where the sample would be more than half of the corpus.
     """
-    texts, wanted = [*first, *second], sum(text.total() for text in first)
-    order = np.random.default_rng(seed).permutation(len(texts))
-    reached = np.cumsum([texts[place].total() for place in order])
-    # At least one text is left for the second part.
-    cut = min(int(np.searchsorted(reached, wanted)) + 1, len(texts) - 1)
-    parts = np.split(order, [cut])
-    return jensen_shannon(*(joined(texts[place] for place in part) for part in parts))
+    sample, drawn = Counter(), 0
+    for place in np.random.default_rng(seed).permutation(len(texts)):
+        found = terms(texts[place])
+        sample.update(found)
+        drawn += len(found)
+        if drawn >= size:
+            break
+    others = counts - sample
+    return jensen_shannon(sample, others) if drawn <= others.total() else None
 
 
-def correlation(first: Sequence[float], second: Sequence[float]) -> dict[str, float | bool | None]:
-    """Pearson's r of pairs of numbers, its two-sided p-value, and whether that is below 0.05.
+def correlation(first: Sequence[float], second: Sequence[float]) -> dict[str, float | list | None]:
+    """Pearson's r of pairs of numbers, its two-sided p-value and its 95 % interval.
 
-    All are None for fewer than three pairs, or where a side does not vary.
+    The interval is Fisher's, [-1, 1] for three pairs. All are None for fewer than three pairs, or
+    where a side does not vary.
     """
     from scipy.stats import pearsonr
 
     if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return {"pearson": None, "p_value": None, "significant": None, "pairs": len(first)}
+        return {"pearson": None, "p_value": None, "interval": None, "pairs": len(first)}
     found = pearsonr(first, second)
     return {
         "pearson": float(found.statistic),
         "p_value": float(found.pvalue),
-        "significant": bool(found.pvalue < 0.05),
+        "interval": [float(bound) for bound in found.confidence_interval(0.95)],
         "pairs": len(first),
     }
 

@@ -1,12 +1,14 @@
 """The genres of a dataset as domains, and the accuracy of trained runs on each of them."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tf_adapt import run_folder
 from tf_adapt.analysis.domains import term_counts
+from tf_adapt.config_sections import Config
 from tf_adapt.data.formats import Record
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.splits import Splits, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.prediction_files import read_predictions
 
@@ -29,53 +31,94 @@ def genres_of(examples: list, wanted: tuple[str, ...], where: str) -> list[str]:
     return list(dict.fromkeys(wanted)) or found
 
 
-def texts_of(examples: list[Record], genre: str) -> list[Counter[str]]:
-    """The terms of a genre's texts; a premise is one text together with all its hypotheses."""
-    texts: dict[str, list[str]] = {}
-    for example in examples:
-        if example.genre == genre:
-            texts.setdefault(example.text_a, []).append(example.text_b or "")
-    # Each pair counts as it stands in the data: the premise as often as it occurs.
-    return [term_counts([*[first] * len(others), *others]) for first, others in texts.items()]
-
-
-def genre_scores(run: Path, dev: list[Record]) -> dict:
-    """The accuracy of a run on each genre, from the predictions that it wrote at its end.
-
-    It is that of the split that holds examples of `dev` alone: of the run's dev or, where a part of
-    train stood for dev, of its test.
-
-    Returns:
-        `run`, `adaptation`, `seed`, and `accuracy` and `examples` by genre.
-
-    Raises:
-        ArtifactError: it is no run, or an unfinished one.
-        ConfigError: it was scored on other examples, or is not a classifier.
-    """
-    config = run_folder.saved_config(run)
-    if config is None or run_folder.finished_metrics(run) is None:
-        raise ArtifactError(f"{run}: expected a finished run; end it with `tf-adapt train`")
-    splits = load_splits(config.data)
-    if splits.kind not in ("classification", "pair_classification"):
-        raise ConfigError(f"{run}: expected a run of a classification, got {splits.kind}")
-    known = {_key(example) for example in dev}
-    for split in ("dev", "test"):
-        examples = splits.examples.get(split, [])
-        if examples and all(_key(example) in known for example in examples):
-            return {
-                "run": str(run),
-                "adaptation": config.adaptation.name,
-                "seed": config.training.seed,
-                **_by_genre(examples, _labels(run, split, splits.kind, len(examples))),
-            }
-    raise ConfigError(
-        f"{run}: expected a run that was scored on the dev split of the given config, got one with "
-        "other examples; give a run on the same data"
+def genre_counts(examples: list[Record], genre: str) -> Counter[str]:
+    """The terms of all pairs of a genre; a premise counts in each pair in which it stands."""
+    return term_counts(
+        text
+        for example in examples
+        if example.genre == genre
+        for text in (example.text_a, example.text_b or "")
     )
 
 
+def scored_split(splits: Splits) -> str:
+    """The split on which runs are scored: test, or dev where there is none."""
+    return "test" if splits.examples.get("test") else "dev"
+
+
+def genre_scores(run: Path, scored: list[Record], genres: Sequence[str]) -> dict:
+    """The accuracy of a run on each genre, from the predictions that it wrote at its end.
+
+    It is that of the run's test split, or of its dev split, whichever holds examples of `scored`
+    alone: where a part of train stands for dev, dev is that run's test.
+
+    Args:
+        scored: the examples on which the runs of an analysis are scored.
+        genres: that count.
+
+    Returns:
+        `run`, `encoder`, `adaptation`, `seed`, `trained_on`: how many examples of each genre, and
+        `accuracy` and `examples` by genre.
+
+    Raises:
+        ArtifactError: it is no run, or an unfinished one.
+        ConfigError: it has none of the genres, it was scored on other examples, or is not a
+            classifier.
+    """
+    config = _finished_config(run)
+    splits = load_splits(config.data)
+    if splits.kind not in ("classification", "pair_classification"):
+        raise ConfigError(f"{run}: expected a run of a classification, got {splits.kind}")
+    trained_on = _numbers(splits.examples["train"])
+    if not trained_on.keys() & set(genres):
+        raise ConfigError(
+            f"{run}: expected a run on {' or '.join(genres)}, got one on "
+            f"{', '.join(trained_on) or 'data without genres'}; leave it out, or ask for its genre "
+            "(--genre, data.genre of the config)"
+        )
+    known = {_key(example) for example in scored}
+    for split in ("test", "dev"):
+        examples = splits.examples.get(split, [])
+        asked = [example for example in examples if example.genre in genres]
+        if asked and all(_key(example) in known for example in asked):
+            labels = _labels(run, split, splits.kind, len(examples))
+            about = _about(run, config) | {"trained_on": trained_on}
+            return about | _by_genre(examples, labels, genres)
+    raise ConfigError(
+        f"{run}: expected a run that was scored on the same examples as the given config scores "
+        "on, got one with others; give a run on the same data"
+    )
+
+
+def _finished_config(run: Path) -> Config:
+    config = run_folder.saved_config(run) if (run / run_folder.CONFIG).is_file() else None
+    if config is None:
+        raise ArtifactError(
+            f"{run}: expected the folder of a run, got none with a {run_folder.CONFIG}; in the "
+            "folder of a comparison they are runs/CELL/rate_RATE/seed_SEED"
+        )
+    if run_folder.finished_metrics(run) is None:
+        raise ArtifactError(f"{run}: expected a finished run; end it with `tf-adapt train`")
+    return config
+
+
+def _about(run: Path, config: Config) -> dict:
+    return {
+        "run": str(run),
+        "encoder": config.encoder.handle,
+        "adaptation": config.adaptation.name,
+        "seed": config.training.seed,
+    }
+
+
+def _numbers(examples: list) -> dict[str, int]:
+    """How many examples each genre has; of data without genres nothing."""
+    found = Counter(getattr(example, "genre", None) for example in examples)
+    return {genre: found[genre] for genre in sorted(found.keys() - {None, ""})}
+
+
 def _key(example: Record) -> tuple:
-    return (example.text_a, example.text_b, example.label, getattr(example, "genre", None))
+    return (example.text_a, example.text_b, example.label, example.genre)
 
 
 def _labels(run: Path, split: str, kind: str, count: int) -> list[str]:
@@ -88,11 +131,12 @@ def _labels(run: Path, split: str, kind: str, count: int) -> list[str]:
     return labels
 
 
-def _by_genre(examples: list[Record], labels: list[str]) -> dict:
+def _by_genre(examples: list[Record], labels: list[str], genres: Sequence[str]) -> dict:
     right: dict[str, list[bool]] = {}
     for example, label in zip(examples, labels, strict=True):
         right.setdefault(example.genre, []).append(example.label == label)
+    common = [genre for genre in genres if genre in right]
     return {
-        "accuracy": {genre: sum(hits) / len(hits) for genre, hits in sorted(right.items())},
-        "examples": {genre: len(hits) for genre, hits in sorted(right.items())},
+        "accuracy": {genre: sum(right[genre]) / len(right[genre]) for genre in common},
+        "examples": {genre: len(right[genre]) for genre in common},
     }

@@ -85,11 +85,12 @@ def domain_rows(result: dict) -> list[dict]:
             "vocabulary": result["vocabulary"][number],
             **dict(zip(result["corpora"], result["matrix"][number], strict=True)),
         }
-        if "train_dev" in result:
-            within = result["train_dev"][name]
-            row |= {"train_dev": within["divergence"], "train_dev_chance": within["chance"]}
-        for adaptation, accuracies in result.get("accuracies", {}).items():
-            row[f"accuracy {adaptation}"] = accuracies.get(name, "")
+        for reference in result.get("references", []):
+            found = reference["genres"][name]
+            row[f"divergence from {reference['name']}"] = found["divergence"]
+            row[f"own sample of {reference['name']}"] = found["own_sample"]
+        for series, accuracies in result.get("accuracies", {}).items():
+            row[f"accuracy {series}"] = accuracies.get(name, "")
         rows.append(row)
     return rows
 

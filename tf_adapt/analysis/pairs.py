@@ -27,7 +27,7 @@ def read_comparisons(folders: Sequence[str]) -> list[dict[str, Any]]:
     Returns:
         rows with `question` (a key of `QUESTIONS`), `dataset`, `metric`, `encoder`, `adaptation`,
         `first` and `second` (mean and deviation of the two cells), `difference`, `interval`,
-        `p_holm` and `decided`.
+        `p_holm`, `decided` and `alike`.
 
     Raises:
         ArtifactError: a folder holds no report.
@@ -99,7 +99,7 @@ def lines(rows: list[dict[str, Any]]) -> list[str]:
             f"{name} {words.mean_and_deviation(row[key])}"
             for name, key in zip(names, ("first", "second"), strict=True)
         )
-        decided = "decided" if row["decided"] else "not decided"
+        decided = "alike" if row["alike"] else "decided" if row["decided"] else "not decided"
         said.append(
             f"{row['dataset']} {row['metric']}, {row['encoder']} {row['adaptation']}: {scores}; "
             f"difference {words.difference(row['difference'])}, {decided}"
@@ -139,6 +139,7 @@ def _row(question: str, report: dict, first: dict, second: dict, test: dict) -> 
         "interval": interval,
         "p_holm": test["p_holm"],
         "decided": test["decided"],
+        "alike": test["alike"],
     }
 
 

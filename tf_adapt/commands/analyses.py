@@ -75,13 +75,23 @@ def information(
 @analyze.command()
 @_sources
 @click.option("--genre", "genres", multiple=True, metavar="NAME", help="Only this one; repeatable.")
-@click.option("--run", "runs", multiple=True, metavar="RUN", help="Of the same data; repeatable.")
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="FILE",
+    help="Text to compare genres with, one text a line; repeatable.",
+)
+@click.option(
+    "--run", "runs", multiple=True, metavar="RUN", help="Of a genre of these data; repeatable."
+)
 @_out
 @set_option
 @json_option
 def domains(
     sources: tuple[str, ...],
     genres: tuple[str, ...],
+    references: tuple[str, ...],
     runs: tuple[str, ...],
     out: str,
     overrides: tuple[str, ...],
@@ -89,9 +99,11 @@ def domains(
 ) -> None:
     """Measures how far apart corpora are: Jensen–Shannon divergence of their terms, in nats.
 
-    SOURCE is one config whose examples have genres (data.dataset: mnli), or two text files or more,
-    one text a line. With runs: their accuracy on each genre of dev, beside the divergence of that
-    genre's train and dev.
+    SOURCE is one config, of a run or a comparison, whose examples have genres (data.dataset: mnli),
+    or two text files or more, one text a line. With references, the text that an encoder was
+    pretrained on or a sample of it: the divergence of each genre from each of them and from all of
+    them together. With runs: beside it the accuracy of each on the genre that it was trained on,
+    table 6 of the paper.
     """
     from tf_adapt.analysis.corpora import compare_files, compare_genres
     from tf_adapt.analysis.domain_figure import domain_figure
@@ -99,9 +111,11 @@ def domains(
 
     folder = check_folder(out)
     if len(sources) == 1:
-        found = compare_genres(sources[0], overrides, genres, runs)
-    elif genres or runs or overrides:
-        raise click.UsageError("Options '--genre', '--run' and '--set' need one config as SOURCE.")
+        found = compare_genres(sources[0], overrides, genres, references, runs)
+    elif genres or references or runs or overrides:
+        raise click.UsageError(
+            "Options '--genre', '--reference', '--run' and '--set' need one config as SOURCE."
+        )
     else:
         found = compare_files(sources)
     result = write_analysis(
@@ -147,16 +161,32 @@ def _domain_lines(found: dict) -> list[str]:
         f"{name:{width}} " + " ".join(f"{value:.3f}" for value in row)
         for name, row in zip(found["corpora"], found["matrix"], strict=True)
     ]
+    references = found.get("references", [])
+    for reference in references:
+        name, genres = reference["name"], reference["genres"]
+        divergences = {genre: one["divergence"] for genre, one in genres.items()}
+        own = {genre: one["own_sample"] for genre, one in genres.items()}
+        lines += [
+            f"divergence from {name}: {_by_genre(divergences)}",
+            f"of samples of {name} of these sizes: {_by_genre(own)}",
+        ]
     lines += [
-        f"{genre}: train and dev {one['divergence']:.3f}, parted at random {one['chance']:.3f}"
-        for genre, one in found.get("train_dev", {}).items()
+        f"accuracy, {series}: {_by_genre(accuracies)}"
+        for series, accuracies in found.get("accuracies", {}).items()
     ]
-    lines += [
-        f"accuracy, {name}: " + ", ".join(f"{genre} {value:.3f}" for genre, value in one.items())
-        for name, one in found.get("accuracies", {}).items()
+    statements = [
+        one["statement"]
+        for reference in references
+        for one in reference.get("correlations", {}).values()
     ]
-    lines += [one["statement"] for one in found.get("correlations", {}).values()]
-    return lines
+    return lines + list(dict.fromkeys(statements))
+
+
+def _by_genre(values: dict[str, float | None]) -> str:
+    return ", ".join(
+        f"{genre} {'too few texts' if value is None else format(value, '.3f')}"
+        for genre, value in values.items()
+    )
 
 
 def _show(result: dict, lines: list[str], out: str, as_json: bool) -> None:

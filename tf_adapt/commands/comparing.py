@@ -5,46 +5,74 @@ import sys
 
 import click
 
-from tf_adapt.console import json_option, print_result, set_option
+from tf_adapt.console import check_out, json_option, print_result, set_option, start_tensorflow
 from tf_adapt.paper import FAMILIES, KINDS
 
 
 @click.command()
 @click.argument("config")
-@click.option("--out", required=True, metavar="DIR", help="What is finished in it is kept.")
+@click.option("--out", metavar="DIR", help="What is finished in it is kept.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Overrides compare.seeds.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Processes at a time; by default as many as cores, cells and free memory (3 GB each) "
+    "allow. Scores do not depend on it.",
+)
 @click.option("--cache", metavar="DIR", help="Keeps the features of frozen encoders for others.")
 @click.option(
     "--export-anyway", is_flag=True, help="Export even where no cell is above the baseline."
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show cells and runs, and find what cannot work; no training."
 )
 @set_option
 @json_option
 def compare(
     config: str,
-    out: str,
+    out: str | None,
     seeds: int | None,
-    jobs: int,
+    jobs: int | None,
     cache: str | None,
     export_anyway: bool,
+    dry_run: bool,
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """To tune or not to tune: runs every cell of CONFIG, tests, and says which to use.
 
-    --jobs processes run at a time. The report is DIR/report.html.
+    The report is DIR/report.html.
     """
     import shlex
 
-    from tf_adapt.comparison.comparing import compare as compare_cells
     from tf_adapt.comparison.settings import load_comparison
 
+    check_out(out, dry_run)
     comparison = load_comparison(config, overrides, seeds)
+    if dry_run:
+        start_tensorflow()
+        _show_cells(comparison, as_json)
+        return
+    from tf_adapt.comparison.comparing import compare as compare_cells
+
     command = shlex.join(["tf-adapt", *sys.argv[1:]])
     content = compare_cells(comparison, out, jobs, cache, command, export_anyway)
     found = content["verdict"]
     lines = [found["sentence"], *found["evidence"], found["guideline"]["sentence"]]
     print_result(content, [*lines, f"report: {os.path.join(out, 'report.html')}"], as_json)
+
+
+def _show_cells(comparison, as_json: bool) -> None:
+    from rich.console import Console
+
+    from tf_adapt.comparison.dry_run import cells_table, dry_run, lines
+
+    found = dry_run(comparison)
+    if not as_json:
+        table = cells_table(found)
+        # As wide as its names, on a narrower terminal too.
+        Console(width=Console(width=1000).measure(table).maximum).print(table)
+    print_result(found, lines(found), as_json)
 
 
 @click.command()

@@ -15,15 +15,41 @@ def data() -> None:
 @set_option
 @json_option
 def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
-    """Reads all data of CONFIG as training would, and reports; trains nothing."""
+    """Reads all data of CONFIG as training would, and reports; trains nothing.
+
+    CONFIG is of a run or of a comparison.
+    """
+    from tf_adapt.comparison.settings import is_comparison, load_comparison
     from tf_adapt.config import load_config
 
-    loaded = load_config(config, overrides)
+    if is_comparison(config):
+        _check_comparison(load_comparison(config, overrides), as_json)
+    else:
+        _check_run(load_config(config, overrides), as_json)
+
+
+def _check_run(config, as_json: bool) -> None:
     start_tensorflow()
     from tf_adapt.data.check import refuse_over_long
     from tf_adapt.inspecting import inspect_data
 
-    report = inspect_data(loaded)
-    print_result(report, [f"{name}: {value}" for name, value in flat(report)], as_json)
-    if not loaded.training.truncate:
+    report = inspect_data(config)
+    _print(report, as_json)
+    if not config.training.truncate:
         refuse_over_long(report)
+
+
+def _check_comparison(comparison, as_json: bool) -> None:
+    start_tensorflow()
+    from tf_adapt.data.check import refuse_over_long
+    from tf_adapt.inspecting import inspect_comparison_data, reading
+
+    report = inspect_comparison_data(comparison)
+    _print(report, as_json)
+    for cell in comparison.cells:
+        if not cell.config.training.truncate:
+            refuse_over_long(report["encoders"][reading(cell)], reading(cell))
+
+
+def _print(report: dict, as_json: bool) -> None:
+    print_result(report, [f"{name}: {value}" for name, value in flat(report)], as_json)

@@ -2,7 +2,14 @@
 
 import click
 
-from tf_adapt.console import json_option, print_result, score_line, set_option, start_tensorflow
+from tf_adapt.console import (
+    check_out,
+    json_option,
+    print_result,
+    score_line,
+    set_option,
+    start_tensorflow,
+)
 
 
 @click.command()
@@ -27,10 +34,7 @@ def train(
     """Trains one model as CONFIG says, into a run folder."""
     from tf_adapt.config import load_config
 
-    if out is None and not dry_run:
-        raise click.UsageError("Missing option '--out' (or '--dry-run', which writes nothing).")
-    if out is not None and dry_run:
-        raise click.UsageError("Option '--dry-run' writes nothing; leave out '--out'.")
+    check_out(out, dry_run)
     loaded = load_config(config, overrides, seed)
     start_tensorflow()
     if dry_run:

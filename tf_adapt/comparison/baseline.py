@@ -54,16 +54,16 @@ def outcome_of(outcomes: Outcomes, run: CellRun, chosen_on: str, baseline: Basel
     """How a seed ended; None before its end.
 
     A seed fails where it leaves the finite numbers, or where its score on the split that chooses is
-    at or below the baseline's: on the scored split nobody may look before deciding to drop it.
+    at or below the baseline's: on the scored split nobody may look before deciding to drop it. That
+    a network without pretraining learns nothing is no failure, but what it is there to show.
     """
     if outcomes.failed(run):
         return DIVERGED
     if outcomes.metrics(run) is None:
         return None
     score = outcomes.score(run, chosen_on)
-    if score is None or score <= baseline.scores[chosen_on] + ROUNDING:
-        return AT_BASELINE
-    return TRAINED
+    is_above = score is not None and score > baseline.scores[chosen_on] + ROUNDING
+    return TRAINED if is_above or not run.cell.pretrained else AT_BASELINE
 
 
 def gold_labels(splits: Splits, split: str) -> list:

@@ -7,21 +7,21 @@ import platform
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tf_adapt import run_folder
 from tf_adapt.checkpoints import remove_leftovers
 from tf_adapt.comparison.display import Display
-from tf_adapt.comparison.looks import looks_at
+from tf_adapt.comparison.looks import looks_at, read_looks
+from tf_adapt.comparison.machine import jobs_at_once
 from tf_adapt.comparison.results import SCORED_ON, results
 from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
-from tf_adapt.comparison.settings import HELD_OUT, Cell, Comparison
+from tf_adapt.comparison.settings import Cell, Comparison
 from tf_adapt.comparison.verdict import verdict
 from tf_adapt.config import config_from, dump_config, without_trial
-from tf_adapt.data.splits import fingerprint, has_test, load_splits
+from tf_adapt.data.splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.files import write_text
 from tf_adapt.interruption import caught_signals
@@ -36,7 +36,7 @@ _EXPORT_NAMES = "*-rate_*-seed_*"
 def compare(
     comparison: Comparison,
     out: str | Path,
-    jobs: int = 1,
+    jobs: int | None = None,
     cache: str | Path | None = None,
     command: str = "",
     export_anyway: bool = False,
@@ -44,14 +44,14 @@ def compare(
     """Runs what is not finished yet, tests, judges and reports; returns the report's content.
 
     Each cell tries its learning rates with a seed that chooses and nothing else, and keeps the one
-    that is best on dev; with it all seeds are trained and scored on test. Where the data have no
-    test split, a part of train is held out to play dev, and dev plays test.
+    that is best on dev; with it all seeds are trained and scored on test, in whose place dev may
+    stand: see `scored_split`.
 
     Args:
         out: the folder of the comparison; what is finished in it is not done again. More cells,
             rates and seeds may be asked of it.
-        jobs: processes at a time. The first call for a folder shares out the cores among them; the
-            number of threads of a run stays, since its last bits depend on it.
+        jobs: processes at a time, by default as many as cores, cells and memory allow; they change
+            no score.
         cache: folder of the features of frozen encoders; by default that of the config, else one
             inside `out`, which is removed at the end.
         command: how the comparison was asked for, for the report.
@@ -64,22 +64,22 @@ def compare(
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     out = Path(out).absolute()
-    comparison = _with_scored_split(comparison)
     splits = load_splits(comparison.cells[0].config.data)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     kept = cache or comparison.cells[0].config.features.cache
     with run_folder.locked(out):
-        threads = _begin(comparison, data, out, jobs)
-        outcomes = Outcomes(comparison, out)
+        _begin(comparison, data, out)
+        outcomes, threads = Outcomes(comparison, out), comparison.threads
+        at_once = jobs or jobs_at_once(len({run.cell.name for run in outcomes.waiting()}), threads)
         with caught_signals(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
-            run_all(outcomes, jobs, threads, features, display)
+            run_all(outcomes, at_once, threads, features, display)
             display.say_once("tests, verdict, report, export")
             record = _read_record(out / RECORD)
-            looks = looks_at(outcomes, record["looks"], str(out / RECORD))
+            looks = looks_at(outcomes, read_looks(record["looks"]))
             content = results(outcomes, splits, looks) | {
                 "data": data,
-                "machine": f"{_machine()}, {threads} threads a run",
+                "machine": f"{_machine()}, {threads} thread{'s' * (threads > 1)} a run",
                 "command": command,
             }
             # Before anybody reads the report: a look that is forgotten could be taken again.
@@ -94,24 +94,11 @@ def compare(
     return content
 
 
-def _with_scored_split(comparison: Comparison) -> Comparison:
-    """The comparison with dev and test apart."""
-    data = comparison.cells[0].config.data
-    if has_test(data) or data.held_out is not None:
-        return comparison
-    data = data.model_copy(update={"held_out": HELD_OUT})
-    cells = tuple(
-        replace(cell, config=cell.config.model_copy(update={"data": data}))
-        for cell in comparison.cells
-    )
-    return replace(comparison, cells=cells)
-
-
-def _begin(comparison: Comparison, data: dict[str, str], out: Path, jobs: int) -> int:
-    """Writes what the folder is of, or checks that it is the same; returns threads a run."""
+def _begin(comparison: Comparison, data: dict[str, str], out: Path) -> None:
+    """Writes what the folder is of, or checks that it is the same."""
+    looks: list = []
     for name in ("cells", "figures", *EXPORTS):
         remove_leftovers(out / name)
-    threads, looks = max(1, (os.cpu_count() or 1) // jobs), []
     for cell in comparison.cells:
         _check_cell(config_path(out, cell), cell, out)
     if (out / RECORD).is_file():
@@ -122,7 +109,7 @@ def _begin(comparison: Comparison, data: dict[str, str], out: Path, jobs: int) -
                 f"{out}: the data have changed since this comparison was begun "
                 f"({', '.join(changed)}); bring them back, or choose another --out"
             )
-        threads = before["threads"]  # the same bits, whatever --jobs is now
+        _check_threads(before["threads"], comparison.threads, out)
         looks = before["looks"]
     elif any(entry.name != run_folder.LOCK for entry in out.iterdir()):
         raise ArtifactError(
@@ -130,10 +117,18 @@ def _begin(comparison: Comparison, data: dict[str, str], out: Path, jobs: int) -
             f"{RECORD}; choose another --out"
         )
     # First: a folder with anything else in it must say what it is of.
-    _write_record(out, {"data": data, "threads": threads, "looks": looks})
+    _write_record(out, {"data": data, "threads": comparison.threads, "looks": looks})
     for cell in comparison.cells:
         write_text(config_path(out, cell), dump_config(cell.config))
-    return threads
+
+
+def _check_threads(before: int, now: int, out: Path) -> None:
+    if before != now:
+        raise ConfigError(
+            f"{out}: compare.threads: expected {before} as when this comparison was begun, got "
+            f"{now}; scores depend on it in their last digits: set compare.threads: {before} (or "
+            f"--set compare.threads={before}), or choose another --out"
+        )
 
 
 def _check_cell(path: Path, cell: Cell, out: Path) -> None:
@@ -196,11 +191,9 @@ def _write_record(out: Path, record: dict[str, Any]) -> None:
 def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text("utf-8"))
-        return {
-            "data": dict(record["data"]),
-            "threads": int(record["threads"]),
-            "looks": list(record.get("looks", [])),
-        }
+        looks = record.get("looks", [])
+        read_looks(looks)  # before any run: a look that is lost could be taken again
+        return {"data": dict(record["data"]), "threads": int(record["threads"]), "looks": looks}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ArtifactError(
             f"{path}: cannot be read ({error}); choose another --out, or remove the folder"

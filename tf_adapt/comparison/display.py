@@ -55,7 +55,7 @@ class Display:
     def finished(self, outcomes: Outcomes, run: CellRun) -> None:
         """Says that a run has ended."""
         score = outcomes.score(run, self.split)
-        shown = "not finite" if outcomes.failed(run) else "undefined"
+        shown = "diverged" if outcomes.failed(run) else "undefined"
         shown = shown if score is None else words.score(score)
         line = f"{run.cell.name}, rate {run.rate:g}, seed {run.seed}: {self.split} {shown}"
         self._say(f"{line} ({self._line(outcomes)})")
@@ -107,7 +107,7 @@ def table(outcomes: Outcomes, split: str, running: list[CellRun]) -> Table:
 
 def _entry(outcomes: Outcomes, run: CellRun, split: str, running: list[CellRun]) -> str:
     if outcomes.failed(run):
-        return "not finite"
+        return "diverged"
     score = outcomes.score(run, split)
     if score is not None:
         return words.score(score)

@@ -87,16 +87,18 @@ def _tests(cells, names, best, against) -> list[str]:
             spread = f"{100 * pair['level']:.4g} % interval {interval(bounds)}"
         said.append(
             f"{names[best]} against {names[name]}: {difference(sign * pair['difference'])} points, "
-            f"{spread}, p {probability(pair['p_holm'])} after Holm's correction: "
-            f"{_decision(pair)}."
+            f"{spread}, {_decision(pair)}."
         )
     return said
 
 
 def _decision(pair: dict) -> str:
+    if pair["p_holm"] is None:
+        return "not tested"
+    said = "decided" if pair["decided"] else "not decided"
     if pair["alike"]:
-        return "alike, within a point" + (", though decided" if pair["decided"] else "")
-    return "decided" if pair["decided"] else "not decided"
+        said = "alike, within a point" + (", though decided" if pair["decided"] else "")
+    return f"p {probability(pair['p_holm'])} after Holm's correction: {said}"
 
 
 def _looks(look: int) -> str:
@@ -121,15 +123,15 @@ def _costs(cell: dict, name: str) -> str:
 
 
 def _baseline(content: dict, names: dict, recommended: str) -> str:
-    found = content["baseline"]["cells"].get(recommended)
-    said = "" if found is None else ", which it is not shown to be above"
-    if found is not None and found["above"]:
-        gain = difference(found["difference"])
-        said = f": {gain} points, p {probability(found['p_holm'])} after Holm's correction"
     reached = f"{score(content['baseline']['score'])} {metric_name(content['metric'])}"
-    return (
-        f"Baseline of {names[recommended]}, {answer_text(content)} to everything: {reached}{said}."
-    )
+    said = f"The baseline, {answer_text(content)} to everything, has {reached}"
+    found = content["baseline"]["cells"].get(recommended)
+    if found is None:
+        return f"{said}."
+    p = f"p {probability(found['p_holm'])} after Holm's correction"
+    if found["above"]:
+        return f"{said}: {names[recommended]} is {difference(found['difference'])} above it, {p}."
+    return f"{said}: {names[recommended]} is not shown to be above it, {p}."
 
 
 def _pretraining(cells, names, recommended, pairs) -> list[str]:

@@ -5,8 +5,8 @@ from typing import Any
 from tf_adapt.advice import guideline
 from tf_adapt.paper import ALIKE, FROZEN, TUNED
 from tf_adapt.report.cells import encoder_name, encoder_of, reads_as_usual
-from tf_adapt.statistics.pairs import AHEAD, BEHIND, OPEN, relation
-from tf_adapt.statistics.pairs import ALIKE as SAME
+from tf_adapt.statistics.relation import AHEAD, BEHIND, OPEN, relation
+from tf_adapt.statistics.relation import ALIKE as SAME
 
 # What ends with everything learning, as in the paper.
 _TUNING = (TUNED, "gradual_unfreezing")
@@ -70,6 +70,8 @@ def _here(cells: dict, pairs: dict, family: str) -> list[tuple[dict, str | None]
 
 
 def _better(frozen: dict, tuned: dict, pair: dict) -> str | None:
+    if any(any(cell["failed"].values()) for cell in (frozen, tuned)):
+        return None  # what is better where it trains may be worse where it does not
     how = relation(pair, frozen["id"])
     return {AHEAD: FROZEN, BEHIND: TUNED, SAME: ALIKE, OPEN: None}[how]
 

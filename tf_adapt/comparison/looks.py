@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tf_adapt.comparison.runs import Outcomes
-from tf_adapt.errors import ArtifactError
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Looks:
         }
 
     def to_record(self, pairs: list[dict]) -> list[dict[str, Any]]:
-        """Plain values for `looks_at`, with what the present look decides by the report's `pairs`.
+        """Plain values for `read_looks`, with what the present look decides by the report's pairs.
 
         A look at which no two cells could be tested (one seed, few items) is not kept.
         """
@@ -71,25 +70,26 @@ class Looks:
         ]
 
 
-def looks_at(outcomes: Outcomes, record: list[dict[str, Any]], where: str) -> Looks:
-    """The looks of a record and the present one; the same runs again are the same look.
+def read_looks(record: list[dict[str, Any]]) -> tuple[Look, ...]:
+    """What `to_record` wrote.
 
     Raises:
-        ArtifactError: the record is not of this form.
+        ValueError, TypeError, KeyError: the record is not of this form.
     """
-    try:
-        past = tuple(
-            Look(
-                {name: {"rate": runs["rate"], "seeds": list(runs["seeds"])}
-                 for name, runs in look["runs"].items()},
-                tuple((str(ahead), str(behind)) for ahead, behind in look["decided"]),
-            )
-            for look in record
-        )  # fmt: skip
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise ArtifactError(
-            f"{where}: cannot be read ({error!r}); choose another --out, or remove the folder"
-        ) from None
+    return tuple(
+        Look(
+            {
+                name: {"rate": runs["rate"], "seeds": list(runs["seeds"])}
+                for name, runs in dict(look["runs"]).items()
+            },
+            tuple((str(ahead), str(behind)) for ahead, behind in look["decided"]),
+        )
+        for look in record
+    )
+
+
+def looks_at(outcomes: Outcomes, past: tuple[Look, ...]) -> Looks:
+    """The looks that were taken and the present one; the same runs again are the same look."""
     present = Look({cell.name: _runs(outcomes, cell) for cell in outcomes.comparison.cells})
     for number, look in enumerate(past):
         if look.runs == present.runs:

@@ -11,8 +11,6 @@ def what_is_needed(pairs: Sequence[dict], cells: dict[str, dict], seeds: int) ->
     """By the reasons (`why`) of `tf_adapt.statistics.pairs.compare_pairs`."""
     reasons = {pair["why"] for pair in pairs}
     clauses = []
-    if "identical" in reasons:
-        clauses.append("some give the same answers with every seed, as if they were one model")
     if "one_seed" in reasons:
         clauses.append("each cell needs at least two seeds that train")
     ranges = [pair["seeds_needed"] for pair in pairs if pair["why"] == "more_seeds"]

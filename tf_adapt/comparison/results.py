@@ -22,7 +22,7 @@ from tf_adapt.comparison.baseline import (
 )
 from tf_adapt.comparison.looks import Looks
 from tf_adapt.comparison.runs import CellRun, Outcomes
-from tf_adapt.comparison.settings import Cell, short_name
+from tf_adapt.comparison.settings import Cell, different_settings, short_name
 from tf_adapt.data.groups import item_groups, items_in_words, overlap_with_train
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ArtifactError
@@ -43,6 +43,7 @@ class _Scored:
         baseline: the constant answer.
         groups: `[examples]`: which scored examples are one item of the tests.
         predictions: of each finished run by its folder.
+        families: of the modules by handle, where a run has finished.
     """
 
     splits: Splits
@@ -50,6 +51,7 @@ class _Scored:
     baseline: Baseline
     groups: np.ndarray
     predictions: dict
+    families: dict[str, str]
 
 
 def results(outcomes: Outcomes, splits: Splits, looks: Looks) -> dict[str, Any]:
@@ -70,6 +72,7 @@ def results(outcomes: Outcomes, splits: Splits, looks: Looks) -> dict[str, Any]:
         baseline_of(splits, metric, CHOSEN_ON, SCORED_ON),
         item_groups(examples),
         {run.folder: predictions_of(run, splits, SCORED_ON) for run in finished},
+        {run.cell.config.encoder.handle: outcomes.metrics(run)["family"] for run in finished},
     )
     statistics = _statistics(outcomes, scored)
     return {
@@ -90,6 +93,7 @@ def results(outcomes: Outcomes, splits: Splits, looks: Looks) -> dict[str, Any]:
         },
         "seeds": list(comparison.seeds),
         "trials": comparison.trials,
+        "different": different_settings(comparison.cells),
         "look": looks.number,
         "cells": [_cell(outcomes, cell, scored) for cell in cells],
         "pairs": compare_pairs(metric, statistics, looks.number, looks.standing),
@@ -115,15 +119,15 @@ def _cell(outcomes: Outcomes, cell: Cell, scored: _Scored) -> dict[str, Any]:
     config, final = cell.config, outcomes.final_runs(cell)
     metrics = [found for found in map(outcomes.metrics, final) if found is not None]
     tried = [found for found in map(outcomes.metrics, outcomes.trials(cell)) if found is not None]
-    first = metrics[0] if metrics else {}
+    first, family = metrics[0] if metrics else {}, scored.families.get(config.encoder.handle)
     return {
         "id": cell.name,
         "encoder": short_name(config.encoder.handle),
         "module": first.get("module"),
         "execution": config.encoder.execution,
-        "family": first.get("family"),
+        "family": family,
         "pretrained": cell.pretrained,
-        "pairs": config.encoder.pairs or ("joint" if first.get("family") == "bert" else "separate"),
+        "pairs": config.encoder.pairs or ("joint" if family == "bert" else "separate"),
         "adaptation": config.adaptation.name,
         "settings": cell.settings,
         "head": first.get("head", config.head),

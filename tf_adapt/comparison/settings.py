@@ -5,68 +5,37 @@
       adaptations: [feature_extraction, fine_tuning, {name: two_stage, head_epochs: 2}]
       learning_rates: {default: [1.0e-3, 3.0e-4], feature_extraction: [3.0e-3, 1.0e-3]}
       epochs: {default: 4, feature_extraction: 15}
+      settings: {fine_tuning: {optimizer: {decay: 0.4}, training: {weight_decay: 0.1}}}
+      score_on: test
       seeds: 3
+      threads: 1
 
 A *cell* is one encoder with one adaptation and one head; each has the same number of learning
-rates, the trials. All else is held equal, but for the epochs where `epochs` says so: those of a
-frozen encoder cost little. Imports no TensorFlow.
+rates, the trials. All else is held equal, but for the epochs where `epochs` says so (those of a
+frozen encoder cost little), and for what `settings` lays over the shared keys in the cells of an
+adaptation. Imports no TensorFlow.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from tf_adapt.adaptation import ADAPTATIONS
-from tf_adapt.config import config_from, filled_in, resolve_paths, set_key, typed
+from tf_adapt.comparison.scored_split import with_scored_split
+from tf_adapt.comparison.sections import (
+    VARIED,
+    VARIED_IN_SETTINGS,
+    Compare,
+    EncoderEntry,
+    Rates,
+)
+from tf_adapt.config import config_from, filled_in, place_of, resolve_paths, set_key, typed
 from tf_adapt.config_errors import did_you_mean, shown
-from tf_adapt.config_sections import HEAD_NAMES, AdaptationConfig, Config, EncoderConfig
+from tf_adapt.config_sections import HEAD_NAMES, AdaptationConfig, Config
 from tf_adapt.errors import ConfigError
+from tf_adapt.run_folder import flat
 from tf_adapt.strict_yaml import KeyPath, dotted, read_yaml
-
-HELD_OUT = 0.1
-# Keys of a run's config, and those of the section `compare` that say them for every cell.
-_VARIED = {
-    ("encoder",): "encoders",
-    ("adaptation",): "adaptations",
-    ("head",): "heads",
-    ("head_units",): "head_units",
-    ("training", "learning_rate"): "learning_rates",
-    ("training", "seed"): "seeds",
-}
-Rates = dict[str, list[float]]
-_RATES = "a list of numbers, or a section of such lists by adaptation and `default`"
-
-
-class _EncoderEntry(EncoderConfig):
-    learning_rates: Rates | None = Field(None, description=_RATES)
-
-
-class _Compare(BaseModel):
-    """What a comparison varies."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-    encoders: list[_EncoderEntry] = Field(
-        min_length=1, description="a list of handles, or of sections with a handle"
-    )
-    adaptations: list[AdaptationConfig] = Field(
-        min_length=1, description="a list of names, or of sections with a name"
-    )
-    heads: list[str] = Field(
-        ["default"], min_length=1, description=f"a list of some of {', '.join(HEAD_NAMES)}"
-    )
-    learning_rates: Rates | None = Field(None, description=_RATES)
-    epochs: dict[str, int] | None = Field(
-        None,
-        description="a section of whole numbers by adaptation and `default`, or null for "
-        "training.epochs in every cell",
-    )
-    head_units: dict[str, int] | None = Field(
-        None,
-        description="a section of widths by head or adaptation, or null for the published ones",
-    )
-    seeds: int = Field(3, ge=1, le=1000, description="a whole number of at least 1")
 
 
 @dataclass(frozen=True)
@@ -96,16 +65,46 @@ class Cell:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that a comparison varies; what it holds equal is in the config of each cell."""
+    """All that a comparison varies; what it holds equal is in the config of each cell.
+
+    Attributes:
+        threads: of each run, whose last bits depend on them.
+    """
 
     summary: str | None
     cells: tuple[Cell, ...]
     seeds: tuple[int, ...]
+    threads: int
 
     @property
     def trials(self) -> int:
         """Learning rates tried in each cell."""
         return len(self.cells[0].rates)
+
+
+def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
+    """The keys of a run's config that are not the same in all cells, beyond what cells are named
+    after and their learning rates: by key, the value in each cell."""
+    values = {cell.name: flat(cell.config.model_dump()) for cell in cells}
+    keys = dict.fromkeys(key for found in values.values() for key in found)
+    named = ("encoder.", "adaptation.", "head", "about", "training.learning_rate")
+    of_keys = {key: {name: found.get(key) for name, found in values.items()} for key in keys}
+    return {
+        key: found
+        for key, found in of_keys.items()
+        if len(set(map(str, found.values()))) > 1
+        and (key == "head_units" or not key.startswith(named))
+    }
+
+
+def is_comparison(path: str | Path) -> bool:
+    """Whether a config is one of a comparison, not of a run.
+
+    Raises:
+        ConfigError: as `read_yaml`.
+    """
+    content, _ = read_yaml(path)
+    return isinstance(content, dict) and "compare" in content
 
 
 def load_comparison(
@@ -115,7 +114,8 @@ def load_comparison(
 
     Raises:
         ConfigError: file, line and key path of the first problem; a cell that `tf-adapt train`
-            would refuse; cells with different numbers of learning rates, or with one name.
+            would refuse; cells with different numbers of learning rates, or with one name; as
+            `with_scored_split`.
     """
     content, lines = read_yaml(path)
     places = {key: f"{path}:{line}" for key, line in lines.items()}
@@ -130,9 +130,10 @@ def load_comparison(
     if seeds is not None:
         set_key(content, f"compare.seeds={seeds}", places)
     written_out = _written_out(content.pop("compare"))
-    varied = typed(_Compare, written_out, ("compare",), str(path), places)
+    _refuse_varied_settings(written_out, str(path), places)
+    varied = typed(Compare, written_out, ("compare",), str(path), places)
     _check_names(varied, str(path), places)
-    _refuse_varied(content, str(path), places)
+    _refuse_varied(content, (), VARIED, str(path), places)
     cells = tuple(
         _cell(content, encoder, adaptation, head, varied, str(path), places)
         for encoder in varied.encoders
@@ -140,16 +141,23 @@ def load_comparison(
         for head in varied.heads
     )
     _check_cells(cells, str(path))
+    place = place_of(("data", "held_out"), str(path), places)
+    data = with_scored_split(cells[0].config.data, varied.score_on, place)
+    cells = tuple(
+        replace(cell, config=cell.config.model_copy(update={"data": data})) for cell in cells
+    )
     about = cells[0].config.about
-    return Comparison(about.summary if about else None, cells, tuple(range(varied.seeds)))
+    summary = about.summary if about else None
+    return Comparison(summary, cells, tuple(range(varied.seeds)), varied.threads)
 
 
-def _check_names(varied: _Compare, where: str, places: dict[KeyPath, str]) -> None:
+def _check_names(varied: Compare, where: str, places: dict[KeyPath, str]) -> None:
     """The keys of a section by adaptation are adaptations, those of one by head are heads too."""
     by_adaptation = ["default", *ADAPTATIONS]
     sections = {
         ("learning_rates",): (varied.learning_rates, by_adaptation),
         ("epochs",): (varied.epochs, by_adaptation),
+        ("settings",): (varied.settings, by_adaptation),
         ("head_units",): (varied.head_units, [*ADAPTATIONS, *HEAD_NAMES]),
     }
     for number, encoder in enumerate(varied.encoders):
@@ -160,21 +168,33 @@ def _check_names(varied: _Compare, where: str, places: dict[KeyPath, str]) -> No
             if name not in names:
                 path = ("compare", *key, name)
                 raise ConfigError(
-                    f"{places.get(path, where)}: {dotted(path)}: expected one of "
+                    f"{place_of(path, where, places)}: {dotted(path)}: expected one of "
                     f"{', '.join(names)}, got {name!r}{did_you_mean(name, names)}"
                 )
 
 
-def _refuse_varied(content: dict[str, Any], where: str, places: dict[KeyPath, str]) -> None:
-    """A key that the section `compare` has cannot stand beside it."""
-    for key, home in _VARIED.items():
-        section, name = content, key[-1]
+def _refuse_varied_settings(section: Any, where: str, places: dict[KeyPath, str]) -> None:
+    settings = section.get("settings") if isinstance(section, dict) else None
+    for name, content in settings.items() if isinstance(settings, dict) else ():
+        _refuse_varied(content, ("compare", "settings", name), VARIED_IN_SETTINGS, where, places)
+
+
+def _refuse_varied(
+    content: Any,
+    prefix: KeyPath,
+    varied: dict[KeyPath, str],
+    where: str,
+    places: dict[KeyPath, str],
+) -> None:
+    """A key that the section `compare` has for every cell cannot stand elsewhere."""
+    for key, home in varied.items():
+        section, path = content, (*prefix, *key)
         for part in key[:-1]:
-            section = section.get(part)
-        if isinstance(section, dict) and name in section:
+            section = section.get(part) if isinstance(section, dict) else None
+        if isinstance(section, dict) and key[-1] in section:
             raise ConfigError(
-                f"{places.get(key, where)}: {dotted(key)}: expected as compare.{home} in a "
-                "comparison, got a key of its own; move it there"
+                f"{place_of(path, where, places)}: {dotted(path)}: expected as compare.{home} in "
+                "a comparison, got a key of its own; move it there"
             )
 
 
@@ -195,22 +215,25 @@ def _written_out(section: Any) -> Any:
 
 def _cell(
     shared: dict[str, Any],
-    encoder: _EncoderEntry,
+    encoder: EncoderEntry,
     adaptation: AdaptationConfig,
     head: str,
-    varied: _Compare,
+    varied: Compare,
     where: str,
     places: dict[KeyPath, str],
 ) -> Cell:
     own = encoder.model_dump(exclude_unset=True)
     rates = own.pop("learning_rates", None) or varied.learning_rates
-    tried = _rates_of(adaptation.name, rates, where)
+    tried = _rates_of(adaptation, rates, where)
+    settings = _of(adaptation, varied.settings)
+    if settings is not None:
+        shared = _laid_over(shared, settings.model_dump(exclude_unset=True))
+        where = f"{where} (cells of {adaptation.name})"
     training = shared.get("training")
     if isinstance(training, dict):
         training = training | {"learning_rate": tried[0], "seed": 0}
-        epochs = varied.epochs or {}
-        if not {adaptation.name, "default"}.isdisjoint(epochs):
-            training["epochs"] = epochs.get(adaptation.name, epochs.get("default"))
+        epochs = _of(adaptation, varied.epochs or {})
+        training |= {} if epochs is None else {"epochs": epochs}
     units = varied.head_units or {}
     content = shared | {
         "head_units": units.get(head, units.get(adaptation.name)),
@@ -223,17 +246,31 @@ def _cell(
     return Cell(_name(config), config, tuple(tried))
 
 
-def _rates_of(adaptation: str, rates: Rates | None, where: str) -> list[float]:
-    tried = (rates or {}).get(adaptation, (rates or {}).get("default"))
+def _of(adaptation: AdaptationConfig, section: dict[str, Any]) -> Any:
+    """What a section by adaptation says of one; None where it says nothing."""
+    return section.get(adaptation.name, section.get("default"))
+
+
+def _laid_over(shared: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Nested values, its own in the place of shared ones."""
+    merged = dict(shared)
+    for key, value in own.items():
+        both = isinstance(value, dict) and isinstance(shared.get(key), dict)
+        merged[key] = _laid_over(shared[key], value) if both else value
+    return merged
+
+
+def _rates_of(adaptation: AdaptationConfig, rates: Rates | None, where: str) -> list[float]:
+    tried = _of(adaptation, rates or {})
     if not tried:
         raise ConfigError(
             f"{where}: compare.learning_rates: expected a list with at least one rate for "
-            f"{adaptation}, got none; add one, or a list under `default`"
+            f"{adaptation.name}, got none; add one, or a list under `default`"
         )
     if len(set(tried)) < len(tried) or min(tried) <= 0:
         raise ConfigError(
             f"{where}: compare.learning_rates: expected numbers above 0, each once, for "
-            f"{adaptation}, got {tried}"
+            f"{adaptation.name}, got {tried}"
         )
     return tried
 

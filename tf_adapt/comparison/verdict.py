@@ -1,6 +1,6 @@
 """The verdict of a comparison: what to use, how sure that is, and what it costs. Pure functions.
 
-How two cells stand is one rule, `tf_adapt.statistics.pairs.relation`.
+How two cells stand is one rule, `tf_adapt.statistics.relation`.
 *Decided*: the recommended cell is above the baseline, trained with every seed, and of every other
 cell that trained it is ahead, or alike and the cheapest. Untrained networks count among the others,
 and are never recommended. What is not decided is said first, and then what it would take; until
@@ -21,7 +21,8 @@ from tf_adapt.comparison.wording import (
     listed,
     with_score,
 )
-from tf_adapt.statistics.pairs import ALIKE, BEHIND, FEWEST_ITEMS, OPEN, relation
+from tf_adapt.statistics.pairs import FEWEST_ITEMS
+from tf_adapt.statistics.relation import ALIKE, BEHIND, OPEN, relation
 from tf_adapt.words import (
     counted,
     difference,
@@ -141,14 +142,20 @@ def _obstacle(found: Standing) -> str | None:
         return _at_baseline(content, "is shown to be above", best)
     if len(content["seeds"]) == 1:
         return (
-            "Not decided: one seed says nothing about seeds; at least two more are needed. The "
-            f"best so far is {best} {metric}."
+            "Not decided: one seed says nothing about the others; the tests need two at least. "
+            f"The best so far is {best} {metric}."
         )
     if found.untrained_ahead:
         ahead = max(found.untrained_ahead, key=lambda name: cells[name]["mean"])
         return (
             f"An untrained network is ahead: {found.shown(ahead)} {metric}; the best pretrained "
             f"cell is {best}."
+        )
+    same = [found.names[n] for n in found.open if found.pair(n)["why"] == "identical"]
+    if same:
+        return (
+            f"Not decided: {best} {metric} gives the same answers with every seed as "
+            f"{listed(same)}, as if they were one model; check what is to differ between them."
         )
     if found.open:
         return _undecided(found, metric)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tf_adapt.report.cells import encoder_name
-from tf_adapt.words import mean_and_deviation, score, visible
+from tf_adapt.words import amount, mean_and_deviation, score, visible
 
 NAMED = 2
 
@@ -56,7 +56,7 @@ def answer_text(content: dict) -> str:
     """The constant answer of the baseline, in words."""
     answer = content["baseline"]["answer"]
     if isinstance(answer, float):
-        return f"train's mean, {answer:.3g},"
+        return f"train's mean, {amount(answer)},"
     if content["kind"] == "tagging":
         return "answering O"
     return f"answering {visible(repr(answer))}, train's most frequent label,"

@@ -11,13 +11,12 @@ from tf_adapt.data.splits import Splits
 from tf_adapt.errors import DataError
 
 
-def check_data(splits: Splits, prepared: dict[str, Any]) -> dict[str, Any]:
+def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[str, Any]:
     """Plain values to print: one section a split, then the duplicates within and across splits.
 
     Args:
         splits: the examples.
-        prepared: of each split, tokenized with truncation: `.uncut_lengths` in units (word pieces,
-            or words for ELMo), and `.truncated`, how many had to be cut.
+        prepared: of each split, tokenized, for its `unit_lengths`; None leaves them out.
     """
     report: dict[str, Any] = {"dataset": splits.name, "kind": splits.kind}
     for split, examples in splits.examples.items():
@@ -26,14 +25,26 @@ def check_data(splits: Splits, prepared: dict[str, Any]) -> dict[str, Any]:
             "examples": len(examples),
             "labels": _labels(examples),
             "words": _lengths([_words(example) for example in examples]),
-            "units": _lengths(prepared[split].uncut_lengths),
-            "longer than the limit": int(prepared[split].truncated),
+            **({} if prepared is None else unit_lengths(prepared[split])),
         }
     report["duplicates"] = _duplicates(splits.examples)
     return report
 
 
-def refuse_over_long(report: dict[str, Any]) -> None:
+def unit_lengths(prepared: Any) -> dict[str, Any]:
+    """How long the examples of a split are to an encoder, and how many are too long.
+
+    Args:
+        prepared: tokenized with truncation: `.uncut_lengths` in units (word pieces, or words for
+            ELMo), and `.truncated`, how many had to be cut.
+    """
+    return {
+        "units": _lengths(prepared.uncut_lengths),
+        "longer than the limit": int(prepared.truncated),
+    }
+
+
+def refuse_over_long(report: dict[str, Any], encoder: str = "the encoder") -> None:
     """What training would say to examples longer than the limit.
 
     Raises:
@@ -47,7 +58,7 @@ def refuse_over_long(report: dict[str, Any]) -> None:
     if counts:
         found = ", ".join(f"{count} in {split}" for split, count in counts.items())
         raise DataError(
-            f"expected examples within the encoder's limit or training.max_length, got longer "
+            f"expected examples within {encoder}'s limit or training.max_length, got longer "
             f"ones: {found}; shorten them, or set training.truncate: true"
         )
 

@@ -4,20 +4,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats import Record, TaggedSentence, check_group
 from tf_adapt.data.labels import check_scheme
 from tf_adapt.errors import DataError
 from tf_adapt.tasks import Task
 
 _COLUMNS = ("text", "text_a", "text_b", "label", "words", "tags")
+_COLUMNS_OF_TEXTS = (*_COLUMNS, "group")
 
 
 def in_memory_records(data: Any, task: Task) -> list[Record | TaggedSentence]:
     """One record for each example, checked for its shape; texts and labels are checked later.
 
     Args:
-        data: a pandas frame with the columns `text` or `text_a` (and `text_b`), and `label`; for
-            tagging `words` and `tags`; or a list of such rows as dicts, of records, or
+        data: a pandas frame with the columns `text` or `text_a` (and `text_b`), `label` and
+            `group`; for tagging `words` and `tags`; or a list of such rows as dicts, of records, or
             - one text: `text` or `(text, label)`;
             - a pair: `(text_a, text_b)` or `(text_a, text_b, label)`;
             - tagging: `[word, …]` or `([word, …], [tag, …])`; each is a document of its own, only
@@ -64,9 +65,15 @@ def _text_and_label(row: tuple | list, where: str) -> Record:
 
 
 def _record_of_mapping(row: Mapping, where: str) -> Record:
-    _check_columns(row, where)
-    text = row.get("text", row.get("text_a"))
-    return Record(text, _present(row.get("text_b")), _present(row.get("label")), where)
+    _check_columns(row, where, _COLUMNS_OF_TEXTS)
+    text, group = row.get("text", row.get("text_a")), _present(row.get("group"))
+    return Record(
+        text,
+        _present(row.get("text_b")),
+        _present(row.get("label")),
+        where,
+        group=None if group is None else check_group(group, where),
+    )
 
 
 def _tagged_sentence(row: Any, task: Task, number: int) -> TaggedSentence:
@@ -74,7 +81,7 @@ def _tagged_sentence(row: Any, task: Task, number: int) -> TaggedSentence:
     if isinstance(row, TaggedSentence):
         return row if row.where else replace(row, where=where)
     if isinstance(row, Mapping):
-        _check_columns(row, where)
+        _check_columns(row, where, _COLUMNS)
         words, tags = row.get("words"), _present(row.get("tags"))
     elif isinstance(row, (tuple, list)) and len(row) == 2 and not isinstance(row[0], str):
         words, tags = row
@@ -95,12 +102,12 @@ def _tagged_sentence(row: Any, task: Task, number: int) -> TaggedSentence:
     return sentence
 
 
-def _check_columns(row: Mapping, where: str) -> None:
-    unknown = [name for name in row if name not in _COLUMNS]
+def _check_columns(row: Mapping, where: str, known: tuple[str, ...]) -> None:
+    unknown = [name for name in row if name not in known]
     if unknown or ("text" in row and "text_a" in row):
         raise DataError(
-            f"{where}: expected the columns text, or text_a and text_b, and label (tagging: words, "
-            f"tags), got {', '.join(map(repr, row))}; choose and rename the columns"
+            f"{where}: expected the columns text, or text_a and text_b, label and group (tagging: "
+            f"words, tags), got {', '.join(map(repr, row))}; choose and rename the columns"
         )
 
 

@@ -1,22 +1,15 @@
-"""Labels and tag schemes: checked in Python, before any device sees an id.
-
-Tag schemes (Ramshaw and Marcus 1995; Tjong Kim Sang and Veenstra 1999, "Representing text
-chunks"): a tag is `O` or a prefix, `-` and an entity type.
-
-- IOB1: an entity is I-X …; its first word is B-X only right after an entity of the same type.
-- IOB2: an entity is B-X I-X ….
-- BIOES: an entity of one word is S-X, a longer one B-X I-X … E-X.
-"""
+"""Labels and tags: checked in Python, before any device sees an id; see `tf_adapt.tag_schemes`."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 
 from tf_adapt.data.formats.records import Record, TaggedSentence, check_score
 from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.spans import spans
+from tf_adapt.tag_schemes import SCHEMES, can_follow, is_tag, split_tag, tag_forms
 
-SCHEMES = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES"}
 _FILE_AND_LINE = re.compile(r"(?s)(.*):([0-9]+)")
 
 
@@ -58,7 +51,7 @@ def convert_scheme(
     return [
         TaggedSentence(
             sentence.words,
-            tuple(_write_tags(_read_spans(_tags(sentence)), len(sentence.words), target)),
+            tuple(_write_tags(spans(_tags(sentence)), len(sentence.words), target)),
             sentence.where,
             sentence.document,
         )
@@ -147,76 +140,33 @@ def _tags(sentence: TaggedSentence) -> tuple[str, ...]:
     return sentence.tags
 
 
-def split_tag(tag: str) -> tuple[str, str]:
-    """("B", "PER-X") of "B-PER-X"; ("O", "") of "O"."""
-    prefix, _, kind = tag.partition("-")
-    return prefix, kind
-
-
 def _fault(before: str, tag: str, after: str, scheme: str) -> str | None:
     """Why a legal `before` may not be followed by `tag`, or `tag` by `after`; else None."""
-    if tag == "O":
-        return None
+    if not is_tag(tag, scheme):
+        return f"expected {tag_forms(scheme)}"
     prefix, kind = split_tag(tag)
-    if prefix not in tuple(SCHEMES[scheme]) or not kind:
-        prefixes = " or ".join(f"{letter}-TYPE" for letter in SCHEMES[scheme])
-        return f"expected O, {prefixes}"
-    return _FAULTS[scheme](before, prefix, kind, after)
-
-
-def _fault_iob1(before: str, prefix: str, kind: str, after: str) -> str | None:
-    if prefix == "B" and before not in (f"B-{kind}", f"I-{kind}"):
-        return f"B-{kind} only parts two neighbouring entities of that type, before it is {before}"
-    return None
-
-
-def _fault_iob2(before: str, prefix: str, kind: str, after: str) -> str | None:
-    if prefix == "I" and before not in (f"B-{kind}", f"I-{kind}"):
+    if not can_follow(before, tag, scheme):
+        if scheme == "IOB1":
+            return (
+                f"B-{kind} only parts two neighbouring entities of that type, before it is {before}"
+            )
         return f"expected B-{kind} or I-{kind} before it, got {before}"
-    return None
-
-
-def _fault_bioes(before: str, prefix: str, kind: str, after: str) -> str | None:
-    if prefix in "IE" and before not in (f"B-{kind}", f"I-{kind}"):
-        return f"expected B-{kind} or I-{kind} before it, got {before}"
-    if prefix in "BI" and after not in (f"I-{kind}", f"E-{kind}"):
+    # Where the neighbour after it is at fault, it is named in its own turn.
+    if scheme == "BIOES" and prefix in ("B", "I") and not can_follow(tag, after, scheme):
         return f"expected I-{kind} or E-{kind} after it, got {after}"
     return None
 
 
-_FAULTS: dict[str, Callable[[str, str, str, str], str | None]] = {
-    "IOB1": _fault_iob1,
-    "IOB2": _fault_iob2,
-    "BIOES": _fault_bioes,
-}
-
-
-def _read_spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
-    """(start, end, type) of each entity, end exclusive, of tags legal in any of the schemes.
-
-    In all three an entity goes on exactly where its type stays and the prefix is I or E.
-    """
-    spans: list[tuple[int, int, str]] = []
-    for index, tag in enumerate(tags):
-        prefix, kind = split_tag(tag)
-        if tag == "O":
-            continue
-        if prefix in "IE" and spans and spans[-1][1:] == (index, kind):
-            spans[-1] = (spans[-1][0], index + 1, kind)
-        else:
-            spans.append((index, index + 1, kind))
-    return spans
-
-
-def _write_tags(spans: list[tuple[int, int, str]], length: int, scheme: str) -> list[str]:
+def _write_tags(entities: list[tuple[str, int, int]], length: int, scheme: str) -> list[str]:
     tags = ["O"] * length
-    for number, (start, end, kind) in enumerate(spans):
+    touched = None  # type and end of the entity before
+    for kind, start, end in entities:
         tags[start:end] = [f"I-{kind}"] * (end - start)
-        touches_same_type = number > 0 and spans[number - 1][1:] == (start, kind)
-        if scheme != "IOB1" or touches_same_type:
+        if scheme != "IOB1" or touched == (kind, start):
             tags[start] = f"B-{kind}"
         if scheme == "BIOES":
             tags[end - 1] = f"E-{kind}" if end - start > 1 else f"S-{kind}"
+        touched = (kind, end)
     return tags
 
 

@@ -43,10 +43,10 @@ def load_splits(data) -> Splits:
     train in sorted order. Tags are converted to IOB2. `train_examples` takes that many examples of
     train (tagging: of whole documents), picked by a fixed seed, in the order of the file.
     `genre` takes the examples of one genre. `held_out` cuts that share off train first, picked by
-    another fixed seed, to play dev; dev then plays test.
+    another fixed seed, to play dev; dev then plays test, and a test split is not read.
 
     Raises:
-        ConfigError: `held_out` where there is a test split; a genre that is not there.
+        ConfigError: `held_out` leaves nothing on one side; a genre that is not there.
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
     if getattr(data, "kind", None) == "language_model":
@@ -80,13 +80,14 @@ def _texts(data) -> Splits:
 
 
 def fingerprint(examples: list[Record | TaggedSentence]) -> str:
-    """SHA-256 of texts and labels in order; file names do not count."""
+    """SHA-256 of texts, labels and groups in order; file names do not count."""
     digest = hashlib.sha256()
     for example in examples:
         if isinstance(example, TaggedSentence):
             content = [example.words, example.tags]
         else:
             content = [example.text_a, example.text_b, example.label]
+            content += [] if example.group is None else [example.group]
         digest.update(json.dumps(content, ensure_ascii=True).encode("ascii") + b"\n")
     return digest.hexdigest()
 
@@ -95,17 +96,15 @@ def _known(data) -> Splits:
     info = dataset_info(data.dataset)
     examples = {
         split: load_dataset(data.dataset, split, data.source, data.data_dir)
-        for split in ("train", "dev")
+        for split in ("train", "dev", *(["test"] if _reads_test(data) else []))
     }
-    if has_test(data):
-        examples["test"] = load_dataset(data.dataset, "test", data.source, data.data_dir)
     descriptions = {
         split: split_description(data.dataset, split, data.source) for split in examples
     }
     if data.genre is not None:
         examples = {split: _of_genre(found, data.genre) for split, found in examples.items()}
         descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
-    examples, descriptions = _held_out(examples, descriptions, data.held_out)
+    examples, descriptions = _held_out(examples, descriptions, data)
     available = len(examples["train"])
     if data.train_examples is not None and data.train_examples < available:
         picked = _picked(examples["train"], data.train_examples, SUBSET_SEED)
@@ -132,15 +131,16 @@ def _of_genre(examples: list, genre: str) -> list:
     return [example for example in examples if example.genre == genre]
 
 
-def _held_out(examples: dict, descriptions: dict, share: float | None) -> tuple[dict, dict]:
-    """Without a test split: a part of train to choose on, and dev to score on."""
+def _reads_test(data) -> bool:
+    """Where a part of train plays dev, dev stands in the place of test."""
+    return data.held_out is None and has_test(data)
+
+
+def _held_out(examples: dict, descriptions: dict, data) -> tuple[dict, dict]:
+    """A part of train to choose on, and dev to score on."""
+    share = data.held_out
     if share is None:
         return examples, descriptions
-    if "test" in examples:
-        raise ConfigError(
-            f"data.held_out: expected null where there is a test split, got {share}; dev chooses, "
-            "test scores"
-        )
     train, count = examples["train"], round(share * len(examples["train"]))
     if not 0 < count < len(train):
         raise ConfigError(
@@ -151,9 +151,10 @@ def _held_out(examples: dict, descriptions: dict, share: float | None) -> tuple[
     held_out = [example for index, example in enumerate(train) if index in picked]
     kept = [example for index, example in enumerate(train) if index not in picked]
     said = f"held out of {descriptions['train']}: {count} examples of {len(train)}"
+    place = "test, which is not read" if has_test(data) else "test"
     return (
         {"train": kept, "dev": held_out, "test": examples["dev"]},
-        descriptions | {"dev": said, "test": f"{descriptions['dev']}, in the place of test"},
+        descriptions | {"dev": said, "test": f"{descriptions['dev']}, in the place of {place}"},
     )
 
 
@@ -178,8 +179,9 @@ def _own_labels(data) -> list[str] | None:
 
 
 def _own_files(data) -> Splits:
-    paths = {split: getattr(data, split) for split in ("train", "dev", "test")}
-    examples = {split: read_file(path, data) for split, path in paths.items() if path is not None}
+    names = ("train", "dev", *(["test"] if _reads_test(data) else []))
+    paths = {split: getattr(data, split) for split in names}
+    examples = {split: read_file(path, data) for split, path in paths.items()}
     if data.kind == "tagging":
         examples = {
             split: convert_scheme(sentences, data.scheme, "IOB2")
@@ -192,7 +194,7 @@ def _own_files(data) -> Splits:
     for split, found in examples.items():
         check_labels(found, labels, f"{split} ({paths[split]})", label_range)
     descriptions = {split: f"{split} (file {paths[split]})" for split in examples}
-    examples, descriptions = _held_out(examples, descriptions, data.held_out)
+    examples, descriptions = _held_out(examples, descriptions, data)
     return Splits(
         str(data.train), data.kind, labels, None, label_range, "IOB2", examples, descriptions
     )

@@ -14,7 +14,7 @@ class Ranked:
     """A cell and what it is called.
 
     Attributes:
-        number: its place by mean score, from 1; the same in every table and figure.
+        number: its place in `ranked`, from 1; the same in every table and figure.
         plain: its name without symbols, for figures, whose fonts lack them.
         name: number, and name with symbols.
         cell: as in `report.json`.
@@ -35,7 +35,8 @@ class Ranked:
 
 
 def ranked(cells: list[dict]) -> list[Ranked]:
-    """The cells, best mean first, those without a mean last; equal ones as they came."""
+    """The cells, best mean first, then those of which no seed trained, then those without a mean;
+    equal ones as they came."""
     places = sorted(range(len(cells)), key=lambda place: _before(cells[place], place))
     plain = [_name(cell, symbols=False) for cell in cells]
     full = [_name(cell, symbols=True) for cell in cells]
@@ -85,7 +86,7 @@ def best_of(order: list[Ranked], frozen: bool) -> Ranked | None:
 
 
 def _before(cell: dict, place: int) -> tuple:
-    return (cell["mean"] is None, -(cell["mean"] or 0.0), place)
+    return (cell["mean"] is None, not cell["trained"], -(cell["mean"] or 0.0), place)
 
 
 def _name(cell: dict, symbols: bool) -> str:

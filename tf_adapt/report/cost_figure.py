@@ -69,7 +69,7 @@ def cost_figure(order: list[Ranked], content: dict) -> Figure:
 
 
 def _known(order: list[Ranked]) -> list[Ranked]:
-    return [one for one in order if one.cell["mean"] is not None and _seconds(one) is not None]
+    return [one for one in order if one.cell["trained"] and _seconds(one) is not None]
 
 
 def _seconds(one: Ranked) -> float | None:

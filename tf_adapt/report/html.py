@@ -28,7 +28,7 @@ $body
 </html>
 """)
 
-LONG_NAME = 24
+LONG_NAME, LONG_SENTENCE = 24, 160
 
 
 def to_html(title: str, parts: list, drawings: dict[str, Drawing]) -> str:
@@ -51,9 +51,11 @@ def _verdict(part: blocks.Verdict) -> str:
     states = {True: "decided", False: "not decided", None: "open"}
     state = states[part.decided]
     looks = "decided" if part.decided else "undecided"
+    size = ' class="long"' if len(part.sentence) > LONG_SENTENCE else ""
     return (
         f'<header class="verdict {looks}">\n<p class="subject">{escape(part.subject)} '
-        f'<span class="state">{state}</span></p>\n<h1>{_foreign(part.sentence)}</h1>\n</header>'
+        f'<span class="state">{state}</span></p>\n'
+        f"<h1{size}>{_foreign(part.sentence)}</h1>\n</header>"
     )
 
 

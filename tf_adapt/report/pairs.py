@@ -7,10 +7,12 @@ from tf_adapt.report.cells import Ranked
 REASONS = {
     "identical": "the same answers with every seed",
     "few_items": "too few test items",
-    "one_seed": "fewer than two seeds trained",
+    "one_seed": "fewer than two seeds trained; p and interval are of the test items alone",
     "more_test_examples": "more test examples needed: seeds alone would not do",
     "no_look_left": "no look is left that may decide",
 }
+# Nothing was compared, or too little.
+WITHOUT_NUMBERS = ("identical", "few_items")
 MANY = 100
 
 
@@ -25,13 +27,14 @@ def pair_tables(content: dict, order: list[Ranked]) -> tuple[Table | None, Table
         key=lambda found: (found[0].number, found[1].number),
     )
     best = (content["verdict"] or {}).get("best") or (order[0].cell["id"] if order else None)
+    kind = "best" if not order or best == order[0].cell["id"] else "best pretrained"
     against_best = [found for found in turned if best in (found[2]["a"], found[2]["b"])]
     others = [found for found in turned if best not in (found[2]["a"], found[2]["b"])]
-    count = len(turned)
+    tested = sum(pair["p_holm"] is not None for pair in content["pairs"])
     seeds = len(content["seeds"])
     return (
-        _table("Against the best cell", against_best, count, seeds),
-        _table("The other pairs", others, count, seeds),
+        _table(f"Against the {kind} cell", against_best, tested, seeds),
+        _table("The other pairs", others, tested, seeds),
     )
 
 
@@ -46,7 +49,7 @@ def _turned(pair: dict, places: dict[str, Ranked]) -> tuple[Ranked, Ranked, dict
     return second, first, pair | {"difference": change, "interval": bounds}
 
 
-def _table(title: str, found: list, count: int, seeds: int) -> Table | None:
+def _table(title: str, found: list, tested: int, seeds: int) -> Table | None:
     if not found:
         return None
     levels = sorted({pair["level"] for _, _, pair in found if pair["level"] is not None})
@@ -66,17 +69,19 @@ def _table(title: str, found: list, count: int, seeds: int) -> Table | None:
     else:
         columns.insert(0, "first")
         rows = [[field_of(first), *row] for first, row in zip(firsts, rows, strict=True)]
-    caption = f"{title}. Holm's correction is over all {words.counted(count, 'pair')}."
+    correction = f"Holm's correction is over {words.counted(tested, 'pair')} that can be tested"
+    caption = f"{title}. {correction if tested else 'No pair can be tested'}."
     return Table(caption, columns, rows, left=(columns.index("second"), len(columns) - 1))
 
 
 def _values(pair: dict, seeds: int) -> list[list[Entry]]:
+    known = pair["why"] not in WITHOUT_NUMBERS
     return [
         field_of(text)
         for text in (
             words.difference(pair["difference"]),
-            words.interval(pair["interval"]),
-            words.probability(pair["p"]),
+            words.interval(pair["interval"] if known else None),
+            words.probability(pair["p"] if known else None),
             words.probability(pair["p_holm"]),
             decision(pair, seeds),
         )
@@ -93,5 +98,7 @@ def decision(pair: dict, seeds: int) -> str:
         return f"no: {REASONS.get(pair['why'], words.visible(pair['why']))}"
     fewest, most = (max(n or MANY + 1, seeds + 1) for n in pair["seeds_needed"])
     if fewest > MANY:
-        return f"no: over {MANY} seeds needed"
-    return f"no: {fewest} seeds in all needed, or " + (f"up to {most}" if most <= MANY else "many")
+        return f"no: over {MANY} seeds in all needed"
+    if most > MANY:
+        return f"no: {fewest} seeds in all needed, or many more"
+    return f"no: {fewest if fewest == most else f'{fewest} to {most}'} seeds in all needed"

@@ -1,29 +1,51 @@
 """The figure of the scores: a lane for each cell, best first, a dot for each seed."""
 
+import math
+
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tf_adapt import words
 from tf_adapt.paper import FROZEN, TUNED
 from tf_adapt.report.cells import Ranked
-from tf_adapt.report.drawing import INK, PAPER, WIDTH, colour_of, marker, numbers
+from tf_adapt.report.drawing import INK, PAPER, WIDTH, colour_of, marker
 
-LANE, MARGIN = 0.43, 0.85  # inches
-LONGEST_NAME, LONGEST_BOLD_NAME = 54, 48
+LANE, MARGIN, LEGEND = 0.43, 0.53, 0.16  # inches; of the legend, a row
+LEGEND_COLUMNS = 3
+LONGEST_NAME, SHORTEST_NAME = 60, 12
+BETWEEN = 6  # points, from a name to its result
+DASHED = {"color": INK, "linewidth": 1.0, "linestyle": (0, (4, 3))}
+CROSS = {"marker": "x", "markeredgewidth": 1.2}
+# Of the axis, for the scores.
+SMALLEST_SHARE = 0.25
+ROUNDING = 1e-9
+
+
+def shows_baseline(order: list[Ranked], content: dict) -> bool:
+    """Whether the baseline is drawn: not where the scores would be too close to each other."""
+    baseline = content["baseline"]["score"]
+    ends = [end for one in order for end in _ends(one.cell)]
+    if not ends:
+        return True
+    spread = max(ends) - min(ends)
+    whole = max(*ends, baseline) - min(*ends, baseline)
+    return spread < ROUNDING or spread >= SMALLEST_SHARE * whole
 
 
 def score_figure(order: list[Ranked], content: dict) -> Figure:
     """Every seed as a dot, the mean as a line, the deviation as a band behind it.
 
-    Cells without any score have a lane that says so.
+    Seeds that failed are crosses. Cells without any score have a lane that says so.
     """
-    height = LANE * len(order) + MARGIN
+    handles = _legend(order, content)
+    below = MARGIN + LEGEND * math.ceil(len(handles) / LEGEND_COLUMNS)
+    height = LANE * len(order) + below
     figure = Figure((WIDTH, height))
-    axes = figure.add_axes((0.04, 0.8 / height, 0.92, 1 - MARGIN / height))
+    axes = figure.add_axes((0.04, (below - 0.05) / height, 0.92, 1 - below / height))
     for lane, one in enumerate(order):
         _lane(axes, lane, one)
-    baseline = content["baseline"]["score"]
-    axes.axvline(100 * baseline, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0)
+    if shows_baseline(order, content):
+        axes.axvline(100 * content["baseline"]["score"], zorder=0, **DASHED)
     axes.set_ylim(len(order) - 0.35, -0.6)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -33,12 +55,12 @@ def score_figure(order: list[Ranked], content: dict) -> Figure:
     metric = words.metric_name(content["metric"])
     axes.set_xlabel(f"{metric} × 100 on {words.visible(content['scored_on'])}")
     figure.legend(
-        handles=_legend(order),
+        handles=handles,
         loc="lower center",
-        ncols=3,
+        ncols=LEGEND_COLUMNS,
         frameon=False,
         fontsize=8,
-        handletextpad=0.2,
+        handletextpad=0.4,
         columnspacing=1.0,
         borderaxespad=0.1,
     )
@@ -46,23 +68,12 @@ def score_figure(order: list[Ranked], content: dict) -> Figure:
 
 
 def _lane(axes, lane: int, one: Ranked) -> None:
-    cell = one.cell
-    weight = "bold" if lane == 0 else "normal"
-    across = axes.get_yaxis_transform()
-    name = one.fitted(LONGEST_NAME if lane else LONGEST_BOLD_NAME)
-    known = [value for value in numbers(cell["scores"]) if value == value]
-    result = words.mean_and_deviation(cell)
-    failed = sum(cell["failed"].values())
-    if failed:
-        result = f"{result} ({failed} of {words.counted(len(cell['scores']), 'seed')} failed)"
-    looks = {"fontsize": 8.5, "fontweight": weight, "va": "center", "transform": across}
-    looks["bbox"] = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
-    axes.text(0, lane - 0.32, name, ha="left", **looks)
-    axes.text(1, lane - 0.32, result, ha="right", **looks)
-    place = lane + 0.12
-    if not known:
+    cell, place = one.cell, lane + 0.12
+    _name(axes, lane, one)
+    trained, failed = _points(cell, "trained"), _points(cell, "at_baseline")
+    if not trained and not failed:
         axes.text(0, place, "no score", fontsize=8, style="italic", va="center",
-                  transform=across)  # fmt: skip
+                  **_over_grid(axes))  # fmt: skip
     if cell["mean"] is not None:
         mean = 100 * cell["mean"]
         if cell["deviation"]:
@@ -70,10 +81,48 @@ def _lane(axes, lane: int, one: Ranked) -> None:
             axes.barh(place, 2 * half, left=mean - half, height=0.3, alpha=0.25,
                       color=colour_of(cell), linewidth=0)  # fmt: skip
         axes.plot([mean, mean], [place - 0.2, place + 0.2], color=INK, linewidth=1.6)
-    axes.plot(known, [place] * len(known), linestyle="none", markersize=5.5, **marker(cell))
+    for points, looks in ((failed, CROSS | {"color": colour_of(cell)}), (trained, marker(cell))):
+        axes.plot(points, [place] * len(points), linestyle="none", markersize=5.5, **looks)
 
 
-def _legend(order: list[Ranked]) -> list[Line2D]:
+def _name(axes, lane: int, one: Ranked) -> None:
+    """The name on the left, shortened until the result on the right has its room."""
+    cell = one.cell
+    result, failed = words.mean_and_deviation(cell), sum(cell["failed"].values())
+    if failed:
+        result = f"{result} ({failed} of {len(cell['scores'])} failed)"
+    looks = {"fontsize": 8.5, "va": "center", **_over_grid(axes)}
+    looks["fontweight"] = "bold" if lane == 0 else "normal"
+    right = axes.text(1, lane - 0.32, result, ha="right", **looks)
+    left = axes.text(0, lane - 0.32, one.fitted(LONGEST_NAME), ha="left", **looks)
+    room = right.get_window_extent().x0 - BETWEEN * axes.figure.dpi / 72
+    length = LONGEST_NAME
+    while left.get_window_extent().x1 > room and length > SHORTEST_NAME:
+        length -= 1
+        left.set_text(one.fitted(length))
+
+
+def _over_grid(axes) -> dict:
+    """Texts stand on a piece of paper, from the left to the right end of the axes."""
+    box = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
+    return {"bbox": box, "transform": axes.get_yaxis_transform()}
+
+
+def _points(cell: dict, outcome: str) -> list[float]:
+    """The scores × 100 of the seeds that ended so."""
+    ended = zip(cell["scores"], cell["outcomes"], strict=True)
+    return [100 * score for score, how in ended if score is not None and how == outcome]
+
+
+def _ends(cell: dict) -> list[float]:
+    """What the axis has to hold of a cell: its scores, and the deviation around the mean."""
+    found = [score for score in cell["scores"] if score is not None]
+    if cell["deviation"]:
+        found += [cell["mean"] - cell["deviation"], cell["mean"] + cell["deviation"]]
+    return found
+
+
+def _legend(order: list[Ranked], content: dict) -> list[Line2D]:
     """One entry for each kind of marker that is there."""
     found = {}
     for one in order:
@@ -82,6 +131,11 @@ def _legend(order: list[Ranked]) -> list[Line2D]:
         found.setdefault(group, marker(one.cell | {"pretrained": True}))
         if not one.cell["pretrained"]:
             found["untrained (hollow)"] = marker({"adaptation": FROZEN, "pretrained": False})
+        if _points(one.cell, "at_baseline"):
+            found["a seed that failed"] = {"color": INK, **CROSS}
     lines = [Line2D([], [], linestyle="none", label=name, **look) for name, look in found.items()]
     lines.append(Line2D([], [], color=INK, linewidth=1.6, label="mean"))
-    return [*lines, Line2D([], [], color=INK, linestyle=(0, (4, 3)), label="baseline")]
+    label = f"baseline {words.score(content['baseline']['score'])}"
+    if not shows_baseline(order, content):
+        return [*lines, Line2D([], [], linestyle="none", label=f"{label}, far off")]
+    return [*lines, Line2D([], [], label=label, **DASHED)]

@@ -1,5 +1,7 @@
 """What a report says, in order, as blocks."""
 
+from typing import Any
+
 from tf_adapt import words
 from tf_adapt.report import tables
 from tf_adapt.report.blocks import (
@@ -16,6 +18,8 @@ from tf_adapt.report.cost_figure import fastest_first, has_costs
 from tf_adapt.report.examples import examples
 from tf_adapt.report.pairs import pair_tables
 from tf_adapt.report.panels import with_curves, with_weights
+from tf_adapt.report.paper_table import paper_table
+from tf_adapt.report.score_figure import shows_baseline
 from tf_adapt.words import counted, visible
 
 AGREES = {
@@ -90,23 +94,26 @@ def _missing(content: dict, order: list[Ranked]) -> str:
         lacking += [f"{one.name}: {', '.join(said)}"] if said else []
     if not lacking:
         return ""
+    means = "Means and tests are of the seeds that trained"
+    if any(one.cell["mean"] is not None and not one.cell["trained"] for one in order):
+        means += " (means, where none did, of those with a score)"
     return (
-        f"Seeds that failed: {'; '.join(lacking)}. Means and tests are of the seeds that trained; "
-        "a cell of which fewer than two did is not decided."
+        f"Seeds that failed: {'; '.join(lacking)}. {means}; a cell of which fewer than two did is "
+        "not decided."
     )
 
 
 def _scores(content: dict, order: list[Ranked]) -> list:
+    dashed = "dashed, the baseline" if shows_baseline(order, content) else "the baseline is far off"
     picture = Picture(
         "scores",
         "A dot for each seed, the mean as a line, ± the deviation as a band; the best cell first; "
-        "dashed, the baseline. "
-        "The numbers of the cells are the same everywhere in this report.",
+        f"{dashed}. The numbers of the cells are the same everywhere in this report.",
         "Scores of the cells, best first: " + _summary(order),
     )
     return [
         Heading("Scores"),
-        tables.paper_table(content),
+        paper_table(content),
         picture,
         Folded("Every score", [tables.seeds_table(order, content["seeds"])]),
     ]
@@ -120,10 +127,13 @@ def _costs(order: list[Ranked]) -> list:
     blocks = [Heading("Costs")]
     if has_costs(order):
         front = "; ".join(one.name for one in fastest_first(order))
+        trained = all(one.cell["trained"] for one in order)
+        without = "" if trained else " Cells of which no seed trained are not in it."
         blocks.append(
             Picture(
                 "costs",
-                "Score against training time: further left is faster, further up is better.",
+                "Score against training time: further left is faster, further up is better."
+                f"{without}",
                 f"Score against seconds of training. No faster cell scores higher than: {front}",
             )
         )
@@ -133,8 +143,13 @@ def _costs(order: list[Ranked]) -> list:
 def _tests(content: dict, order: list[Ranked]) -> list:
     against_best, others = pair_tables(content, order)
     if against_best is None and others is None:
-        return [Heading("Pairwise tests"), Paragraph("One cell alone: there is nothing to test.")]
-    blocks = [Heading("Pairwise tests"), *([against_best] if against_best else [])]
+        few = "One cell alone" if len(order) == 1 else "Fewer than two cells trained"
+        return [Heading("Pairwise tests"), Paragraph(f"{few}: there is nothing to test.")]
+    blocks = [Heading("Pairwise tests")]
+    without = [one.name for one in order if not one.cell["trained"]]
+    if without:
+        blocks.append(Paragraph(f"In no pair, since no seed trained: {'; '.join(without)}."))
+    blocks += [against_best] if against_best else []
     if others:
         blocks.append(Folded(f"The other pairs: {len(others.rows)}", [others]))
     return blocks
@@ -185,7 +200,10 @@ def _errors(content: dict, order: list[Ranked]) -> list:
     if matrices:
         blocks.append(Heading("Which labels are confused"))
         blocks.append(
-            Paragraph("The best cell with a frozen encoder, and the best with another adaptation.")
+            Paragraph(
+                "The best pretrained cell with a frozen encoder, and the best with another "
+                "adaptation."
+            )
         )
         many = len(matrices[0].rows) > MANY_LABELS
         blocks += [Folded("The matrices", matrices)] if many else matrices
@@ -211,11 +229,21 @@ def _choices(content: dict, order: list[Ranked]) -> list:
             f"{trials} learning rates tried in each cell, with a seed that is not scored; the "
             f"chosen one {run_with}"
         )
+    texts += [_different(*found, order) for found in content["different"].items()]
     blocks = [Heading("How it was chosen"), Items(texts)]
     if chosen_on == scored_on:
         warning = f"{chosen_on} both chose and scored: the scores are too good by that much."
         blocks.append(Paragraph(warning, warning=True))
     return [*blocks, tables.tried_table(order, chosen_on)]
+
+
+def _different(key: str, values: dict[str, Any], order: list[Ranked]) -> str:
+    """`Not the same in all cells: training.epochs is 15 (feature_extraction), 4 (fine_tuning).`"""
+    adaptations: dict[str, list[str]] = {}
+    for one in order:
+        adaptations.setdefault(str(values[one.cell["id"]]), []).append(one.cell["adaptation"])
+    said = [f"{value} ({', '.join(dict.fromkeys(n))})" for value, n in adaptations.items()]
+    return visible(f"Not the same in all cells: {key} is {', '.join(said)}.")
 
 
 def _origin(content: dict, order: list[Ranked]) -> list:

@@ -1,34 +1,9 @@
-"""The tables of a report, once for Markdown and HTML."""
+"""The tables with a row for each cell, once for Markdown and HTML."""
 
-from tf_adapt import paper, words
-from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt import words
 from tf_adapt.report.blocks import Entry, Table, field_of
-from tf_adapt.report.cells import Ranked, encoder_name, encoder_of, variant
-from tf_adapt.statistics.pairs import AHEAD, BEHIND, relation
+from tf_adapt.report.cells import Ranked
 from tf_adapt.words import visible
-
-
-def paper_table(content: dict) -> Table:
-    """The table in the paper's form: encoders in rows, adaptations in columns."""
-    cells = content["cells"]
-    encoders = dict.fromkeys((encoder_of(cell), cell["pretrained"]) for cell in cells)
-    present = dict.fromkeys(cell["adaptation"] for cell in cells)
-    first = [name for name in (FROZEN, TUNED) if name in present]
-    adaptations = first + [name for name in present if name not in first]
-    rows = []
-    for encoder in encoders:
-        own = [cell for cell in cells if (encoder_of(cell), cell["pretrained"]) == encoder]
-        toned = _tones(own, content)
-        row = [field_of(encoder_name(own[0]))]
-        for name in adaptations:
-            fitting = [cell for cell in own if cell["adaptation"] == name]
-            entries = [_score_entry(cell, toned, len(content["seeds"])) for cell in fitting]
-            row.append(entries or field_of(words.NOTHING))
-        rows.append(row)
-    baseline = [Entry(words.score(content["baseline"]["score"]), baseline_text(content))]
-    rows.append([field_of("baseline"), baseline, *[field_of("")] * (len(adaptations) - 1)])
-    columns = ["encoder", *(_adaptation(name) for name in adaptations)]
-    return Table(_paper_caption(content, cells), columns, rows)
 
 
 def seeds_table(order: list[Ranked], seeds: list) -> Table:
@@ -43,14 +18,19 @@ def seeds_table(order: list[Ranked], seeds: list) -> Table:
         ]  # fmt: skip
         ended = zip(cell["scores"], cell["outcomes"], strict=True)
         rows.append([*_row(one.name, *summary), *([_seed_entry(*end)] for end in ended)])
-    caption = "Every score × 100; mean, lowest and highest are of the seeds that trained"
+    caption = (
+        "Every score × 100; mean, lowest and highest are of the seeds that trained "
+        "(where none did, of all)"
+    )
+    if any(one.cell["failed"]["at_baseline"] for one in order):
+        caption += ". Failed: no better than the baseline on the split that chooses"
     return Table(caption, columns, rows)
 
 
 def _seed_entry(score: float | None, outcome: str | None) -> Entry:
     if outcome == "diverged":
         return Entry("diverged")
-    note = "failed: no better than the baseline on dev" if outcome == "at_baseline" else ""
+    note = "failed" if outcome == "at_baseline" else ""
     return Entry(words.score(score), note)
 
 
@@ -83,6 +63,9 @@ def cost_table(order: list[Ranked]) -> Table:
 def tried_table(order: list[Ranked], chosen_on: str) -> Table:
     """Which learning rates were tried in each cell, and what they scored."""
     most = max((len(one.cell["tried"] or []) for one in order), default=0)
+    if not most:
+        rates = [_row(one.name, words.rate(one.cell["learning_rate"])) for one in order]
+        return Table("Learning rates; none was chosen", ["cell", "rate"], rates)
     columns = ["cell", "chosen rate", *(f"trial {number}" for number in range(1, most + 1))]
     rows = []
     for one in order:
@@ -144,72 +127,6 @@ def _trial(trial: dict, chosen: float | None) -> list[Entry]:
     result = "diverged" if trial["score"] is None else words.score(trial["score"])
     note = f"at {words.rate(trial['learning_rate'])}" + (", chosen" if is_chosen else "")
     return [Entry(result, note, strong=is_chosen)]
-
-
-def _tones(cells: list[dict], content: dict) -> dict[str, tuple[str, float]]:
-    """Which cell of an encoder is coloured: the better one of the best ❄ and the best 🔥, where
-    their difference is decided; none where no cell is above the baseline."""
-    if not (content["verdict"] or {}).get("above_baseline"):
-        return {}
-    best = {}
-    for name in (FROZEN, TUNED):
-        known = [c for c in cells if c["adaptation"] == name and c["trained"]]
-        if not known:
-            return {}
-        best[name] = max(known, key=lambda cell: cell["mean"])
-    frozen, tuned = best[FROZEN]["id"], best[TUNED]["id"]
-    pair = next(p for p in content["pairs"] if {p["a"], p["b"]} == {frozen, tuned})
-    if relation(pair, tuned) not in (AHEAD, BEHIND):
-        return {}
-    points = (best[TUNED]["mean"] - best[FROZEN]["mean"]) * 100
-    tone = paper.colour(points)
-    return {best[TUNED if points > 0 else FROZEN]["id"]: (tone, points)} if tone else {}
-
-
-def _score_entry(cell: dict, toned: dict, seeds: int) -> Entry:
-    notes = [variant(cell)]
-    failed = sum(cell["failed"].values())
-    if failed:
-        notes.append(f"failed in {failed} of {words.counted(seeds, 'seed')}")
-        if cell["trained"]:
-            notes.append(f"{words.score(cell['mean_of_all'])} with them")
-    tone, points = toned.get(cell["id"], (None, 0.0))
-    if tone:
-        notes.append(f"{tone}: 🔥 − ❄ {words.difference(points / 100)}")
-    return Entry(words.mean_and_deviation(cell), "; ".join(notes), tone)
-
-
-def baseline_text(content: dict) -> str:
-    """What the baseline answers: `always 'yes'`."""
-    answer = content["baseline"]["answer"]
-    if isinstance(answer, float):
-        return f"always {answer:.3g}, train's mean"
-    if content["kind"] == "tagging":
-        return "always O"
-    return f"always {visible(repr(answer))}"
-
-
-def _paper_caption(content: dict, cells: list[dict]) -> str:
-    seeds = len(content["seeds"])
-    spread = f"mean ± deviation over {seeds} seeds" if seeds > 1 else "one seed, so no deviation"
-    if any(any(cell["failed"].values()) for cell in cells):
-        spread += " (over those that trained, where seeds failed)"
-    caption = (
-        f"{words.metric_name(content['metric'])} × 100 on {visible(content['scored_on'])}, {spread}"
-    )
-    pairs = [(encoder_name(cell), cell["adaptation"]) for cell in cells]
-    adaptations = {name for _, name in pairs}
-    if not {FROZEN, TUNED} <= adaptations:
-        return f"{caption}."
-    of_several = ", of several heads the best," if len(set(pairs)) < len(pairs) else ""
-    return (
-        f"{caption}. Coloured as in the paper{of_several} and marked with a word where 🔥 − ❄ is "
-        "at least +1.0 (tune) or at most −1.0 (freeze) and decided by the pairwise tests."
-    )
-
-
-def _adaptation(name: str) -> str:
-    return f"{paper.SYMBOLS[name]} {name}" if name in paper.SYMBOLS else visible(name)
 
 
 def _trainable(costs: dict) -> Entry:

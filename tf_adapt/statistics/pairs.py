@@ -20,7 +20,6 @@ from tf_adapt.statistics.two_cells import (
 FEWEST_ITEMS = 20
 # Scores: within this, the paper colours no difference.
 MARGIN = 0.01
-AHEAD, BEHIND, ALIKE, OPEN = "ahead", "behind", "alike", "open"
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -113,19 +112,6 @@ def compare_pairs(
     return pairs
 
 
-def relation(pair: dict, name: str) -> str:
-    """How a cell of a pair stands to the other one: the one rule of verdict, guideline and report.
-
-    Alike comes first: a difference that is shown to be within a point is no reason to pay for it,
-    even where it is shown to be there.
-    """
-    if pair["alike"]:
-        return ALIKE
-    if not pair["decided"]:
-        return OPEN
-    return AHEAD if (pair["difference"] > 0) == (pair["a"] == name) else BEHIND
-
-
 def above_baseline(
     metric: str, statistics: Mapping[str, np.ndarray], baseline: np.ndarray, look: int = 1
 ) -> dict[str, dict]:
@@ -172,11 +158,11 @@ def _possible(result: Comparison, metric: str) -> list[float] | None:
 
 def _what_is_needed(
     a: Cell, b: Cell, look: int, open_pairs: int
-) -> tuple[str, tuple[int | None, int | None] | None]:
+) -> tuple[str, list[int | None] | None]:
     """For a decision at the next look."""
     alpha = level_of(look + 1)
     if not alpha:
         return "no_look_left", None
     if not enough_items(a, b, alpha / open_pairs):
         return "more_test_examples", None
-    return "more_seeds", seeds_needed(a, b, alpha / open_pairs)
+    return "more_seeds", list(seeds_needed(a, b, alpha / open_pairs))

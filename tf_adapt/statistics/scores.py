@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tf_adapt.data.labels import SCHEMES
 from tf_adapt.spans import spans
+from tf_adapt.tag_schemes import SCHEMES
 
-METRICS = ("accuracy", "matthews", "pearson", "span_f1")
+SPAN_METRICS = ("span_f1", "strict_span_f1")
+METRICS = ("accuracy", "matthews", "pearson", *SPAN_METRICS)
 # The lowest and the highest score.
-RANGES = {"accuracy": (0, 1), "matthews": (-1, 1), "pearson": (-1, 1), "span_f1": (0, 1)}
+RANGES = dict.fromkeys(METRICS, (0, 1)) | dict.fromkeys(("matthews", "pearson"), (-1, 1))
 
 
 def summary(scores: Sequence[float]) -> dict[str, float | None]:
@@ -42,16 +43,17 @@ def item_statistics(
     pearson: 1, x, y, x², y², xy with x the gold and y the predicted score, both centred by their
     means, which changes no correlation and keeps differences of large sums exact; a constant side
     (as in `tf_adapt.metrics.PearsonCorrelation`) becomes zeros. span_f1: right, true and predicted
-    entities of a sentence, as in `tf_adapt.spans`.
+    entities of a sentence, as conlleval counts them; strict_span_f1: strictly in the scheme; see
+    `tf_adapt.spans`.
 
     Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 6 and 3.
 
     Args:
         metric: one of METRICS.
         predictions, gold: one a test item, of one run: labels (names or ids), numbers (pearson), or
-            the tags of a sentence (span_f1).
+            the tags of a sentence (span_f1, strict_span_f1).
         labels: all labels, for matthews.
-        scheme: "IOB1", "IOB2" or "BIOES", for span_f1.
+        scheme: "IOB1", "IOB2" or "BIOES", for span_f1 and strict_span_f1.
 
     Raises:
         ValueError: another metric; numbers of items or tags differ, or there are none; a label is
@@ -64,10 +66,11 @@ def item_statistics(
             f"predictions: expected one for each of {len(gold)} test items (at least one), got "
             f"{len(predictions)}"
         )
-    if metric == "span_f1":
+    if metric in SPAN_METRICS:
         if scheme not in SCHEMES:
             raise ValueError(f"scheme: expected one of {', '.join(SCHEMES)}, got {scheme!r}")
-        rows = [_entities(*pair, scheme) for pair in zip(gold, predictions, strict=True)]
+        strict = scheme if metric == "strict_span_f1" else None
+        rows = [_entities(*pair, strict) for pair in zip(gold, predictions, strict=True)]
         return np.array(rows, np.float64)
     if metric == "pearson":
         return _products(np.asarray(gold, np.float64), np.asarray(predictions, np.float64))
@@ -94,13 +97,13 @@ def score_of(metric: str, sums: np.ndarray) -> np.ndarray:
 
     accuracy: `right / n`. matthews: Gorodkin's `(c·s − Σ tₖpₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²))`.
     pearson: `(nΣxy − ΣxΣy) / √((nΣx² − (Σx)²)(nΣy² − (Σy)²))`. span_f1:
-    `2·right / (true + predicted)`.
+    `2·right / (true + predicted)`, and strict_span_f1 too.
 
     Shapes: `[…, k] float64` → `[…]`.
     """
     if metric == "accuracy":
         return _ratio(sums[..., 0], sums[..., 1])
-    if metric == "span_f1":
+    if metric in SPAN_METRICS:
         return _ratio(2.0 * sums[..., 0], sums[..., 1] + sums[..., 2])
     if metric == "matthews":
         true, predicted = np.split(sums[..., 1:], 2, axis=-1)
@@ -131,10 +134,10 @@ def pseudo_values(metric: str, statistics: np.ndarray) -> np.ndarray:
     return count * score_of(metric, sums) - (count - 1) * score_of(metric, sums - statistics)
 
 
-def _entities(true: Sequence[str], predicted: Sequence[str], scheme: str) -> list[int]:
+def _entities(true: Sequence[str], predicted: Sequence[str], strict: str | None) -> list[int]:
     if len(true) != len(predicted):
         raise ValueError(f"predictions: expected {len(true)} tags, got {len(predicted)}")
-    real, found = spans(true, scheme), spans(predicted, scheme)
+    real, found = spans(true, strict), spans(predicted, strict)
     return [len(set(real).intersection(found)), len(real), len(found)]
 
 

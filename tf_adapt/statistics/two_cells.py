@@ -79,21 +79,21 @@ def compare_cells(a: Cell, b: Cell, level: float = 0.95, margin: float = 0.01) -
         variance = seeds + items − min(seeds, items, residual)
 
     since the residual is counted in both; the minimum keeps the variance at least as large as
-    either alone. `t = difference / √variance` has, after Satterthwaite,
-    `variance² / (Σ (var_cell / S)² / (S − 1) + items² / (I − 1))` degrees of freedom. This is the
-    analysis of readers and cases, with seeds for readers. It becomes Welch's t test over seeds
-    where all items tell the same, and with one seed the paired t test over items, which knows
-    nothing of the seeds' chance.
+    either alone. `t = difference / √variance` has
+    `variance² / ((Σ var_cell / S)² / (S_min − 1) + items² / (I − 1))` degrees of freedom: after
+    Satterthwaite for seeds and items, and for the seeds of the two cells together Welch's bound,
+    the freedom of the cell with fewer. Satterthwaite's sum over the cells is largest where the
+    variance of the less stable one comes out too small by chance, and with two or three seeds it
+    does: in the tail, at 0.005, the test then rejects up to six times as often as it should.
 
-    Chosen among fifteen candidates by simulated comparisons of equal cells, 4,000 (where resampled,
-    1,000) in each of 96 cases: accuracy with seeds that disagree on 10 or 28 % of the items,
-    Pearson, span F1; 2, 3, 5 seeds; 100, 500 items; true deviations over seeds of 0, 1, 2 points,
-    or of 1 in one cell and 2 in the other. At level 0.05 it rejects 1.4 to 5.7 %, on average 3.5 %
-    (up to 6.7 % with deviations of 1 and 3). Tests of the items alone or of the seeds alone reject
-    up to 28 %, swapping answers within each seed (approximate randomisation) up to 42 %, a
-    bootstrap of seeds and items 0.2 to 11 %, Hillis' test of paired seeds up to 12 %. Of the four
-    that stay below 6 %, three have the same power within two points; this is the one whose variance
-    is a single formula.
+    This is the analysis of readers and cases, with seeds for readers. With one seed it becomes the
+    paired t test over items, which knows nothing of the seeds' chance.
+
+    Chosen among fifteen candidates by simulated comparisons of equal cells (accuracy, Pearson, span
+    F1; 2, 3, 5 seeds; 100, 500 items). Tests of the items alone or of the seeds alone reject up to
+    28 % at level 0.05, swapping answers within each seed (approximate randomisation) up to 42 %, a
+    bootstrap of seeds and items 0.2 to 11 %, Hillis' test of paired seeds up to 12 %. How often
+    this one does is in `docs/verdict_errors.md`.
 
     Without any variance p is 1 for equal scores, otherwise `2^(1 − I)`, the share of sign flips of
     I equal differences that are as far from 0.
@@ -217,8 +217,7 @@ def _components(a: Cell, b: Cell) -> _Components:
     _, by_item, residual = _variances(a, b)
     per_seed = np.array([max(cell.seed_variance, cell.residual / items) for cell in (a, b)])
     shares = per_seed / counts
-    freedom = (shares.sum() ** 2) / max((shares**2 / (counts - 1)).sum(), ROUNDING**4)
-    half = np.sqrt(shares.sum()) * stdtrit(max(freedom, 1.0), 0.75)
+    half = np.sqrt(shares.sum()) * stdtrit(counts.min() - 1, 0.75)
     plausible = (difference + half, max(0.0, difference - half))
     return _Components(plausible, per_seed, max(0.0, by_item - residual))
 
@@ -245,5 +244,5 @@ def _first_with_power(
 def _freedom(
     variance: float, by_seed: np.ndarray, by_item: float, counts: np.ndarray, items: int
 ) -> float:
-    spread = (by_seed**2 / np.maximum(counts - 1, 1)).sum() + by_item**2 / (items - 1)
+    spread = by_seed.sum() ** 2 / max(counts.min() - 1, 1) + by_item**2 / (items - 1)
     return variance**2 / spread

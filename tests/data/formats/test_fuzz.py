@@ -12,6 +12,7 @@ from tf_adapt.errors import DataError
 INPUTS = 1_000  # with labels, and as many without
 ONE = {"text_a": "text", "label": "label"}
 TABLE = b'id\ttext\tlabel\n1\ta "b\tx\n2\tc d\ty\n'
+GROUPED = ONE | {"group": "id"}
 JSON = (
     b'{"text": "a text long enough to be hit more often than what is around it", "label": "x"}\n'
     b'{"text": "another one, with an escape: \\u00e9, and a quote: \\"", "label": 1}\n'
@@ -28,6 +29,7 @@ CONLL = b"-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nsays VB I-VP O\n\nyes UH O O\
 READERS = {
     "tsv": (partial(formats.read_tsv, columns=ONE), TABLE),
     "csv": (partial(formats.read_csv, columns=ONE), TABLE.replace(b"\t", b",")),
+    "tsv with groups": (partial(formats.read_tsv, columns=GROUPED), TABLE),
     "jsonl": (partial(formats.read_jsonl, columns=ONE), JSON),
     "conll": (formats.read_conll, b"EU B-ORG\nsays O\n\nyes O\n"),
     "conll2003": (formats.read_conll2003, CONLL),

@@ -41,6 +41,82 @@ def test_pairs_scores_and_genres(tmp_path):
     assert read_tsv(path, columns, number_label) == [Record("a", "b", -1.5, f"{path}:2", "news")]
 
 
+GROUPED = ONE | {"group": "source"}
+
+
+def _table_of(read, rows: list[list[str]]) -> str:
+    """The same rows, the first of which is the header, in the format that `read` reads."""
+    if read is read_jsonl:
+        return "".join(json.dumps(dict(zip(rows[0], row, strict=True))) + "\n" for row in rows[1:])
+    separator = "\t" if read is read_tsv else ","
+    return "".join(separator.join(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("read", [read_tsv, read_csv, read_jsonl])
+def test_groups(tmp_path, read):
+    rows = [["source", "text", "label"], ["mail 7", "a", "x"], [" é", "b", "y"]]
+    path = _write(tmp_path, _table_of(read, rows))
+    found = read(path, GROUPED)
+    assert [(one.text_a, one.label, one.group) for one in found] == [
+        ("a", "x", "mail 7"),
+        ("b", "y", " é"),
+    ]
+    assert [one.group for one in read(path, ONE)] == [None, None]
+
+
+@pytest.mark.parametrize("read", [read_tsv, read_csv, read_jsonl])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["text"], ["a"], ["b"]],
+        [["text", "source"], ["a", ""], ["b", "mail 7"]],
+        [["text", "label", "source"], ["a", "", ""], ["b", "x", "mail 7"]],
+    ],
+)
+def test_files_without_labels_need_no_groups(tmp_path, read, rows):
+    found = read(_write(tmp_path, _table_of(read, rows)), GROUPED, labelled=False)
+    assert [(one.text_a, one.label, one.group) for one in found] == [
+        ("a", None, None),
+        ("b", None, None),
+    ]
+
+
+@pytest.mark.parametrize("read", [read_tsv, read_csv, read_jsonl])
+@pytest.mark.parametrize(
+    ("rows", "line", "message"),
+    [
+        ([["text", "label"], ["a", "x"]], 1, "expected .* 'source', got"),
+        (
+            [["text", "label", "source"], ["a", "x", "g"], ["b", "x", ""]],
+            2,
+            "expected a text in column 'source', got an empty one",
+        ),
+        (
+            [["text", "label", "source"], ["a", "x", "g"], ["b", "x", " \x0b"]],
+            2,
+            "expected a text in column 'source', got an empty one",
+        ),
+    ],
+)
+def test_a_missing_or_empty_group_is_named(tmp_path, read, rows, line, message):
+    # A table's first line is its header; what it lacks is missing there.
+    number = line + (read is not read_jsonl and line > 1)
+    with pytest.raises(DataError, match=f"file:{number}: {message}"):
+        read(_write(tmp_path, _table_of(read, rows)), GROUPED)
+
+
+def test_whole_numbers_as_groups_in_json_lines(tmp_path):
+    path = _write(tmp_path, '{"text": "a", "label": 1, "source": 12}\n')
+    assert read_jsonl(path, GROUPED)[0].group == "12"
+    for value, got in (("1.5", "float 1.5"), ("true", "bool True"), ("null", "NoneType None")):
+        path = _write(tmp_path, f'{{"text": "a", "label": 1, "source": {value}}}\n')
+        with pytest.raises(
+            DataError,
+            match=f"file:1: expected a text or a whole number in column 'source', got {got}",
+        ):
+            read_jsonl(path, GROUPED)
+
+
 def test_csv_agrees_with_the_csv_writer(tmp_path):
     fields = [*ODD, '"quoted"', "tab\there", "a, b", "'"]
     buffer = io.StringIO()

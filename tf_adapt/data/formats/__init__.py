@@ -15,7 +15,13 @@ from tf_adapt.data.formats.benchmarks import (
     read_trec,
 )
 from tf_adapt.data.formats.conll import read_conll
-from tf_adapt.data.formats.records import Record, TaggedSentence, check_score, check_text
+from tf_adapt.data.formats.records import (
+    Record,
+    TaggedSentence,
+    check_group,
+    check_score,
+    check_text,
+)
 from tf_adapt.data.formats.tables import (
     named_label,
     number_label,
@@ -31,6 +37,7 @@ __all__ = [
     "TREC_LABELS",
     "Record",
     "TaggedSentence",
+    "check_group",
     "check_score",
     "check_text",
     "named_label",

@@ -4,7 +4,7 @@ import math
 import re
 import string
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 
 from tf_adapt.errors import DataError
 
@@ -14,13 +14,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One text, or one pair of texts, with its label; `where` is used in error messages."""
+    """One text, or one pair of texts, with its label; `where` is used in error messages.
+
+    Examples with the same `group` belong together: see `tf_adapt.data.groups`.
+    """
 
     text_a: str
     text_b: str | None = None
     label: str | float | None = None
     where: str = ""
     genre: str | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,22 @@ def check_text(text: str, where: str, column: str = "text") -> str:
             "which UTF-8 cannot hold; write the character itself"
         )
     return text
+
+
+def check_group(group: object, where: str, column: str = "group") -> str:
+    """Returns the name of a group; a whole number as its decimal digits, as in a table.
+
+    Raises:
+        DataError: it is neither text nor a whole number; as `check_text`.
+    """
+    if isinstance(group, Integral) and not isinstance(group, bool):
+        return str(group)
+    if not isinstance(group, str):
+        raise DataError(
+            f"{where}: expected a text or a whole number in column {column!r}, got "
+            f"{type(group).__name__} {str(group)[:40]}"
+        )
+    return check_text(group, where, column)
 
 
 def check_score(score: float, where: str) -> float:

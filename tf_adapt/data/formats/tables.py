@@ -1,7 +1,7 @@
 """A user's own tables: tab-separated values, comma-separated values and JSON lines.
 
 In all three a line is one example, so no quote can join two of them. `columns` maps `text_a`,
-`text_b`, `label` and `genre` (all but the first optional) to the names in the file.
+`text_b`, `label`, `genre` and `group` (all but the first optional) to the names in the file.
 """
 
 import csv
@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from tf_adapt.data.formats.records import Record, check_score, check_text
+from tf_adapt.data.formats.records import Record, check_group, check_score, check_text
 from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
 from tf_adapt.errors import DataError
 
 ParseLabel = Callable[[object, str], str | float]
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# What is there to train and to score with: a file to be predicted need not have it.
+_OF_LABELLED = ("label", "group")
 
 
 def read_tsv(
@@ -30,11 +32,11 @@ def read_tsv(
         path: file in UTF-8.
         columns: names of the columns, see the top of this file.
         parse_label: `text_label` (default), `number_label` or `named_label(…)`.
-        labelled: False leaves every label None; the file need not have that column.
+        labelled: False leaves every label and group None; the file need not have those columns.
 
     Raises:
         DataError: not UTF-8 text; a column is missing, doubled, or a line has too many or too
-            few; an empty text or label; no example.
+            few; an empty text, label or group; no example.
     """
     return _read_table(path, columns, parse_label, labelled, _split_tabs)
 
@@ -63,11 +65,13 @@ def read_jsonl(
 ) -> list[Record]:
     """Reads JSON lines: one object a line, its fields named by `columns`.
 
-    An integer as label of a classification is taken as its decimal digits, as in a table.
+    An integer as label of a classification, or as group, is taken as its decimal digits, as in a
+    table.
 
     Raises:
         DataError: not UTF-8 text; a line is not one JSON object; a key is written twice; NaN or
-            Infinity; a field is missing or of the wrong type; an empty text or label; no example.
+            Infinity; a field is missing or of the wrong type; an empty text, label or group; no
+            example.
     """
     records = []
     for number, line in _example_lines(path, read_lines(path), start=1):
@@ -212,7 +216,7 @@ def _refuse_constant(name: str) -> float:
 
 
 def _wanted(columns: Mapping[str, str], labelled: bool) -> list[str]:
-    return [name for key, name in columns.items() if labelled or key != "label"]
+    return [name for key, name in columns.items() if labelled or key not in _OF_LABELLED]
 
 
 def _record(
@@ -227,10 +231,12 @@ def _record(
         for key in ("text_a", "text_b", "genre")
         if key in columns
     }
-    label = None
+    label = group = None
     if labelled and "label" in columns:
         label = (parse_label or text_label)(fields[columns["label"]], where)
-    return Record(**texts, label=label, where=where)
+    if labelled and "group" in columns:
+        group = check_group(fields[columns["group"]], where, columns["group"])
+    return Record(**texts, label=label, where=where, group=group)
 
 
 def _text(value: object, where: str, column: str) -> str:

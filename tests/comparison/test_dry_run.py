@@ -1,0 +1,142 @@
+"""`tf-adapt compare --dry-run`: what would run, what cannot work; nothing is trained."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from tf_adapt.cli import cli
+
+
+def call(path, *more):
+    result = CliRunner().invoke(cli, ["compare", str(path), "--dry-run", *map(str, more)])
+    assert "Traceback" not in result.output
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def config(write_config):
+    return write_config(
+        adaptations=["feature_extraction", "fine_tuning", {"name": "top_layers", "layers": 1}],
+        learning_rates=[1.0e-2, 3.0e-3],
+        epochs={"feature_extraction": 9},
+        seeds=3,
+        threads=2,
+    )
+
+
+def test_cells_runs_and_splits(config, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    code, output, _ = call(config, "--json")
+    found = json.loads(output)
+    assert code == 0
+    assert [cell["cell"] for cell in found["cells"]] == [
+        "tiny_bert-feature_extraction-linear",
+        "tiny_bert-fine_tuning-linear",
+        "tiny_bert-top_layers-linear",
+    ]
+    frozen, tuned, top = found["cells"]
+    assert frozen["trains"] == ["head"]
+    assert tuned["trains"] == ["embeddings", "layer_0", "layer_1", "pooler", "head"]
+    assert top["trains"] == ["layer_1", "pooler", "head"]
+    assert [cell["trains_everything"] for cell in found["cells"]] == [False, True, False]
+    # A weight for each of 16 units and 4 labels, and 4 biases.
+    head, layer, pooler = 16 * 4 + 4, 4 * (16 * 16 + 16) + 2 * 16 * 32 + 32 + 16 + 4 * 16, 17 * 16
+    assert frozen["parameters"]["trainable"] == head
+    assert top["parameters"]["trainable"] == head + pooler + layer
+    assert tuned["parameters"]["trainable"] == tuned["parameters"]["total"]
+    assert [cell["epochs"] for cell in found["cells"]] == [9, 2, 2]
+    assert frozen["learning_rates"] == [1.0e-2, 3.0e-3]
+    assert (found["trials"], found["seeds"], found["threads"]) == (2, [0, 1, 2], 2)
+    assert found["runs"] == 3 * (2 + 3)
+    assert found["examples"] == {"train": 32, "dev": 15, "test": 60}
+    assert found["splits"]["dev"].startswith("held out of sample_classification train")
+    assert (found["chosen_on"], found["scored_on"]) == ("dev", "test")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_table(config):
+    code, output, _ = call(config)
+    assert code == 0
+    lines = output.splitlines()
+    header = ["cell", "head", "trains", "parameters", "learning", "rates", "epochs"]
+    assert lines[0].split() == header
+    frozen = ["tiny_bert-feature_extraction-linear", "linear", "head", "68", "0.01,", "0.003", "9"]
+    assert lines[1].split() == frozen
+    assert lines[2].split()[2] == "everything"
+    assert lines[3].split()[:5] == [
+        "tiny_bert-top_layers-linear",
+        "linear",
+        "head,",
+        "pooler,",
+        "layer_1",
+    ]
+    assert lines[4].startswith(
+        "trains on 32 examples: sample_classification train (file train.tsv)"
+    )
+    assert lines[5].startswith("chooses epochs and learning rates on 15 examples: held out of ")
+    assert lines[6].startswith("scores 60 examples: sample_classification dev (file dev.tsv), in ")
+    chosen = "(2 learning rates to choose from + 3 seeds with the chosen one)"
+    assert lines[7] == f"runs: 15 = 3 cells × {chosen}"
+    assert lines[8].startswith("2 threads a run; by default ")
+
+
+def test_the_default_head_is_named_and_settings_count(write_config):
+    path = write_config(
+        heads=["default"],
+        settings={"feature_extraction": {"training": {"max_length": 64, "truncate": True}}},
+    )
+    code, output, _ = call(path, "--json", "--seeds", "1")
+    found = json.loads(output)
+    assert code == 0
+    assert [cell["head"] for cell in found["cells"]] == ["bcn", "linear"]
+    assert (found["seeds"], found["runs"]) == ([0], 2)
+
+
+@pytest.mark.parametrize(
+    ("override", "code", "message"),
+    [
+        (
+            "compare.heads=[crf]",
+            2,
+            "ConfigError: cell tiny_bert-feature_extraction-crf: head: expected one of default",
+        ),
+        (
+            "compare.settings.fine_tuning={training: {jit_compile: true}, head_dropout: 0.2}",
+            0,
+            "",
+        ),
+        (
+            "compare.settings.fine_tuning.optimizer.factors={layer_7: 0.5}",
+            2,
+            "ConfigError: cell tiny_bert-fine_tuning-linear: optimizer.factors",
+        ),
+        (
+            "compare.settings.fine_tuning.training.max_length=8",
+            3,
+            "DataError: cell tiny_bert-fine_tuning-linear: ",
+        ),
+        ("compare.encoders=[no_such_module]", 2, "ConfigError: CONFIG: encoder.handle: expected"),
+        ("compare.encoders=[EMPTY]", 4, "ArtifactError: cell empty-feature_extraction-linear: "),
+        ("data={dataset: sst2, data_dir: nowhere}", 3, "DataError: "),
+    ],
+)
+def test_what_cannot_work_ends_with_its_error(write_config, tmp_path, override, code, message):
+    (tmp_path / "empty").mkdir()
+    path = write_config()
+    found, _, error = call(path, "--set", override.replace("EMPTY", str(tmp_path / "empty")))
+    assert found == code, error
+    assert error.startswith(message.replace("CONFIG", str(path)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing option '--out' (or '--dry-run', which writes nothing)"),
+        (["--dry-run", "--out", "x"], "Option '--dry-run' writes nothing; leave out '--out'"),
+    ],
+)
+def test_either_a_folder_or_a_dry_run(write_config, arguments, message):
+    result = CliRunner().invoke(cli, ["compare", str(write_config()), *arguments])
+    assert result.exit_code == 2
+    assert message in result.stderr

@@ -1,0 +1,92 @@
+"""V4: verdicts on simulated answers, in the words that a reader meets first."""
+
+import re
+
+import pytest
+import simulated_comparisons as simulated
+
+from tf_adapt.report.markdown import to_markdown
+from tf_adapt.report.paper_table import paper_table
+from tf_adapt.report.sections import sections
+
+# By comparison: is it decided, what the headline says, and what is coloured.
+EXPECTED = {
+    "untrained_ahead": (
+        False,
+        ["untrained network is ahead", "bert_small untrained", "80.0 ± 1.0", "66.0 ± 1.0"],
+        ["tune"],
+    ),
+    "random_labels": (
+        False,
+        ["No cell", "above the baseline", "'yes'", "40.0", "failed in 1 of 3", "failed in 3 of 3"],
+        [],
+    ),
+    "diverged_seed": (
+        False,
+        ["Not decided", "seeds failed", "diverged in 1 of 3 seeds", "84.5 without", "69.7 with"],
+        [],  # better where it trains is no reason to tune what may not train
+    ),
+    "two_alike": (
+        True,
+        ["Use bert_small with feature_extraction", "alike", "fewest parameters"],
+        [],
+    ),
+    "unstable": (False, ["Not decided", "82.5 ± 17.7", "51.0 ± 1.4", "seeds"], []),
+    "joint_and_separate": (
+        True,
+        ["Use bert_small with fine_tuning", "ahead of every other"],
+        ["tune", "freeze"],
+    ),
+    "one_seed": (False, ["Not decided", "one seed"], []),
+    "bit_for_bit": (False, ["Not decided", "same answers"], []),
+    "five_items": (False, ["Not decided", "5 pairs"], []),
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {plan.__name__: plan() for plan in simulated.ALL}
+
+
+def test_every_comparison_has_its_expectation(found):
+    assert list(found) == list(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_headline_says_what_stands_in_the_way(found, name):
+    content = found[name]
+    decided, said, tones = EXPECTED[name]
+    verdict = content["verdict"]
+    assert verdict["decided"] == decided
+    for words in said:
+        assert words in verdict["sentence"]
+    text = to_markdown(sections(content))
+    state, _, headline, *_ = text.split("\n")
+    assert state.endswith("— decided" if decided else "— not decided")
+    assert headline == f"# {verdict['sentence']}"
+    found_tones = re.findall(r"(🔴|🔵) \*\*[^|]*\((?:[^|]*)(tune|freeze): 🔥", text)
+    assert found_tones == [({"tune": "🔴", "freeze": "🔵"}[tone], tone) for tone in tones]
+
+
+def test_scores_are_those_that_the_case_is_about(found):
+    cold, hot = found["unstable"]["cells"]
+    assert (hot["mean"], cold["mean"]) == pytest.approx((0.825, 0.51))
+    # Deviations of two values: half their difference times √2.
+    assert (hot["deviation"], cold["deviation"]) == pytest.approx((0.125 * 2**0.5, 0.01 * 2**0.5))
+    (pair,) = found["unstable"]["pairs"]
+    assert (pair["why"], pair["decided"]) == ("more_seeds", False)
+    (pair,) = found["bit_for_bit"]["pairs"]
+    assert pair["why"] == "identical"
+    (pair,) = found["five_items"]["pairs"]
+    assert pair["why"] == "few_items"
+
+
+def test_the_rows_of_a_joint_and_a_separate_bert(found):
+    rows = paper_table(found["joint_and_separate"]).rows
+    assert [row[0][0].text for row in rows] == [
+        "bert_small",
+        "bert_small, separate texts",
+        "baseline",
+    ]
+    assert [entries[0].tone for entries in rows[0][1:]] == [None, "tune"]
+    assert [entries[0].tone for entries in rows[1][1:]] == ["freeze", None]

@@ -1,0 +1,127 @@
+"""The accuracies of runs by genre, and whether they go with the divergence from a reference."""
+
+from collections import defaultdict
+
+from tf_adapt.analysis.domains import correlation
+from tf_adapt.comparison.settings import short_name
+from tf_adapt.errors import ConfigError
+from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.statistics.pairs import holm
+from tf_adapt.words import counted
+
+LEVEL = 0.05
+
+
+def with_series(runs: list[dict]) -> list[dict]:
+    """The runs of `genre_scores`, each with the `series` in whose mean it counts.
+
+    A series is all runs of one adaptation; apart by encoder, where there are several, and apart
+    from runs of one genre each, as in the paper, where they were trained on several.
+
+    Raises:
+        ConfigError: two runs of a series have the same seed on the same genre.
+    """
+    encoders = _encoders(runs)
+    known: dict[tuple, str] = {}
+    result = []
+    for run in runs:
+        series = _name(run, run["adaptation"], encoders)
+        for genre in run["accuracy"]:
+            place = (series, genre, run["seed"])
+            if place in known:
+                raise ConfigError(
+                    f"--run {run['run']}: expected one run for each seed of {series} on {genre}, "
+                    f"got another of seed {run['seed']}, {known[place]}; leave one of them out"
+                )
+            known[place] = run["run"]
+        result.append(run | {"series": series})
+    return result
+
+
+def mean_accuracies(runs: list[dict], genres: list[str]) -> dict[str, dict[str, float]]:
+    """By series and genre, the mean over runs, in the order of the genres."""
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        for genre, accuracy in run["accuracy"].items():
+            found[run["series"]][genre].append(accuracy)
+    return {
+        series: {
+            genre: sum(values[genre]) / len(values[genre]) for genre in genres if genre in values
+        }
+        for series, values in found.items()
+    }
+
+
+def differences(
+    runs: list[dict], accuracies: dict[str, dict[str, float]]
+) -> dict[str, dict[str, float]]:
+    """By genre, fine-tuning less feature extraction, of every encoder that has both."""
+    encoders = _encoders(runs)
+    result = {}
+    for run in runs:
+        tuned, frozen = (
+            accuracies.get(_name(run, adaptation, encoders), {}) for adaptation in (TUNED, FROZEN)
+        )
+        common = {genre: value - frozen[genre] for genre, value in tuned.items() if genre in frozen}
+        if common:
+            result[_name(run, f"{TUNED} − {FROZEN}", encoders)] = common
+    return result
+
+
+def with_correlations(references: list[dict], compared: dict[str, dict[str, float]]) -> list[dict]:
+    """The references of `from_references`, each with `correlations` of what is compared.
+
+    Returns:
+        Of each reference, by name of what is compared: as `correlation`; `p_holm`, over all
+        correlations of the analysis; `significant`: whether that is below 0.05; `statement`.
+    """
+    found = [
+        (reference["name"], name, _correlated(reference["genres"], values))
+        for reference in references
+        for name, values in compared.items()
+    ]
+    known = [one for _, _, one in found if one["p_value"] is not None]
+    for one, p_holm in zip(known, holm([one["p_value"] for one in known]), strict=True):
+        one.update(p_holm=p_holm, significant=p_holm < LEVEL)
+    for reference, name, one in found:
+        one["statement"] = f"{name}: {_statement(one, reference, len(known))}"
+    return [
+        reference
+        | {"correlations": {name: one for of, name, one in found if of == reference["name"]}}
+        for reference in references
+    ]
+
+
+def _encoders(runs: list[dict]) -> dict[str, str | None]:
+    """Handle → what tells the encoder from the others, None where there is one alone."""
+    handles = {run["encoder"] for run in runs}
+    if len(handles) == 1:
+        return dict.fromkeys(handles)
+    are_short = len({short_name(handle) for handle in handles}) == len(handles)
+    return {handle: short_name(handle) if are_short else handle for handle in handles}
+
+
+def _name(run: dict, what: str, encoders: dict[str, str | None]) -> str:
+    trained = "trained on several genres" if len(run["trained_on"]) > 1 else None
+    return ", ".join(filter(None, (encoders[run["encoder"]], what, trained)))
+
+
+def _correlated(genres: dict[str, dict], values: dict[str, float]) -> dict:
+    found = correlation([genres[genre]["divergence"] for genre in values], list(values.values()))
+    return found | {"p_holm": None, "significant": None}
+
+
+def _statement(found: dict, reference: str, tests: int) -> str:
+    if found["pearson"] is None:
+        return (
+            "no correlation with a divergence can be computed from "
+            f"{counted(found['pairs'], 'genre')}; it takes three that differ"
+        )
+    verdict = "a significant correlation" if found["significant"] else "no significant correlation"
+    low, high = found["interval"]
+    corrected = f", after Holm's correction over {tests}: {found['p_holm']:.3f}"
+    return (
+        f"{verdict} with the divergence from {reference} (r = {found['pearson']:.2f}, 95 % "
+        f"interval {low:.2f} to {high:.2f}, p = {found['p_value']:.3f}"
+        f"{corrected if tests > 1 else ''}; {found['pairs']} genres)"
+    )
