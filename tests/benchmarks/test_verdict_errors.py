@@ -9,15 +9,24 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.stats import ttest_ind, ttest_rel
 from sklearn.metrics import matthews_corrcoef
 
 from benchmarks.verdict_errors.__main__ import CASES, main, module_of
 from benchmarks.verdict_errors.cases import groups, seeds_needed
 from benchmarks.verdict_errors.columns import GOAL, Mean, Quantiles, Share
 from benchmarks.verdict_errors.draws import TYPICAL, Items, TestSet, alone, scores_of_runs
-from benchmarks.verdict_errors.rules import decided_after, decided_before, grouped, scores
+from benchmarks.verdict_errors.rules import (
+    decided_after,
+    decided_before,
+    grouped,
+    old_test,
+    pairs_before,
+    scores,
+)
 from benchmarks.verdict_errors.simulating import simulated_row
 from tf_adapt.statistics.scores import pseudo_values
+from tf_adapt.statistics.two_cells import compare_cells
 
 
 def errors_of(name: str, row: dict, comparisons: int) -> dict[str, dict]:
@@ -107,22 +116,60 @@ def test_sizes_of_groups():
     assert abs(largest - sum(others) / 2) <= 1
 
 
-def test_rules_by_pencil():
-    def pair(p, decided, difference=1.0):
-        return {"p_holm": p, "decided": decided, "difference": difference}
-
-    # The first look is open, the second one has p = 4 %: decided before, not after (0.5 %).
-    looks = [[pair(0.06, False)], [pair(0.04, False)], [pair(0.001, True, -1.0)]]
-    assert decided_before(looks) == looks[1]
-    assert decided_after(looks) == looks[2]
-    assert decided_before([[pair(None, False)]]) == []
+def answers(shares: tuple, random) -> np.ndarray:
+    """Statistics of accuracy of runs that are right on these shares of 300 items."""
+    right = random.random((len(shares), 300)) < np.reshape(shares, (-1, 1))
+    return np.stack([right, np.ones_like(right)], -1) * 1.0
 
 
-def test_the_deciding_difference_of_many_seeds_is_that_of_the_items():
-    # With a million seeds, the difference has to be as far out as the quantile of the items' t.
-    found = seeds_needed.deciding(10**6, 3, 0.05)
-    assert found == pytest.approx(1.972, abs=0.005)
-    assert seeds_needed.deciding(6, 3, 0.05) > seeds_needed.deciding(24, 3, 0.05) > found
+def test_before_seeds_without_items_are_welchs_t_test():
+    a, b = [0.9, 0.7, 0.8], [0.6, 0.65, 0.62]
+    statistics = {}
+    for name, side in (("a", a), ("b", b)):
+        values = np.repeat(np.reshape(side, (3, 1)), 5000, axis=1)
+        statistics[name] = np.stack([values, np.ones_like(values)], -1)
+    [pair] = pairs_before("accuracy", statistics)
+    expected = ttest_ind(a, b, equal_var=False)
+    assert pair["p_holm"] == pytest.approx(expected.pvalue, rel=1e-9)
+    np.testing.assert_allclose(pair["interval"], expected.confidence_interval(0.95), rtol=1e-9)
+    assert pair["decided"] == (expected.pvalue <= 0.05)
+
+
+def test_before_items_without_seeds_are_the_paired_t_test():
+    random = np.random.default_rng(8)
+    cells = [np.repeat(answers((share,), random), 2, axis=0) for share in (0.8, 0.7)]
+    [pair] = pairs_before("accuracy", {"a": cells[0], "b": cells[1]})
+    expected = ttest_rel(cells[0][0, :, 0], cells[1][0, :, 0])
+    assert pair["p_holm"] == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_looks_decide_with_levels_of_their_own():
+    random = np.random.default_rng(9)
+    shares, found = {"a": (0.82, 0.82, 0.82), "b": (0.75, 0.75, 0.75)}, {"before": 0, "after": 0}
+    for _ in range(40):
+        statistics = {name: answers(side, random) for name, side in shares.items()}
+        p = pairs_before("accuracy", statistics)[0]["p_holm"]
+        found["before"] += bool(decided_before("accuracy", [statistics]))
+        assert bool(decided_before("accuracy", [statistics])) == (p <= 0.05)
+        # The same again and again decides nothing more: later levels are below the first.
+        once = decided_after("accuracy", [statistics])
+        assert bool(once) == bool(decided_after("accuracy", [statistics] * 5))
+        found["after"] += bool(once)
+    assert 0 < found["after"] < found["before"] < 40
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_the_deciding_difference_is_decided_as_often_as_said(when):
+    found = seeds_needed.deciding(6, 3, when)
+    random, level = np.random.default_rng(10), seeds_needed.LEVELS[when]
+    decided = []
+    for _ in range(500):
+        a, b = seeds_needed.cells(random, found, 3, 6)
+        p = old_test(a, b)["p"] if when == "before" else compare_cells(a, b).p
+        decided.append(p <= level)
+    # Three standard errors of 500 draws of 0.8 are 0.054.
+    assert np.mean(decided) == pytest.approx(0.8, abs=0.054)
+    assert seeds_needed.deciding(12, 3, when) < found
 
 
 def test_columns_by_pencil():
