@@ -1,38 +1,52 @@
 """How a comparison decides now, and how it did before each look had a level of its own.
 
 Before: every look at 5 % and without memory of others; all seeds count, those that failed and the
-one that chose the learning rate; each example is an item.
+one that chose the learning rate; each example is an item; freedom after Satterthwaite.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import combinations
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from tf_adapt.statistics.pairs import compare_pairs
+from tf_adapt.statistics.pairs import compare_pairs, holm
 from tf_adapt.statistics.scores import of_groups, score_of
+from tf_adapt.statistics.two_cells import Cell, cell_of
 
 OLD_LEVEL = 0.05
+Looks = Iterable[Mapping[str, np.ndarray]]
 
 
-def tested(metric: str, looks: Iterable[Mapping[str, np.ndarray]]) -> list[list[dict]]:
-    """The pairs of each look, as long as none before has decided (nothing stands yet).
-
-    The p-values are the same before and after: that of the test of two cells and Holm's.
-    """
-    return [compare_pairs(metric, statistics, n) for n, statistics in enumerate(looks, 1)]
-
-
-def decided_before(looks: Sequence[list[dict]]) -> list[dict]:
-    """The pairs that the first look to decide any decides."""
-    return _first(looks, lambda p: p["p_holm"] is not None and p["p_holm"] <= OLD_LEVEL)
+def decided_before(metric: str, looks: Looks) -> list[dict]:
+    """The pairs that the first look to decide any decides; `looks` are statistics by cell."""
+    for statistics in looks:
+        found = [pair for pair in pairs_before(metric, statistics) if pair["decided"]]
+        if found:
+            return found
+    return []
 
 
-def decided_after(looks: Sequence[list[dict]]) -> list[dict]:
-    """The pairs that the first look to decide any decides."""
-    return _first(looks, lambda pair: pair["decided"])
+def decided_after(metric: str, looks: Looks) -> list[dict]:
+    """As `decided_before`, by `compare_pairs`; before the first decision nothing stands."""
+    for number, statistics in enumerate(looks, 1):
+        pairs = compare_pairs(metric, statistics, number)
+        found = [pair for pair in pairs if pair["decided"]]
+        if found:
+            return found
+    return []
 
 
-def for_first(pairs: Sequence[dict]) -> bool:
+def pairs_before(metric: str, statistics: Mapping[str, np.ndarray]) -> list[dict]:
+    """What was known of every two cells: difference, interval, p, decided."""
+    cells = {name: cell_of(metric, rows) for name, rows in statistics.items()}
+    pairs = [old_test(cells[a], cells[b]) | {"a": a, "b": b} for a, b in combinations(cells, 2)]
+    for pair, p in zip(pairs, holm([pair["p"] for pair in pairs]), strict=True):
+        pair |= {"p_holm": p, "decided": p <= OLD_LEVEL}
+    return pairs
+
+
+def for_first(pairs: Iterable[dict]) -> bool:
     """Whether the first of two cells was decided to be ahead."""
     return any(pair["difference"] > 0 for pair in pairs)
 
@@ -56,9 +70,26 @@ def scores(metric: str, statistics: np.ndarray) -> np.ndarray:
     return score_of(metric, statistics.sum(-2))
 
 
-def _first(looks, decides) -> list[dict]:
-    for pairs in looks:
-        found = [pair for pair in pairs if decides(pair)]
-        if found:
-            return found
-    return []
+def old_freedom(shares: np.ndarray, by_item: float, variance: float, seeds: int, items: int):
+    """Satterthwaite's, each cell's seeds apart; `shares` are what they add to the variance."""
+    spread = (shares**2).sum() / (seeds - 1) + by_item**2 / (items - 1)
+    return variance**2 / spread
+
+
+def old_test(a: Cell, b: Cell) -> dict:
+    """`difference`, its `interval` and `p`, with as many seeds in both cells."""
+    seeds, items = len(a.scores), len(a.items)
+    shares = np.array([a.seed_variance, b.seed_variance]) / seeds
+    by_item = np.var(a.items - b.items, ddof=1) / items
+    residual = (a.residual + b.residual) / (seeds * items)
+    variance = shares.sum() + by_item - min(shares.sum(), by_item, residual)
+    difference = float(a.scores.mean() - b.scores.mean())
+    if variance <= 0:
+        return {"difference": difference, "interval": (difference, difference), "p": 1.0}
+    freedom, error = old_freedom(shares, by_item, variance, seeds, items), np.sqrt(variance)
+    half = error * stdtrit(freedom, 1 - OLD_LEVEL / 2)
+    return {
+        "difference": difference,
+        "interval": (difference - half, difference + half),
+        "p": float(2 * stdtr(freedom, -abs(difference) / error)),
+    }

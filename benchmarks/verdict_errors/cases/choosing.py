@@ -12,7 +12,6 @@ from benchmarks.verdict_errors.rules import (
     for_first,
     named,
     scores,
-    tested,
 )
 
 ABOUT = (
@@ -53,7 +52,7 @@ def simulated(random, metric, deviations, rates, seeds) -> dict[str, bool | floa
         ("before", runs[:, :seeds], decided_before),
         ("after", runs[:, 1:], decided_after),
     ):
-        pairs = decides(tested(metric, [named(part)]))
+        pairs = decides(metric, [named(part)])
         means = 100 * scores(metric, part).mean(1)
         found[f"bias {when}"] = means[0] - means[1]
         found[f"for the first {when}"] = for_first(pairs)

@@ -12,7 +12,6 @@ from benchmarks.verdict_errors.rules import (
     for_first,
     named,
     scores,
-    tested,
 )
 
 ABOUT = (
@@ -70,9 +69,9 @@ def simulated(
     else:
         trained = random.random((2, seeds)) >= np.array([[failing], [0.0]])
         cells[~trained] = test.constant()
-    before = decided_before(tested("accuracy", [named(cells)]))
+    before = decided_before("accuracy", [named(cells)])
     kept = [rows[mask] for rows, mask in zip(cells, trained, strict=True)]
-    after = decided_after(tested("accuracy", [named(kept)]))
+    after = decided_after("accuracy", [named(kept)])
     means = [100 * scores("accuracy", rows).mean() if len(rows) else None for rows in kept]
     return {
         "before": bool(before),

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.verdict_errors.columns import GOAL, Mean, Share
 from benchmarks.verdict_errors.draws import Items, TestSet, scores_of_runs
-from benchmarks.verdict_errors.rules import decided_after, decided_before, grouped, named, tested
+from benchmarks.verdict_errors.rules import decided_after, decided_before, grouped, named
 
 ABOUT = (
     "Two cells of equal expectation, three seeds (deviations 1 and 2 points), one look. Items that "
@@ -41,8 +41,8 @@ def simulated(random, metric, ICC, sizes, groups) -> dict[str, bool | float]:  #
     ids = group_ids(random, sizes, groups)
     test = TestSet(random, metric, Items(ids, within=WITHIN[metric][ICC]), 2)
     cells = test.runs(scores_of_runs(random, metric, 3, (1, 2)))
-    before = decided_before(tested(metric, [named(cells)]))
-    after = decided_after(tested(metric, [named(grouped(cells, ids))]))
+    before = decided_before(metric, [named(cells)])
+    after = decided_after(metric, [named(grouped(cells, ids))])
     counts = np.bincount(ids)
     return {
         "effective": len(ids) ** 2 / (counts**2).sum(),

@@ -9,7 +9,6 @@ from benchmarks.verdict_errors.rules import (
     decided_before,
     for_first,
     named,
-    tested,
 )
 
 ABOUT = (
@@ -38,11 +37,11 @@ def simulated(random, difference, items, seeds) -> dict[str, bool]:
     schedule = [seeds + 2 * look for look in range(LOOKS)]
     expected = scores_of_runs(random, "accuracy", schedule[-1], (1, 1), [difference, 0.0])
     cells = TestSet(random, "accuracy", alone(items), 2).runs(expected)
-    looks = tested("accuracy", (named(cells[:, :count]) for count in schedule))
+    looks = [named(cells[:, :count]) for count in schedule]
     found = {}
     for when, decides in (("before", decided_before), ("after", decided_after)):
-        pairs = decides(looks)
-        found[f"first look {when}"] = for_first(decides(looks[:1]))
+        pairs = decides("accuracy", looks)
+        found[f"first look {when}"] = for_first(decides("accuracy", looks[:1]))
         found[f"five looks {when}"] = for_first(pairs)
         found[f"wrong {when}"] = bool(pairs) and not for_first(pairs)
     return found

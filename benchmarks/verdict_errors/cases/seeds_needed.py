@@ -3,10 +3,10 @@
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import nctdtr, ndtr, stdtrit
+from scipy.special import nctdtr, stdtrit
 
 from benchmarks.verdict_errors.columns import Mean, Quantiles, Share
+from benchmarks.verdict_errors.rules import old_freedom, old_test
 from tf_adapt.statistics.looks import level_of
 from tf_adapt.statistics.two_cells import Cell, cell_of, compare_cells, enough_items, seeds_needed
 
@@ -18,9 +18,10 @@ ABOUT = (
     "rule: 5 % before, 0.5 % (the next look) after; *power* is what so many seeds reach in the "
     "simulation. *one seed*: the deviation of a cell's score over its seeds, in points, to which "
     "the runs' own noise adds 2.8. *fewest*, *most*: the median of what is said (10 % to 90 % of "
-    "comparisons). *covered*: the right number lies in the range (which is made of the central "
-    "half of the plausible differences). *in vain*: it is said that no number of seeds would do. "
-    "With a difference below 1.96 (before) or 2.84 (after) that is true; above, false."
+    "comparisons). Where no number would do, that counts as more than 100. *covered*: the right "
+    "number lies in the range (which is made of the central half of the plausible differences). "
+    "*in vain*: it is said that no number of seeds would do. With a difference below 1.96 "
+    "(before) or 2.84 (after) that is true; above, false."
 )
 COLUMNS = {
     "difference before": Mean(),
@@ -35,7 +36,7 @@ COLUMNS = {
     "in vain after": Share(),
 }
 ITEMS, SEEDS, OWN, NOISE = 200, 3, 0.3, 0.4
-POWER, MANY = 0.8, 100
+POWER, MANY, DRAWS = 0.8, 100, 4000
 LEVELS = {"before": 0.05, "after": level_of(2)}
 ROWS = [
     {"right_number": number, "difference": None, "one_seed": seed}
@@ -52,14 +53,14 @@ def simulated(random, right_number, difference, one_seed) -> dict[str, bool | fl
     """One comparison."""
     found = {}
     for when, level in LEVELS.items():
-        units = difference or deciding(right_number, one_seed, level)
+        units = difference or deciding(right_number, one_seed, when)
         a, b = cells(random, units, one_seed, SEEDS)
         vain, fewest, most = (said_before if when == "before" else said_after)(a, b, level)
         found[f"in vain {when}"] = vain
         if right_number:
-            full = compare_cells(*cells(random, units, one_seed, right_number))
             found[f"difference {when}"] = units
-            found[f"power {when}"] = full.p <= level
+            full = _tested(*cells(random, units, one_seed, right_number), when)
+            found[f"power {when}"] = full["p"] <= level
         if when == "before":
             found["said before"] = most
         else:
@@ -82,15 +83,17 @@ def cells(random, units: float, one_seed: float, seeds: int) -> tuple[Cell, Cell
 
 
 @lru_cache
-def deciding(number: int, one_seed: float, level: float) -> float:
-    """The difference, in its standard errors over items, that so many seeds decide with `POWER`."""
-    of_items = 2 * OWN**2 / ITEMS
-    of_seeds = 2 * ((one_seed / 100) ** 2 + NOISE**2 / ITEMS) / number
-    variance = of_items + of_seeds
-    freedom = variance**2 / (of_seeds**2 / 2 / (number - 1) + of_items**2 / (ITEMS - 1))
-    limit = stdtrit(freedom, 1 - level / 2) * np.sqrt(variance)
-    found = brentq(lambda d: ndtr((d - limit) / np.sqrt(of_seeds)) - POWER, 0, 10)
-    return float(found / np.sqrt(of_items))
+def deciding(number: int, one_seed: float, when: str) -> float:
+    """The difference, in its standard errors over items, that so many seeds decide with `POWER`.
+
+    A draw is decided where the difference is beyond half of its interval: counted in `DRAWS`.
+    """
+    random, enough = np.random.default_rng(number), []
+    for _ in range(DRAWS):
+        a, b = cells(random, 0.0, one_seed, number)
+        low, high = _tested(a, b, when)["interval"]
+        enough.append((high - low) / 2 - (a.scores.mean() - b.scores.mean()))
+    return float(np.quantile(enough, POWER) / np.sqrt(2 * OWN**2 / ITEMS))
 
 
 def said_after(a: Cell, b: Cell, level: float) -> tuple[bool, float, float]:
@@ -115,8 +118,15 @@ def said_before(a: Cell, b: Cell, level: float) -> tuple[bool, float, float]:
     return False, np.inf, np.inf
 
 
+def _tested(a: Cell, b: Cell, when: str) -> dict:
+    if when == "before":
+        return old_test(a, b)
+    found = compare_cells(a, b, 1 - LEVELS[when])
+    return {"interval": found.interval, "p": found.p}
+
+
 def _old_power(difference: float, shares, own: float, number: int, level: float) -> float:
     variance = shares.sum() + own
-    freedom = variance**2 / ((shares**2).sum() / (number - 1) + own**2 / (ITEMS - 1))
+    freedom = old_freedom(shares, own, variance, number, ITEMS)
     limit = stdtrit(freedom, 1 - level / 2)
     return 1.0 - nctdtr(freedom, difference / np.sqrt(variance), limit)

@@ -11,7 +11,6 @@ from benchmarks.verdict_errors.rules import (
     grouped,
     named,
     scores,
-    tested,
 )
 
 ABOUT = (
@@ -49,17 +48,17 @@ def simulated(random, metric, ICC, sizes, groups, failing, gap) -> dict[str, boo
     test = TestSet(random, metric, items, cells)
     runs = test.runs(expected)
     runs[failed] = test.constant()
-    before = tested(metric, (named(runs[:, :count]) for count in SCHEDULE))
+    before = [named(runs[:, :count]) for count in SCHEDULE]
     # Without the seed that chose.
     scored, trained = grouped(runs, ids)[:, 1:], ~failed[:, 1:]
-    after = tested(
-        metric,
-        (
-            named(rows[:count][mask[:count]] for rows, mask in zip(scored, trained, strict=True))
-            for count in SCHEDULE
-        ),
-    )
-    return {"before": bool(decided_before(before)), "after": bool(decided_after(after))}
+    after = [
+        named(rows[:count][mask[:count]] for rows, mask in zip(scored, trained, strict=True))
+        for count in SCHEDULE
+    ]
+    return {
+        "before": bool(decided_before(metric, before)),
+        "after": bool(decided_after(metric, after)),
+    }
 
 
 def _best(random, metric, trials, failed, majority) -> np.ndarray:
