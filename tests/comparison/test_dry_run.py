@@ -102,7 +102,7 @@ def test_the_default_head_is_named_and_settings_count(write_config):
             "ConfigError: cell tiny_bert-feature_extraction-crf: head: expected one of default",
         ),
         (
-            "compare.settings.fine_tuning={training: {jit_compile: true}, head_dropout: 0.2}",
+            "compare.settings.fine_tuning={training: {weight_decay: 0.1}, head_dropout: 0.2}",
             0,
             "",
         ),
