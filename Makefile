@@ -1,7 +1,7 @@
 # `make check` is what the pre-commit hook and CI run: format, lint, tests.
 VENV ?= .venv
 
-.PHONY: check format lint test install
+.PHONY: check format lint test docs install
 
 check: lint test
 
@@ -19,3 +19,7 @@ lint:
 
 test:
 	$(VENV)/bin/pytest -n 2 --dist loadfile
+
+# The site, into site/: strict (which --quiet would undo), and without a network.
+docs:
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(VENV)/bin/mkdocs build --strict

@@ -8,7 +8,24 @@ from setuptools import find_packages, setup
 PACKAGE = Path(__file__).parent / "tf_adapt" / "__init__.py"
 # What only converting foreign weights needs; see CONTRIBUTING.md for the reason of each dependency.
 CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
-TEST = ["pandas", "pytest>=8", "pytest-timeout", "pytest-xdist", "ruff", "seqeval"]
+# Encoders of keras-hub's layers; safetensors for folders of HuggingFace's format.
+KERAS_HUB = ["keras-hub>=0.32", "safetensors>=0.4"]
+# The HTTP server.
+SERVE = ["prometheus-client>=0.20", "starlette>=0.40", "uvicorn>=0.30"]
+DOCS = ["mkdocs>=1.6,<2", "mkdocs-click>=0.9", "mkdocs-material>=9.7", "mkdocstrings[python]>=1.0"]
+NOTEBOOKS = ["ipykernel", "nbclient"]
+TEST = [
+    "jsonschema>=4",
+    "pandas",
+    "pytest>=8",
+    "pytest-timeout",
+    "pytest-xdist",
+    "ruff",
+    # The page in a browser: skipped where there is no chromium.
+    "selenium>=4.20",
+    "seqeval",
+    *NOTEBOOKS,
+]
 
 setup(
     name="tf_adapt",
@@ -20,7 +37,13 @@ setup(
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["tf_adapt*", "hub_modules*"]),
     package_data={
-        "tf_adapt": ["py.typed", "data/sample/*", "data/sample/*/*", "report/*.css"],
+        "tf_adapt": [
+            "py.typed",
+            "data/sample/*",
+            "data/sample/*/*",
+            "report/*.css",
+            "serving/server/page/*",
+        ],
         "hub_modules": ["py.typed", "pretrained/**/*"],
     },
     install_requires=[
@@ -47,11 +70,15 @@ setup(
     ],
     extras_require={
         "convert": CONVERT,
-        "test": TEST + CONVERT,
+        "keras-hub": KERAS_HUB,
+        "serve": SERVE,
+        "test": TEST + CONVERT + SERVE,
         # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
+        # The site: `make docs`.
+        "docs": DOCS,
     },
-    entry_points={"console_scripts": ["tf-adapt=tf_adapt.cli:run"]},
+    entry_points={"console_scripts": ["tf-adapt=tf_adapt.commands.main:run"]},
     classifiers=[
         "License :: OSI Approved :: Apache Software License",
         "Programming Language :: Python :: 3.11",

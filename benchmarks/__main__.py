@@ -13,27 +13,20 @@ import click
 from benchmarks.settings import Settings
 from benchmarks.side_by_side.child import NoAnswerError
 from benchmarks.side_by_side.environments import ROOT, use_two_cores
-from benchmarks.side_by_side.machine import machine
-from benchmarks.side_by_side.page import measurement_lines, page
+from benchmarks.side_by_side.machine import machine, processor
+from benchmarks.side_by_side.page import page, table
 from benchmarks.side_by_side.summary import our_failure, problems
 from benchmarks.side_by_side.turns import measured
-from tf_adapt.files import write_text
+from hub_modules.storage.files import write_text
 
 # Name → module of this package; each has `ABOUT` and `measurements(settings)`.
 BENCHMARKS = {
     "encode": "encode",
-    "encode-states": "encode_states",
-    "training-steps": "training_steps",
     "training-epoch": "training_epoch",
-    "run-to-score": "run_to_score",
     "feature-cache": "feature_cache",
-    "boundary-cache": "unfreezing_run",
     "elmo": "elmo",
-    "tokenization": "tokenization",
     "crf": "crf",
     "heads": "heads",
-    "freezing": "freezing",
-    "products": "products",
     "memory": "memory",
     "starting": "starting",
     "serving": "serving",
@@ -67,8 +60,8 @@ BENCHMARKS = {
 def main(names: tuple[str, ...], shared: Path, minilm: Path, quick: bool, out: Path) -> None:
     """Runs the named benchmarks (all of them without a name) and writes what they measured.
 
-    What was measured before under other names stays in the page. Names: see BENCHMARKS in
-    benchmarks/__main__.py.
+    What was measured before under other names, or on other processors, stays in the page. Names:
+    see BENCHMARKS in benchmarks/__main__.py.
     """
     if not (minilm / "manifest.json").is_file():
         raise click.UsageError(
@@ -82,7 +75,7 @@ def main(names: tuple[str, ...], shared: Path, minilm: Path, quick: bool, out: P
             settings = Settings(shared.resolve(), minilm.resolve(), quick, Path(work))
             result = run(name, settings, binding)
         for measurement in result["measurements"]:
-            click.echo("\n".join(["", *measurement_lines(measurement)]))
+            click.echo("\n".join(["", *table({processor(): measurement})]))
             wrong += our_failure(measurement) + problems(measurement)
         click.echo("\n".join(result["notes"]))
         if not quick:
@@ -111,10 +104,12 @@ def run(name: str, settings: Settings, binding: str) -> dict[str, Any]:
 
 
 def write(out: Path, name: str, result: dict[str, Any]) -> None:
-    """Puts the result beside those of other names, and writes the page of all of them."""
+    """Puts the result beside those of other names and processors; writes the page of all."""
     path = out / "benchmarks.json"
     results = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    results[name] = result
+    others = results.get(name, {}).get("processors", {})
+    about, here = result["about"], {key: result[key] for key in result if key != "about"}
+    results[name] = {"about": about, "processors": others | {processor(): here}}
     write_text(path, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     write_text(out / "benchmarks.md", page(results))
 

@@ -16,7 +16,14 @@ ABOUT = (
 
 def measurements(settings: Settings) -> Iterator[Measurement]:
     """One command."""
-    command = [sys.executable, "-m", "tf_adapt", "compare", str(ROOT / "configs/quickstart.yaml")]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "tf_adapt",
+        "compare",
+        str(ROOT / "configs/quickstart.yaml"),
+    ]
     command += ["--out", str(settings.work / "{turn}"), "--jobs", "2"]
     command += settings.of([], ["--seeds", "1", "--set", "training.epochs=1"])
     job = {"command": command, "request": None, "skip_warm_up": True}

@@ -39,10 +39,6 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
         "huggingface": settings.huggingface_minilm,
         "pairs": settings.pairs_file("train", 32),
         "head": settings.head_file(),
-        "examples": 32,
-        "trained": "full",
-        "precision": None,
-        "dropout": True,
         "rate": 5e-5,
     }
     yield Measurement(

@@ -1,1 +1,1 @@
-"""What a module is: native encoders, foreign weights, and how modules are written and read."""
+"""TF Hub modules: native encoders, foreign weights, and how modules are written and read."""

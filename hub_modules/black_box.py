@@ -9,7 +9,9 @@ import re
 import keras
 import tensorflow as tf
 
-from tf_adapt.errors import ArtifactError
+from hub_modules.errors import ArtifactError
+from hub_modules.native.weights import as_keras_variable
+from hub_modules.sentence_module import SentenceEncoder, is_sentence_module
 
 
 class BlackBoxEncoder(keras.layers.Layer):
@@ -18,11 +20,11 @@ class BlackBoxEncoder(keras.layers.Layer):
     Shapes: BERT: `input_word_ids`, `input_mask`, `input_type_ids` `[batch, time] int32`; ELMo:
     `tokens` `[batch, time] string`, `sequence_len` `[batch] int32` → `{"layers": […], "mask":
     [batch, time] bool, "pooled": [batch, width] (BERT)}`, float32. `layers` starts with the
-    embedding output where the module gives it out; a foreign BERT does not.
+    embedding output where the module returns it; a foreign BERT does not.
 
     Args:
-        module: what `tf.saved_model.load` returned. The caller keeps it alive through this layer.
-        family: "bert" or "elmo".
+        module: the result of `tf.saved_model.load`. This layer keeps a reference to it.
+        family: "bert", "elmo" or "causal", whose interface is BERT's.
     """
 
     def __init__(self, module, family: str, **kwargs):
@@ -31,14 +33,15 @@ class BlackBoxEncoder(keras.layers.Layer):
         self.module = module
         self.family = family
         self.is_tf1 = not callable(module)
-        # TensorFlow 2 can run a TF1-format module, not train it: it counts as one without weights.
-        variables = () if self.is_tf1 else module.trainable_variables
-        self.module_weights = [_as_keras_variable(variable) for variable in variables]
+        # TensorFlow 2 can run a TF1-format module, not train it: it is treated as one without
+        # weights. So is a module without a list of trainable variables.
+        variables = () if self.is_tf1 else getattr(module, "trainable_variables", ())
+        self.module_weights = [as_keras_variable(variable) for variable in variables]
         self.built = True
 
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
-        """The layer groups, bottom to top, read off the variables' names."""
+        """The layer groups, bottom to top, derived from the variables' names."""
         groups: dict[str, list] = {}
         for weight in self.module_weights:
             groups.setdefault(_group_of(weight.value.name), []).append(weight)
@@ -46,16 +49,29 @@ class BlackBoxEncoder(keras.layers.Layer):
 
     def call(self, inputs, training=None):
         training = bool(training) and bool(self.trainable_weights)
-        if self.family == "bert":
-            return self._bert(inputs, training)
-        return self._elmo(inputs, training)
+        if self.family == "elmo":
+            return self._elmo(inputs, training)
+        return self._bert(inputs, training)
+
+    @property
+    def num_states(self) -> int:
+        """Number of hidden states that a call returns."""
+        return len(self.example_layers())
+
+    @property
+    def states_width(self) -> int:
+        """Width of each hidden state."""
+        return int(self.example_layers()[-1].shape[-1])
 
     def example_layers(self) -> list:
-        """The layers' states for one position, to read their number and width off."""
-        if self.family == "bert":
-            names = ("input_word_ids", "input_mask", "input_type_ids")
-            return self({name: tf.ones([1, 1], tf.int32) for name in names})["layers"]
-        return self({"tokens": tf.constant([["a"]]), "sequence_len": tf.constant([1])})["layers"]
+        """The hidden states of each layer for one position, `[1, 1, width]` each: they show the
+        number of layers and their width."""
+        if self.family == "elmo":
+            return self({"tokens": tf.constant([["a"]]), "sequence_len": tf.constant([1])})[
+                "layers"
+            ]
+        names = ("input_word_ids", "input_mask", "input_type_ids")
+        return self({name: tf.ones([1, 1], tf.int32) for name in names})["layers"]
 
     def _bert(self, inputs, training: bool):
         names = ("input_word_ids", "input_mask", "input_type_ids")
@@ -73,7 +89,7 @@ class BlackBoxEncoder(keras.layers.Layer):
         else:
             outputs = self.module({"tokens": tokens, "sequence_len": lengths}, training=training)
         mask = tf.sequence_mask(lengths, tf.shape(tokens)[1])
-        # The token layer is half as wide as the others: it stands for both directions.
+        # The token layer is half as wide as the others: both directions share it.
         layers = [tf.concat([outputs["word_emb"]] * 2, axis=-1)]
         names = sorted(name for name in outputs if re.fullmatch(r"lstm_outputs\d+", name))
         layers += [outputs[name] for name in names]
@@ -81,21 +97,35 @@ class BlackBoxEncoder(keras.layers.Layer):
         return {"layers": [layer * visible for layer in layers], "mask": mask}
 
 
+def program_encoder(module, family: str, **options) -> BlackBoxEncoder | SentenceEncoder:
+    """The layer that runs a restored SavedModel of a family.
+
+    Args:
+        options: Keras' (`name`, `dtype`).
+    """
+    if family == "sentence":
+        return SentenceEncoder(module, **options)
+    return BlackBoxEncoder(module, family, **options)
+
+
 def family_of(module) -> str:
-    """Which of the two interfaces a restored SavedModel has.
+    """Which of the three interfaces a restored SavedModel has.
 
     Raises:
-        ArtifactError: neither.
+        ArtifactError: none.
     """
     names = _input_names(module)
     if "input_word_ids" in names:
         return "bert"
     if {"tokens", "sequence_len"} <= names:
         return "elmo"
+    if callable(module) and is_sentence_module(module):
+        return "sentence"
     raise ArtifactError(
         "module: expected the inputs input_word_ids, input_mask, input_type_ids (TF Hub's "
-        f"transformer-encoder API) or tokens, sequence_len (ELMo), got {sorted(names) or 'none'}; "
-        "convert the original weights with `tf-adapt module convert`"
+        f"transformer-encoder API) or tokens, sequence_len (ELMo), got {sorted(names) or 'none'}, "
+        "and no function from texts, [batch] string, to vectors, [batch, width] (sentence "
+        "modules); convert the original weights with `tf-adapt module convert`"
     )
 
 
@@ -109,11 +139,6 @@ def _input_names(module) -> set[str]:
             if isinstance(argument, dict):
                 names |= set(argument)
     return names
-
-
-def _as_keras_variable(variable: tf.Variable) -> keras.Variable:
-    name = variable.name.split(":")[0].replace("/", ".")
-    return keras.Variable(variable, trainable=True, dtype=variable.dtype.name, name=name)
 
 
 def _group_of(name: str) -> str:

@@ -1,24 +1,35 @@
 """Writes a native encoder as a module: SavedModels in TF Hub's contract, and a manifest.
 
-What is written needs TensorFlow alone (BERT's preprocessing and ELMo's characters: tensorflow-text
-too), not this project: it works in plain `hub.load` and, trainable, in `hub.KerasLayer`.
+A written module depends on TensorFlow alone (preprocessing and ELMo's characters also on
+tensorflow-text), not on this project: `hub.load` and, trainable, `hub.KerasLayer` load it.
 """
 
 from pathlib import Path
 
+import numpy as np
 import tensorflow as tf
 
-from hub_modules.bert import BertEncoder
-from hub_modules.elmo import ElmoEncoder
-from hub_modules.manifest import write_manifest
+from hub_modules.errors import ArtifactError
+from hub_modules.manifest import module_hash, write_manifest
+from hub_modules.native.bert import BertEncoder
+from hub_modules.native.causal import CausalEncoder
+from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.output_files import write_output_layer
-from hub_modules.preprocess import BertPreprocessor, ElmoPreprocessor, hub_preprocessor
+from hub_modules.preprocess import (
+    BertPreprocessor,
+    CausalPreprocessor,
+    ElmoPreprocessor,
+    hub_preprocessor,
+)
+from hub_modules.signature_checks import check_shapes
 from hub_modules.sources import ModuleSource
+from hub_modules.sources.causal_layout import write_own_byte_pairs
 from hub_modules.sources.folder import write_vocabulary
-from tf_adapt.errors import ArtifactError
-from tf_adapt.files import publish_folder
+from hub_modules.sources.layer_mix import LayerMix
+from hub_modules.storage.files import publish_folder
+from hub_modules.trusted import remember
 
-ENCODERS = {"bert": BertEncoder, "elmo": ElmoEncoder}
+ENCODERS = {"bert": BertEncoder, "elmo": ElmoEncoder, "causal": CausalEncoder}
 _BERT_INPUTS = {
     name: tf.TensorSpec([None, None], tf.int32, name=name)
     for name in ("input_word_ids", "input_mask", "input_type_ids")
@@ -30,15 +41,26 @@ _ELMO_TOKENS = {
 _ELMO_TEXT = tf.TensorSpec([None], tf.string, name="text")
 
 
-def write_module(source: ModuleSource, folder: str | Path) -> None:
-    """Writes `encoder`, for BERT `preprocess` and `vocab.txt`, and the manifest into a new folder.
+def write_module(
+    source: ModuleSource,
+    folder: str | Path,
+    card: str | None = None,
+    stored_as: str = "float32",
+) -> None:
+    """Writes `encoder`, but for ELMo `preprocess` and `vocab.txt` (causal: also `merges.txt`), and
+    the manifest into a new folder.
 
-    Where the source has the output layer of a language model, `output_layer.npz` (ELMo:
-    `output_words.txt` too) stands beside them.
+    If the source has the output layer of a language model, `output_layer.npz` (ELMo: also
+    `output_words.txt`) is written too.
+
+    Args:
+        card: text of the module's README.
+        stored_as: "float32", or "float16": the encoder's weights are rounded and take half the
+            space; whoever loads or runs the module computes in float32.
 
     Raises:
-        ArtifactError: the folder exists or cannot be written, the weights do not fit, or the
-            encoder has adapters.
+        ArtifactError: the folder exists or cannot be written, the weights do not fit, the encoder
+            has adapters, or a weight is beyond float16's range.
     """
     if source.family == "bert" and (source.vocabulary is None or source.lower_case is None):
         raise ArtifactError(
@@ -46,53 +68,84 @@ def write_module(source: ModuleSource, folder: str | Path) -> None:
             f"{'no vocabulary' if source.vocabulary is None else 'no casing'}; add vocab.txt to "
             "the source, or say --lower-case or --cased"
         )
+    if source.family == "causal" and (source.vocabulary is None or source.merges is None):
+        raise ArtifactError(
+            f"{folder}: expected a vocabulary and its merges with the weights, got none; add "
+            "vocab.json and merges.txt to the source"
+        )
     if source.config.get("adapters") is not None:
         raise ArtifactError(
             f"{folder}: expected an encoder without adapters, got {source.config['adapters']!r}: "
-            "a module has no place for them; write them with `save_adapters`, or export the "
+            "a module cannot store them; write them with `save_adapters`, or export the "
             "whole model for serving"
         )
     encoder = native_encoder(source.family, source.config)
     encoder.load_weights_by_name(source.weights)
+    if stored_as == "float16":
+        _check_range(source, folder)
     with publish_folder(folder) as aside:
-        # First, for it may be refused, and the encoder takes seconds.
+        # First: it may raise, and saving the encoder takes seconds.
         write_output_layer(source, aside)
-        if source.family == "bert":
-            _save_bert(encoder, source, aside)
-        else:
-            _save_elmo(encoder, aside)
+        _SAVE[source.family](encoder, source, aside, stored_as)
+        if card is not None:
+            (aside / "README.md").write_text(card, "utf-8")
         write_manifest(aside, _contract(encoder, source))
+    remember(module_hash(folder))
 
 
-def native_encoder(family: str, config: dict, **options) -> BertEncoder | ElmoEncoder:
+def _check_range(source: ModuleSource, folder: str | Path) -> None:
+    largest = float(np.finfo(np.float16).max)
+    for name, array in source.weights.items():
+        if np.abs(array).max() > largest:
+            raise ArtifactError(
+                f"{folder}: weight {name}: expected numbers up to {largest:g} to store in float16, "
+                f"got {np.abs(array).max():g}; store the module in float32"
+            )
+
+
+def native_encoder(family: str, config: dict, **options):
     """A built native encoder with initial weights.
 
     Args:
-        options: Keras' own (`name`, `dtype`), and `adapters`, `adapter_size`.
+        options: Keras' own (`name`, `dtype`), `adapters`, `adapter_size`, and causal `new_rows`,
+            `segments`.
     """
     encoder = ENCODERS[family](**config, **options)
     encoder.build()
     return encoder
 
 
-def _save_bert(encoder: BertEncoder, source: ModuleSource, folder: Path) -> None:
-    module = BertModule(encoder)
+def _save_bert(encoder: BertEncoder, source: ModuleSource, folder: Path, stored_as: str) -> None:
+    module = BertModule(encoder, stored_as)
     save_module(module, folder / "encoder", module.signatures())
     write_vocabulary(folder / "vocab.txt", source.vocabulary)
     preprocessor = BertPreprocessor(source.vocabulary, source.lower_case)
     save_module(hub_preprocessor(preprocessor), folder / "preprocess")
 
 
-def _save_elmo(encoder: ElmoEncoder, folder: Path) -> None:
-    module = ElmoModule(encoder)
+def _save_causal(
+    encoder: CausalEncoder, source: ModuleSource, folder: Path, stored_as: str
+) -> None:
+    module = BertModule(encoder, stored_as)
     save_module(module, folder / "encoder", module.signatures())
+    write_own_byte_pairs(folder, source.vocabulary, source.merges)
+    preprocessor = CausalPreprocessor(source.vocabulary, source.merges)
+    save_module(hub_preprocessor(preprocessor), folder / "preprocess")
+
+
+def _save_elmo(encoder: ElmoEncoder, source: ModuleSource, folder: Path, stored_as: str) -> None:
+    module = ElmoModule(encoder, source.mix, stored_as)
+    save_module(module, folder / "encoder", module.signatures())
+
+
+_SAVE = {"bert": _save_bert, "elmo": _save_elmo, "causal": _save_causal}
 
 
 def save_module(module, folder: Path, signatures: dict | None = None) -> None:
     """Writes a SavedModel.
 
     Raises:
-        OSError: TensorFlow cannot write it; `publish_folder` names the folder that was meant.
+        OSError: TensorFlow cannot write it; `publish_folder` adds the target folder to the message.
     """
     try:
         tf.saved_model.save(module, str(folder), signatures=signatures)
@@ -114,17 +167,18 @@ def _contract(encoder, source: ModuleSource) -> dict:
 class _EncoderModule(tf.__internal__.tracking.AutoTrackable):
     """A native encoder's weights as plain variables, named as in `weights_by_name`.
 
-    Not a `tf.Module`: the contract wants `variables` and `trainable_variables` as attributes that
-    are saved, and there they are properties that are not.
+    Not a `tf.Module`: TF Hub's contract requires `variables` and `trainable_variables` as saved
+    attributes, and those of a `tf.Module` are properties, which are not saved.
     """
 
-    def __init__(self, encoder):
+    def __init__(self, encoder, stored_as: str = "float32"):
         self._call = encoder.stateless_call
         named = encoder.weights_by_name()
         by_weight = {
-            id(weight): tf.Variable(weight.numpy(), name=name) for name, weight in named.items()
+            id(weight): tf.Variable(weight.numpy().astype(stored_as), name=name)
+            for name, weight in named.items()
         }
-        # In the order in which the Keras layer wants their values.
+        # In the order of the arguments of `stateless_call`.
         self.encoder_variables = [by_weight[id(weight)] for weight in encoder.trainable_variables]
         self.variables = list(self.encoder_variables)
         self.trainable_variables = list(self.encoder_variables)
@@ -132,9 +186,9 @@ class _EncoderModule(tf.__internal__.tracking.AutoTrackable):
         self._num_seeds = len(encoder.non_trainable_variables)
 
     def encode(self, inputs: dict, training: bool) -> dict:
-        values = [tf.convert_to_tensor(variable) for variable in self.encoder_variables]
+        values = [tf.cast(variable, tf.float32) for variable in self.encoder_variables]
         # Dropout's seeds are drawn at run time, so that the module needs no state of its own. The
-        # draws are seeded: unseeded ones fail where a user has asked for deterministic operations.
+        # draws are seeded: unseeded ones fail under `enable_op_determinism`.
         seeds = [
             tf.cast(tf.random.uniform([2], 0, 2**31 - 1, tf.int32, seed=number), tf.uint32)
             for number in range(1, self._num_seeds + 1)
@@ -144,7 +198,8 @@ class _EncoderModule(tf.__internal__.tracking.AutoTrackable):
 
 
 class BertModule(_EncoderModule):
-    """TF Hub's transformer-encoder API, and the embedding output under a key of its own.
+    """TF Hub's transformer-encoder API, of BERT and causal transformers, with the extra output
+    `embedding_output`.
 
     Shapes: `input_word_ids`, `input_mask`, `input_type_ids` `[batch, time] int32` →
     `pooled_output` = `default` `[batch, width]`, `sequence_output` `[batch, time, width]`,
@@ -170,7 +225,8 @@ class BertModule(_EncoderModule):
 
         @tf.function(input_signature=[_BERT_INPUTS])
         def serve(inputs):
-            outputs = self(inputs, training=False)
+            forms = dict.fromkeys(_BERT_INPUTS, "[batch, time] int32")
+            outputs = self(check_shapes(forms, inputs), training=False)
             return {name: output for name, output in outputs.items() if name != "encoder_outputs"}
 
         return {"serving_default": serve}
@@ -183,15 +239,21 @@ class ElmoModule(_EncoderModule):
     texts `[batch] string` split at white space → `word_emb` `[batch, time, width / 2]`,
     `lstm_outputs1`, `lstm_outputs2`, `elmo` `[batch, time, width]` (softmax-weighted sum of the
     layers times a scale, both trainable), `default` `[batch, width]` (mean of `elmo` over words).
+
+    Args:
+        mix: the first values of weights and scale; None: the plain mean.
     """
 
-    def __init__(self, encoder: ElmoEncoder):
-        super().__init__(encoder)
+    def __init__(
+        self, encoder: ElmoEncoder, mix: LayerMix | None = None, stored_as: str = "float32"
+    ):
+        super().__init__(encoder, stored_as)
         self.characters = ElmoPreprocessor()
+        mix = mix or LayerMix((0.0,) * (encoder.num_layers + 1), 1.0)
         self.aggregation_weights = tf.Variable(
-            tf.zeros([encoder.num_layers + 1]), name="aggregation/weights"
+            tf.constant(mix.weights, tf.float32), name="aggregation/weights"
         )
-        self.aggregation_scaling = tf.Variable(1.0, name="aggregation/scaling")
+        self.aggregation_scaling = tf.Variable(mix.scale, name="aggregation/scaling")
         for variable in (self.aggregation_weights, self.aggregation_scaling):
             self.variables.append(variable)
             self.trainable_variables.append(variable)
@@ -231,10 +293,13 @@ class ElmoModule(_EncoderModule):
 
         @tf.function(input_signature=[_ELMO_TEXT])
         def default(text):
-            return self(text, training=False)
+            checked = check_shapes({"text": "[batch] string"}, {"text": text})
+            return self(checked["text"], training=False)
 
         @tf.function(input_signature=list(_ELMO_TOKENS.values()))
         def tokens(tokens, sequence_len):
-            return self({"tokens": tokens, "sequence_len": sequence_len}, training=False)
+            forms = {"tokens": "[batch, time] string", "sequence_len": "[batch] int32"}
+            inputs = {"tokens": tokens, "sequence_len": sequence_len}
+            return self(check_shapes(forms, inputs), training=False)
 
         return {"serving_default": default, "default": default, "tokens": tokens}

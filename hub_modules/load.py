@@ -1,39 +1,33 @@
 """From a handle (shipped name, folder, URL) to an encoder that is verified and ready to run."""
 
 import os
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
 
-import tensorflow as tf
-
-from hub_modules.black_box import BlackBoxEncoder, family_of
-from hub_modules.export import ENCODERS, native_encoder
-from hub_modules.manifest import module_hash, read_manifest, verify
+from hub_modules.errors import ConfigError
+from hub_modules.find import encoder_folder, find_module, is_word_vectors
+from hub_modules.kept_layers import refuse_keep_layers
+from hub_modules.keras_hub.handles import keras_folder
+from hub_modules.loading.black_box import load_black_box
+from hub_modules.loading.loaded_module import LoadedModule
+from hub_modules.loading.native import load_native
+from hub_modules.loading.published import load_published, published_source
+from hub_modules.loading.tf1_elmo import load_tf1_elmo
+from hub_modules.loading.word_vectors import load_word_vectors
+from hub_modules.manifest import ModuleManifest
+from hub_modules.native.adapters import Added
+from hub_modules.native.lora import Lora
 from hub_modules.output_files import OutputLayer, read_output_layer
-from hub_modules.preprocess import (
-    BertPreprocessor,
-    ElmoPreprocessor,
-    ElmoTokensPreprocessor,
-    SavedModelPreprocessor,
-)
-from hub_modules.shipped import PRETRAINED, shipped_names
-from hub_modules.sources import ModuleSource, published_bert
+from hub_modules.saved_model import is_tf1
+from hub_modules.sources import published_bert, tf1_elmo
+from hub_modules.sources.causal_layout import read_own_byte_pairs
 from hub_modules.sources.folder import read_vocabulary
-from hub_modules.tf_checkpoint import read_variables
-from tf_adapt.errors import ArtifactError, ConfigError
-
-
-@dataclass(frozen=True)
-class LoadedModule:
-    """What a handle stands for."""
-
-    family: str
-    encoder: Any  # BertEncoder, ElmoEncoder or BlackBoxEncoder
-    preprocessor: Any
-    hash: str
-    execution: str  # "native" or "saved_model"
-    max_length: int | None  # BERT: positions, special tokens included; None where there is no bound
+from hub_modules.trusted import check_trusted, remember
+from hub_modules.verified import (
+    Verified,
+    read_module_manifest,
+    verified_module,
+    verified_preprocessor,
+)
 
 
 def load_module(
@@ -42,70 +36,154 @@ def load_module(
     trust: bool = False,
     preprocessor: str | os.PathLike | None = None,
     dtype=None,
-    adapters: str | None = None,
+    adapters: Added = None,
     adapter_size: int = 64,
     pretrained: bool = True,
+    classification_token: bool = False,
+    keep_layers: Sequence[int] | None = None,
 ) -> LoadedModule:
     """Finds, verifies and loads a module.
 
     Args:
-        handle: the name of a shipped module, a folder (DIR or DIR/encoder), or a Hub URL.
+        handle: the name of a shipped module, a folder (DIR or DIR/encoder), a Hub URL, one of
+            `hub_modules.keras_hub.handles`, or a `.txt` file of word vectors (these two are data,
+            no programs: they need no trust).
         execution: "native" (our layer with the module's weights; recognised modules only),
             "saved_model" (the module's own program), or None: native where that is possible.
-        trust: accept a module without a manifest: its files cannot be verified, and its program
-            runs with your rights.
-        preprocessor: handle of the preprocessing module, where the module brings none.
+        trust: accept a program that neither ships nor was written or trusted by this user before,
+            and a module without a manifest, whose files cannot be verified.
+        preprocessor: handle of the preprocessing module, for a module without its own.
         dtype: dtype policy of the native encoder; a black box always computes in float32.
         adapters, adapter_size: of the native encoder: see `BertEncoder`, `ElmoEncoder`.
         pretrained: whether the native encoder gets the module's weights; False: random ones.
+        classification_token: each row ends in a new token with an embedding of its own (causal,
+            native): see `CausalPreprocessor`.
+        keep_layers: numbers of the transformer layers that the native encoder has, from 0, bottom
+            to top; None: all.
 
     Raises:
         ArtifactError: the module is missing, damaged, untrusted or of an unknown kind.
-        ConfigError: `execution` or `adapters` is unknown, or not possible for this module.
+        ConfigError: `execution` or `adapters` is unknown, or one of these, `keep_layers` or
+            `classification_token` not possible for this module.
     """
     if execution not in (None, "native", "saved_model"):
         raise ConfigError(
             f"execution: expected 'native' or 'saved_model' (or none), got {execution!r}"
         )
-    folder = find_module(handle)
-    manifest = read_manifest(folder)
-    if manifest is None and not trust:
-        raise ArtifactError(
-            f"module {handle}: it has no manifest, so its files cannot be verified; if you trust "
-            "where it comes from, say so with trust=True (--trust, or trust: true in a config)"
+    if (folder := keras_folder(handle)) is not None:
+        # It builds Keras layers, which the command line and other families do without.
+        from hub_modules.loading.keras_hub import load_keras_hub
+
+        if classification_token:
+            _check_takes_token(handle, None, execution)
+        return load_keras_hub(
+            folder,
+            os.fspath(handle),
+            execution,
+            preprocessor,
+            dtype,
+            adapters,
+            pretrained,
+            keep_layers,
         )
-    if manifest is not None:
-        _check_kind(folder, manifest)
-        verify(folder, manifest)
-    if preprocessor is not None:
-        preprocessor = _trusted(preprocessor, trust)
-    recognised = manifest is not None or (
-        not _is_tf1(folder) and published_bert.recognise(_encoder_folder(folder)) is not None
-    )
-    if execution == "native" and not recognised:
+    if is_word_vectors(handle):
+        refuse_keep_layers(keep_layers, f"module {handle}", "word vectors")
+        _check_options_of_word_vectors(handle, execution, preprocessor, adapters)
+        if classification_token:
+            _check_takes_token(handle, None, execution)
+        return load_word_vectors(find_module(handle), dtype, pretrained)
+    found = verified_module(handle, trust)
+    own = None if preprocessor is None else verified_preprocessor(preprocessor, trust)
+    from_files = _native_way(found)
+    if execution == "native" and from_files is None:
         raise ConfigError(
             f"module {handle}: its variables are not recognised, so it cannot run natively; "
             "use execution='saved_model', or convert the original weights with "
             "`tf-adapt module convert`"
         )
-    if execution == "saved_model" or not recognised:
-        if adapters is not None:
-            raise ConfigError(
-                f"module {handle}: adapters={adapters!r} needs the native encoder, got "
-                f"{'execution=' + repr(execution) if execution else 'a module not recognised'}: "
-                "the module's own program cannot be changed inside; leave out adapters, or "
-                "execution where the module is recognised (`tf-adapt module inspect`)"
-            )
-        if not pretrained:
-            raise ConfigError(
-                f"module {handle}: pretrained=False (encoder.pretrained: false) needs the native "
-                "encoder, got the module's own program, which has no other weights"
-            )
-        return _black_box(folder, manifest, preprocessor)
-    options = {"dtype": dtype, "adapters": adapters, "adapter_size": adapter_size}
-    if manifest is not None:
-        return _from_manifest(folder, manifest, preprocessor, options, pretrained)
-    return _from_published(folder, preprocessor, options, pretrained)
+    if classification_token:
+        _check_takes_token(handle, found.manifest, execution)
+    if execution == "saved_model" or from_files is None:
+        _check_options_of_black_box(handle, execution, adapters, pretrained)
+        refuse_keep_layers(keep_layers, f"module {handle}", "the module's own program")
+        check_trusted(found.content, trust, f"module {handle}")
+        loaded = load_black_box(found, own)
+    else:
+        options = {"dtype": dtype, "adapters": adapters, "adapter_size": adapter_size}
+        options |= {"new_rows": 1} if classification_token else {}
+        if from_files is load_tf1_elmo:
+            refuse_keep_layers(keep_layers, f"module {handle}", "an ELMo")
+            loaded = load_tf1_elmo(found, own, options, pretrained)
+        else:
+            loaded = from_files(found, own, options, pretrained, keep_layers)
+    if found.manifest is None or loaded.execution == "saved_model":
+        remember(found.content)
+    if own is not None:
+        remember(own.content)
+    return loaded
+
+
+def _native_way(found: Verified) -> Callable[..., LoadedModule] | None:
+    """What loads a module natively; None if its variables are not recognised."""
+    if found.manifest is not None:
+        return load_native
+    saved_model = encoder_folder(found.folder)
+    if is_tf1(saved_model):
+        return load_tf1_elmo if tf1_elmo.recognise(saved_model) else None
+    return None if published_bert.recognise(saved_model) is None else load_published
+
+
+def _check_options_of_black_box(
+    handle: str | os.PathLike, execution: str | None, adapters: Added, pretrained: bool
+) -> None:
+    if adapters is not None:
+        name = "lora" if isinstance(adapters, Lora) else "adapters"
+        raise ConfigError(
+            f"module {handle}: {name}={adapters!r} needs the native encoder, got "
+            f"{'execution=' + repr(execution) if execution else 'a module not recognised'}: "
+            f"the module's own program cannot be changed inside; leave out {name}, or "
+            "execution where the module is recognised (`tf-adapt module inspect`)"
+        )
+    if not pretrained:
+        raise ConfigError(
+            f"module {handle}: pretrained=False (encoder.pretrained: false) needs the native "
+            "encoder, got the module's own program, which has no other weights"
+        )
+
+
+def _check_takes_token(
+    handle: str | os.PathLike, manifest: ModuleManifest | None, execution: str | None
+) -> None:
+    kind = "none of ours" if manifest is None else manifest.kind
+    if kind != "causal" or execution == "saved_model":
+        raise ConfigError(
+            f"module {handle}: classification_token=True (encoder.classification_token) needs a "
+            f"causal module that runs natively, got kind {kind}, execution "
+            f"{execution or 'native where possible'}; leave it out"
+        )
+
+
+def _check_options_of_word_vectors(
+    handle: str | os.PathLike,
+    execution: str | None,
+    preprocessor: str | os.PathLike | None,
+    adapters: str | None,
+) -> None:
+    if execution == "saved_model":
+        raise ConfigError(
+            f"module {handle}: word vectors are a file of numbers, not a program; expected "
+            "execution 'native' or none, got 'saved_model'"
+        )
+    if preprocessor is not None:
+        raise ConfigError(
+            f"preprocessor: the words of {handle} are its preprocessing; leave the argument out "
+            "(encoder.preprocessor: null)"
+        )
+    if adapters is not None:
+        raise ConfigError(
+            f"module {handle}: adapters={adapters!r} need layers, which word vectors have not; "
+            "choose feature_extraction or fine_tuning"
+        )
 
 
 def load_output_layer(
@@ -115,7 +193,7 @@ def load_output_layer(
 
     Args:
         handle: as of `load_module`.
-        encoder: the native encoder (`LoadedModule.encoder`) that the layer is to stand on.
+        encoder: the native encoder (`LoadedModule.encoder`) whose hidden states the layer takes.
         options: Keras' (`name`, `dtype`, `trainable`).
 
     Raises:
@@ -124,217 +202,25 @@ def load_output_layer(
     return read_output_layer(find_module(handle), encoder, **options)
 
 
-def module_text_settings(handle: str | os.PathLike) -> tuple[list[str], bool] | None:
-    """The vocabulary of a BERT module and whether it lower-cases; None where the module's
-    preprocessing hides them.
+def module_text_settings(handle: str | os.PathLike) -> dict | None:
+    """What the text of a module's inputs needs, as arguments of `ModuleSource`: the vocabulary, and
+    of a BERT whether it lower-cases, of a causal module the merges.
+
+    None if only the graph of the preprocessing module holds it.
 
     Raises:
         ArtifactError: the module is missing or damaged.
     """
     folder = find_module(handle)
-    manifest = read_manifest(folder)
+    manifest = read_module_manifest(folder)
     if manifest is not None:
-        pieces = read_vocabulary(folder / "vocab.txt", manifest["config"]["vocabulary_size"])
-        return pieces, manifest["lower_case"]
-    source = _published(folder)
+        rows = manifest.config.vocabulary_size
+        if manifest.kind == "causal":
+            vocabulary, merges = read_own_byte_pairs(folder, rows)
+            return {"vocabulary": vocabulary, "merges": merges}
+        vocabulary = read_vocabulary(folder / "vocab.txt", rows)
+        return {"vocabulary": vocabulary, "lower_case": manifest.lower_case}
+    source = published_source(folder)
     if source is None or source.vocabulary is None or source.lower_case is None:
         return None
-    return source.vocabulary, source.lower_case
-
-
-def _check_kind(folder: Path, manifest: dict) -> None:
-    if manifest.get("kind") not in ENCODERS:
-        raise ArtifactError(
-            f"{folder}: expected a module ({' or '.join(ENCODERS)}), got one of kind "
-            f"{manifest.get('kind')!r}; an export is used with `tf-adapt predict`"
-        )
-
-
-def _trusted(preprocessor: str | os.PathLike, trust: bool) -> Path:
-    """The SavedModel of a preprocessing module, verified, or trusted in words: it is a program."""
-    folder = find_module(preprocessor)
-    home = folder.parent if folder.name == "preprocess" else folder
-    manifest = read_manifest(home)
-    if manifest is not None:
-        verify(home, manifest)
-    elif not trust:
-        raise ArtifactError(
-            f"preprocessing module {preprocessor}: it has no manifest, so its files cannot be "
-            "verified; if you trust where it comes from, say so with trust=True (--trust)"
-        )
-    return home / "preprocess" if (home / "preprocess").is_dir() else folder
-
-
-def find_module(handle: str | os.PathLike) -> Path:
-    """The folder of a module: the one with the manifest, or that of a plain SavedModel.
-
-    Raises:
-        ArtifactError: there is none, or its files are incomplete.
-    """
-    text = os.fspath(handle)
-    if text.startswith(("http://", "https://")):
-        folder = _from_hub(text)
-    elif text in shipped_names():
-        folder = PRETRAINED / text
-    else:
-        folder = Path(text)
-    if not folder.is_dir():
-        raise ArtifactError(
-            f"module {text}: no such folder; expected a folder, a Hub URL, or the name of a "
-            f"shipped module ({', '.join(shipped_names())})"
-        )
-    if folder.name == "encoder" and (folder.parent / "manifest.json").is_file():
-        folder = folder.parent
-    _check_complete(folder, text)
-    return folder
-
-
-def _from_hub(url: str) -> Path:
-    # Imported here: it needs the old pkg_resources, and only URLs need it.
-    import tensorflow_hub as hub
-
-    cache = os.environ.get("TFHUB_CACHE_DIR")
-    try:
-        return Path(hub.resolve(url))
-    except Exception as error:
-        # The resolver lets urllib's, tarfile's and TensorFlow's errors through.
-        raise ArtifactError(
-            f"module {url}: cannot be fetched ({' '.join(str(error).split())[:120]}); connect to "
-            "the network, or download it elsewhere and give its folder as the handle "
-            f"(TFHUB_CACHE_DIR is {cache or 'not set'})"
-        ) from error
-
-
-def _check_complete(folder: Path, handle: str) -> None:
-    """A cache folder that a cleaner emptied file by file must not count as a module."""
-    saved_model = _encoder_folder(folder)
-    for name in ("saved_model.pb", "variables/variables.index"):
-        if not (saved_model / name).is_file():
-            raise ArtifactError(
-                f"module {handle}: {saved_model / name} is missing; remove the folder {folder} and "
-                "fetch, install or convert the module again"
-            )
-    if not list(saved_model.glob("variables/variables.data-*")):
-        raise ArtifactError(
-            f"module {handle}: {saved_model}/variables/variables.data-* is missing; remove the "
-            f"folder {folder} and fetch, install or convert the module again"
-        )
-
-
-def _encoder_folder(folder: Path) -> Path:
-    return folder / "encoder" if (folder / "encoder").is_dir() else folder
-
-
-def _from_manifest(
-    folder: Path, manifest: dict, preprocessor, options: dict, pretrained: bool
-) -> LoadedModule:
-    encoder = native_encoder(manifest["kind"], manifest["config"], **options)
-    if pretrained:
-        arrays = read_variables(folder / "encoder")
-        # An ELMo module's own scalar mix is not part of the encoder.
-        encoder.load_weights_by_name(
-            {name: array for name, array in arrays.items() if not name.startswith("aggregation/")}
-        )
-    return LoadedModule(
-        family=manifest["kind"],
-        encoder=encoder,
-        preprocessor=_own_preprocessor(folder, manifest, preprocessor),
-        hash=module_hash(folder),
-        execution="native",
-        max_length=manifest["config"].get("max_positions"),
-    )
-
-
-def _own_preprocessor(folder: Path, manifest: dict, preprocessor):
-    if preprocessor is not None:
-        raise ConfigError(
-            f"preprocessor: module {folder} brings its own preprocessing; leave the argument out "
-            "(encoder.preprocessor: null)"
-        )
-    if manifest["kind"] == "elmo":
-        return ElmoPreprocessor()
-    vocabulary = read_vocabulary(folder / "vocab.txt", manifest["config"]["vocabulary_size"])
-    return BertPreprocessor(vocabulary, manifest["lower_case"])
-
-
-def _from_published(folder: Path, preprocessor, options: dict, pretrained: bool) -> LoadedModule:
-    source = _published(folder)
-    encoder = native_encoder("bert", source.config, **options)
-    if pretrained:
-        encoder.load_weights_by_name(source.weights)
-    return LoadedModule(
-        family="bert",
-        encoder=encoder,
-        preprocessor=_foreign_preprocessor(folder, source, preprocessor),
-        hash=module_hash(folder),
-        execution="native",
-        max_length=source.config["max_positions"],
-    )
-
-
-def _black_box(folder: Path, manifest: dict | None, preprocessor) -> LoadedModule:
-    module = _restore(_encoder_folder(folder))
-    family = family_of(module)
-    encoder = BlackBoxEncoder(module, family, name=f"{family}_black_box", dtype="float32")
-    if family == "elmo":
-        given, max_length = ElmoTokensPreprocessor(), None
-    else:
-        given = (
-            _foreign_preprocessor(folder, _published(folder), preprocessor)
-            if manifest is None
-            else _own_preprocessor(folder, manifest, preprocessor)
-        )
-        max_length = _positions(encoder)
-    return LoadedModule(family, encoder, given, module_hash(folder), "saved_model", max_length)
-
-
-def _published(folder: Path) -> ModuleSource | None:
-    """What a published BERT's variables and assets say; None for any other module."""
-    saved_model = _encoder_folder(folder)
-    if published_bert.recognise(saved_model) is None:
-        return None
-    return published_bert.read(saved_model)
-
-
-def _foreign_preprocessor(folder: Path, source: ModuleSource | None, preprocessor):
-    """What turns text into the inputs of a BERT without a manifest.
-
-    In this order: the preprocessing module that the user names, the module's own vocabulary, the
-    preprocessing module beside it.
-    """
-    if preprocessor is not None:
-        return SavedModelPreprocessor(_restore(preprocessor))
-    if source is not None and source.vocabulary is not None and source.lower_case is not None:
-        return BertPreprocessor(source.vocabulary, source.lower_case)
-    if (folder / "preprocess").is_dir():
-        return SavedModelPreprocessor(_restore(folder / "preprocess"))
-    raise ConfigError(
-        f"module {folder}: it brings no preprocessing; name its preprocessing module with "
-        "preprocessor= (encoder.preprocessor in a config)"
-    )
-
-
-def _positions(encoder: BlackBoxEncoder) -> int | None:
-    for weight in encoder.module_weights:
-        if "position_embedding" in weight.value.name:
-            return int(weight.shape[0])
-    return None
-
-
-def _is_tf1(saved_model: Path) -> bool:
-    return (saved_model / "tfhub_module.pb").is_file()
-
-
-def _restore(saved_model: Path):
-    import tensorflow_text  # noqa: F401  # registers the ops of preprocessing modules
-
-    try:
-        # A TF1 module of the Hub has no tags; the loader must be told.
-        tags = [] if _is_tf1(saved_model) else None
-        return tf.saved_model.load(str(saved_model), tags=tags)
-    except Exception as error:
-        # A damaged SavedModel surfaces as OSError, ValueError, IndexError or a TensorFlow error.
-        raise ArtifactError(
-            f"module {saved_model}: cannot be loaded as a SavedModel "
-            f"({' '.join(str(error).split())[:120]}); fetch, install or convert it again"
-        ) from error
+    return {"vocabulary": source.vocabulary, "lower_case": source.lower_case}

@@ -1,24 +1,31 @@
 """The manifest of a module or an export: what it is, and the SHA-256 of each of its files.
 
 `manifest.json` holds the contract (kind, encoder configuration, layer groups, weights) and the
-files; `manifest.sha256` holds the hash of `manifest.json` itself, so that a change in either shows.
+files; `manifest.sha256` holds the hash of `manifest.json`, so that a change in either is detected.
 """
 
 import hashlib
 import json
-from pathlib import Path
+import os
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
 
-from tf_adapt.errors import ArtifactError
-from tf_adapt.files import describe, difference, sha256, write_bytes
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from hub_modules.errors import ArtifactError
+from hub_modules.storage.files import changed_part, describe, sha256, write_bytes
+from hub_modules.storage.json_files import Schema, parse_json, read_bytes
+from hub_modules.storage.records import Description
 
 FORMAT = 1
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
-# What is covered, in a module and in an export for serving: SavedModels, the vocabulary, what is
-# said of the task. Notes (README, licence) may be edited freely.
+# The files with a hash, in a module and in an export for serving: SavedModels, the vocabulary, the
+# task or tasks. Notes (README, licence) may be edited freely.
 COVERED = (
     "encoder",
     "preprocess",
     "vocab.txt",
+    "merges.txt",
     "output_layer.npz",
     "output_words.txt",
     "saved_model.pb",
@@ -26,7 +33,147 @@ COVERED = (
     "variables",
     "assets",
     "task.json",
+    "tasks.json",
 )
+
+
+def _inside(name: str) -> str:
+    """The name of a file, if it is one below the module's folder."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\0" in name or str(path) != name or name == ".":
+        raise ValueError("should be the path of a file inside the folder")
+    return name
+
+
+# Numbers that bound a loop have a limit, so that a wrong one cannot hang the process.
+_Count = Annotated[int, Field(ge=1, le=1000)]
+_Size = Annotated[int, Field(ge=1, lt=2**31)]
+_Share = Annotated[float, Field(ge=0, lt=1)]
+_Bound = Annotated[float, Field(gt=0)]
+
+
+def _with_whole_heads(arguments):
+    if arguments.width % arguments.num_heads:
+        raise ValueError(
+            f"width {arguments.width} should be a multiple of num_heads {arguments.num_heads}"
+        )
+    return arguments
+
+
+class BertArguments(Schema):
+    """The arguments of a `BertEncoder` without adapters."""
+
+    vocabulary_size: _Size
+    width: _Size
+    num_layers: _Count
+    num_heads: _Size
+    intermediate_width: _Size
+    max_positions: _Size
+    type_vocabulary_size: _Size = 2
+    activation: Literal["gelu_exact", "gelu_tanh"] = "gelu_exact"
+    layer_norm_epsilon: _Bound = 1e-12
+    dropout: _Share = 0.1
+    attention_dropout: _Share = 0.1
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> "BertArguments":
+        return _with_whole_heads(self)
+
+
+class CausalArguments(Schema):
+    """The arguments of a `CausalEncoder` without adapters and new embeddings."""
+
+    vocabulary_size: _Size
+    width: _Size
+    num_layers: _Count
+    num_heads: _Size
+    intermediate_width: _Size
+    max_positions: _Size
+    activation: Literal["gelu_exact", "gelu_tanh"] = "gelu_tanh"
+    layer_norm_epsilon: _Bound = 1e-5
+    dropout: _Share = 0.1
+    attention_dropout: _Share = 0.1
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> "CausalArguments":
+        return _with_whole_heads(self)
+
+
+class ElmoArguments(Schema):
+    """The arguments of an `ElmoEncoder` without adapters."""
+
+    filters: list[Annotated[list[_Size], Field(min_length=2, max_length=2)]] = Field(
+        min_length=1, max_length=1000
+    )
+    character_width: _Size
+    num_highway: int = Field(ge=0, le=1000)
+    projection_width: _Size
+    lstm_width: _Size
+    num_layers: _Count = 2
+    skip_connections: bool = True
+    cell_clip: _Bound | None = 3.0
+    projection_clip: _Bound | None = 3.0
+    activation: Literal["relu", "tanh"] = "relu"
+    stateful: bool = False
+
+
+class Manifest(Schema):
+    """Content of a `manifest.json`: its kind and files."""
+
+    format: int
+    kind: str
+    files: dict[Annotated[str, AfterValidator(_inside)], Description]
+
+
+class ModuleManifest(Manifest):
+    """The manifest of a module: the contract of its encoder."""
+
+    config: BertArguments | CausalArguments | ElmoArguments
+    lower_case: bool | None
+    groups: list[str]
+    weights: dict[str, list[Annotated[int, Field(ge=0)]]]
+
+    def arguments(self) -> dict[str, Any]:
+        """The encoder's arguments, defaults included."""
+        return self.config.model_dump()
+
+
+class _BertManifest(ModuleManifest):
+    kind: Literal["bert"]
+    config: BertArguments
+    lower_case: bool
+
+
+class _ElmoManifest(ModuleManifest):
+    kind: Literal["elmo"]
+    config: ElmoArguments
+
+
+class _CausalManifest(ModuleManifest):
+    kind: Literal["causal"]
+    config: CausalArguments
+
+
+class ExportManifest(Manifest):
+    """The manifest of an export for serving."""
+
+    kind: Literal["export"]
+
+
+class _AnyManifest(Schema):
+    """The keys that select the schema of the rest."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int
+    kind: str
+
+
+_SCHEMAS = {
+    "bert": _BertManifest,
+    "elmo": _ElmoManifest,
+    "causal": _CausalManifest,
+    "export": ExportManifest,
+}
 
 
 def write_manifest(folder: str | Path, contract: dict) -> None:
@@ -39,56 +186,70 @@ def write_manifest(folder: str | Path, contract: dict) -> None:
     write_bytes(folder / SEAL, hashlib.sha256(content).hexdigest().encode() + b"\n")
 
 
-def read_manifest(folder: str | Path) -> dict | None:
-    """The manifest of a module folder, or None where there is none.
+def read_manifest(folder: str | Path) -> Manifest | None:
+    """The manifest of a module or export, or None where there is none.
 
     Raises:
-        ArtifactError: the manifest was changed, is damaged, or of a newer format.
+        ArtifactError: the manifest was changed, is damaged, of a newer format or an unknown kind.
     """
-    folder = Path(folder)
-    if not (folder / MANIFEST).is_file() and not (folder / SEAL).is_file():
+    path, seal = Path(folder) / MANIFEST, Path(folder) / SEAL
+    if not path.is_file() and not seal.is_file():
         return None
-    content = _read(folder / MANIFEST)
-    seal = _read(folder / SEAL).strip().decode("ascii", "replace")
-    if hashlib.sha256(content).hexdigest() != seal:
-        raise ArtifactError(f"{folder / MANIFEST}: its SHA-256 is not the one in {SEAL}; {_ADVICE}")
-    manifest = json.loads(content)
-    if manifest.get("format") != FORMAT:
+    content = read_bytes(path)
+    expected = read_bytes(seal, _LONGEST_SEAL).strip().decode("ascii", "replace")
+    if hashlib.sha256(content).hexdigest() != expected:
+        raise ArtifactError(f"{path}: its SHA-256 is not the one in {SEAL}; {_ADVICE}")
+    about = parse_json(content, _AnyManifest, str(path))
+    if about.format != FORMAT:
         raise ArtifactError(
-            f"{folder / MANIFEST}: expected format {FORMAT}, got {manifest.get('format')!r}; "
-            "install the version of tf_adapt that wrote it"
+            f"{path}: expected format {FORMAT}, got {about.format}; install the version of "
+            "tf_adapt that wrote it"
         )
-    return manifest
+    if about.kind not in _SCHEMAS:
+        raise ArtifactError(
+            f"{path}: kind: expected one of {', '.join(_SCHEMAS)}, got {about.kind[:40]!r}; "
+            f"{_ADVICE}"
+        )
+    return parse_json(content, _SCHEMAS[about.kind], str(path))
 
 
 def module_hash(folder: str | Path) -> str:
-    """One hash for the whole module: of its manifest where there is one, else of its files."""
+    """One hash for the whole module: of its manifest where there is one, else of its files.
+
+    A file of word vectors is hashed itself.
+
+    The hash of a manifest covers the files only after `verify`.
+
+    Raises:
+        ArtifactError: a file cannot be read.
+    """
     folder = Path(folder)
-    if (folder / SEAL).is_file():
-        return sha256(folder / MANIFEST)
-    lines = [
-        f"{path.relative_to(folder).as_posix()} {sha256(path)}"
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    ]
-    return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
+    try:
+        if folder.is_file():
+            return sha256(folder)
+        if (folder / SEAL).is_file():
+            return sha256(folder / MANIFEST)
+        lines = [f"{path.relative_to(folder).as_posix()} {sha256(path)}" for path in _files(folder)]
+    except OSError as error:
+        raise ArtifactError(f"{folder}: cannot be read ({error}); {_ADVICE}") from None
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def verify(folder: str | Path, manifest: dict) -> None:
+def verify(folder: str | Path, manifest: Manifest) -> None:
     """Compares every file of the module with the manifest, before anything is loaded.
 
     Raises:
         ArtifactError: a file is missing, has another size or hash, or was added.
     """
     folder = Path(folder)
-    for name, record in manifest["files"].items():
+    for name, record in manifest.files.items():
         path = folder / name
         if not path.is_file():
             raise ArtifactError(f"{folder}: file {name} is missing; {_ADVICE}")
-        found = difference(path, record)
+        found = changed_part(path, record.model_dump())
         if found == "bytes":
             raise ArtifactError(
-                f"{folder}: file {name}: expected {record['bytes']} bytes, "
+                f"{folder}: file {name}: expected {record.bytes} bytes, "
                 f"got {path.stat().st_size}; {_ADVICE}"
             )
         if found == "sha256":
@@ -96,7 +257,7 @@ def verify(folder: str | Path, manifest: dict) -> None:
                 f"{folder}: file {name} does not have the SHA-256 of the manifest; {_ADVICE}"
             )
     present = {path.relative_to(folder).as_posix() for path in _covered_files(folder)}
-    added = sorted(present - set(manifest["files"]))
+    added = sorted(present - set(manifest.files))
     if added:
         raise ArtifactError(
             f"{folder}: files {added} are not in the manifest; remove them, or convert again"
@@ -104,18 +265,32 @@ def verify(folder: str | Path, manifest: dict) -> None:
 
 
 _ADVICE = "it is damaged or was changed: install, convert or export it again"
+_LONGEST_SEAL = 1000
 
 
 def _covered_files(folder: Path) -> list[Path]:
-    found = []
+    found: list[Path] = []
     for name in COVERED:
         path = folder / name
-        found += [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+        found += [path] if path.is_file() else _files(path)
     return found
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ArtifactError(f"{path}: cannot be read ({error.strerror}); {_ADVICE}") from error
+def _files(folder: Path) -> list[Path]:
+    """All files below a folder, including those in linked folders, which are loaded as well.
+
+    Raises:
+        ArtifactError: two links lead to one folder, as in a cycle.
+    """
+    found: list[Path] = []
+    entered: set[Path] = set()
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        for inner in (Path(parent, name) for name in folders):
+            if inner.is_symlink() and inner.resolve() in entered:
+                raise ArtifactError(
+                    f"{inner}: expected a folder with files of its own, got a second link to "
+                    f"{inner.resolve()}; copy the files into the module"
+                )
+            entered |= {inner.resolve()} if inner.is_symlink() else set()
+        found += [path for path in (Path(parent, name) for name in names) if path.is_file()]
+    return sorted(found)

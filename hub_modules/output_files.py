@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hub_modules.manifest import read_manifest, verify
-from hub_modules.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
+from hub_modules.errors import ArtifactError, ConfigError
+from hub_modules.manifest import ModuleManifest, read_manifest, verify
+from hub_modules.native.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.npz import read_arrays
 from hub_modules.sources.words import check_words, read_words
-from tf_adapt.errors import ArtifactError, ConfigError
 
 LAYER_FILE, WORDS_FILE = "output_layer.npz", "output_words.txt"
 
@@ -25,7 +25,7 @@ def new_output_layer(
 
     Args:
         family: "bert" or "elmo".
-        config: of the encoder that it stands on.
+        config: of the encoder whose hidden states it takes.
         words: ELMo: the words by id.
         options: Keras' (`name`, `dtype`, `trainable`).
     """
@@ -45,8 +45,8 @@ def read_output_layer(
     """The output layer in a module's folder and, for ELMo, its words by id; None if it has none.
 
     Args:
-        folder: of the module (`hub_modules.load.find_module`).
-        encoder: the native encoder that the layer is to stand on.
+        folder: of the module (`hub_modules.find.find_module`).
+        encoder: the native encoder whose hidden states the layer takes.
         options: Keras' (`name`, `dtype`, `trainable`).
 
     Raises:
@@ -55,7 +55,7 @@ def read_output_layer(
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
-    if manifest is None or LAYER_FILE not in manifest["files"]:
+    if not isinstance(manifest, ModuleManifest) or LAYER_FILE not in manifest.files:
         return None
     if not hasattr(encoder, "weights_by_name"):
         raise ConfigError(
@@ -63,8 +63,8 @@ def read_output_layer(
             "saved_model; use execution: native"
         )
     verify(folder, manifest)
-    words = read_words(folder / WORDS_FILE) if manifest["kind"] == "elmo" else None
-    layer = new_output_layer(manifest["kind"], encoder.get_config(), words, **options)
+    words = read_words(folder / WORDS_FILE) if manifest.kind == "elmo" else None
+    layer = new_output_layer(manifest.kind, encoder.get_config(), words, **options)
     shapes = {name: tuple(weight.shape) for name, weight in layer.weights_by_name().items()}
     layer.load_weights_by_name(read_arrays(folder / LAYER_FILE, shapes))
     return layer, words
@@ -73,7 +73,7 @@ def read_output_layer(
 def write_output_layer(source: ModuleSource, folder: Path) -> None:
     """Writes the output layer of a source, if it has one, into a module's folder.
 
-    Numbers that float16 holds exactly are stored so, in half the bytes.
+    Arrays that float16 represents exactly are stored in float16.
 
     Raises:
         ArtifactError: the weights do not fit the encoder, or ELMo's words are missing or wrong.

@@ -1,4 +1,4 @@
-"""The words of an ELMo's output layer: which id is the word that these characters spell?"""
+"""The vocabulary of an ELMo's output layer: from character ids to word ids."""
 
 import numpy as np
 import tensorflow as tf
@@ -15,19 +15,19 @@ _HASH_BOUND = 2**56
 class OutputWords:
     """Character ids → ids of output words, in the graph and on any device.
 
-    A word's characters are hashed (one fixed random number for each character at each place,
-    added up) and looked up in the sorted hashes of the vocabulary; hashes have about 60 bits, so
-    that no other word is taken for a known one. A word that is not in it is `<UNK>`. Of words that
-    agree in the 48 bytes that ELMo reads, the first, which is the most frequent, counts.
+    A word's characters are hashed (the sum of one fixed random number for each character at each
+    position) and looked up in the sorted hashes of the vocabulary; hashes have about 60 bits, so
+    that collisions do not occur in practice. An unknown word is `<UNK>`. Of words with the same
+    first 48 bytes, ELMo's limit, the first and most frequent one is returned.
 
-    Shapes: character_ids `[batch, time, 50] int32` → `[batch, time] int32`; the id of padding words
-    has no meaning.
+    Shapes: character_ids `[batch, time, 50] int32` → `[batch, time] int32`; ids at padding are
+    undefined.
 
     Args:
         words: by id; with `<S>`, `</S>` and `<UNK>`.
 
     Raises:
-        ArtifactError: a word is empty or there twice, or one of the three is missing.
+        ArtifactError: a word is empty or a duplicate, or one of the three is missing.
     """
 
     def __init__(self, words: list[str]):
@@ -39,13 +39,13 @@ class OutputWords:
         )
         with tf.device("CPU:0"):
             spelled = character_ids(tf.constant(self.words)).numpy()
-        places = np.arange(CHARACTERS_PER_WORD) * _CHARACTERS
-        hashes, first = np.unique(numbers[spelled + places].sum(axis=1), return_index=True)
-        # The boundaries are no words: what a text spells "<S>" is as unknown as any other word.
+        offsets = np.arange(CHARACTERS_PER_WORD) * _CHARACTERS
+        hashes, first = np.unique(numbers[spelled + offsets].sum(axis=1), return_index=True)
+        # The boundaries are no words: "<S>" in a text is unknown.
         first[np.isin(first, [self.begin, self.end])] = unknown
         with tf.init_scope():
             self._numbers = tf.constant(numbers)
-            self._places = tf.constant(places, tf.int32)
+            self._offsets = tf.constant(offsets, tf.int32)
             self._hashes = tf.constant(hashes)
             self._ids = tf.constant(first, tf.int32)
             self._unknown = tf.constant(unknown, tf.int32)
@@ -53,7 +53,7 @@ class OutputWords:
     def ids(self, characters):
         """The id of each word of a batch."""
         characters = tf.cast(characters, tf.int32)
-        hashes = tf.reduce_sum(tf.gather(self._numbers, characters + self._places), axis=-1)
+        hashes = tf.reduce_sum(tf.gather(self._numbers, characters + self._offsets), axis=-1)
         shape = tf.shape(hashes)
         flat = tf.reshape(hashes, [-1])
         last = tf.shape(self._hashes)[0] - 1

@@ -1,11 +1,31 @@
 """Fixtures for every test: where the shared data, models and recorded numbers are."""
 
+import contextlib
+import ctypes
 import gc
 import os
+import shutil
+import signal
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
 import pytest
+
+# What tests trust is recorded in no home folder; child processes inherit it. Workers of one run
+# share the folder of the process that started them.
+_STATE = "TF_ADAPT_TESTS_STATE"
+
+
+def pytest_configure(config):
+    if _STATE not in os.environ:
+        os.environ[_STATE] = tempfile.mkdtemp(prefix="tf_adapt_tests_")
+        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(_STATE), ignore_errors=True))
+    os.environ["XDG_STATE_HOME"] = os.environ[_STATE]
+    # A shell has its background jobs ignore Ctrl-C, and every child would inherit that.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -14,7 +34,33 @@ def forgotten_graphs():
     yield
     if "keras" in sys.modules:
         sys.modules["keras"].utils.clear_session()
+        _forget_gradients()
         gc.collect()
+        _give_memory_back()
+
+
+def _forget_gradients() -> None:
+    """TensorFlow registers the gradient of every `tf.custom_gradient` in a graph, and never lets go
+    of it: with it stays the graph, some 20 MB for each model that is trained."""
+    registry = sys.modules["tensorflow.python.framework.ops"].gradient_registry._registry
+    for name in [name for name in registry if name.startswith("CustomGradient-")]:
+        del registry[name]
+
+
+def _give_memory_back() -> None:
+    """What was freed stays with the process otherwise, where the C library has a say in it."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+@pytest.fixture
+def nothing_trusted(tmp_path, monkeypatch) -> Path:
+    """A user who has trusted and written nothing yet; the file of his record."""
+    from hub_modules import trusted
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(trusted, "_here", set())
+    return tmp_path / "state" / "tf_adapt" / "trusted_programs"
 
 
 @pytest.fixture(scope="session")
@@ -51,44 +97,28 @@ def tiny_bert(tmp_path_factory) -> Path:
 
     Its SavedModel holds the weights only, so it runs natively, not as a black box.
     """
-    from random_modules import write_random_module
+    from random_modules import write_tiny_bert
 
-    from hub_modules.bert import BertEncoder
-
-    characters = "abcdefghijklmnopqrstuvwxyz0123456789"
-    marks = [*"'?.,-!()&$%:;/"]
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *marks]
-    pieces += ["the", "what", "is", "who", "where", *(f"##{letter}" for letter in characters)]
-    config = {
-        "vocabulary_size": len(pieces),
-        "width": 16,
-        "num_layers": 2,
-        "num_heads": 2,
-        "intermediate_width": 32,
-        "max_positions": 256,
-    }
     folder = tmp_path_factory.mktemp("modules") / "tiny_bert"
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
-    write_random_module(folder, "bert", BertEncoder(**config), config)
+    write_tiny_bert(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_causal(tmp_path_factory) -> Path:
+    """A module folder with a GPT-2 of random weights; as `tiny_bert`, it only runs natively."""
+    from random_modules import write_tiny_causal
+
+    folder = tmp_path_factory.mktemp("modules") / "tiny_causal"
+    write_tiny_causal(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
 def tiny_elmo(tmp_path_factory) -> Path:
     """A module folder with an ELMo of random weights; as `tiny_bert`, it only runs natively."""
-    from random_modules import write_random_module
+    from random_modules import write_tiny_elmo
 
-    from hub_modules.elmo import ElmoEncoder
-
-    config = {
-        "filters": [[1, 4], [2, 8]],
-        "character_width": 4,
-        "num_highway": 1,
-        "projection_width": 8,
-        "lstm_width": 16,
-    }
     folder = tmp_path_factory.mktemp("modules") / "tiny_elmo"
-    folder.mkdir()
-    write_random_module(folder, "elmo", ElmoEncoder(**config), config)
+    write_tiny_elmo(folder)
     return folder

@@ -1,5 +1,6 @@
 """Every example runs as its reader would run it, and README's program with them."""
 
+import json
 import re
 import subprocess
 import sys
@@ -10,20 +11,30 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
+NOTEBOOKS = {path.stem: path for path in (ROOT / "examples").glob("*.ipynb")}
+# What each leaves behind.
+MADE = {
+    "quick_start": ["quick_start/report.html", "quick_start/*/*/1/saved_model.pb"],
+    "your_own_dataframe": ["comparison/data/train.jsonl", "export/1/saved_model.pb"],
+}
+
+
 def programs() -> dict[str, str]:
-    """Those that need no argument."""
-    found = {
-        path.stem: path.read_text("utf-8")
-        for path in (ROOT / "examples").glob("*.py")
-        if path.stem != "frozen_heads"
-    }
+    """The scripts, and README's programs."""
+    found = {path.stem: path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")}
     readme = (ROOT / "README.md").read_text("utf-8")
     in_readme = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
     return found | {f"readme_{number}": program for number, program in enumerate(in_readme)}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(programs()))
+# The README's is the whole of `keras_script`, but for a few lines.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.large if "keras_script" in name else pytest.mark.slow)
+        for name in sorted(programs())
+    ],
+)
 def test_program(name, tmp_path):
     (tmp_path / "program.py").write_text(programs()[name], "utf-8")
     finished = subprocess.run(
@@ -38,21 +49,35 @@ def test_program(name, tmp_path):
     assert float(accuracies[-1]) > 0.5
 
 
+@pytest.mark.parametrize("name", sorted(NOTEBOOKS))
+def test_a_notebook_is_committed_as_it_is_written(name):
+    notebook = json.loads(NOTEBOOKS[name].read_text("utf-8"))
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert code
+    assert [(cell["outputs"], cell["execution_count"]) for cell in code] == [([], None)] * len(code)
+    ids = [cell["id"] for cell in notebook["cells"]]
+    assert len(set(ids)) == len(ids)
+
+
 @pytest.mark.slow
-def test_heads_on_a_frozen_encoder(shared):
-    program = [sys.executable, ROOT / "examples/frozen_heads.py", "sick_e", "elmo_small"]
-    settings = ["--head", "linear", "--train-examples", "64", "--epochs", "2"]
-    finished = subprocess.run(
-        [*program, "--data", shared / "data/sick", *settings],
-        capture_output=True,
-        text=True,
-        timeout=400,
-    )
-    assert finished.returncode == 0, finished.stderr[-3000:]
-    line = (
-        r"sick_e elmo_small linear seed 0: accuracy \d+\.\d in epoch \d of 2, matthews -?\d+\.\d, "
-    )
-    assert re.search(line, finished.stdout)
+@pytest.mark.parametrize("name", sorted(NOTEBOOKS))
+def test_a_notebook_runs(name, tmp_path):
+    import nbclient
+    import nbformat
+
+    notebook = nbformat.read(NOTEBOOKS[name], as_version=4)
+    nbformat.validate(notebook)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(
+        notebook, timeout=600, kernel_name="python3", resources=resources
+    ).execute()
+    outputs = [one for cell in notebook.cells for one in cell.get("outputs", [])]
+    shown = [one["data"] for one in outputs if one["output_type"] == "execute_result"]
+    assert any("feature_extraction" in data["text/plain"] for data in shown)
+    for folder in MADE[name]:
+        assert next(tmp_path.glob(folder), None), folder
+    reports = [data for data in shown if "<iframe" in data.get("text/html", "")]
+    assert len(reports) == (name == "quick_start")
 
 
 def test_readme_has_one_short_program():

@@ -1,48 +1,63 @@
 """Freeze the pretrained model, tune it, or something in between?
 
-Names are imported when first used, so that `import tf_adapt` and the command line start without
-loading TensorFlow.
+Names are imported on first use, so that `import tf_adapt` and the command line start without
+loading TensorFlow. If Keras is loaded already, `import tf_adapt` registers the models and layers of
+this package, so that `keras.saving.load_model` can load `.keras` files that contain them; if it is
+not, the first name that needs it does.
 """
 
 import importlib
+import sys
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
-    "AuxiliaryLoss": "tf_adapt.auxiliary",
-    "Constant": "tf_adapt.schedules",
-    "CosineDecay": "tf_adapt.schedules",
-    "DiscriminativeOptimizer": "tf_adapt.optimizers",
-    "HubEncoder": "tf_adapt.encoder",
-    "LinearDecay": "tf_adapt.schedules",
-    "SlantedTriangular": "tf_adapt.schedules",
-    "StartingPoint": "tf_adapt.starting_point",
-    "Task": "tf_adapt.tasks",
-    "Unfreezing": "tf_adapt.unfreezing",
-    "adapters": "tf_adapt.adaptation",
+    "AuxiliaryLoss": "tf_adapt.models.auxiliary_loss",
+    "BottleneckAdapters": "hub_modules.native.adapters",
+    "Client": "tf_adapt.serving.client",
+    "Constant": "tf_adapt.adaptation.schedules",
+    "CosineDecay": "tf_adapt.adaptation.schedules",
+    "DiscriminativeOptimizer": "tf_adapt.adaptation.discriminative",
+    "HubEncoder": "tf_adapt.encoder.hub_encoder",
+    "LinearDecay": "tf_adapt.adaptation.schedules",
+    "Lora": "hub_modules.native.lora",
+    "MultiTaskModel": "tf_adapt.models.multi_task_model",
+    "SlantedTriangular": "tf_adapt.adaptation.schedules",
+    "StartingPoint": "tf_adapt.encoder.starting_point",
+    "Task": "tf_adapt.tasks.task",
+    "Unfreezing": "tf_adapt.adaptation.unfreezing",
+    "adapters": "tf_adapt.adaptation.phases",
     "batches": "tf_adapt.data.batches",
-    "build_language_model": "tf_adapt.language_model",
-    "build_model": "tf_adapt.model",
-    "chain_thaw": "tf_adapt.adaptation",
-    "distillation_objective": "tf_adapt.distillation",
-    "encode": "tf_adapt.predicting",
-    "ewc": "tf_adapt.penalties",
-    "export": "tf_adapt.serving",
-    "feature_extraction": "tf_adapt.adaptation",
-    "fine_tuning": "tf_adapt.adaptation",
-    "fisher_diagonal": "tf_adapt.fisher",
-    "gradual_unfreezing": "tf_adapt.adaptation",
-    "l2_sp": "tf_adapt.penalties",
-    "language_model_objective": "tf_adapt.language_modeling",
-    "load_adapters": "tf_adapt.adapter_files",
+    "bitfit": "tf_adapt.adaptation.phases",
+    "build_language_model": "tf_adapt.models.language_model",
+    "build_model": "tf_adapt.models.adapted_model",
+    "build_multi_task_model": "tf_adapt.models.multi_task_model",
+    "chain_thaw": "tf_adapt.adaptation.phases",
+    "compare": "tf_adapt.comparison.in_python",
+    "distill_module": "tf_adapt.training.distilling.distill",
+    "distillation_objective": "tf_adapt.models.distillation",
+    "encode": "tf_adapt.serving.predict",
+    "ensemble": "tf_adapt.training.ensembling",
+    "ewc": "tf_adapt.adaptation.penalties",
+    "export": "tf_adapt.serving.export",
+    "feature_extraction": "tf_adapt.adaptation.phases",
+    "fine_tuning": "tf_adapt.adaptation.phases",
+    "fisher_diagonal": "tf_adapt.adaptation.fisher",
+    "gradual_unfreezing": "tf_adapt.adaptation.phases",
+    "l2_sp": "tf_adapt.adaptation.penalties",
+    "language_model_objective": "tf_adapt.models.language_objectives",
+    "load_adapters": "tf_adapt.encoder.adapter_files",
     "load_dataset": "tf_adapt.data.datasets",
-    "load_run": "tf_adapt.trained",
-    "predict": "tf_adapt.predicting",
-    "save_adapters": "tf_adapt.adapter_files",
-    "sequential_unfreezing": "tf_adapt.adaptation",
-    "task_fisher": "tf_adapt.fisher",
-    "top_layers": "tf_adapt.adaptation",
-    "two_stage": "tf_adapt.adaptation",
+    "load_ensemble": "tf_adapt.training.load_ensemble",
+    "load_run": "tf_adapt.training.load_run",
+    "lora": "tf_adapt.adaptation.phases",
+    "multi_task_batches": "tf_adapt.data.multi_task_batches",
+    "predict": "tf_adapt.serving.predict",
+    "save_adapters": "tf_adapt.encoder.adapter_files",
+    "sequential_unfreezing": "tf_adapt.adaptation.phases",
+    "task_fisher": "tf_adapt.adaptation.fisher",
+    "top_layers": "tf_adapt.adaptation.phases",
+    "two_stage": "tf_adapt.adaptation.phases",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -51,8 +66,19 @@ __all__ = ["__version__", *_HOMES]
 def __getattr__(name: str):
     if name not in _HOMES:
         raise AttributeError(f"module 'tf_adapt' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    found = getattr(importlib.import_module(_HOMES[name]), name)
+    _register()
+    return found
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _register() -> None:
+    """With Keras loaded, the next call may be `load_model` on a file that contains our models."""
+    if "keras" in sys.modules:
+        importlib.import_module("tf_adapt.models.serializables")
+
+
+_register()

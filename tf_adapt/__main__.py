@@ -1,6 +1,6 @@
 """`python -m tf_adapt`: the command line."""
 
-from tf_adapt.cli import run
+from tf_adapt.commands.main import run
 
 if __name__ == "__main__":
     run()

@@ -1,7 +1,7 @@
-"""The numbers of "To Tune or Not to Tune?" (Peters, Ruder, Smith 2019, arXiv 1903.05987).
+"""Scores of "To Tune or Not to Tune?" (Peters, Ruder, Smith 2019, arXiv 1903.05987).
 
-Scores × 100, as printed: (❄ feature extraction, 🔥 fine-tuning) where a value is a pair. Span F1 is
-conlleval's: the metric `span_f1`.
+Scores × 100, as printed; a pair is (❄ feature extraction, 🔥 fine-tuning). Span F1 is conlleval's:
+the metric `span_f1`.
 """
 
 FROZEN, TUNED, ALIKE = "feature_extraction", "fine_tuning", "alike"
@@ -30,7 +30,7 @@ GROUPS = {
     "pair_regression": "sentence pairs",
 }
 
-# Table 2: dataset: (kind of task, metric); then the scores on test.
+# Table 2: dataset → (kind of task, metric); then the test scores.
 TABLE_2_DATASETS = {
     "CoNLL-2003": ("tagging", "span F1"),
     "SST-2": ("classification", "accuracy"),
@@ -60,7 +60,21 @@ TABLE_2 = {
         "STS-B": (82.9, 87.1),
     },
 }
-# The heads of table 2 (section 3), by kind of task and family: (❄, 🔥).
+# The first row of table 2: Skip-thoughts ❄ (Kiros et al. 2015), a sentence module; no score for the
+# others.
+SKIP_THOUGHTS = {"SST-2": 81.8, "MNLI": 62.9, "SICK-R": 86.6, "MRPC": 75.8, "STS-B": 71.8}
+# The project's names of table 2's datasets.
+NAMED_DATASETS = {
+    "conll2003": "CoNLL-2003",
+    "sst2": "SST-2",
+    "sst2_phrases": "SST-2",
+    "mnli": "MNLI",
+    "sick_e": "SICK-E",
+    "sick_r": "SICK-R",
+    "mrpc": "MRPC",
+    "stsb": "STS-B",
+}
+# The heads of table 2 (section 3): (kind of task, family) → (❄, 🔥).
 HEADS = {
     ("classification", "elmo"): ("bcn", "linear"),
     ("classification", "bert"): ("bcn", "linear"),
@@ -93,7 +107,7 @@ TABLE_5 = {
     ("fine_tuning, gradual unfreezing", "BiLSTM + CRF"): 95.2,
     ("fine_tuning", "CRF"): 95.1,
 }
-# Table 6: BERT-base trained on one genre of MNLI and scored on the dev set of that genre: genre →
+# Table 6: BERT-base trained on one genre of MNLI, scored on the dev set of that genre: genre →
 # (❄, 🔥 − ❄, Jensen–Shannon divergence between BERT's pretraining corpora and the genre).
 TABLE_6 = {
     "telephone": (84.4, -1.1, 0.21),
@@ -102,7 +116,7 @@ TABLE_6 = {
     "fiction": (84.5, 0.4, 0.09),
     "slate": (80.9, -0.6, 0.09),
 }
-# Not printed in the paper but computed from table 6: Pearson's r with the divergence, and its p.
+# Computed from table 6, not printed in the paper: (Pearson's r with the divergence, its p-value).
 TABLE_6_CORRELATIONS = {
     FROZEN: (0.54, 0.35),
     TUNED: (0.37, 0.54),
@@ -114,16 +128,16 @@ COLOURED_FROM = 1.0
 DEVIATION_OF_NER = 0.2
 
 
-def difference(scores: tuple[float, float]) -> float:
-    """🔥 − ❄ in points, with the one decimal that the paper's scores have."""
+def tuned_minus_frozen(scores: tuple[float, float]) -> float:
+    """🔥 − ❄ in points, rounded to one decimal like the paper's scores."""
     return round(scores[1] - scores[0], 1)
 
 
 def colour(points: float) -> str | None:
-    """How table 2 colours 🔥 − ❄: "tune" from +1.0 points, "freeze" from −1.0, else not at all.
+    """Colour of 🔥 − ❄ in table 2: "tune" from +1.0 points, "freeze" from −1.0, else None.
 
     Args:
-        points: score × 100.
+        points: 🔥 − ❄, score × 100.
     """
     points = round(points, 6)  # 85.8 − 84.8 is 0.99999999999999 in binary
     if points >= COLOURED_FROM:

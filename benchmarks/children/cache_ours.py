@@ -8,9 +8,8 @@ import numpy as np
 from answering import Work, answer
 
 import tf_adapt as ta
-from tf_adapt.config_sections import FeaturesConfig
 from tf_adapt.data.batches import batches_from, prepare
-from tf_adapt.features import with_features
+from tf_adapt.encoder.feature_cache import with_features
 
 LIMIT_MB = {True: 100_000, False: 0}
 
@@ -36,7 +35,7 @@ def prepared(job: dict) -> Work:
             variable.assign(value)
         given = prepare(records[:64] if turn is None else records, task, encoder)
         limit = LIMIT_MB[job["kept"]]
-        ready = with_features(given, encoder, FeaturesConfig(limit_mb=limit))
+        ready = with_features(given, encoder, limit_mb=limit, reads=model.head.reads)
         dataset = batches_from(ready, 32, shuffle=False)
         epochs = 1 if turn is None else job["epochs"]
         return model.fit(dataset, epochs=epochs, verbose=0).history["loss"][-1]

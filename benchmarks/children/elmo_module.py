@@ -7,8 +7,8 @@ import numpy as np
 from answering import Work, answer
 
 import tf_adapt as ta
-from hub_modules.elmo import ElmoEncoder
 from hub_modules.export import write_module
+from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.sources import ModuleSource
 
 

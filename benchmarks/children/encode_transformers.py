@@ -1,4 +1,4 @@
-"""Texts to vectors or states with HuggingFace transformers, batches padded as they come."""
+"""Texts to vectors with HuggingFace transformers, batches padded as they come."""
 
 import json
 from pathlib import Path
@@ -10,15 +10,12 @@ from pytorch_device import DEVICE
 from pytorch_precision import autocast, dtype_of
 from transformers import AutoModel, AutoTokenizer
 
-COMPARED = 32
-
 
 def prepared(job: dict) -> Work:
     """`half_weights`: the weights themselves in bfloat16, instead of autocast."""
     tokenizer = AutoTokenizer.from_pretrained(job["huggingface"])
     model = AutoModel.from_pretrained(job["huggingface"], dtype=dtype_of(job)).to(DEVICE).eval()
     texts = json.loads(Path(job["texts"]).read_text("utf-8"))
-    give = {"vectors": vectors, "states": states}[job["give"]]
 
     def run(turn):
         parts = []
@@ -26,15 +23,10 @@ def prepared(job: dict) -> Work:
             batch = texts[start : start + job["batch_size"]]
             inputs = tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
             with torch.inference_mode(), autocast(job):
-                parts.append(give(model, inputs.to(DEVICE)))
-        return np.concatenate(parts) if job["give"] == "vectors" else sum(parts, [])
+                parts.append(vectors(model, inputs.to(DEVICE)))
+        return np.concatenate(parts)
 
-    def outputs(result):
-        if job["give"] == "states":
-            result = np.concatenate(result[:COMPARED], axis=1)
-        return {"result": result}
-
-    return Work(run, outputs)
+    return Work(run, lambda result: {"result": result})
 
 
 def vectors(model, inputs) -> np.ndarray:
@@ -42,14 +34,6 @@ def vectors(model, inputs) -> np.ndarray:
     top = model(**inputs).last_hidden_state.float()
     mask = inputs["attention_mask"][..., None].float()
     return ((top * mask).sum(1) / mask.sum(1)).cpu().numpy()
-
-
-def states(model, inputs) -> list[np.ndarray]:
-    """The states of all layers of each text, `[layers, units, width]`."""
-    layers = model(**inputs, output_hidden_states=True).hidden_states
-    stacked = torch.stack([layer.float() for layer in layers], 1).cpu().numpy()
-    lengths = inputs["attention_mask"].sum(1).tolist()
-    return [text[:, :length].copy() for text, length in zip(stacked, lengths, strict=True)]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The same steps with transformers and PyTorch, written out as its users do."""
+"""The same step with transformers and PyTorch, written out as its users do."""
 
 import json
 from pathlib import Path
@@ -7,16 +7,14 @@ import numpy as np
 import torch
 from answering import Work, answer
 from pytorch_device import DEVICE
-from pytorch_precision import autocast
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 
 def prepared(job: dict) -> Work:
-    """`trained`: "frozen", "top" or "full"; `dropout`: whether there is any."""
+    """All of the encoder is trained."""
     torch.manual_seed(0)
     model = model_of(job)
     optimizer = optimizer_of(model, job["rate"])
-    trainable = [weight for weight in model.parameters() if weight.requires_grad]
     batches = batches_of(job)
 
     def run(turn):
@@ -24,39 +22,24 @@ def prepared(job: dict) -> Work:
         for batch in batches:
             batch = on_device(batch)
             optimizer.zero_grad()
-            with autocast(job):
-                loss = model(**batch).loss
+            loss = model(**batch).loss
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(trainable, 1.0)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             losses.append(loss.item())
         return np.mean(losses)
 
-    def outputs(loss):
-        model.eval()
-        with torch.no_grad(), autocast(job):
-            logits = model(**on_device(batches[0])).logits.float().cpu().numpy()
-        return {"loss": loss, "logits": logits}
-
-    return Work(run, outputs)
+    return Work(run, lambda loss: {"loss": loss})
 
 
 def model_of(job: dict) -> torch.nn.Module:
     """BERT with its classifier, in training mode."""
-    off = (
-        {} if job["dropout"] else {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    )
     model = AutoModelForSequenceClassification.from_pretrained(
-        job["huggingface"], num_labels=2, dtype=torch.float32, **off
+        job["huggingface"], num_labels=2, dtype=torch.float32
     )
     with np.load(job["head"]) as head, torch.no_grad():
         model.classifier.weight.copy_(torch.tensor(head["kernel"].T))
         model.classifier.bias.copy_(torch.tensor(head["bias"]))
-    if job["trained"] != "full":
-        model.bert.requires_grad_(False)
-    if job["trained"] == "top":
-        model.bert.encoder.layer[-1].requires_grad_(True)
-        model.bert.pooler.requires_grad_(True)
     return model.to(DEVICE).train()
 
 
@@ -69,8 +52,7 @@ def optimizer_of(model: torch.nn.Module, rate: float) -> torch.optim.Optimizer:
     """AdamW as `Trainer` sets it up: no decay of biases and LayerNorms, the fused form."""
     groups = {0.01: [], 0.0: []}
     for name, weight in model.named_parameters():
-        if weight.requires_grad:
-            groups[0.0 if "bias" in name or "LayerNorm" in name else 0.01].append(weight)
+        groups[0.0 if "bias" in name or "LayerNorm" in name else 0.01].append(weight)
     parameters = [{"params": given, "weight_decay": decay} for decay, given in groups.items()]
     return torch.optim.AdamW(parameters, rate, fused=True)
 
@@ -78,7 +60,7 @@ def optimizer_of(model: torch.nn.Module, rate: float) -> torch.optim.Optimizer:
 def batches_of(job: dict) -> list[dict]:
     """Batches of 32 in the order of the file, each padded to its longest."""
     tokenizer = AutoTokenizer.from_pretrained(job["huggingface"])
-    pairs = json.loads(Path(job["pairs"]).read_text("utf-8"))[: job["examples"]]
+    pairs = json.loads(Path(job["pairs"]).read_text("utf-8"))
     batches = []
     for start in range(0, len(pairs), 32):
         first, second, labels = zip(*pairs[start : start + 32], strict=True)

@@ -13,7 +13,6 @@ from transformers import (
     AutoTokenizer,
     DataCollatorWithPadding,
     Trainer,
-    TrainerCallback,
     TrainingArguments,
 )
 
@@ -21,12 +20,7 @@ WARM_UP = 64
 
 
 def prepared(job: dict) -> Work:
-    """`until`: a dev accuracy, or None for one epoch; `grouped`: batches of similar lengths."""
-    return epoch(job) if job["until"] is None else to_score(job)
-
-
-def epoch(job: dict) -> Work:
-    """One epoch after another of the same model."""
+    """One epoch after another of the same model; `grouped`: batches of similar lengths."""
     model, tokenizer = loaded(job)
     data = {count: tokenized(job["train"], tokenizer, count) for count in (WARM_UP, None)}
 
@@ -38,28 +32,6 @@ def epoch(job: dict) -> Work:
     return Work(run, lambda loss: {"loss": np.array(loss)})
 
 
-def to_score(job: dict) -> Work:
-    """Everything from the model's files on, with the turn as seed."""
-
-    def run(turn):
-        if turn is None:
-            return None
-        torch.manual_seed(turn)
-        model, tokenizer = loaded(job)
-        train, dev = (tokenized(job[split], tokenizer) for split in ("train", "dev"))
-        until = Until(job)
-        trainer_of(job, model, tokenizer, train, turn, dev, [until]).train()
-        if until.score < job["until"]:
-            raise RuntimeError(f"{job['until']} was not reached, but {until.score:.3f}")
-        return until
-
-    return Work(
-        run,
-        lambda until: {},
-        note=lambda until: f"{until.steps} steps to {until.score:.3f}" if until else "",
-    )
-
-
 def loaded(job: dict):
     """Model and tokenizer."""
     path = job["huggingface"]
@@ -69,7 +41,7 @@ def loaded(job: dict):
     return model, AutoTokenizer.from_pretrained(path)
 
 
-def tokenized(path: str, tokenizer, count: int | None = None) -> list[dict]:
+def tokenized(path: str, tokenizer, count: int | None) -> list[dict]:
     """Examples as `Trainer` takes them, not padded."""
     first, second, labels = zip(*json.loads(Path(path).read_text("utf-8"))[:count], strict=True)
     columns = tokenizer(list(first), list(second))
@@ -79,16 +51,14 @@ def tokenized(path: str, tokenizer, count: int | None = None) -> list[dict]:
     ]
 
 
-def trainer_of(job, model, tokenizer, train, seed: int, dev=None, callbacks=()) -> Trainer:
+def trainer_of(job, model, tokenizer, train, seed: int) -> Trainer:
     """A `Trainer` with our settings; batches are padded to their longest."""
-    evaluated = {"eval_strategy": "steps", "eval_steps": job["every"]} if dev else {}
-    falling = {"lr_scheduler_type": "linear", "warmup_steps": 0.1}
     settings = TrainingArguments(
         output_dir=tempfile.gettempdir(),
         per_device_train_batch_size=32,
-        per_device_eval_batch_size=32,
-        num_train_epochs=job["epochs"],
+        num_train_epochs=1,
         learning_rate=job["rate"],
+        lr_scheduler_type="constant",
         weight_decay=0.01,
         max_grad_norm=1.0,
         bf16=job["precision"] == "bfloat16",
@@ -99,30 +69,13 @@ def trainer_of(job, model, tokenizer, train, seed: int, dev=None, callbacks=()) 
         logging_strategy="no",
         report_to="none",
         disable_tqdm=True,
-        **evaluated,
-        **(falling if job["until"] else {"lr_scheduler_type": "constant"}),
     )
     return Trainer(
         model,
         settings,
         train_dataset=train,
-        eval_dataset=dev,
         data_collator=DataCollatorWithPadding(tokenizer),
-        compute_metrics=lambda seen: {"accuracy": (seen[0].argmax(-1) == seen[1]).mean()},
-        callbacks=list(callbacks),
     )
-
-
-class Until(TrainerCallback):
-    """Stops once the score is there."""
-
-    def __init__(self, job: dict):
-        self.job = job
-        self.steps, self.score = 0, 0.0
-
-    def on_evaluate(self, args, state, control, metrics=None, **kwargs):
-        self.steps, self.score = state.global_step, metrics["eval_accuracy"]
-        control.should_training_stop = self.score >= self.job["until"]
 
 
 if __name__ == "__main__":

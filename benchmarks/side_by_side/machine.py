@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,14 @@ from benchmarks.side_by_side.environments import THREADS
 
 # Instructions that decide how fast products of matrices are.
 _INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
+
+
+def processor() -> str:
+    """The processor's name as the page's column has it, with AMX where it has that."""
+    model, flags = _processor()
+    name = re.sub(r"\((R|TM)\)|\bProcessor\b", "", model)
+    amx = " with AMX" if "amx_bf16" in flags else ""
+    return " ".join(name.split()) + amx
 
 
 def machine(binding: str, load: float, measurements: list[dict[str, Any]]) -> str:

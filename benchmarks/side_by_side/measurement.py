@@ -14,8 +14,6 @@ class Contestant:
         environment: a key of `environments.ENVIRONMENTS`.
         job: what the script is told, beside what the measurement tells all of them.
         tolerance: largest absolute difference of its outputs from the first contestant's.
-        process: contestants with the same value share one process (their peak memory is then one
-            number); None: a process of its own.
         why: why the outputs may differ by as much as `tolerance` says; for the page.
         failure: why it cannot take part, where that is known before.
     """
@@ -25,7 +23,6 @@ class Contestant:
     environment: str = "ours"
     job: dict[str, Any] = field(default_factory=dict)
     tolerance: float = 0.0
-    process: str | None = None
     why: str = ""
     failure: str | None = None
 
@@ -42,8 +39,6 @@ class Measurement:
         calls: timed calls in a turn; their median is the time of the turn, or with `fastest` the
             smallest.
         fastest: see `calls`.
-        check: changes of the job for the comparison of outputs, which is then made in processes of
-            its own before the first turn; None: what the first turn gives out is compared.
         compared: what is compared, for the page; "" where there is nothing to compare.
         unit: what `amount` of a child's answer counts, as "tokens".
         at_least: the ratio to reach, by contestant.
@@ -56,7 +51,6 @@ class Measurement:
     rounds: int = 7
     calls: int = 1
     fastest: bool = False
-    check: dict[str, Any] | None = None
     compared: str = ""
     unit: str = ""
     at_least: dict[str, float] = field(default_factory=dict)

@@ -1,8 +1,8 @@
-"""Results as Markdown: one table a piece of work."""
+"""Results as Markdown: one table a piece of work, a column for each processor."""
 
 from typing import Any
 
-from benchmarks.side_by_side.summary import agrees, median, problems, ratios, spread, verdict
+from benchmarks.side_by_side.summary import agrees, median, problems, ratios, reached, spread
 
 _INTRODUCTION = """# Benchmarks
 
@@ -10,44 +10,75 @@ Written by `python -m benchmarks`; do not edit. The times of all turns are in `b
 
 How to read it:
 
-- All lines of a table were measured in one run on one machine, in turns A B A B …, each in a
-  process of its own (where it says *together*, in one) that was warmed up, with two threads on two
-  cores.
-- *time*: the median over the turns (the fastest to the slowest).
-- *ratio*: this line's time / the first line's in the same turn, the median over the turns (the
-  smallest to the largest); above 1 the first line is faster.
-- *memory*: the most that the process held while it worked, weights and libraries included.
-- *difference*: the largest absolute difference of the outputs from the first line's (what is
-  allowed).
+- A column holds what one processor did. All its lines were measured in one run, in turns A B A B …,
+  each in a process of its own that was warmed up, with two threads on two cores.
+- The first line: the median time over the turns (the fastest to the slowest); how much work that is
+  in a second, where it can be counted; the most memory that the process held while it worked,
+  weights and libraries included.
+- The other lines have a *ratio* too: this line's time / the first line's in the same turn, the
+  median over the turns (the smallest to the largest); above 1 the first line is faster.
+- *difference*: the largest absolute difference of the outputs from the first line's, on any of the
+  processors (what is allowed).
+- *target*: the ratio to reach, or the time to stay below; **missed** stands where it is missed.
 """
-_TITLES = ("", "time", "per second", "ratio", "memory", "difference (allowed)", "target")
+
+# Processor → one measurement of the same work.
+Columns = dict[str, dict[str, Any]]
 
 
 def page(results: dict[str, dict[str, Any]]) -> str:
-    """The page of all results, by benchmark: `{"machine": …, "measurements": […]}` each."""
+    """The page of all results.
+
+    Args:
+        results: by benchmark `{"about": …, "processors": {processor: {"machine": …,
+            "measurements": […], "notes": […]}}}`.
+    """
     return "\n".join([_INTRODUCTION, *(_section(name, results[name]) for name in sorted(results))])
 
 
 def _section(name: str, result: dict[str, Any]) -> str:
     lines = [f"## {name}", "", result["about"], ""]
-    for note in result["notes"]:
-        lines += [note, ""]
-    for measurement in result["measurements"]:
-        lines += [*measurement_lines(measurement), ""]
-    return "\n".join([*lines, f"Measured on: {result['machine']}.", ""])
+    for columns in _by_work(result["processors"]):
+        lines += [*table(columns), ""]
+    for processor, measured in result["processors"].items():
+        lines.append(f"- {processor}: {' '.join([measured['machine'] + '.', *measured['notes']])}")
+    return "\n".join([*lines, ""])
 
 
-def measurement_lines(measurement: dict[str, Any]) -> list[str]:
-    """The table of one measurement."""
-    rows = [_row(measurement, contestant) for contestant in measurement["contestants"]]
-    shown = [
-        column for column in range(len(_TITLES)) if column < 2 or any(row[column] for row in rows)
+def _by_work(processors: dict[str, dict[str, Any]]) -> list[Columns]:
+    """The measurements of the same work under the same conditions, together."""
+    found: dict[str, Columns] = {}
+    for processor, measured in processors.items():
+        for measurement in measured["measurements"]:
+            found.setdefault(_title(measurement), {})[processor] = measurement
+    return list(found.values())
+
+
+def table(columns: Columns) -> list[str]:
+    """One measurement, a line for each contestant, a column for each processor."""
+    measurements = list(columns.values())
+    contestants = [one for measurement in measurements for one in measurement["contestants"]]
+    names = dict.fromkeys(one["name"] for one in contestants)
+    rows = [
+        [
+            name,
+            *(_cell(measurement, name) for measurement in measurements),
+            _difference(measurements, name),
+            _target(measurements[0], name),
+        ]
+        for name in names
     ]
-    lines = [f"**{measurement['work']}**{_conditions(measurement)}", ""]
-    for cells in (_TITLES, ["---"] * len(_TITLES), *rows):
+    titles = ["", *columns, "difference (allowed)", "target"]
+    shown = [
+        column
+        for column in range(len(titles))
+        if column <= len(columns) or any(row[column] for row in rows)
+    ]
+    lines = [_title(measurements[0]), ""]
+    for cells in (titles, ["---"] * len(titles), *rows):
         lines.append("| " + " | ".join(cells[column] for column in shown) + " |")
-    lines += [f"\n{problem}" for problem in problems(measurement)]
-    reasons = {one["why"]: one["name"] for one in measurement["contestants"] if one["why"]}
+    lines += [f"\n{problem}" for one in measurements for problem in problems(one)]
+    reasons = {one["why"]: one["name"] for one in contestants if one["why"]}
     return lines + [f"\n{name}: {why}." for why, name in reasons.items()]
 
 
@@ -56,45 +87,64 @@ def duration(seconds: float) -> str:
     return f"{_digits(seconds)} s" if seconds >= 1 else f"{_digits(1e3 * seconds)} ms"
 
 
-def _row(measurement: dict, contestant: dict) -> list[str]:
-    if contestant["failure"] is not None:
-        return [contestant["name"], contestant["failure"].replace("|", "\\|"), *[""] * 5]
-    seconds, ours = contestant["seconds"], measurement["contestants"][0]
-    low, high = spread(seconds)
-    compared = ratios(seconds, ours["seconds"]) if contestant is not ours else []
-    notes = sorted(set(contestant["notes"]))
-    together = " (together)" if contestant["shared"] else ""
-    return [
-        contestant["name"] + (f" ({'; '.join(notes)})" if notes else ""),
-        f"{duration(median(seconds))} ({duration(low)} to {duration(high)})",
-        _rate(measurement, median(seconds)),
-        f"{median(compared):.2f} ({min(compared):.2f} to {max(compared):.2f})" if compared else "",
-        f"{contestant['peak_mb']:.0f} MB{together}",
-        _difference(contestant),
-        verdict(measurement, contestant),
-    ]
-
-
-def _rate(measurement: dict, seconds: float) -> str:
-    amounts = [one["amount"] for one in measurement["contestants"] if one["amount"]]
-    return f"{_digits(amounts[0] / seconds)} {measurement['unit']}" if amounts else ""
-
-
-def _difference(contestant: dict) -> str:
-    if agrees(contestant) is None:
+def _cell(measurement: dict, name: str) -> str:
+    """What one contestant did on one processor; empty where it did not take part."""
+    ours, found = measurement["contestants"][0], _contestant(measurement, name)
+    if found is None:
         return ""
-    text = f"{contestant['difference']:.2g} ({contestant['tolerance']:g})"
-    return text if agrees(contestant) else f"**{text}**"
+    if found["failure"] is not None:
+        return found["failure"].replace("|", "\\|")
+    seconds = found["seconds"]
+    parts = [duration(median(seconds))]
+    compared = ratios(seconds, ours["seconds"]) if found is not ours else []
+    if compared:
+        low, high = spread(compared)
+        parts.append(f"ratio {median(compared):.2f} ({low:.2f} to {high:.2f})")
+    else:
+        parts[0] += f" ({' to '.join(map(duration, spread(seconds)))})"
+    amounts = [one["amount"] for one in measurement["contestants"] if one["amount"]]
+    if amounts:
+        parts.append(f"{_digits(amounts[0] / median(seconds))} {measurement['unit']}/s")
+    parts.append(f"{found['peak_mb']:.0f} MB")
+    parts += sorted(set(found["notes"]))
+    parts += ["**missed**"] if reached(measurement, found) is False else []
+    return ", ".join(parts)
 
 
-def _conditions(measurement: dict) -> str:
-    parts = [f"{measurement['rounds']} turns"]
+def _contestant(measurement: dict, name: str) -> dict | None:
+    return next((one for one in measurement["contestants"] if one["name"] == name), None)
+
+
+def _difference(measurements: list[dict], name: str) -> str:
+    """The largest of one contestant's differences; in bold where it is more than allowed."""
+    found = [
+        _contestant(one, name) for one in measurements if one["contestants"][0]["name"] != name
+    ]
+    compared = [one for one in found if one is not None and agrees(one) is not None]
+    if not compared:
+        return ""
+    worst = max(compared, key=lambda one: one["difference"])
+    text = f"{worst['difference']:.2g} ({worst['tolerance']:g})"
+    return text if agrees(worst) else f"**{text}**"
+
+
+def _target(measurement: dict, name: str) -> str:
+    if name in measurement["at_least"]:
+        return f"≥ {measurement['at_least'][name]:g}"
+    is_first = name == measurement["contestants"][0]["name"]
+    limit = measurement["at_most"] if is_first else None
+    return "" if limit is None else f"< {limit:g} s"
+
+
+def _title(measurement: dict) -> str:
+    """The work and its conditions."""
+    parts = [f"{measurement['rounds']} turn{'s' if measurement['rounds'] > 1 else ''}"]
     if measurement["calls"] > 1:
         which = "fastest" if measurement["fastest"] else "median"
         parts.append(f"the {which} of {measurement['calls']} calls in each")
     if measurement["compared"]:
         parts.append(f"compared: {measurement['compared']}")
-    return f" ({'; '.join(parts)})"
+    return f"**{measurement['work']}** ({'; '.join(parts)})"
 
 
 def _digits(number: float) -> str:

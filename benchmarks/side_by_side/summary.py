@@ -42,20 +42,16 @@ def our_failure(measurement: dict[str, Any]) -> list[str]:
     return [f"{measurement['work']}: {ours['failure']}"] if ours["failure"] is not None else []
 
 
-def verdict(measurement: dict[str, Any], contestant: dict[str, Any]) -> str:
-    """How the contestant's numbers stand to what they should be; "" where nothing is asked."""
+def reached(measurement: dict[str, Any], contestant: dict[str, Any]) -> bool | None:
+    """Whether the contestant's numbers are what they should be; None where nothing is asked."""
     ours = measurement["contestants"][0]
     if contestant is ours:
         limit = measurement["at_most"]
         if limit is None or not ours["seconds"]:
-            return ""
-        return f"< {limit:g} s: {_met(median(ours['seconds']) < limit)}"
+            return None
+        return median(ours["seconds"]) < limit
     wanted = measurement["at_least"].get(contestant["name"])
     found = ratios(contestant["seconds"], ours["seconds"])
     if wanted is None or not found:
-        return ""
-    return f"≥ {wanted:g}: {_met(median(found) >= wanted)}"
-
-
-def _met(reached: bool) -> str:
-    return "reached" if reached else "**missed**"
+        return None
+    return median(found) >= wanted

@@ -22,8 +22,6 @@ def measured(measurement: Measurement, folder: Path, say: Callable[[str], None])
         say: is told what is going on.
     """
     results = [_blank(contestant) for contestant in measurement.contestants]
-    if measurement.check is not None:
-        _check_apart(measurement, results, folder)
     children: dict[str, Child] = {}
     try:
         for contestant, result in _alive(measurement, results):
@@ -33,9 +31,9 @@ def measured(measurement: Measurement, folder: Path, say: Callable[[str], None])
             for contestant, result in _alive(measurement, results):
                 say(f"{measurement.work}: turn {turn + 1}: {contestant.name}")
                 path = None
-                if turn == 0 and measurement.check is None and measurement.compared:
+                if turn == 0 and measurement.compared:
                     path = _path(folder, measurement, contestant)
-                child = children[_process(contestant)]
+                child = children[contestant.name]
                 _attempt(
                     result,
                     lambda c=contestant, r=result, o=child, t=turn, p=path: _take(
@@ -45,13 +43,13 @@ def measured(measurement: Measurement, folder: Path, say: Callable[[str], None])
     finally:
         for child in children.values():
             child.close()
-    if measurement.check is None and measurement.compared:
+    if measurement.compared:
         _compare(measurement, results, folder)
     kept = ("work", "rounds", "calls", "fastest", "compared", "unit", "at_least", "at_most")
     return {name: asdict(measurement)[name] for name in kept} | {"contestants": results}
 
 
-def difference(given: Path, expected: Path) -> float:
+def largest_difference(given: Path, expected: Path) -> float:
     """Largest absolute difference of the arrays in two .npz files; infinite where they cannot be
     compared, or hold NaN."""
     with np.load(given) as ours, np.load(expected) as theirs:
@@ -78,7 +76,6 @@ def _blank(contestant: Contestant) -> dict[str, Any]:
         "difference": None,
         "tolerance": contestant.tolerance,
         "why": contestant.why,
-        "shared": contestant.process is not None,
         "failure": contestant.failure,
     }
 
@@ -95,19 +92,13 @@ def _attempt(result: dict, action: Callable[[], None]) -> None:
         result["failure"] = str(error)
 
 
-def _process(contestant: Contestant) -> str:
-    return contestant.process or contestant.name
-
-
 def _path(folder: Path, measurement: Measurement, contestant: Contestant) -> Path:
     return folder / f"{measurement.contestants.index(contestant)}.npz"
 
 
 def _warmed_up(measurement: Measurement, contestant: Contestant, children: dict) -> None:
-    name = _process(contestant)
-    if name not in children:
-        children[name] = start(contestant)
-    children[name].ask(measurement.job | contestant.job, turn=None)
+    children[contestant.name] = start(contestant)
+    children[contestant.name].ask(measurement.job | contestant.job, turn=None)
 
 
 def _take(measurement, contestant, result: dict, child: Child, turn: int, path) -> None:
@@ -123,26 +114,10 @@ def _take(measurement, contestant, result: dict, child: Child, turn: int, path) 
     result["notes"] += [answer["note"]] if answer["note"] else []
 
 
-def _check_apart(measurement: Measurement, results: list[dict], folder: Path) -> None:
-    """Compares what the changed job gives out, one process after the other."""
-
-    def give_out(contestant: Contestant) -> None:
-        child = start(contestant)
-        try:
-            job = measurement.job | contestant.job | measurement.check
-            child.ask(job, 0, outputs=str(_path(folder, measurement, contestant)))
-        finally:
-            child.close()
-
-    for contestant, result in _alive(measurement, results):
-        _attempt(result, lambda c=contestant: give_out(c))
-    _compare(measurement, results, folder)
-
-
 def _compare(measurement: Measurement, results: list[dict], folder: Path) -> None:
     paths = [_path(folder, measurement, contestant) for contestant in measurement.contestants]
     for path, result in zip(paths, results, strict=True):
         if path.exists() and paths[0].exists():
-            result["difference"] = difference(path, paths[0])
+            result["difference"] = largest_difference(path, paths[0])
     for path in paths:
         path.unlink(missing_ok=True)

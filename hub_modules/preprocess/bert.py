@@ -1,4 +1,4 @@
-"""BERT's inputs: WordPiece ids, joint packing, and the place of each word's first piece."""
+"""BERT's inputs: WordPiece ids, packed segments, and the position of each word's first piece."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import tensorflow as tf
 import tensorflow_text
 
+from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.segments import truncate
-from tf_adapt.errors import ArtifactError
+from hub_modules.preprocess.whole_texts import pack_texts
 
 SPECIAL_TOKENS = {
     "padding_id": "[PAD]",
@@ -20,22 +21,22 @@ CONTINUATION = "##"
 
 
 class BertPreprocessor(tf.Module):
-    """Text → WordPiece ids → BERT's inputs; the vocabulary lives inside and is exported with it.
+    """Text → WordPiece ids → BERT's inputs; the vocabulary is exported with it.
 
     Cleaning, lower-casing (NFKD, accents stripped) and splitting are tensorflow-text's; a word of
-    more than 100 bytes, or that no sequence of pieces makes up, is one `[UNK]`.
+    more than 100 bytes, or that is no sequence of word pieces, is one `[UNK]`.
 
     Args:
         vocabulary: word pieces in the order of their ids.
         lower_case: whether the vocabulary is lower-cased.
 
     Raises:
-        ArtifactError: a piece is empty or there twice, or a special token is missing.
+        ArtifactError: a piece is empty or a duplicate, or a special token is missing.
 
     Source: Devlin et al. 2019, section 3; Wu et al. 2016, section 4.1 (WordPiece).
     """
 
-    family = "bert"
+    splits_at_punctuation = True
 
     def __init__(self, vocabulary: Sequence[str], lower_case: bool):
         super().__init__(name="bert_preprocessor")
@@ -45,13 +46,17 @@ class BertPreprocessor(tf.Module):
         special = {name: ids[piece] for name, piece in SPECIAL_TOKENS.items() if piece in ids}
         self.special_token_ids = {"vocab_size": len(vocabulary), **special}
         self.unknown_id = ids[UNKNOWN]
-        # On the CPU, where the tokenizer runs: its tables must not travel at each call.
+        # On the CPU, where the tokenizer runs: its tables must not be copied at each call.
         with tf.device("CPU:0"):
             self._tokenizer = _tokenizer(vocabulary, lower_case)
             self._continues = tf.constant([p.startswith(CONTINUATION) for p in vocabulary])
 
+    def __call__(self, texts, max_length: int | None = None, truncate: bool = False) -> dict:
+        """Texts → the encoder's inputs, tokenized and packed: see `pack_texts`."""
+        return pack_texts(self, texts, max_length, truncate)
+
     def special_tokens(self, num_segments: int) -> int:
-        """Special tokens that a joint pack of so many segments adds."""
+        """Number of special tokens in a row of `num_segments` segments."""
         return num_segments + 1
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
@@ -61,16 +66,16 @@ class BertPreprocessor(tf.Module):
     def tokenize_words(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
         """`[batch, (words)] string` → `[batch, (words), (pieces)] int32`.
 
-        A word that has no piece (white space, control characters only) gets `[UNK]`.
+        A word without pieces (white space, control characters only) becomes `[UNK]`.
         """
         return words.with_values(fill_empty(self.tokenize(words.values), self.unknown_id))
 
     def group_words(self, pieces: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Pieces put together into the words they came from: `[batch, (words), (pieces)]`."""
+        """Pieces grouped by word: `[batch, (pieces)]` → `[batch, (words), (pieces)]`."""
         starts = tf.logical_not(tf.gather(self._continues, pieces.values))
-        places = tf.where(starts)[:, 0]
+        firsts = tf.where(starts)[:, 0]
         total = tf.size(starts, out_type=tf.int64)
-        words = tf.RaggedTensor.from_row_splits(pieces.values, tf.concat([places, [total]], axis=0))
+        words = tf.RaggedTensor.from_row_splits(pieces.values, tf.concat([firsts, [total]], axis=0))
         count = tf.concat([[0], tf.cumsum(tf.cast(starts, tf.int64))], axis=0)
         return tf.RaggedTensor.from_row_splits(words, tf.gather(count, pieces.row_splits))
 
@@ -78,9 +83,9 @@ class BertPreprocessor(tf.Module):
         """`[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`: see `pack_segments`."""
         return pack_segments(segments, self.special_token_ids, length)
 
-    def pack_words(self, word_units: tf.RaggedTensor) -> dict:
-        """As `pack`, with the place of each word's first piece: see `pack_word_pieces`."""
-        return pack_word_pieces(word_units, self.special_token_ids)
+    def pack_words(self, word_pieces: tf.RaggedTensor) -> dict:
+        """As `pack`, with the position of each word's first piece: see `pack_word_pieces`."""
+        return pack_word_pieces(word_pieces, self.special_token_ids)
 
     def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
         """See `hub_modules.preprocess.truncate`; `limit` without special tokens."""
@@ -92,7 +97,7 @@ def pack_segments(
 ) -> dict:
     """Joins segments to BERT's inputs, padded to the longest row of the batch or to `length`.
 
-    Shapes: segments `[batch, (units)] int32` → `input_word_ids`, `input_mask` (1 = real),
+    Shapes: segments `[batch, (pieces)] int32` → `input_word_ids`, `input_mask` (0 = padding),
     `input_type_ids` (number of the segment, its `[SEP]` included), each `[batch, time] int32`.
 
     Raises:
@@ -120,36 +125,38 @@ def pack_segments(
     return {name: tf.ensure_shape(value, [None, width]) for name, value in packed.items()}
 
 
-def pack_word_pieces(word_units: tf.RaggedTensor, special: dict[str, int]) -> dict:
+def pack_word_pieces(word_pieces: tf.RaggedTensor, special: dict[str, int]) -> dict:
     """BERT's inputs for sentences of words, and `first_piece` `[batch, words] int32`.
 
-    `first_piece` is the position of a word's first piece in the packed row; −1 is padding.
+    `first_piece` is the position of a word's first piece in the packed row, −1 at padding.
     Every word must have a piece.
+
+    Shapes: word_pieces `[batch, (words), (pieces)] int32`.
     """
-    piece_splits = word_units.values.row_splits
-    sentence_starts = tf.gather(piece_splits, word_units.row_starts())
-    offsets = piece_splits[:-1] - tf.gather(sentence_starts, word_units.value_rowids())
-    return pack_words_at(word_units.merge_dims(1, 2), word_units.with_values(offsets), special)
+    piece_splits = word_pieces.values.row_splits
+    sentence_starts = tf.gather(piece_splits, word_pieces.row_starts())
+    offsets = piece_splits[:-1] - tf.gather(sentence_starts, word_pieces.value_rowids())
+    return pack_words_at(word_pieces.merge_dims(1, 2), word_pieces.with_values(offsets), special)
 
 
 def pack_words_at(
     pieces: tf.RaggedTensor, offsets: tf.RaggedTensor, special: dict[str, int]
 ) -> dict:
-    """As `pack_word_pieces`, for words that stand anywhere among the pieces of their row.
+    """As `pack_word_pieces`, for words at any position of their row.
 
-    Shapes: pieces `[batch, (pieces)] int32`; offsets `[batch, (words)]`, how many pieces of the
-    row stand before a word's first one.
+    Shapes: pieces `[batch, (pieces)] int32`; offsets `[batch, (words)]`, index of each word's first
+    piece in its row.
     """
-    # 1 is the place after [CLS].
+    # 1 is the position after [CLS].
     first_piece = offsets.with_values(tf.cast(offsets.values, tf.int32) + 1).to_tensor(-1)
     return {**pack_segments([pieces], special), "first_piece": first_piece}
 
 
-def fill_empty(units: tf.RaggedTensor, filler: int) -> tf.RaggedTensor:
-    """Gives each empty row of `[rows, (units)]` the one unit `filler`."""
-    missing = tf.cast(units.row_lengths() == 0, tf.int64)
-    fillers = tf.fill([tf.reduce_sum(missing)], tf.cast(filler, units.dtype))
-    return tf.concat([units, tf.RaggedTensor.from_row_lengths(fillers, missing)], axis=1)
+def fill_empty(pieces: tf.RaggedTensor, filler: int) -> tf.RaggedTensor:
+    """Each empty row of `[words, (pieces)]` becomes the one piece `filler`."""
+    missing = tf.cast(pieces.row_lengths() == 0, tf.int64)
+    fillers = tf.fill([tf.reduce_sum(missing)], tf.cast(filler, pieces.dtype))
+    return tf.concat([pieces, tf.RaggedTensor.from_row_lengths(fillers, missing)], axis=1)
 
 
 def _column_of(batch: tf.Tensor):

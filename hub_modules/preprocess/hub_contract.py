@@ -1,37 +1,39 @@
-"""TF Hub's contract for preprocessing of text: written for ours, and read from other modules."""
+"""TF Hub's contract for text preprocessing: to export ours, and to use other modules'."""
 
 import tensorflow as tf
 
+from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.bert import (
     BertPreprocessor,
     fill_empty,
     pack_segments,
     pack_word_pieces,
 )
+from hub_modules.preprocess.causal import CausalPreprocessor
 from hub_modules.preprocess.segments import truncate
-from tf_adapt.errors import ArtifactError
+from hub_modules.preprocess.whole_texts import pack_texts
 
 DEFAULT_LENGTH = 128
 _TEXTS = tf.TensorSpec([None], tf.string, name="sentences")
 _LENGTH = tf.TensorSpec([], tf.int32, name="seq_length")
 _SPECIAL_NAMES = ("padding_id", "start_of_sequence_id", "end_of_segment_id")
-# Longer than any tokenizer's bound on the length of a word: it can only be the unknown token.
+# Longer than any tokenizer's longest word: it can only become the unknown token.
 _NO_WORD = "x" * 5000
 
 
-def hub_preprocessor(preprocessor: BertPreprocessor):
+def hub_preprocessor(preprocessor: BertPreprocessor | CausalPreprocessor):
     """The preprocessor as an object for `tf.saved_model.save`, in TF Hub's contract.
 
     Callable: texts `[batch] string`, seq_length = 128 → `input_word_ids`, `input_mask`,
     `input_type_ids` `[batch, seq_length] int32`. `.tokenize(texts)` → `[batch, (words), (pieces)]`;
     `.bert_pack_inputs([segment] or [segment, segment], seq_length=128)`, cut to fit;
-    `.tokenize.get_special_tokens_dict()`. It needs TensorFlow and tensorflow-text only.
+    `.tokenize.get_special_tokens_dict()`. It depends on TensorFlow and tensorflow-text only.
     """
     return _HubPreprocessor(preprocessor)
 
 
 class _HubPreprocessor(tf.__internal__.tracking.AutoTrackable):
-    def __init__(self, preprocessor: BertPreprocessor):
+    def __init__(self, preprocessor: BertPreprocessor | CausalPreprocessor):
         self.tokenize = _HubTokenizer(preprocessor)
         self.bert_pack_inputs = _HubPacker(preprocessor)
         self.variables, self.trainable_variables, self.regularization_losses = [], [], []
@@ -44,7 +46,7 @@ class _HubPreprocessor(tf.__internal__.tracking.AutoTrackable):
 
 
 class _HubTokenizer(tf.__internal__.tracking.AutoTrackable):
-    def __init__(self, preprocessor: BertPreprocessor):
+    def __init__(self, preprocessor: BertPreprocessor | CausalPreprocessor):
         self.preprocessor = preprocessor
         self.get_special_tokens_dict.get_concrete_function()
 
@@ -59,7 +61,7 @@ class _HubTokenizer(tf.__internal__.tracking.AutoTrackable):
 
 
 class _HubPacker(tf.__internal__.tracking.AutoTrackable):
-    def __init__(self, preprocessor: BertPreprocessor):
+    def __init__(self, preprocessor: BertPreprocessor | CausalPreprocessor):
         self.preprocessor = preprocessor
         for rank in (2, 3):
             segment = tf.RaggedTensorSpec([None] * rank, tf.int32)
@@ -79,14 +81,14 @@ class _HubPacker(tf.__internal__.tracking.AutoTrackable):
 class SavedModelPreprocessor(tf.Module):
     """A BERT preprocessing module, loaded with `tf.saved_model.load`, as a `BertPreprocessor`.
 
-    Its own tokenizer is used; packing and truncation are ours. The loaded module is kept, so that
-    its tables and files are exported with it.
+    It uses the module's tokenizer; packing and truncation are ours. It keeps the loaded module, so
+    that its tables and files are exported too.
 
     Raises:
-        ArtifactError: the module has no tokenizer that names its special tokens.
+        ArtifactError: the module has no tokenizer with `get_special_tokens_dict`.
     """
 
-    family = "bert"
+    splits_at_punctuation = True
 
     def __init__(self, module):
         super().__init__(name="saved_model_preprocessor")
@@ -101,8 +103,12 @@ class SavedModelPreprocessor(tf.Module):
             )
         self.unknown_id = int(unknown[0])
 
+    def __call__(self, texts, max_length: int | None = None, truncate: bool = False) -> dict:
+        """Texts → the encoder's inputs, tokenized and packed: see `pack_texts`."""
+        return pack_texts(self, texts, max_length, truncate)
+
     def special_tokens(self, num_segments: int) -> int:
-        """Special tokens that a joint pack of so many segments adds."""
+        """Number of special tokens in a row of `num_segments` segments."""
         return num_segments + 1
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
@@ -111,16 +117,16 @@ class SavedModelPreprocessor(tf.Module):
         return pieces.merge_dims(1, 2) if pieces.ragged_rank > 1 else pieces
 
     def tokenize_words(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
-        """`[batch, (words)] string` → `[batch, (words), (pieces)] int32`, none of them empty."""
+        """`[batch, (words)] string` → `[batch, (words), (pieces)] int32`, no word empty."""
         return words.with_values(fill_empty(self.tokenize(words.values), self.unknown_id))
 
     def pack(self, segments: list[tf.RaggedTensor], length: int | None = None) -> dict:
         """See `hub_modules.preprocess.bert.pack_segments`."""
         return pack_segments(segments, self.special_token_ids, length)
 
-    def pack_words(self, word_units: tf.RaggedTensor) -> dict:
+    def pack_words(self, word_pieces: tf.RaggedTensor) -> dict:
         """See `hub_modules.preprocess.bert.pack_word_pieces`."""
-        return pack_word_pieces(word_units, self.special_token_ids)
+        return pack_word_pieces(word_pieces, self.special_token_ids)
 
     def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
         """See `hub_modules.preprocess.truncate`; `limit` without special tokens."""

@@ -1,4 +1,4 @@
-"""Where weights come from: one file a foreign format, each with its name table as data.
+"""Foreign weight formats, one a file, each with its table of names.
 
 Every file has `read(path, lower_case=None) -> ModuleSource`; a format that can also be written has
 `write(source, folder)`.
@@ -8,21 +8,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hub_modules.sources.layer_mix import LayerMix
+
 
 @dataclass
 class ModuleSource:
-    """An encoder as plain data: what it takes to build it, and to turn text into its inputs.
+    """An encoder as plain data: its config and weights, and the vocabulary for its inputs.
 
     Args:
-        family: "bert" or "elmo".
-        config: the arguments of `BertEncoder` or `ElmoEncoder`.
+        family: "bert", "elmo" or "causal".
+        config: the arguments of `BertEncoder`, `ElmoEncoder` or `CausalEncoder`.
         weights: our name → float32 array, in the shapes of the encoder's own weights.
         vocabulary: the word pieces by id; None for ELMo, or where the source has none.
-        lower_case: whether text is lower-cased before it is cut into pieces; None for ELMo.
+        lower_case: whether text is lower-cased before tokenization; BERT only.
         output_layer: name → float32 array of the language model's output layer, by the names of
-            `hub_modules.output_layers`; None where the source has none.
+            `hub_modules.native.output_layers`; None where the source has none.
         output_words: ELMo: the words of the output layer by id.
-        left_out: foreign names that were read over because the encoder has no use for them.
+        merges: causal: the pairs of pieces that are merged, in this order.
+        left_out: foreign names that were skipped because the encoder does not use them.
+        mix: ELMo: its mix of the layers; None where the source has none.
     """
 
     family: str
@@ -32,4 +36,6 @@ class ModuleSource:
     lower_case: bool | None = None
     output_layer: dict[str, np.ndarray] | None = None
     output_words: list[str] | None = None
+    merges: list[str] | None = None
     left_out: tuple[str, ...] = ()
+    mix: LayerMix | None = None

@@ -1,17 +1,17 @@
-"""What all sources of BERT share: the numbers in their settings, the shapes of our weights."""
+"""Shared by all sources of BERT: their hyper-parameters, the shapes of our weights."""
 
 from pathlib import Path
 
+from hub_modules.errors import ArtifactError
 from hub_modules.sources.folder import setting
-from tf_adapt.errors import ArtifactError
 
 
 def bert_config(settings: dict, activations: dict[str, str], where: Path) -> dict:
-    """Arguments of `BertEncoder` from the settings that google-research/bert introduced.
+    """Arguments of `BertEncoder` from settings with the keys of google-research/bert.
 
     Args:
         settings: content of `bert_config.json` or of HuggingFace's `config.json`.
-        activations: the source's names of activations → ours.
+        activations: the source's name of an activation → ours.
 
     Raises:
         ArtifactError: a key is missing or of the wrong kind, or the activation is not supported.
@@ -70,7 +70,7 @@ def bert_settings(config: dict, activations: dict[str, str]) -> dict:
 
 
 def check_heads(config: dict, where: Path) -> None:
-    """Raises ArtifactError where the width cannot be shared out among the heads."""
+    """Raises ArtifactError if the width is not a multiple of the number of heads."""
     if config["width"] % config["num_heads"]:
         raise ArtifactError(
             f"{where}: expected a width that is a multiple of the number of heads, got width "

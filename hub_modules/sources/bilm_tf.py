@@ -6,14 +6,14 @@ Source: bilm-tf (`bilm/model.py`, `bilm/training.py`).
 import json
 from pathlib import Path
 
+from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.folder import read_json, setting
 from hub_modules.sources.hdf5 import open_strictly, write_arrays
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
 from hub_modules.sources.npz import read_arrays
 from hub_modules.sources.words import read_words
-from tf_adapt.errors import ArtifactError
-from tf_adapt.files import publish_folder
+from hub_modules.storage.files import publish_folder
 
 # bilm-tf names the layers of one direction "cells", and stores the highway's gate as "carry".
 _CELL = "RNN_{direction}/RNN/MultiRNNCell/Cell{{layer}}/LSTMCell"
@@ -45,11 +45,11 @@ CHARACTERS_PER_WORD = 50
 def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     """Reads a folder with one `*options*.json` and one `*weights*.hdf5`.
 
-    Where there are a `softmax.npz` (`W` `[words, projection]`, `b` `[words]`) and a `vocab.txt`
-    with its words, they are the output layer.
+    A `softmax.npz` (`W` `[words, projection]`, `b` `[words]`) and a `vocab.txt` with its words, if
+    there, are the output layer.
 
     Args:
-        lower_case: has no meaning for characters; anything but None is refused.
+        lower_case: must be None: character ids are of the text as it is.
 
     Raises:
         ArtifactError: a file is missing, ambiguous, damaged, or refers to something outside itself;
@@ -71,7 +71,7 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
 
 
 def write(source: ModuleSource, folder: str | Path) -> None:
-    """Writes `options.json` and `weights.hdf5`, as `read` and bilm-tf itself read them.
+    """Writes `options.json` and `weights.hdf5`, for `read` and for bilm-tf itself.
 
     Raises:
         ArtifactError: the folder exists already or cannot be written.
@@ -125,7 +125,7 @@ def _output_layer(folder: Path, config: dict) -> dict:
     if not path.is_file():
         return {}
     words = read_words(folder / "vocab.txt")
-    # A line of the published vocabulary that its reader, bilm/data.py, passes over.
+    # A line of the published vocabulary that bilm/data.py skips.
     words = [word for word in words if word != "!!!MAXTERMID"]
     shapes = {"W": (len(words), config["projection_width"]), "b": (len(words),)}
     arrays = read_arrays(path, shapes)

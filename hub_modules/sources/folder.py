@@ -1,17 +1,17 @@
-"""The small files beside foreign weights: settings in JSON, and the vocabulary."""
+"""The small files of foreign models: settings in JSON, and the vocabulary."""
 
 import json
 import math
 from pathlib import Path
 
-from tf_adapt.errors import ArtifactError
+from hub_modules.errors import ArtifactError
 
 LARGEST_TEXT_BYTES = 16 * 2**20
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 KINDS = {
     "a positive integer": lambda value: type(value) is int and value > 0,
-    # What is counted in a loop has a bound, so that a false number cannot keep us busy.
+    # Numbers that bound a loop have a limit, so that a wrong one cannot hang the process.
     "an integer from 1 to 1000": lambda value: type(value) is int and 1 <= value <= 1000,
     "an integer from 0 to 1000": lambda value: type(value) is int and 0 <= value <= 1000,
     "a list": lambda value: type(value) is list and len(value) <= 1000,
@@ -74,13 +74,13 @@ def read_vocabulary(path: Path, rows: int) -> list[str]:
 
 
 def check_vocabulary(pieces: list[str], rows: int, where: str) -> list[str]:
-    """The pieces, if they can be a BERT's vocabulary.
+    """The pieces, after a check that they can be a BERT's vocabulary.
 
     Args:
-        rows: rows of the embedding table, which may have spare ones at its end.
+        rows: rows of the embedding table, which may have unused ones at its end.
 
     Raises:
-        ArtifactError: a piece is empty or there twice, a special piece is missing, or there are
+        ArtifactError: a piece is empty or a duplicate, a special piece is missing, or there are
             more pieces than rows.
     """
     first_line: dict[str, int] = {}
@@ -113,36 +113,34 @@ def write_vocabulary(path: Path, pieces: list[str] | None) -> None:
         ArtifactError: there is no vocabulary.
     """
     if pieces is None:
-        raise ArtifactError(
-            f"{path.name}: expected a vocabulary, got none; the source has none, so add it to it"
-        )
+        raise ArtifactError(f"{path.name}: expected a vocabulary, got none; add one to the source")
     path.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8", newline="\n")
 
 
-def lower_casing(recorded: bool | None, told: bool | None, where: Path) -> bool:
-    """Whether text is lower-cased: what the source records, else what the user says; no guess.
+def lower_casing(recorded: bool | None, given: bool | None, where: Path) -> bool:
+    """Whether text is lower-cased: as the source records it, else as the user gives it.
 
     Raises:
-        ArtifactError: neither says, or they disagree.
+        ArtifactError: both are None, or they differ.
     """
-    if recorded is None and told is None:
+    if recorded is None and given is None:
         raise ArtifactError(
             f"{where}: expected a record of whether the vocabulary is lower-cased, got none; say "
             "--lower-case or --cased (in Python: lower_case=True or False)"
         )
-    if recorded is not None and told is not None and recorded != told:
+    if recorded is not None and given is not None and recorded != given:
         raise ArtifactError(
-            f"{where}: records lower-casing = {recorded}, but {told} was asked for; leave "
+            f"{where}: records lower-casing = {recorded}, but {given} was asked for; leave "
             "--lower-case or --cased out, or use the tokenizer settings that belong to the weights"
         )
-    return recorded if recorded is not None else told
+    return recorded if recorded is not None else given
 
 
 def require_file(path: Path, what: str) -> Path:
-    """The path, if there is such a file.
+    """The path, if the file exists.
 
     Raises:
-        ArtifactError: there is none; `what` says what belongs there.
+        ArtifactError: it does not; `what` describes it in the message.
     """
     if not path.is_file():
         raise ArtifactError(f"{path}: expected {what}, got no such file")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
 from hub_modules.sources.folder import (
@@ -20,9 +21,8 @@ from hub_modules.sources.folder import (
     write_vocabulary,
 )
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
-from hub_modules.tf_checkpoint import open_checkpoint
-from tf_adapt.errors import ArtifactError
-from tf_adapt.files import publish_folder
+from hub_modules.storage.files import publish_folder
+from hub_modules.storage.tf_checkpoint import open_checkpoint
 
 ACTIVATIONS = {"gelu": "gelu_tanh"}
 
@@ -62,7 +62,7 @@ TABLE: Table = [
     ("bert/pooler/dense/bias", "pooler/bias", "same"),
 ]
 
-# Pretraining heads, a fine-tuned classifier, and the optimizer's state.
+# Pretraining heads, a fine-tuned classifier, and the optimizer's state are skipped.
 LEFT_OUT_HEADS = ("cls/", "output_weights", "output_bias", "global_step")
 LEFT_OUT_SLOTS = ("/adam_m", "/adam_v")
 
@@ -75,7 +75,7 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
 
     Raises:
         ArtifactError: a file is missing or damaged, a weight is missing, unknown or of another
-            shape, or the casing was not said.
+            shape, or `lower_case` is None.
     """
     folder = Path(path)
     config_path = folder / "bert_config.json"
@@ -99,7 +99,7 @@ def write(source: ModuleSource, folder: str | Path) -> None:
     """Writes the files that `read` and google-research/bert's scripts read.
 
     Raises:
-        ArtifactError: the encoder's activation is not the format's, or the folder exists already or
+        ArtifactError: the format lacks the encoder's activation, or the folder exists already or
             cannot be written.
     """
     settings = bert_settings(source.config, ACTIVATIONS)

@@ -1,7 +1,7 @@
-"""Foreign HDF5 files, read strictly: nothing outside the file, nothing larger than what is stored.
+"""Strict reader of foreign HDF5 files: nothing outside the file, nothing larger than stored.
 
 HDF5 can refer to other files (external links, external storage, virtual datasets) and can declare
-arrays that were never stored. Every object is looked at before the first array is read.
+arrays that were never stored. Every object is checked before the first array is read.
 """
 
 import contextlib
@@ -11,10 +11,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from hub_modules.errors import ArtifactError
 from hub_modules.sources.folder import require_file
-from tf_adapt.errors import ArtifactError
 
-# Trained weights hardly compress; only a declared size far beyond the stored one is a bomb.
+# Trained weights hardly compress: a declared size far beyond the stored one is a decompression
+# bomb.
 LARGEST_COMPRESSION = 20
 SMALL_BYTES = 2**20
 
@@ -49,7 +50,7 @@ def _arrays(
             raise _refused(path, name, f"a {type(link).__name__} to something else")
         entry = group[key]
         address = h5py.h5o.get_info(entry.id).addr
-        # Hard links can form a circle.
+        # Hard links can form a cycle.
         if address in seen:
             raise _refused(path, name, "a second name of something else")
         seen.add(address)

@@ -1,5 +1,7 @@
 """BERT from HuggingFace's format: `config.json`, `model.safetensors`, `vocab.txt`.
 
+A GPT-2 in this format is read by `hub_modules.sources.gpt2`.
+
 Source: HuggingFace transformers (`models/bert/modeling_bert.py`); linear layers are stored as
 `[out, in]`.
 """
@@ -8,10 +10,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from hub_modules.sources import ModuleSource
+from hub_modules.errors import ArtifactError
+from hub_modules.sources import ModuleSource, gpt2
 from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
 from hub_modules.sources.folder import (
     lower_casing,
@@ -21,8 +23,8 @@ from hub_modules.sources.folder import (
     write_vocabulary,
 )
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
-from tf_adapt.errors import ArtifactError
-from tf_adapt.files import publish_folder
+from hub_modules.sources.safetensors_file import open_weights, weights_file
+from hub_modules.storage.files import publish_folder
 
 ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 
@@ -66,8 +68,8 @@ TABLE: Table = [
     ("pooler.dense.bias", "pooler/bias", "same"),
 ]
 
-# The masked language model's output layer. Its own copy of the word embeddings is left out: they
-# are tied, and a copy of the bias too.
+# The masked language model's output layer, without its copies of the tied word embeddings and of
+# the bias.
 OUTPUT_TABLE: Table = [
     ("predictions.transform.dense.weight", "dense/kernel", "transpose"),
     ("predictions.transform.dense.bias", "dense/bias", "same"),
@@ -76,14 +78,14 @@ OUTPUT_TABLE: Table = [
     ("predictions.bias", "bias", "same"),
 ]
 OUTPUT_PREFIX = "cls."
-# The same names, without the prefix, in a file of their own beside a bare encoder.
+# A separate file of these weights for an encoder without heads, with names without the prefix.
 HEADS_FILE = "heads.safetensors"
 
-# Checkpoints of a model with a head carry this before the encoder's names.
+# Prefix of the encoder's names in checkpoints of a model with a head.
 PREFIX = "bert."
-# Checkpoints that once came from TensorFlow keep its names for the two weights of a LayerNorm.
+# Checkpoints converted from TensorFlow keep its names for the two weights of a LayerNorm.
 RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
-# Two implementations of the original BERT's tokenization.
+# Two implementations of the original BERT's tokenizer.
 TOKENIZERS = ("BertTokenizer", "BertTokenizerFast")
 # Heads, and the numbers 0, 1, 2, … that some versions stored.
 LEFT_OUT = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
@@ -92,7 +94,7 @@ LEFT_OUT = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
 def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     """Reads a folder with `config.json`, `model.safetensors`, `vocab.txt`.
 
-    The masked language model's output layer is read where it is complete and tied to the word
+    The masked language model's output layer is read if it is complete and tied to the word
     embeddings: from `cls.predictions.*` in `model.safetensors`, or from `heads.safetensors`.
 
     Args:
@@ -104,11 +106,14 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     """
     folder = Path(path)
     config_path = folder / "config.json"
-    config = _config(read_json(config_path), config_path)
+    settings = read_json(config_path)
+    if settings.get("model_type") == "gpt2":
+        return gpt2.read(folder, lower_case)
+    config = _config(settings, config_path)
     recorded = _recorded_casing(folder / "tokenizer_config.json")
     lower_case = lower_casing(recorded, lower_case, folder / "tokenizer_config.json")
     vocabulary = read_vocabulary(folder / "vocab.txt", config["vocabulary_size"])
-    weights, left_out = _read_weights(_weights_file(folder), table_rows(config))
+    weights, left_out = _read_weights(weights_file(folder), table_rows(config))
     output_layer, used, unused = _output_layer(folder, config, weights)
     return ModuleSource(
         "bert",
@@ -187,81 +192,48 @@ def _recorded_casing(path: Path) -> bool | None:
     return lower_case
 
 
-def _weights_file(folder: Path) -> Path:
-    path = folder / "model.safetensors"
-    if path.is_file():
-        return path
-    if (folder / "model.safetensors.index.json").is_file():
-        advice = "the weights are in several files: save them again as one"
-    elif (folder / "pytorch_model.bin").is_file():
-        advice = (
-            "pytorch_model.bin is a pickle, which can run code, and is not read; save the model "
-            "with safetensors (in transformers: save_pretrained with safe_serialization=True)"
-        )
-    else:
-        advice = "save the model with safetensors"
-    raise ArtifactError(f"{path}: expected the weights, got no such file; {advice}")
-
-
 def _read_weights(path: Path, rows: list[Row]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-    try:
-        with safe_open(path, framework="numpy") as file:
-            stored = {}  # the table's name → the file's
-            left_out = []
-            for name in file.keys():  # noqa: SIM118 (not a dict)
-                plain = _plain_name(name)
-                if plain.startswith(LEFT_OUT):
-                    left_out.append(name)
-                elif plain in stored:
-                    raise ArtifactError(
-                        f"{path}: {name}: expected one weight of this name, got {stored[plain]} too"
-                    )
-                else:
-                    stored[plain] = name
-            shapes = {
-                plain: tuple(file.get_slice(name).get_shape()) for plain, name in stored.items()
-            }
-            _check_pooler(stored, path)
-            check(rows, shapes, str(path))
-            weights = to_ours(rows, lambda plain: file.get_tensor(stored[plain]), str(path))
-    # safetensors reports a type that NumPy lacks as one of the last two.
-    except (SafetensorError, OSError, TypeError, KeyError) as error:
-        raise ArtifactError(
-            f"{path}: expected a safetensors file with float16, bfloat16 or float32 weights, got "
-            f"one that cannot be read ({error}); copy it again"
-        ) from error
+    with open_weights(path) as file:
+        stored = {}  # the table's name → the file's
+        left_out = []
+        for name in file.keys():  # noqa: SIM118 (not a dict)
+            plain = _plain_name(name)
+            if plain.startswith(LEFT_OUT):
+                left_out.append(name)
+            elif plain in stored:
+                raise ArtifactError(
+                    f"{path}: {name}: expected one weight of this name, got {stored[plain]} too"
+                )
+            else:
+                stored[plain] = name
+        shapes = {plain: tuple(file.get_slice(name).get_shape()) for plain, name in stored.items()}
+        _check_pooler(stored, path)
+        check(rows, shapes, str(path))
+        weights = to_ours(rows, lambda plain: file.get_tensor(stored[plain]), str(path))
     return weights, tuple(sorted(left_out))
 
 
 def _output_layer(
     folder: Path, config: dict, weights: dict[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray] | None, list[str], list[str]]:
-    """The output layer, if the source has one that is tied; the names that it was read from, and
-    those of a file of heads that were not."""
-    apart = (folder / HEADS_FILE).is_file()
-    path, prefix = folder / (HEADS_FILE if apart else "model.safetensors"), OUTPUT_PREFIX
+    """The output layer, if the source has one with tied embeddings; the names of its weights, and
+    the unused names of a file of heads."""
+    has_heads_file = (folder / HEADS_FILE).is_file()
+    path, prefix = folder / (HEADS_FILE if has_heads_file else "model.safetensors"), OUTPUT_PREFIX
     rows = expand(OUTPUT_TABLE, output_shapes(config), {})
-    try:
-        with safe_open(path, framework="numpy") as file:
-            stored = {_plain_name(name).removeprefix(prefix): name for name in file.keys()}  # noqa: SIM118
-            if not {row.foreign for row in rows} <= stored.keys():
-                return None, [], sorted(stored.values()) if apart else []
-            decoder = stored.get("predictions.decoder.weight")
-            embeddings = weights["embeddings/word_embeddings"]
-            if decoder and not np.array_equal(file.get_tensor(decoder), embeddings):
-                return None, [], sorted(stored.values()) if apart else []
-            used = {row.foreign: stored[row.foreign] for row in rows}
-            shapes = {
-                plain: tuple(file.get_slice(name).get_shape()) for plain, name in used.items()
-            }
-            check(rows, shapes, str(path))
-            layer = to_ours(rows, lambda plain: file.get_tensor(used[plain]), str(path))
-    except (SafetensorError, OSError, TypeError, KeyError) as error:
-        raise ArtifactError(
-            f"{path}: expected a safetensors file with float16, bfloat16 or float32 weights, got "
-            f"one that cannot be read ({error}); copy it again"
-        ) from error
-    unused = sorted(set(stored.values()) - set(used.values())) if apart else []
+    with open_weights(path) as file:
+        stored = {_plain_name(name).removeprefix(prefix): name for name in file.keys()}  # noqa: SIM118
+        if not {row.foreign for row in rows} <= stored.keys():
+            return None, [], sorted(stored.values()) if has_heads_file else []
+        decoder = stored.get("predictions.decoder.weight")
+        embeddings = weights["embeddings/word_embeddings"]
+        if decoder and not np.array_equal(file.get_tensor(decoder), embeddings):
+            return None, [], sorted(stored.values()) if has_heads_file else []
+        used = {row.foreign: stored[row.foreign] for row in rows}
+        shapes = {plain: tuple(file.get_slice(name).get_shape()) for plain, name in used.items()}
+        check(rows, shapes, str(path))
+        layer = to_ours(rows, lambda plain: file.get_tensor(used[plain]), str(path))
+    unused = sorted(set(stored.values()) - set(used.values())) if has_heads_file else []
     return layer, list(used.values()), unused
 
 

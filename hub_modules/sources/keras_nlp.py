@@ -3,15 +3,17 @@
 A preset is `config.json`, `model.weights.h5`, `tokenizer.json`, `assets/tokenizer/vocabulary.txt`;
 it is read as data, so keras-hub need not be installed. The activation is the tanh form of GELU, the
 LayerNorm's ε 1e-12. Text is lower-cased and stripped of accents together, as in the original BERT,
-whatever a preset's `strip_accents` says: its weights come from there.
+whatever a preset's `strip_accents` is: its weights are converted from the original's.
+
+A preset of a `GPT2Backbone` is read by `hub_modules.sources.keras_gpt2`.
 
 Source: keras-hub (`models/bert/bert_backbone.py`, `layers/modeling/transformer_encoder.py`).
 """
 
-import re
 from pathlib import Path
 
-from hub_modules.sources import ModuleSource
+from hub_modules.errors import ArtifactError
+from hub_modules.sources import ModuleSource, keras_gpt2
 from hub_modules.sources.bert_layout import bert_shapes, check_heads
 from hub_modules.sources.folder import (
     check_vocabulary,
@@ -20,15 +22,14 @@ from hub_modules.sources.folder import (
     read_vocabulary,
     setting,
 )
-from hub_modules.sources.hdf5 import open_strictly
+from hub_modules.sources.keras_preset import class_config, read_weights, sizes
 from hub_modules.sources.names import Row, Table, check, expand, to_ours
-from tf_adapt.errors import ArtifactError
 
 KERNEL_BIAS, GAMMA_BETA = ("kernel", "bias"), ("gamma", "beta")
 
 
 def _pair(layer: str, saved: str, ours: str, parts: tuple[str, str], *steps: str) -> list[tuple]:
-    """The two weights of one layer, which the file numbers 0 and 1."""
+    """Table rows of the two weights of one layer, `vars/0` and `vars/1` in the file."""
     steps = steps or ("same", "same")
     return [
         (f"{layer}/{part}", f"{saved}/vars/{number}", f"{ours}/{part}", step)
@@ -55,7 +56,7 @@ def _block(part: str, ours: str, parts: tuple[str, str]) -> list[tuple]:
     )
 
 
-# Name of the weight in the object; in the file; ours; step.
+# Name of the weight in the object; in the file; ours; step (see `names`).
 LAYOUT: list[tuple[str, str, str, str]] = [
     (
         "token_embedding/embeddings",
@@ -99,8 +100,8 @@ def read(source, lower_case: bool | None = None, tokenizer=None) -> ModuleSource
     """Reads a preset folder, or a `BertBackbone` with (or without) its `BertTokenizer`.
 
     Args:
-        source: folder, or backbone. A backbone without a tokenizer gives no vocabulary, and the
-            casing that was told.
+        source: folder, or backbone. Without a tokenizer a backbone has no vocabulary, and its
+            casing is `lower_case`.
         lower_case: needed where neither preset nor tokenizer records it.
 
     Raises:
@@ -137,59 +138,29 @@ def _read_backbone(backbone, lower_case: bool | None, tokenizer) -> ModuleSource
 
 def _read_preset(folder: Path, lower_case: bool | None) -> ModuleSource:
     config_path, weights_path = folder / "config.json", folder / "model.weights.h5"
-    config = _config(_class_config(config_path, "BertBackbone"), config_path)
+    if read_json(config_path).get("class_name") == "GPT2Backbone":
+        return keras_gpt2.read(folder, lower_case)
+    config = _config(class_config(config_path, "BertBackbone"), config_path)
     tokenizer_path = folder / "tokenizer.json"
     if not tokenizer_path.is_file():
         raise ArtifactError(
             f"{tokenizer_path}: expected the preset's tokenizer, got no such file; save it into "
             "the same folder (in keras-hub: tokenizer.save_to_preset)"
         )
-    tokenizer = _class_config(tokenizer_path, "BertTokenizer")
+    tokenizer = class_config(tokenizer_path, "BertTokenizer")
     recorded = setting(tokenizer, "lowercase", "true or false", tokenizer_path, default=None)
     lower_case = lower_casing(recorded, lower_case, tokenizer_path)
     vocabulary_path = folder / "assets" / "tokenizer" / "vocabulary.txt"
     vocabulary = read_vocabulary(vocabulary_path, config["vocabulary_size"])
     rows = table_rows(FILE_TABLE, config)
-    with open_strictly(weights_path) as stored:
-        arrays = {_plain_name(name): array for name, array in stored.items()}
-        left_out = {name for name in arrays if "/seed_generator/" in name}
-        kept = {name: arrays[name].shape for name in arrays.keys() - left_out}
-        check(rows, kept, str(weights_path))
-        weights = to_ours(rows, lambda name: arrays[name][()], str(weights_path))
-    return ModuleSource(
-        "bert", config, weights, vocabulary, lower_case, left_out=tuple(sorted(left_out))
-    )
-
-
-def _class_config(path: Path, class_name: str) -> dict:
-    settings = read_json(path)
-    got = setting(settings, "class_name", "a text", path)
-    if got != class_name:
-        raise ArtifactError(f"{path}: class_name: expected {class_name}, got {got}")
-    return setting(settings, "config", "an object", path)
+    weights, left_out = read_weights(weights_path, rows, "transformer_encoder")
+    return ModuleSource("bert", config, weights, vocabulary, lower_case, left_out=left_out)
 
 
 def _config(settings: dict, where: Path) -> dict:
-    integer = "a positive integer"
-    dropout = setting(settings, "dropout", "a number from 0 to below 1", where)
-    config = {
-        "vocabulary_size": setting(settings, "vocabulary_size", integer, where),
-        "width": setting(settings, "hidden_dim", integer, where),
-        "num_layers": setting(settings, "num_layers", "an integer from 1 to 1000", where),
-        "num_heads": setting(settings, "num_heads", integer, where),
-        "intermediate_width": setting(settings, "intermediate_dim", integer, where),
-        "max_positions": setting(settings, "max_sequence_length", integer, where),
-        "type_vocabulary_size": setting(settings, "num_segments", integer, where),
-        "activation": "gelu_tanh",
+    config = sizes(settings, where) | {
+        "type_vocabulary_size": setting(settings, "num_segments", "a positive integer", where),
         "layer_norm_epsilon": 1e-12,
-        "dropout": dropout,
-        "attention_dropout": dropout,
     }
     check_heads(config, where)
     return config
-
-
-def _plain_name(name: str) -> str:
-    """Keras saves attributes with their leading underscore, and does not number a first layer."""
-    plain = re.sub(r"(^|/)_+", r"\1", name)
-    return plain.replace("layers/transformer_encoder/", "layers/transformer_encoder_0/", 1)

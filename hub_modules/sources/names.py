@@ -1,10 +1,11 @@
-"""Foreign names ↔ ours: how a name table is filled in, checked, and applied in both directions.
+"""Foreign names ↔ ours: a name table is expanded, checked, and applied in both directions.
 
 A table is a list of `(foreign name, our name, step)`, with fields such as `{layer}` in the names;
 a step is a named, reversible change of layout.
 """
 
 import itertools
+import math
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tf_adapt.errors import ArtifactError
+from hub_modules.errors import ArtifactError
 
 Shape = tuple[int, ...]
 Table = list[tuple[str, str, str]]
 
 
 class Step(NamedTuple):
-    """A change of layout: transpose (or not), then give the array the other side's shape."""
+    """A change of layout: an optional transposition, then a reshape."""
 
     foreign_shape: Callable[[Shape, int], Shape]  # (our shape, attention heads) → theirs
     transposed: bool = False
@@ -32,7 +33,12 @@ STEPS = {
     "split_columns": Step(lambda shape, heads: (*shape[:-1], heads, shape[-1] // heads)),
     # [heads * head_width, width] ↔ [heads, head_width, width]
     "split_rows": Step(lambda shape, heads: (heads, shape[0] // heads, *shape[1:])),
-    # [width, in, out] ↔ [1, width, in, out]: a one-dimensional convolution stored as a flat image's
+    # [in, heads, head_width] ↔ [heads * head_width, in], [heads, head_width] ↔ one axis
+    "join_columns": Step(lambda shape, heads: (math.prod(shape[1:]), shape[0]), transposed=True),
+    "join_bias": Step(lambda shape, heads: (math.prod(shape),)),
+    # [heads, head_width, out] ↔ [out, heads * head_width]
+    "join_rows": Step(lambda shape, heads: (shape[-1], math.prod(shape[:-1])), transposed=True),
+    # [width, in, out] ↔ [1, width, in, out]: a Conv1D kernel stored as that of a Conv2D
     "leading_one": Step(lambda shape, heads: (1, *shape)),
 }
 
@@ -51,7 +57,7 @@ class Row:
 def expand(
     table: Table, shapes: Mapping[str, Shape], counts: Mapping[str, int], heads: int = 1
 ) -> list[Row]:
-    """Fills in a table's fields and shapes; rows for weights that the encoder lacks fall away.
+    """Fills in a table's fields and shapes; drops rows for weights that the encoder lacks.
 
     Args:
         shapes: our name → shape, of every weight of the encoder.
@@ -120,13 +126,14 @@ def to_foreign(rows: list[Row], weights: Mapping[str, np.ndarray]) -> dict[str, 
     arrays = {}
     for row in rows:
         array = np.asarray(weights[row.ours])
-        array = array.T if STEPS[row.step].transposed else array
+        if STEPS[row.step].transposed:
+            array = array.reshape(row.foreign_shape[::-1]).T
         arrays[row.foreign] = np.ascontiguousarray(array.reshape(row.foreign_shape))
     return arrays
 
 
 def _to_ours(row: Row, array: np.ndarray, where: str) -> np.ndarray:
-    # NumPy knows bfloat16 only through ml_dtypes, as a type of no kind of its own.
+    # NumPy has bfloat16 only through ml_dtypes, without the kind "f".
     if array.dtype.kind != "f" and array.dtype.name != "bfloat16":
         raise ArtifactError(
             f"{where}: {row.foreign}: expected floating-point numbers, got {array.dtype}"

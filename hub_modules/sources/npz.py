@@ -1,17 +1,17 @@
-"""Arrays in NumPy's `.npz` files, read strictly: no objects, nothing larger than what is stored."""
+"""Strict reader of NumPy's `.npz` files: no objects, nothing larger than stored."""
 
-import math
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
+from hub_modules.errors import ArtifactError
 from hub_modules.sources.folder import require_file
-from tf_adapt.errors import ArtifactError
+from hub_modules.storage.arrays import declared
 
 
 def read_arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The arrays of a `.npz` file as float32, after a look at what the file declares.
+    """The arrays of a `.npz` file as float32, after a check of the declared shapes and types.
 
     Raises:
         ArtifactError: missing or damaged; an array is missing, unknown, of another shape, not
@@ -20,10 +20,10 @@ def read_arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.
     require_file(path, "arrays in NumPy's format")
     try:
         with zipfile.ZipFile(path) as archive:
-            declared = {
-                name.removesuffix(".npy"): _declared(archive, name) for name in archive.namelist()
+            found = {
+                name.removesuffix(".npy"): declared(archive, name) for name in archive.namelist()
             }
-        _check_declared(path, declared, shapes)
+        _check_declared(path, found, shapes)
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name].astype(np.float32) for name in shapes}
     # NumPy and zipfile report damage as whichever of these the broken bytes happen to lead to.
@@ -33,21 +33,6 @@ def read_arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.
         if not np.isfinite(array).all():
             raise ArtifactError(f"{path}: {name}: expected finite numbers, got NaN or infinity")
     return arrays
-
-
-def _declared(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
-    with archive.open(name) as file:
-        version = np.lib.format.read_magic(file)
-        readers = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }
-        if version not in readers:
-            raise ValueError(f"{name}: format {version}")
-        shape, _, kind = readers[version](file)
-    if math.prod(shape) * kind.itemsize > archive.getinfo(name).file_size:
-        raise ValueError(f"{name}: declares more than it holds")
-    return shape, kind
 
 
 def _check_declared(path: Path, declared: dict, shapes: dict[str, tuple[int, ...]]) -> None:

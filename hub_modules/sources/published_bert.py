@@ -1,8 +1,8 @@
-"""BERT modules published on TF Hub, recognised and read by the names of their variables.
+"""BERT modules published on TF Hub, recognised by the names of their variables.
 
-Their checkpoint names variables by position; the full names are in the object graph stored beside
+Their checkpoint names variables by position; the full names are in the object graph stored with
 them. The activation is the tanh form of GELU, the LayerNorm's ε 1e-12 (both are constants of the
-module's graph, and the same in every module of these names).
+module's graph, the same in every module with these names).
 
 Source: TensorFlow Model Garden (`official/nlp`), transformer-encoder API of TF Hub.
 """
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bert_layout import bert_shapes
 from hub_modules.sources.folder import lower_casing, read_vocabulary
 from hub_modules.sources.names import Row, Table, expand, to_ours
-from hub_modules.tf_checkpoint import keys_by_full_name, open_checkpoint
-from tf_adapt.errors import ArtifactError
+from hub_modules.storage.tf_checkpoint import keys_by_full_name, open_checkpoint
 
 _LAYER = "transformer/layer_{layer}"
 _SELF = f"{_LAYER}/self_attention"
@@ -69,11 +69,11 @@ def recognise(folder: str | Path) -> dict | None:
 def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     """Reads the weights, the vocabulary and the casing of a published module, without its graph.
 
-    The vocabulary and the casing are None where the module has none: then its text comes from a
-    preprocessing module of its own.
+    The vocabulary and the casing are None if the module has none: it then needs its preprocessing
+    module.
 
     Args:
-        lower_case: the casing of a module that does not record it.
+        lower_case: the casing, for a module that does not record it.
 
     Raises:
         ArtifactError: the variables are missing or damaged, or not those of a published BERT; the
@@ -112,7 +112,7 @@ def _prefix(folder: str | Path) -> Path:
 
 
 def _flags(reader) -> list[str]:
-    """Keys of the boolean scalars: a module has one, whether it lower-cases."""
+    """Keys of the boolean scalars: a module has one, its lower-casing."""
     shapes = reader.get_variable_to_shape_map()
     types = reader.get_variable_to_dtype_map()
     return [key for key in shapes if types[key] == tf.bool and not shapes[key]]
@@ -130,7 +130,7 @@ def _shapes(reader, keys: dict[str, str]) -> dict[str, tuple[int, ...]]:
 
 
 def _config(found: dict[str, tuple[int, ...]]) -> dict | None:
-    """Derives every size from the shapes; None unless names and shapes fit without remainder."""
+    """Derives every size from the shapes; None unless all names and shapes match."""
     layers = {
         int(match[1]) for name in found if (match := re.match(r"transformer/layer_(\d+)/", name))
     }

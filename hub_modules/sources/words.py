@@ -1,9 +1,9 @@
-"""The words of a language model's output layer: a text file, one word a line."""
+"""The output vocabulary of a language model: a text file, one word a line."""
 
 from pathlib import Path
 
+from hub_modules.errors import ArtifactError
 from hub_modules.sources.folder import read_text
-from tf_adapt.errors import ArtifactError
 
 BEGIN, END, UNKNOWN = "<S>", "</S>", "<UNK>"
 
@@ -21,10 +21,10 @@ def read_words(path: Path) -> list[str]:
 
 
 def check_words(words: list[str], where: str) -> list[str]:
-    """The words, if they can be those of an output layer.
+    """The words, after a check that they can be an output vocabulary.
 
     Raises:
-        ArtifactError: a word is empty or there twice, or a special one is missing.
+        ArtifactError: a word is empty or a duplicate, or a special one is missing.
     """
     first_line: dict[str, int] = {}
     for number, word in enumerate(words, start=1):

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from tf_adapt.cli import cli
-from tf_adapt.config import config_from
-from tf_adapt.training import train
+from tf_adapt.commands.main import cli
+from tf_adapt.config.reading import config_from
+from tf_adapt.training.train import train
 
 
 def run(*arguments):
@@ -78,7 +78,7 @@ def test_a_panel_for_each_dataset_and_a_line_for_each_encoder(config, tiny_elmo,
     assert [float(row["bits"]) for row in rows] == [layer["bits"] for layer in layers]
 
 
-@pytest.mark.slow
+@pytest.mark.large
 def test_probes_of_a_run_draw_the_pretrained_encoder_beside_it(tiny_bert, config, tmp_path):
     tuned, out = tmp_path / "tuned", tmp_path / "out"
     train(config_from(content(sample("classification"), tiny_bert), "test"), tuned)
@@ -98,11 +98,49 @@ def test_probes_of_a_run_draw_the_pretrained_encoder_beside_it(tiny_bert, config
     assert json.loads(fewer.stdout)["panels"][0]["examples"]["train"] == 40
 
 
-@pytest.mark.parametrize("command", ["probes", "information"])
-def test_tagging_is_refused(command, tiny_bert, tmp_path):
+def test_tagging_is_refused(tiny_bert, tmp_path):
     tagging = write(tmp_path / "t.yaml", content(sample("tagging", None), tiny_bert))
     refused(2, "one label for each text or pair.*got tagging",
-            command, tagging, "--out", tmp_path / "out")  # fmt: skip
+            "information", tagging, "--out", tmp_path / "out")  # fmt: skip
+
+
+@pytest.mark.slow
+def test_probes_of_words(tiny_bert, tmp_path):
+    tagging = write(tmp_path / "t.yaml", content(sample("tagging", None), tiny_bert))
+    scores = {}
+    for pieces in ("first", "max"):
+        out = tmp_path / pieces
+        result = run("probes", tagging, "--out", out, "--word-pieces", pieces, "--json")
+        assert result.exit_code == 0, result.output
+        (panel,) = json.loads(result.stdout)["panels"]
+        assert (panel["metric"], panel["word_pieces"]) == ("accuracy", pieces)
+        assert panel["examples"] == {"train": 150, "dev": 60}
+        assert 0.5 < panel["constant"] < 1
+        scores[pieces] = [layer["score"] for layer in panel["series"][0]["layers"]]
+        assert all(panel["constant"] <= score < 1 for score in scores[pieces])
+    assert scores["max"] != scores["first"]
+
+
+def test_other_names_of_poolings_and_other_tasks_are_refused(config, tiny_bert, tmp_path):
+    tagging = write(tmp_path / "t.yaml", content(sample("tagging", 40), tiny_bert))
+    out = ("--out", tmp_path / "out")
+    refused(2, "--word-pieces: expected none for classification, got mean; it is for tagging",
+            "probes", config, *out, "--word-pieces", "mean")  # fmt: skip
+    refused(2, "--pooling: expected none for tagging, whose items are words, got max",
+            "probes", tagging, *out, "--pooling", "max")  # fmt: skip
+    assert run("probes", config, *out, "--pooling", "sum").exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["probes", "information"])
+def test_sets_of_labels_are_refused(command, tiny_bert, tmp_path):
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.tsv").write_text("text\tlabel\na\tx|y\nb\t\n", "utf-8")
+    data = {"format": "tsv", "kind": "multilabel_classification"}
+    data |= {split: str(tmp_path / f"{split}.tsv") for split in ("train", "dev")}
+    data["columns"] = {"text_a": "text", "label": "label"}
+    config = write(tmp_path / "sets.yaml", content(data, tiny_bert))
+    refused(2, "one label for each text or pair.*got multilabel_classification",
+            command, config, "--out", tmp_path / "out")  # fmt: skip
 
 
 def own_files(folder: Path, handle, train_labels: str, dev_labels: str) -> Path:

@@ -172,7 +172,7 @@ def test_domains_need_no_tensorflow(genres, wiki, runs, tmp_path):
     arguments = [str(part) for part in (genres, "--reference", wiki, *runs, "--out", tmp_path)]
     program = (
         "import sys\n"
-        "from tf_adapt.cli import cli\n"
+        "from tf_adapt.commands.main import cli\n"
         f"sys.argv = ['', 'analyze', 'domains', *{arguments!r}]\n"
         "try:\n    cli()\n"
         "finally:\n    print('tensorflow' in sys.modules)\n"

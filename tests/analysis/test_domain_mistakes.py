@@ -4,6 +4,8 @@ import gzip
 
 from tiny_mnli import content, data_of, finished, of_one_genre, refused, text_file, write
 
+from tf_adapt.runs.prediction_files import write_predictions
+
 
 def test_runs_that_do_not_fit_are_refused(genres, mnli, wiki, tmp_path):
     options = ["--reference", wiki, "--out", tmp_path / "out"]
@@ -21,7 +23,7 @@ def test_runs_that_do_not_fit_are_refused(genres, mnli, wiki, tmp_path):
     changed = write(tmp_path / "changed.yaml", content(data_of(tmp_path)))
     refused(2, "scored on the same examples as the given config", changed,
             "--run", slate, *options)  # fmt: skip
-    text_file(slate / "predictions" / "dev.tsv", "prediction\nneutral\n")
+    write_predictions(slate, "dev", "prediction\nneutral\n")
     refused(4, "expected 12 predictions.*got 1", genres, "--run", slate, *options)
     (slate / "metrics.json").unlink()
     refused(4, "expected a finished run", genres, "--run", slate, *options)
@@ -69,3 +71,11 @@ def test_what_a_domain_cannot_be(genres, tmp_path):
     refused(2, "two text files with different names", some, some, *out)
     refused(2, "need one config", genres, genres, "--genre", "slate", *out)
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_read_is_not_written_over(wiki, tmp_path):
+    source = text_file(tmp_path / "domains.csv", "words\n")
+    refused(2, r"domains\.csv: expected another file than the input", source, wiki,
+            "--out", tmp_path)  # fmt: skip
+    assert source.read_text("utf-8") == "words\n"
+    assert not (tmp_path / "domains.json").exists()

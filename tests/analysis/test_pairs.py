@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tf_adapt.analysis.pairs import read_comparisons
-from tf_adapt.cli import cli
+from tf_adapt.commands.main import cli
 from tf_adapt.errors import ArtifactError, ConfigError
 
 CELL = {

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from tf_adapt.analysis.states import layer_numbers, mean_states
-from tf_adapt.data.batches import prepare
+from tf_adapt.analysis.states import layer_numbers, pooled_states
 from tf_adapt.data.formats import Record
-from tf_adapt.encoder import HubEncoder
-from tf_adapt.predicting import encode
-from tf_adapt.tasks import Task
+from tf_adapt.data.in_memory import in_memory_records
+from tf_adapt.data.prepare import prepare
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.serving.predict import encode
+from tf_adapt.tasks.task import Task
 
 TEXTS = ["who is ann?", "the", "what is the 3 ' about - or not", "is the a"]
 SINGLE = Task("classification", labels=["no", "yes"])
@@ -31,7 +33,7 @@ def records(pairs: bool) -> list[Record]:
 
 
 def means(encoder, task) -> np.ndarray:
-    return mean_states(encoder, prepare(records(task.is_pair), task, encoder), batch_size=3)
+    return pooled_states(encoder, prepare(records(task.is_pair), task, encoder), batch_size=3)
 
 
 def test_berts_special_tokens_and_padding_do_not_count(bert):
@@ -87,3 +89,43 @@ def test_a_foreign_module_that_runs_its_own_program_has_no_layer_0(reference):
         for execution in ("native", "saved_model")
     ]
     assert numbers[0] == [0, *numbers[1]]
+
+
+@pytest.mark.parametrize("pooling", ["first", "last", "max"])
+def test_other_poolings_of_a_row(bert, elmo, pooling):
+    """BERT's rows begin with [CLS] and end with [SEP], which a maximum leaves out."""
+    pool = {
+        "first": lambda states, words: states[:, 0],
+        "last": lambda states, words: states[:, -1],
+        "max": lambda states, words: words.max(axis=1),
+    }[pooling]
+    for encoder, words in ((bert, slice(1, -1)), (elmo, slice(None))):
+        expected = [pool(states, states[:, words]) for states in encode(encoder, TEXTS)]
+        found = pooled_states(encoder, prepare(records(False), SINGLE, encoder), pooling)
+        np.testing.assert_allclose(found, np.stack(expected, axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize("word_pieces", ["first", "last", "mean", "max"])
+def test_words_in_the_order_of_the_sentences(bert, word_pieces):
+    """`is`, `the` and each letter are a piece: words of one to five pieces."""
+    sentences = [["is", "about", "the"], ["a"], ["the", "not", "or", "who", "is"]]
+    task = Task("tagging", labels=["O", "B-X"])
+    data = [(words, ["O"] * len(words)) for words in sentences]
+    prepared = prepare(in_memory_records(data, task), task, bert)
+    found = pooled_states(bert, prepared, word_pieces=word_pieces, batch_size=2)
+    place = 0
+    for words in sentences:
+        pieces = bert.preprocessor.tokenize_words(tf.ragged.constant([words]))
+        layers = np.stack(bert(bert.preprocessor.pack_words(pieces))["layers"])[:, 0]
+        start = 1
+        for length in pieces.values.row_lengths().numpy():
+            own = layers[:, start : start + length]
+            expected = {
+                "first": own[:, 0],
+                "last": own[:, -1],
+                "mean": own.mean(axis=1),
+                "max": own.max(axis=1),
+            }[word_pieces]
+            np.testing.assert_allclose(found[:, place], expected, atol=1e-5)
+            start, place = start + length, place + 1
+    assert found.shape == (3, place, 16)

@@ -1,8 +1,13 @@
-"""Medians, ratios and their spread, computed with a pencil."""
+"""Medians, ratios and their spread, computed with a pencil; the page of all recorded results."""
+
+import json
+from pathlib import Path
 
 import pytest
 
-from benchmarks.side_by_side.page import duration, measurement_lines, page
+from benchmarks.__main__ import BENCHMARKS, write
+from benchmarks.side_by_side import machine
+from benchmarks.side_by_side.page import duration, page, table
 from benchmarks.side_by_side.summary import our_failure, problems
 
 
@@ -17,7 +22,6 @@ def contestant(name: str, seconds: list[float], **changes) -> dict:
         "difference": None,
         "tolerance": 0.0,
         "why": "",
-        "shared": False,
         "failure": None,
     } | changes
 
@@ -47,39 +51,57 @@ def test_a_table_by_pencil():
     given = measurement(
         ours, theirs, unit="units", compared="all of it", at_least={"theirs": 2.5}, at_most=3.0
     )
-    lines = measurement_lines(given)
+    lines = table({"a chip": given})
     assert lines[0] == "**some work** (3 turns; compared: all of it)"
     assert [cells(line) for line in lines[2:]] == [
-        ["", "time", "per second", "ratio", "memory", "difference (allowed)", "target"],
-        ["---"] * 7,
-        ["ours", "3 s (2 s to 4 s)", "400 units", "", "512 MB", "0 (0)", "< 3 s: **missed**"],
+        ["", "a chip", "difference (allowed)", "target"],
+        ["---"] * 4,
+        ["ours", "3 s (2 s to 4 s), 400 units/s, 512 MB, **missed**", "", "< 3 s"],
         [
             "theirs",
-            "6 s (4 s to 9 s)",
-            "200 units",
-            "3.00 (1.00 to 3.00)",
-            "512 MB",
+            "6 s, ratio 3.00 (1.00 to 3.00), 200 units/s, 512 MB",
             "0.0012 (0.01)",
-            "≥ 2.5: reached",
+            "≥ 2.5",
         ],
     ]
 
 
 def test_columns_without_content_are_left_out():
-    lines = measurement_lines(measurement(contestant("ours", [0.012, 0.010])))
+    lines = table({"a chip": measurement(contestant("ours", [0.012, 0.010]))})
     assert [cells(line) for line in lines[2:]] == [
-        ["", "time", "memory"],
-        ["---"] * 3,
-        ["ours", "11 ms (10 ms to 12 ms)", "512 MB"],
+        ["", "a chip"],
+        ["---"] * 2,
+        ["ours", "11 ms (10 ms to 12 ms), 512 MB"],
+    ]
+
+
+def test_each_processor_has_a_column():
+    ours = contestant("ours", [2.0], difference=0.0)
+    slow = contestant("theirs", [3.0], difference=0.1, tolerance=0.2)
+    fast = contestant("theirs", [1.0], difference=0.3, tolerance=0.2)
+    one = measurement(ours, slow, contestant("third", [8.0]), at_least={"theirs": 1.2})
+    other = measurement(ours, fast, at_least={"theirs": 1.2})
+    lines = table({"one chip": one, "another": other})
+    assert [cells(line)[:4] for line in (lines[2], *lines[5:7])] == [
+        ["", "one chip", "another", "difference (allowed)"],
+        [
+            "theirs",
+            "3 s, ratio 1.50 (1.50 to 1.50), 512 MB",
+            "1 s, ratio 0.50 (0.50 to 0.50), 512 MB, **missed**",
+            "**0.3 (0.2)**",
+        ],
+        ["third", "8 s, ratio 4.00 (4.00 to 4.00), 512 MB", "", ""],
     ]
 
 
 def test_a_failure_stands_where_its_time_would():
     broken = contestant("theirs", [], failure="not installed: pip install x", peak_mb=None)
-    lines = measurement_lines(measurement(contestant("ours", [1.0]), broken))
+    lines = table({"a chip": measurement(contestant("ours", [1.0]), broken)})
     assert cells(lines[-1])[:2] == ["theirs", "not installed: pip install x"]
-    first_missing = measurement(broken, contestant("theirs", [1.0]), at_least={"theirs": 2.0})
-    assert cells(measurement_lines(first_missing)[-1])[1] == "1 s (1 s to 1 s)"
+    first_missing = measurement(
+        broken | {"name": "ours"}, contestant("theirs", [1.0]), at_least={"theirs": 2.0}
+    )
+    assert cells(table({"a chip": first_missing})[-1])[1] == "1 s (1 s to 1 s), 512 MB"
 
 
 def test_only_our_own_failure_is_one_of_the_run():
@@ -93,16 +115,16 @@ def test_outputs_that_differ_are_a_problem():
     given = measurement(contestant("ours", [1.0], difference=0.0), wrong)
     said = "some work: theirs: outputs differ by 0.5, expected at most 0.1"
     assert problems(given) == [said]
-    lines = measurement_lines(given)
+    lines = table({"a chip": given})
     assert "**0.5 (0.1)**" in lines[5]
     assert [line.strip() for line in lines[6:]] == [said, "theirs: it rounds."]
 
 
 def test_conditions_and_notes():
-    ours = contestant("ours", [1.0], notes=["dev 0.8", "dev 0.8"], shared=True)
-    lines = measurement_lines(measurement(ours, rounds=7, calls=15, fastest=True))
+    ours = contestant("ours", [1.0], notes=["dev 0.8", "dev 0.8"])
+    lines = table({"a chip": measurement(ours, rounds=7, calls=15, fastest=True)})
     assert lines[0] == "**some work** (7 turns; the fastest of 15 calls in each)"
-    assert cells(lines[4]) == ["ours (dev 0.8)", "1 s (1 s to 1 s)", "512 MB (together)"]
+    assert cells(lines[4]) == ["ours", "1 s (1 s to 1 s), 512 MB, dev 0.8"]
 
 
 @pytest.mark.parametrize(
@@ -113,11 +135,61 @@ def test_durations_have_three_digits(seconds, text):
     assert duration(seconds) == text
 
 
+def result(*measurements, **changes) -> dict:
+    return {"machine": "a machine", "measurements": list(measurements), "notes": []} | changes
+
+
 def test_the_page_has_a_section_for_each_benchmark():
-    result = {"about": "What it is.", "machine": "a machine", "measurements": [], "notes": ["No."]}
-    lines = page({"b": result, "a": result}).splitlines()
-    start = lines.index("## a")
-    assert lines[start:] == [
-        *("## a", "", "What it is.", "", "No.", "", "Measured on: a machine.", ""),
-        *("## b", "", "What it is.", "", "No.", "", "Measured on: a machine."),
+    one, other = measurement(contestant("ours", [1.0])), measurement(contestant("ours", [2.0]))
+    processors = {"x": result(one), "y": result(other, notes=["No."])}
+    lines = page(
+        {
+            "b": {"about": "More.", "processors": {"x": result()}},
+            "a": {"about": "What it is.", "processors": processors},
+        }
+    ).splitlines()
+    assert lines[lines.index("## a") :] == [
+        *("## a", "", "What it is.", "", "**some work** (3 turns)", ""),
+        *("|  | x | y |", "| --- | --- | --- |"),
+        *("| ours | 1 s (1 s to 1 s), 512 MB | 2 s (2 s to 2 s), 512 MB |", ""),
+        *("- x: a machine.", "- y: a machine. No.", ""),
+        *("## b", "", "More.", "", "- x: a machine."),
     ]
+
+
+def test_work_under_other_conditions_has_a_table_of_its_own():
+    one, other = (measurement(contestant("ours", [1.0]), rounds=rounds) for rounds in (3, 5))
+    found = page({"a": {"about": "", "processors": {"x": result(one), "y": result(other)}}})
+    assert "(3 turns)\n\n|  | x |\n" in found
+    assert "(5 turns)\n\n|  | y |\n" in found
+
+
+def test_a_new_result_stands_beside_those_of_other_processors(tmp_path, monkeypatch):
+    for name, seconds in (("one", 1.0), ("another", 2.0), ("one", 4.0)):
+        monkeypatch.setattr("benchmarks.__main__.processor", lambda name=name: name)
+        given = result(measurement(contestant("ours", [seconds])))
+        write(tmp_path, "crf", given | {"about": "What it is."})
+    recorded = json.loads((tmp_path / "benchmarks.json").read_text("utf-8"))
+    assert list(recorded["crf"]["processors"]) == ["one", "another"]
+    text = (tmp_path / "benchmarks.md").read_text("utf-8")
+    assert "| ours | 4 s (4 s to 4 s), 512 MB | 2 s (2 s to 2 s), 512 MB |" in text
+
+
+@pytest.mark.parametrize(
+    ("model", "flags", "name"),
+    [
+        ("Intel(R) Xeon(R) Processor", {"avx2", "amx_bf16"}, "Intel Xeon with AMX"),
+        ("Intel(R) Xeon(R) Processor", {"avx2"}, "Intel Xeon"),
+        ("AMD EPYC", set(), "AMD EPYC"),
+    ],
+)
+def test_names_of_processors(monkeypatch, model, flags, name):
+    monkeypatch.setattr(machine, "_processor", lambda: (model, flags))
+    assert machine.processor() == name
+
+
+def test_the_recorded_page_is_that_of_the_recorded_results():
+    docs = Path(__file__).parents[2] / "docs"
+    recorded = json.loads((docs / "benchmarks.json").read_text("utf-8"))
+    assert set(recorded) == set(BENCHMARKS)
+    assert page(recorded) == (docs / "benchmarks.md").read_text("utf-8")

@@ -12,12 +12,19 @@ import numpy as np
 import pytest
 import yaml
 
-from tf_adapt.comparison.comparing import compare
+from hub_modules.storage import records
+from tf_adapt.comparison import comparing
 from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.report.content import to_json
 
 pytestmark = pytest.mark.slow
 TIMES = ("training_seconds", "peak_memory_mb", "serving_seconds_per_1000")
+
+
+def compare(*arguments, **keywords) -> dict:
+    """The content of a comparison, as in `report.json`."""
+    return to_json(comparing.compare(*arguments, **keywords))
 
 
 def without_times(content: dict) -> dict:
@@ -36,11 +43,13 @@ def files(folder) -> dict:
     return {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()}
 
 
-@pytest.fixture
-def whole(write_config, tmp_path):
-    path = write_config()
+@pytest.fixture(scope="module")
+def whole(config_writer, tmp_path_factory):
+    """A config, the folder of its comparison (the first test changes it), what was found."""
+    folder = tmp_path_factory.mktemp("comparison")
+    path, out = config_writer(folder)(), folder / "whole"
     # A tiny module with random weights answers one and the same: it is not above the baseline.
-    return path, compare(load_comparison(path), tmp_path / "whole", export_anyway=True)
+    return path, out, compare(load_comparison(path), out, export_anyway=True)
 
 
 def command(path, out, *more) -> list[str]:
@@ -48,9 +57,8 @@ def command(path, out, *more) -> list[str]:
     return [sys.executable, "-m", "tf_adapt", *arguments]
 
 
-def test_runs_scores_report_and_winner_then_only_what_is_new(whole, tmp_path):
-    path, content = whole
-    out = tmp_path / "whole"
+def test_runs_scores_report_and_winner_then_only_what_is_new(whole):
+    path, out, content = whole
     for cell in content["cells"]:
         for seed, score in enumerate(cell["scores"]):
             folder = out / "runs" / cell["id"] / "rate_0.01" / f"seed_{seed}"
@@ -66,7 +74,7 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole, tmp_path):
     again = compare(load_comparison(path), out, export_anyway=True)
     assert again == content
     assert content["verdict"]["exported"].startswith("candidate/")
-    assert "No cell is" in content["verdict"]["sentence"]
+    assert content["verdict"]["sentence"].startswith("No cell learnt")
     at_baseline = compare(load_comparison(path), out)["verdict"]
     assert (at_baseline["exported"], at_baseline["decided"]) == (None, False)
     assert not (out / "candidate").exists()
@@ -80,23 +88,56 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole, tmp_path):
         compare(load_comparison(path, ("data.train_examples=20",)), out)
     record = json.loads((out / "comparison.json").read_text())
     record["data"]["dev"] = "another"
-    (out / "comparison.json").write_text(json.dumps(record))
+    records.write(out, "comparison.json", json.dumps(record))
     with pytest.raises(DataError, match="the data have changed.*dev"):
         compare(load_comparison(path), out)
 
 
-def test_scores_do_not_depend_on_the_number_of_processes(write_config, tmp_path):
+def test_v5_scores_do_not_depend_on_the_number_of_processes(write_config, tmp_path):
     """V5: with any number of processes the same scores, verdict and report, times excepted."""
     # The last bits of a network of this width do depend on the number of threads.
-    path = write_config(encoders=["bert_small"])
+    path = write_config(encoders=["bert_small"], seeds=1, training={"epochs": 1})
     contents = {
         jobs: compare(load_comparison(path), tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2)
     }
     one, two = (said(tmp_path / str(jobs)) for jobs in (1, 2))
-    assert len(one) == 8  # cells, seeds, splits
+    assert len(one) == 4  # cells, splits
     assert one == two
     assert without_times(contents[1]) == without_times(contents[2])
     assert contents[1]["machine"].endswith("1 thread a run")
+
+
+def test_parts_of_train_have_curves_and_other_numbers_run_what_is_new(write_config, tmp_path):
+    path = write_config(data={"train_examples": None}, train_examples=[16, "all"], seeds=1)
+    out = tmp_path / "out"
+    content = compare(load_comparison(path), out)
+    small, whole = content["learning_curves"]["points"]
+    assert (small["examples"], whole["examples"], content["examples"]["train"]) == (16, 135, 135)
+    for cell in content["cells"]:
+        assert whole["cells"][cell["id"]]["scores"] == cell["scores"]
+        home = out / "runs" / cell["id"] / "examples_16" / "rate_0.01"
+        for seed, score in enumerate(small["cells"][cell["id"]]["scores"]):
+            metrics = json.loads((home / f"seed_{seed}" / "metrics.json").read_text())
+            assert score == metrics["test"]["accuracy"]
+            assert metrics["splits"]["train"].endswith(": 16 examples of 135")
+            config = yaml.safe_load((home / f"seed_{seed}" / "config.yaml").read_text())
+            assert config["data"]["train_examples_seed"] == seed
+    assert (out / "figures" / "examples.svg").is_file()
+    assert "Learning curves: how many labels" in (out / "report.md").read_text("utf-8")
+    before = files(out / "runs")
+    assert compare(load_comparison(path), out) == content
+    assert files(out / "runs") == before
+    # Without the key, what was run with all of train stays; with fewer, that is what is judged.
+    plain = compare(load_comparison(path, ("compare.train_examples=null",)), out)
+    assert plain["cells"] == content["cells"]
+    less = compare(load_comparison(path, ("compare.train_examples=[16]",)), out)
+    assert less["learning_curves"] is None
+    assert less["examples"]["train"] == 16
+    assert less["splits"]["train"].endswith(": 16 examples of 135, others with each seed")
+    assert [cell["scores"] for cell in less["cells"]] == [
+        small["cells"][cell["id"]]["scores"] for cell in less["cells"]
+    ]
+    assert files(out / "runs") == before
 
 
 def said(out) -> dict:
@@ -108,7 +149,7 @@ def said(out) -> dict:
 def test_threads_are_those_that_a_comparison_was_begun_with(write_config, tmp_path):
     out = tmp_path / "out"
     begun = load_comparison(write_config(training={"max_length": 8}), ("compare.threads=3",))
-    with pytest.raises(DataError, match="expected at most 8 units"):
+    with pytest.raises(DataError, match="expected at most 8 tokens"):
         compare(begun, out)
     assert json.loads((out / "comparison.json").read_text())["threads"] == 3
     with pytest.raises(ConfigError, match="expected 3 as when .*, got 1; .*set compare.threads: 3"):
@@ -161,25 +202,27 @@ def test_rates_are_chosen_on_dev_and_numbers_that_explode_lose(write_config, tmp
     assert cell["scores"] == [counted["test"]["accuracy"]]
 
 
+@pytest.mark.large
 def test_a_seed_that_diverges_is_counted_and_the_others_go_on(write_config, tmp_path):
     path = write_config(adaptations=["feature_extraction"], learning_rates=[1.0e30], seeds=2)
     content = compare(load_comparison(path), tmp_path / "out")
     (cell,) = content["cells"]
     assert cell["outcomes"] == ["diverged", "diverged"]
-    assert content["verdict"]["sentence"].endswith("diverged in 2 of 2 seeds.")
+    assert content["verdict"]["sentence"].endswith("(2 seeds failed).")
     assert not (tmp_path / "out" / "candidate").exists()
 
 
+@pytest.mark.large
 def test_what_stops_a_run_stops_the_comparison(write_config, tmp_path):
     path = write_config(training={"max_length": 8})
-    with pytest.raises(DataError, match="expected at most 8 units"):
+    with pytest.raises(DataError, match="expected at most 8 tokens"):
         compare(load_comparison(path), tmp_path / "out")
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.large)])
-def test_killed_at_random_moments(whole, tmp_path, kills):
+def test_v5_killed_at_random_moments(whole, tmp_path, kills):
     """V5: killed in between, the same scores, verdict and report, times excepted."""
-    path, expected = whole
+    path, _, expected = whole
     out, moments = tmp_path / "killed", np.random.default_rng(7).uniform(3, 25, size=kills)
     for number, seconds in enumerate(moments):
         process = subprocess.Popen(command(path, out, "--export-anyway"), stderr=subprocess.DEVNULL)
@@ -222,7 +265,8 @@ def _at_work(out) -> list[int]:
     return found
 
 
-def test_two_comparisons_on_one_cache_at_once(write_config, tmp_path):
+@pytest.mark.large
+def test_i9_two_comparisons_on_one_cache_at_once(write_config, tmp_path):
     path = write_config(adaptations=["feature_extraction"], seeds=1)
     cache = tmp_path / "cache"
     outs = [tmp_path / "first", tmp_path / "second"]
@@ -235,7 +279,7 @@ def test_two_comparisons_on_one_cache_at_once(write_config, tmp_path):
 
 
 def test_a_comparison_in_use(write_config, tmp_path):
-    from tf_adapt.run_folder import locked
+    from tf_adapt.runs.run_folder import locked
 
     with locked(tmp_path / "out"), pytest.raises(ArtifactError, match="in use by pid"):
         compare(load_comparison(write_config()), tmp_path / "out")

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from tf_adapt.cli import cli
+from tf_adapt.commands.main import cli
 
 
 def call(path, *more):
@@ -53,6 +53,21 @@ def test_cells_runs_and_splits(config, tmp_path):
     assert found["splits"]["dev"].startswith("held out of sample_classification train")
     assert (found["chosen_on"], found["scored_on"]) == ("dev", "test")
     assert sorted(tmp_path.iterdir()) == before
+    assert (frozen["kept"]["outputs"], frozen["kept"]["dtype"]) == (["pooled"], "float32")
+    assert {one["home"] for one in frozen["kept"]["splits"].values()} == {"disk"}
+    assert tuned["kept"] is None
+    assert top["kept"]["outputs"] == ["layer_0"]
+    assert {one["home"] for one in top["kept"]["splits"].values()} == {"memory"}
+
+
+def test_what_no_budget_allows_is_said_beforehand(config):
+    budgets = ("--set", "features.limit_mb=0", "--set", "features.disk_limit_mb=0")
+    code, output, _ = call(config, *budgets)
+    assert code == 0
+    said = [line for line in output.splitlines() if "set features.disk_limit_mb: 1" in line]
+    assert len(said) == 6  # three splits of two cells
+    assert said[0].startswith("tiny_bert-feature_extraction-linear, train: features of 32 texts")
+    assert said[3].startswith("tiny_bert-top_layers-linear, train: states of 32 texts at each")
 
 
 def test_the_table(config):
@@ -76,9 +91,10 @@ def test_the_table(config):
     )
     assert lines[5].startswith("chooses epochs and learning rates on 15 examples: held out of ")
     assert lines[6].startswith("scores 60 examples: sample_classification dev (file dev.tsv), in ")
+    assert lines[7].startswith("  one standard error of an accuracy on 60 examples is up to 6 poi")
     chosen = "(2 learning rates to choose from + 3 seeds with the chosen one)"
-    assert lines[7] == f"runs: 15 = 3 cells × {chosen}"
-    assert lines[8].startswith("2 threads a run; by default ")
+    assert lines[8] == f"runs: 15 = 3 cells × {chosen}"
+    assert lines[9].startswith("2 threads a run; by default ")
 
 
 def test_the_default_head_is_named_and_settings_count(write_config):
@@ -140,3 +156,23 @@ def test_either_a_folder_or_a_dry_run(write_config, arguments, message):
     result = CliRunner().invoke(cli, ["compare", str(write_config()), *arguments])
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_numbers_of_training_examples_are_counted(write_config):
+    path = write_config(train_examples=[8, 20, "all"], data={"train_examples": None})
+    code, output, _ = call(path)
+    assert code == 0
+    lines = output.splitlines()
+    assert "with parts of train, drawn anew with each seed: 8, 20, 135 of 135 examples" in lines
+    assert "runs: 12 = 2 cells × 3 numbers of training examples × 2 seeds" in lines
+    code, _, said = call(path, "--set", "compare.train_examples=[8, 136]")
+    assert code == 2
+    assert "ConfigError: compare.train_examples: expected numbers up to 135" in said
+
+
+def test_few_examples_to_score_on_are_said_beforehand():
+    from tf_adapt.comparison.dry_run import _uncertainty
+
+    # √(¼ / 100) is 5 points.
+    assert "accuracy on 100 examples is up to 5 points" in _uncertainty(100)[0]
+    assert _uncertainty(400) == []

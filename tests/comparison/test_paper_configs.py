@@ -3,14 +3,24 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
+from tf_adapt import paper
 from tf_adapt.comparison.settings import load_comparison
 
 PAPER = Path(__file__).resolve().parents[2] / "configs" / "paper"
+PAIRS = {"mrpc": "mrpc", "sick_e": "sick", "sick_r": "sick", "stsb": "stsb", "mnli": "multinli"}
+OWN = ("sst2", "conll2003")  # more than the data differs from the sentence pairs'
+FAMILIES = ("bert", "elmo")
+# Number of a table → (file, dataset that is set; None: the file's own).
 TABLES = {
-    number: sorted(path.name for path in PAPER.glob(f"table{number}*.yaml"))
-    for number in (2, 3, 4, 5)
+    2: [(f"table2_{family}", dataset) for family in FAMILIES for dataset in PAIRS]
+    + [(f"table2_{family}_{dataset}", None) for family in FAMILIES for dataset in OWN],
+    3: [("table3", dataset) for dataset in PAIRS if dataset != "mnli"],
+    4: [("table4", dataset) for dataset in PAIRS if dataset != "mnli"],
+    5: [("table5", None)],
 }
+ALL = sum(TABLES.values(), [])
 TEST_FILES = {
     "conll2003": "eng.testb",
     "sst2_phrases": "test.tsv",
@@ -31,7 +41,14 @@ def cells(tmp_path, monkeypatch):
         (tmp_path / "data" / name).mkdir()
         for file in TEST_FILES.values():
             (tmp_path / "data" / name / file).write_text("")
-    return lambda name: load_comparison(PAPER / name).cells
+
+    def load(name, dataset=None):
+        sets = (
+            (f"data.dataset={dataset}", f"data.data_dir=data/{PAIRS[dataset]}") if dataset else ()
+        )
+        return load_comparison(PAPER / f"{name}.yaml", sets).cells
+
+    return load
 
 
 def is_tuned(cell) -> bool:
@@ -39,12 +56,13 @@ def is_tuned(cell) -> bool:
 
 
 def test_all_tables_are_there():
-    assert [len(names) for names in TABLES.values()] == [14, 4, 4, 1]
+    files = {path.stem for path in PAPER.glob("*.yaml")}
+    assert files == {name for name, _ in ALL} | {"table6", "figures"}
 
 
-@pytest.mark.parametrize("name", sum(TABLES.values(), []))
-def test_schedules_and_rates_by_layer_are_those_of_tuned_encoders(cells, name):
-    for cell in cells(name):
+@pytest.mark.parametrize(("name", "dataset"), ALL)
+def test_schedules_and_rates_by_layer_are_those_of_tuned_encoders(cells, name, dataset):
+    for cell in cells(name, dataset):
         elmo = cell.config.encoder.handle.endswith("elmo_original")
         slanted = cell.config.schedule.name == "slanted_triangular"
         assert (cell.config.optimizer.decay == 0.4) == slanted == (elmo and is_tuned(cell))
@@ -54,21 +72,57 @@ def test_schedules_and_rates_by_layer_are_those_of_tuned_encoders(cells, name):
             assert (cell.config.schedule.name, cell.config.training.warmup) == ("linear_decay", 0.1)
 
 
-@pytest.mark.parametrize("name", sum(TABLES.values(), []))
-def test_table_2_is_scored_on_test_where_that_is_public_the_others_on_dev(cells, name):
-    on_test = name in TABLES[2] and "mnli" not in name
-    for cell in cells(name):
+@pytest.mark.parametrize(("name", "dataset"), ALL)
+def test_table_2_is_scored_on_test_where_that_is_public_the_others_on_dev(cells, name, dataset):
+    on_test = (name, dataset) in TABLES[2] and dataset != "mnli"
+    for cell in cells(name, dataset):
         assert (cell.config.data.held_out is None) == on_test
 
 
-@pytest.mark.parametrize("family", ["bert", "elmo"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_sst2_is_trained_on_phrases(cells, family):
-    for cell in cells(f"table2_{family}_sst2.yaml"):
+    for cell in cells(f"table2_{family}_sst2"):
         assert cell.config.data.dataset == "sst2_phrases"
 
 
 def test_elmo_is_unfrozen_gradually_for_sst2_and_names(cells):
-    for name in TABLES[2]:
-        tuned = [cell.config.adaptation.name for cell in cells(name) if is_tuned(cell)]
-        gradual = name in ("table2_elmo_sst2.yaml", "table2_elmo_conll2003.yaml")
+    for name, dataset in TABLES[2]:
+        tuned = [cell.config.adaptation.name for cell in cells(name, dataset) if is_tuned(cell)]
+        gradual = name in ("table2_elmo_sst2", "table2_elmo_conll2003")
         assert tuned == ["gradual_unfreezing" if gradual else "fine_tuning"], name
+
+
+def test_the_genre_of_table_6_is_set(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "modules" / "minilm_l6_h384").mkdir(parents=True)
+    for folder in ("paper", "small"):
+        path = PAPER.parent / folder / "table6.yaml"
+        for genre in ("telephone", "government", "travel", "fiction", "slate"):
+            found = load_comparison(path, (f"data.genre={genre}",)).cells
+            assert {cell.config.data.genre for cell in found} == {genre}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_configs_of_table_2_quote_the_paper(family):
+    names = {
+        "mnli": "MNLI",
+        "sick_e": "SICK-E",
+        "sick_r": "SICK-R",
+        "mrpc": "MRPC",
+        "stsb": "STS-B",
+    }
+    quoted = yaml.safe_load((PAPER / f"table2_{family}.yaml").read_text("utf-8"))
+    for dataset in PAIRS:
+        frozen, tuned = paper.TABLE_2[family][names[dataset]]
+        metric = "Pearson" if dataset in ("sick_r", "stsb") else "accuracy"
+        assert f"{names[dataset]} {metric} {frozen}, {tuned}" in quoted["about"]["expected"]
+
+
+@pytest.mark.parametrize(("number", "printed"), [(3, paper.TABLE_3), (4, paper.TABLE_4)])
+def test_the_configs_of_tables_3_and_4_quote_the_paper(number, printed):
+    expected = yaml.safe_load((PAPER / f"table{number}.yaml").read_text("utf-8"))["about"][
+        "expected"
+    ]
+    for name, (first, second) in printed.items():
+        metric = "Pearson" if name in ("SICK-R", "STS-B") else "accuracy"
+        assert f"{name} {metric} {first}, {second}" in expected

@@ -1,12 +1,16 @@
 """Run folders to the content of a report, and to the report itself."""
 
 import json
+import shutil
 from dataclasses import replace
 
+import finished_runs
 import numpy as np
 import pytest
 import yaml
 
+from hub_modules.manifest import write_manifest
+from hub_modules.storage import records
 from tf_adapt.comparison import comparing
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.looks import looks_at
@@ -16,20 +20,11 @@ from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError
+from tf_adapt.report.content import BaselineScores, LackingLabels, to_json
+from tf_adapt.report.scored_cells import FailedSeeds
+from tf_adapt.runs import run_folder
 
-METRICS = {
-    "adaptation": "",
-    "metric": "accuracy",
-    "family": "elmo",
-    "head": "bcn",
-    "module": "abc",
-    "truncated": {"train": 0, "dev": 0, "test": 2},
-    "layer_weights": [0.2, 0.3, 0.5],
-    "parameters": {"total": 5000, "trainable": 1000},
-    "seconds": {"training": 10.0, "serving_per_1000": 2.0},
-    "peak_memory_mb": 800.0,
-    "versions": {"tf_adapt": "1"},
-}
+CUT = {"train": 0, "dev": 0, "test": 2}
 
 
 @pytest.fixture
@@ -39,6 +34,7 @@ def comparison(tmp_path):
         "compare": {
             "encoders": ["elmo_small"],
             "adaptations": ["feature_extraction", "fine_tuning"],
+            "heads": ["default"],
             "learning_rates": [1.0e-3],
             "seeds": 2,
         },
@@ -50,17 +46,19 @@ def comparison(tmp_path):
 
 def results_of(outcomes, splits):
     """The results of a first look."""
-    return results(outcomes, splits, looks_at(outcomes, ()))
+    looks = looks_at(outcomes, ())
+    return results(outcomes, splits, looks, data={}, machine="", command="")
 
 
-def finish(run, predictions: str, test: float, dev=(0.4, 0.6)):
+def finish(run, predictions: str, test: float, dev=(0.4, 0.6), metric="accuracy"):
     """A run folder as `tf-adapt train` leaves it."""
-    (run.folder / "predictions").mkdir(parents=True)
-    scores = {"dev": {"accuracy": max(dev)}, "test": {"accuracy": test}}
-    (run.folder / "metrics.json").write_text(json.dumps(METRICS | scores))
-    rows = [f"{number},{score}" for number, score in enumerate(dev, start=1)]
-    (run.folder / "history.csv").write_text("\n".join(["epoch,dev_accuracy", *rows]) + "\n")
-    (run.folder / "predictions" / "test.tsv").write_text(predictions, "utf-8")
+    scores = {"dev": {metric: max(dev)}, "test": {metric: test}, "metric": metric}
+    rows = [{"epoch": epoch, f"dev_{metric}": score} for epoch, score in enumerate(dev, start=1)]
+    run_folder.start(run.folder, run.cell.config)
+    task = {"kind": "classification", "labels": ["a", "b"], "metric": metric, "scheme": "IOB2"}
+    run_folder.write_task(run.folder, task | {"label_range": None}, "abc")
+    run_folder.write_history(run.folder, rows)
+    finished_runs.finish(run.folder, {"test": predictions}, truncated=CUT, **scores)
 
 
 def table(labels) -> str:
@@ -78,29 +76,62 @@ def test_scores_costs_and_curves(comparison, tmp_path):
             said = [other[label] if n < count else label for n, label in enumerate(gold)]
             finish(outcomes.run(cell, 1e-3, seed), table(said), 1 - count / len(gold))
     content = results_of(outcomes, splits)
-    json.dumps(content, allow_nan=False)
-    frozen, tuned = content["cells"]
+    json.dumps(to_json(content), allow_nan=False)
+    frozen, tuned = content.cells
     size = len(gold)
-    assert frozen["scores"] == [1 - 5 / size] * 2
-    assert tuned["mean"] == pytest.approx(1 - 0.5 / size)
-    assert tuned["deviation"] == pytest.approx(np.std([1, 1 - 1 / size], ddof=1))
-    assert frozen["curves"] == [[0.4, 0.6]] * 2
-    assert frozen["layer_weights"] == [0.2, 0.3, 0.5]
-    assert frozen["costs"]["task_megabytes"] == pytest.approx(0.004)
-    assert np.trace(frozen["confusion"]) == 2 * (size - 5)
-    assert np.sum(frozen["confusion"]) == 2 * size
-    (pair,) = content["pairs"]
-    assert (pair["a"], pair["b"]) == (frozen["id"], tuned["id"])
-    assert pair["difference"] == pytest.approx(-4.5 / size)
-    assert [one["label"] for one in content["disagreements"]] == gold[:5]
-    assert content["disagreements"][0]["answers"][frozen["id"]] == other[gold[0]]
-    assert content["modules"] == {"elmo_small": "abc"}
-    cut = {"train": 0, "dev": 0, "test": 2}
-    assert content["truncated"] == {frozen["id"]: cut, tuned["id"]: cut}
-    assert (frozen["module"], frozen["trained"], frozen["outcomes"]) == ("abc", 2, ["trained"] * 2)
-    assert content["items"]["count"] == size
-    assert content["look"] == 1
-    assert "--seed 1" in frozen["commands"][1]
+    assert frozen.results.scores == [1 - 5 / size] * 2
+    assert tuned.results.mean == pytest.approx(1 - 0.5 / size)
+    assert tuned.results.deviation == pytest.approx(np.std([1, 1 - 1 / size], ddof=1))
+    assert frozen.curves == [[0.4, 0.6]] * 2
+    assert frozen.layer_weights == [0.2, 0.3, 0.5]
+    assert frozen.costs.task_megabytes == pytest.approx(0.004)
+    assert np.trace(frozen.confusion) == 2 * (size - 5)
+    assert np.sum(frozen.confusion) == 2 * size
+    (pair,) = content.pairs
+    assert (pair.a, pair.b) == (frozen.id, tuned.id)
+    assert pair.difference == pytest.approx(-4.5 / size)
+    assert [one.label for one in content.disagreements] == gold[:5]
+    assert content.disagreements[0].answers[frozen.id] == other[gold[0]]
+    assert content.modules == {"elmo_small": "abc"}
+    assert content.truncated == {frozen.id: CUT, tuned.id: CUT}
+    assert (frozen.module, frozen.results.trained, frozen.results.outcomes) == (
+        "abc",
+        2,
+        ["trained"] * 2,
+    )
+    assert content.items.count == size
+    assert content.look == 1
+    assert "--seed 1" in frozen.commands[1]
+
+
+def test_each_number_of_training_examples_is_a_point_of_the_curves(comparison, tmp_path):
+    comparison = replace(comparison, sizes=(2, None))
+    splits = load_splits(comparison.cells[0].config.data)
+    gold = [record.label for record in splits.examples["test"]]
+    outcomes = Outcomes(comparison, tmp_path / "out")
+    wrong = {"feature_extraction": (40, 20), "fine_tuning": (45, 5)}
+    for number, one in enumerate(outcomes.of_sizes()):
+        for cell in comparison.cells:
+            for seed in (0, 1):
+                count = wrong[cell.config.adaptation.name][number] + seed
+                said = ["x" if n < count else label for n, label in enumerate(gold)]
+                finish(one.run(cell, 1e-3, seed), table(said), 1 - count / len(gold))
+    content = results_of(outcomes, splits)
+    json.dumps(to_json(content), allow_nan=False)
+    small, whole = content.learning_curves.points
+    assert (small.examples, whole.examples) == (2, len(splits.examples["train"]))
+    frozen, tuned = content.cells
+    assert small.cells[frozen.id].results.scores == [1 - 40 / len(gold), 1 - 41 / len(gold)]
+    assert whole.cells[tuned.id].results.mean == tuned.results.mean
+    assert small.difference == pytest.approx(-5 / len(gold))
+    assert whole.p == content.pairs[0].p
+    assert (whole.ahead, small.frozen, small.tuned) == (
+        "tuning", frozen.id, tuned.id,
+    )  # fmt: skip
+    # Two examples have two labels at most, of the four of train.
+    assert small.lacking.seeds == 2
+    assert set(small.lacking.labels) <= set(splits.labels)
+    assert whole.lacking == LackingLabels(0, [])
 
 
 def test_the_most_frequent_label_of_train_scores_its_share_of_test(comparison, tmp_path):
@@ -117,7 +148,7 @@ def test_the_most_frequent_label_of_train_scores_its_share_of_test(comparison, t
     }
     splits = replace(splits, examples=examples, labels=["a", "b"])
     found = results_of(Outcomes(comparison, tmp_path), splits)
-    assert found["baseline"] == {"answer": "a", "score": 0.2, "chosen_on": 0.5, "cells": {}}
+    assert found.baseline == BaselineScores(answer="a", score=0.2, chosen_on=0.5, cells={})
 
 
 @pytest.mark.parametrize(
@@ -137,8 +168,8 @@ def test_the_baseline_of_tags_and_scores_has_nothing(comparison, tmp_path, kind,
         examples=dict.fromkeys(splits.examples, examples),
     )
     found = results_of(Outcomes(comparison, tmp_path), splits)
-    assert found["metric"] == metric
-    assert found["baseline"] == {"answer": answer, "score": 0, "chosen_on": 0, "cells": {}}
+    assert found.metric == metric
+    assert found.baseline == BaselineScores(answer=answer, score=0, chosen_on=0, cells={})
 
 
 def test_seeds_that_fail_are_not_tested(comparison, tmp_path):
@@ -157,17 +188,20 @@ def test_seeds_that_fail_are_not_tested(comparison, tmp_path):
     remember_failure(outcomes.run(tuned, 1e-3, 2), "not finite")
     finish(outcomes.run(tuned, 1e-3, 3), table(wrong), 0.0, dev=(low + 0.01,))
     content = results_of(outcomes, splits)
-    found = content["cells"][1]
-    assert found["outcomes"] == ["trained", "at_baseline", "diverged", "trained"]
-    assert (found["trained"], found["failed"]) == (2, {"diverged": 1, "at_baseline": 1})
-    assert found["scores"] == [0.0, 1.0, None, 0.0]
-    assert (found["mean"], found["max"]) == (0, 0)
-    assert found["mean_of_all"] == pytest.approx((1 + content["baseline"]["score"]) / 4)
-    (pair,) = content["pairs"]
-    assert pair["difference"] == pytest.approx(1)
-    assert pair["decided"]
-    assert content["baseline"]["cells"][frozen.name]["above"]
-    assert not content["baseline"]["cells"][tuned.name]["above"]
+    found = content.cells[1]
+    assert found.results.outcomes == ["trained", "at_baseline", "diverged", "trained"]
+    assert (found.results.trained, found.results.failed) == (
+        2,
+        FailedSeeds(diverged=1, at_baseline=1),
+    )
+    assert found.results.scores == [0.0, 1.0, None, 0.0]
+    assert (found.results.mean, found.results.max) == (0, 0)
+    assert found.results.mean_of_all == pytest.approx((1 + content.baseline.score) / 4)
+    (pair,) = content.pairs
+    assert pair.difference == pytest.approx(1)
+    assert pair.decided
+    assert content.baseline.cells[frozen.name].above
+    assert not content.baseline.cells[tuned.name].above
 
 
 def test_an_untrained_network_that_learns_nothing_has_not_failed(comparison, tmp_path):
@@ -188,8 +222,8 @@ def test_an_untrained_network_that_learns_nothing_has_not_failed(comparison, tmp
         low = constant.scores
         finish(outcomes.run(cells[1], 1e-3, seed), said, low["test"], dev=(low["dev"],))
     content = results_of(outcomes, splits)
-    assert content["cells"][1]["outcomes"] == ["trained", "trained"]
-    assert [pair["decided"] for pair in content["pairs"]] == [True]
+    assert content.cells[1].results.outcomes == ["trained", "trained"]
+    assert [pair.decided for pair in content.pairs] == [True]
 
 
 def test_a_cell_whose_rates_all_diverge_failed_with_every_seed(comparison, tmp_path):
@@ -199,9 +233,9 @@ def test_a_cell_whose_rates_all_diverge_failed_with_every_seed(comparison, tmp_p
     for run in outcomes.trials(comparison.cells[0]):
         remember_failure(run, "not finite")
     splits = load_splits(comparison.cells[0].config.data)
-    found = results_of(outcomes, splits)["cells"][0]
-    assert found["outcomes"] == ["diverged", "diverged"]
-    assert (found["mean"], found["failed"]["diverged"]) == (None, 2)
+    found = results_of(outcomes, splits).cells[0]
+    assert found.results.outcomes == ["diverged", "diverged"]
+    assert (found.results.mean, found.results.failed.diverged) == (None, 2)
 
 
 def test_examples_that_share_a_text_are_one_item(comparison, tmp_path):
@@ -210,19 +244,19 @@ def test_examples_that_share_a_text_are_one_item(comparison, tmp_path):
         replace(record, text_a=f"text {n // 2}") for n, record in enumerate(splits.examples["test"])
     ]
     splits = replace(splits, examples=splits.examples | {"test": test})
-    found = results_of(Outcomes(comparison, tmp_path), splits)["items"]
-    assert found["count"] == len(test) // 2
-    assert "groups" in found["text"]
+    found = results_of(Outcomes(comparison, tmp_path), splits).items
+    assert found.count == len(test) // 2
+    assert "groups" in found.text
 
 
 def test_unfinished_cells_have_no_scores_and_no_tests(comparison, tmp_path):
     splits = load_splits(comparison.cells[0].config.data)
     outcomes = Outcomes(comparison, tmp_path / "out")
     content = results_of(outcomes, splits)
-    assert [cell["scores"] for cell in content["cells"]] == [[None, None]] * 2
-    assert content["pairs"] == []
-    assert content["cells"][0]["mean"] is None
-    json.dumps(content, allow_nan=False)
+    assert [cell.results.scores for cell in content.cells] == [[None, None]] * 2
+    assert content.pairs == []
+    assert content.cells[0].results.mean is None
+    json.dumps(to_json(content), allow_nan=False)
 
 
 @pytest.mark.parametrize("text", ["", "prediction\n", table(["number"])])
@@ -252,20 +286,13 @@ def test_tagged_sentences(comparison, tmp_path):
     for cell in comparison.cells:
         for seed in range(2):
             run = outcomes.run(cell, 1e-3, seed)
-            finish(run, tags[cell.config.adaptation.name], 0.5)
-            metrics = METRICS | {
-                "metric": "span_f1",
-                "dev": {"span_f1": 0.5},
-                "test": {"span_f1": 1.0},
-            }
-            (run.folder / "metrics.json").write_text(json.dumps(metrics))
-            (run.folder / "history.csv").write_text("epoch,dev_span_f1\n1,0.5\n")
+            finish(run, tags[cell.config.adaptation.name], 1.0, dev=(0.5,), metric="span_f1")
     content = results_of(outcomes, splits)
-    (pair,) = content["pairs"]
-    assert pair["difference"] == pytest.approx(2 / 3 - 1)  # F1 of one of two entities, and of both
-    assert content["cells"][0]["confusion"] is None
-    assert content["disagreements"][0]["text_a"] == "in New\u00a0York"
-    assert content["disagreements"][0]["label"] == "O B-LOC"
+    (pair,) = content.pairs
+    assert pair.difference == pytest.approx(2 / 3 - 1)  # F1 of one of two entities, and of both
+    assert content.cells[0].confusion is None
+    assert content.disagreements[0].text_a == "in New\u00a0York"
+    assert content.disagreements[0].label == "O B-LOC"
 
 
 @pytest.fixture
@@ -285,7 +312,7 @@ def reports(comparison, monkeypatch):
     written = []
     monkeypatch.setattr(comparing, "run_all", run_all)
     monkeypatch.setattr(
-        comparing, "write_report", lambda content, out: written.append(json.dumps(content))
+        comparing, "write_report", lambda content, out: written.append(json.dumps(to_json(content)))
     )
     return written
 
@@ -306,10 +333,10 @@ def exports(monkeypatch):
 def test_the_export_is_in_the_report(comparison, tmp_path, reports, exports):
     content = comparing.compare(comparison, tmp_path / "out")
     winner = f"{comparison.cells[1].name}-rate_0.001-seed_0"
-    assert content["verdict"]["exported"] == f"winner/{winner}/1"
-    assert [json.loads(text) for text in reports] == [content]
+    assert content.verdict.exported == f"winner/{winner}/1"
+    assert [json.loads(text) for text in reports] == [to_json(content)]
     examples = load_splits(comparison.cells[0].config.data).examples
-    assert content["data"] == {split: fingerprint(found) for split, found in examples.items()}
+    assert content.data == {split: fingerprint(found) for split, found in examples.items()}
 
 
 def test_what_is_not_decided_is_a_candidate_and_no_winner_stays(
@@ -318,14 +345,14 @@ def test_what_is_not_decided_is_a_candidate_and_no_winner_stays(
     out = tmp_path / "out"
     comparing.compare(comparison, out)
     verdict = comparing.verdict
-    monkeypatch.setattr(comparing, "verdict", lambda found: verdict(found) | {"decided": False})
+    monkeypatch.setattr(comparing, "verdict", lambda found: replace(verdict(found), decided=False))
     (out / "winner" / "notes.txt").write_text("mine")
     content = comparing.compare(comparison, out)
     name = f"{comparison.cells[1].name}-rate_0.001-seed_0"
-    assert content["verdict"]["exported"] == f"candidate/{name}/1"
+    assert content.verdict.exported == f"candidate/{name}/1"
     assert [path.name for path in (out / "winner").iterdir()] == ["notes.txt"]
     monkeypatch.setattr(comparing, "verdict", verdict)
-    assert comparing.compare(comparison, out)["verdict"]["exported"] == f"winner/{name}/1"
+    assert comparing.compare(comparison, out).verdict.exported == f"winner/{name}/1"
     assert not (out / "candidate").exists()
 
 
@@ -334,29 +361,29 @@ def test_nothing_at_the_baseline_is_exported_unless_asked_for(
 ):
     verdict = comparing.verdict
     at_baseline = {"decided": False, "above_baseline": False}
-    monkeypatch.setattr(comparing, "verdict", lambda found: verdict(found) | at_baseline)
+    monkeypatch.setattr(comparing, "verdict", lambda found: replace(verdict(found), **at_baseline))
     content = comparing.compare(comparison, tmp_path / "out")
-    assert (content["verdict"]["exported"], exports) == (None, [])
+    assert (content.verdict.exported, exports) == (None, [])
     content = comparing.compare(comparison, tmp_path / "out", export_anyway=True)
-    assert content["verdict"]["exported"].startswith("candidate/")
+    assert content.verdict.exported.startswith("candidate/")
 
 
 def test_looks_are_remembered(comparison, tmp_path, reports, exports, monkeypatch):
     """The same runs are the same look; what a look has decided stands."""
     out, cells = tmp_path / "out", comparison.cells
     first = comparing.compare(comparison, out)
-    assert comparing.compare(comparison, out)["look"] == 1
+    assert comparing.compare(comparison, out).look == 1
     more = replace(comparison, seeds=(0, 1, 2))
     monkeypatch.setattr(comparing, "run_all", lambda outcomes, *others: finish_seed(outcomes, 2))
     second = comparing.compare(more, out)
-    assert (first["look"], second["look"]) == (1, 2)
-    assert [first["pairs"][0]["level"], second["pairs"][0]["level"]] == [0.97, 0.995]
+    assert (first.look, second.look) == (1, 2)
+    assert [first.pairs[0].level, second.pairs[0].level] == [0.97, 0.995]
     (look, _) = json.loads((out / "comparison.json").read_text())["looks"]
     assert look["decided"] == [[cells[1].name, cells[0].name]]
     assert look["runs"][cells[0].name] == {"rate": 0.001, "seeds": [0, 1]}
     monkeypatch.setattr(comparing, "run_all", lambda *others: None)
-    assert comparing.compare(comparison, out)["look"] == 1
-    assert comparing.compare(more, out)["look"] == 2
+    assert comparing.compare(comparison, out).look == 1
+    assert comparing.compare(more, out).look == 2
 
 
 def finish_seed(outcomes, seed):
@@ -372,9 +399,50 @@ def test_looks_that_cannot_be_read(comparison, tmp_path, reports, exports, looks
     out = tmp_path / "out"
     comparing.compare(comparison, out)
     record = json.loads((out / "comparison.json").read_text())
-    (out / "comparison.json").write_text(json.dumps(record | {"looks": looks}))
-    with pytest.raises(ArtifactError, match="comparison.json: cannot be read"):
+    (out / "comparison.json").write_text(json.dumps(record | {"looks": []}))
+    with pytest.raises(ArtifactError, match=r"comparison\.json: its size is not the one in"):
         comparing.compare(comparison, out)
+    records.write(out, "comparison.json", json.dumps(record | {"looks": looks}))
+    with pytest.raises(ArtifactError, match=r"comparison\.json: looks"):
+        comparing.compare(comparison, out)
+
+
+@pytest.mark.parametrize("changed", ["module", "fisher"])
+def test_i5_another_module_or_file_at_the_same_path(tiny_bert, tmp_path, monkeypatch, changed):
+    """I5: more seeds go on with what the first ones read, or not at all."""
+    shutil.copytree(tiny_bert, tmp_path / "module")
+    (tmp_path / "fisher.npz").write_bytes(b"one")
+    content = {
+        "data": {"dataset": "sample_classification", "source": "sample", "held_out": 0.2},
+        "compare": {
+            "encoders": [str(tmp_path / "module")],
+            "adaptations": ["fine_tuning"],
+            "learning_rates": [1.0e-3],
+            "seeds": 1,
+        },
+        "penalties": {"ewc": {"weight": 1.0, "fisher": str(tmp_path / "fisher.npz")}},
+        "training": {"epochs": 1, "batch_size": 32},
+    }
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")
+    comparison = load_comparison(tmp_path / "config.yaml")
+
+    def stopped(*others):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparing, "run_all", stopped)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            comparing.compare(comparison, tmp_path / "out")
+    if changed == "fisher":
+        (tmp_path / "fisher.npz").write_bytes(b"two")
+        key = r"penalties\.ewc\.fisher: .*fisher\.npz"
+    else:
+        manifest = json.loads((tmp_path / "module" / "manifest.json").read_text("utf-8"))
+        manifest["lower_case"] = not manifest["lower_case"]
+        write_manifest(tmp_path / "module", {k: v for k, v in manifest.items() if k != "files"})
+        key = r"encoder\.handle: .*/module"
+    with pytest.raises(ArtifactError, match=f"modules or files have changed.*{key}"):
+        comparing.compare(replace(comparison, seeds=(0, 1)), tmp_path / "out")
 
 
 def test_an_export_that_fails_leaves_the_report(comparison, tmp_path, reports, monkeypatch):

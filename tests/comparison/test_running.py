@@ -5,15 +5,17 @@ import json
 import subprocess
 import sys
 
+import finished_runs
 import pytest
 import yaml
 
-from tf_adapt import __version__, run_folder
+from tf_adapt import __version__
 from tf_adapt.comparison import running
 from tf_adapt.comparison.running import Worker
 from tf_adapt.comparison.runs import Outcomes
 from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.errors import ConfigError
+from tf_adapt.runs import run_folder
 
 
 def comparison(folder, **changes) -> Outcomes:
@@ -22,6 +24,7 @@ def comparison(folder, **changes) -> Outcomes:
         "compare": {
             "encoders": ["elmo_small"],
             "adaptations": ["fine_tuning"],
+            "heads": ["default"],
             "learning_rates": [3.0e-3, 1.0e-3, 3.0e-4],
             "seeds": 1,
         }
@@ -40,8 +43,7 @@ class Quick:
         self.stdin = io.BytesIO()
 
     def poll(self):
-        scores = {"dev": {"accuracy": 1.0}, "test": {"accuracy": 1.0}, "metric": "accuracy"}
-        run_folder.write_metrics(self.run.folder, scores | {"seconds": {"total": 1.0}})
+        finished_runs.finish(self.run.folder)
         self.run.log.write_text("done\n")
         self.at_work.remove(self.run.folder)
         return 0
@@ -118,7 +120,7 @@ def test_a_worker_does_what_it_is_told_until_one_fails(tmp_path):
     missing = ["train", str(tmp_path / "missing.yaml"), "--out", str(tmp_path / "run")]
     lines = [["--version"], missing, ["--version"]]
     done = subprocess.run(
-        [sys.executable, "-m", "tf_adapt.comparison.worker"],
+        [sys.executable, "-m", "tf_adapt.commands.worker"],
         input="".join(
             json.dumps([line, str(log)]) + "\n" for line, log in zip(lines, logs, strict=True)
         ),
@@ -134,5 +136,5 @@ def test_a_worker_does_what_it_is_told_until_one_fails(tmp_path):
 
 
 def test_a_worker_that_is_told_nothing_ends(tmp_path):
-    worker = [sys.executable, "-m", "tf_adapt.comparison.worker"]
+    worker = [sys.executable, "-m", "tf_adapt.commands.worker"]
     assert subprocess.run(worker, stdin=subprocess.DEVNULL, check=False).returncode == 0

@@ -1,7 +1,6 @@
 """Which run comes next, which rate is chosen, and what is never run again."""
 
-import json
-
+import finished_runs
 import pytest
 import yaml
 
@@ -18,6 +17,7 @@ def make(tmp_path):
             "compare": {
                 "encoders": ["elmo_small"],
                 "adaptations": list(adaptations),
+                "heads": ["default"],
                 "learning_rates": list(rates),
                 "seeds": seeds,
             },
@@ -31,10 +31,7 @@ def make(tmp_path):
 
 
 def finish(run, dev, test=0.5):
-    run.folder.mkdir(parents=True)
-    scores = {"dev": {"accuracy": dev}, "test": {"accuracy": test}, "metric": "accuracy"}
-    content = scores | {"seconds": {"total": 1.0}}
-    (run.folder / "metrics.json").write_text(json.dumps(content))
+    finished_runs.finish(run.folder, dev={"accuracy": dev}, test={"accuracy": test})
 
 
 def names(runs) -> list[str]:
@@ -131,5 +128,5 @@ def test_damaged_metrics(make):
     run = next(outcomes.waiting())
     run.folder.mkdir(parents=True)
     (run.folder / "metrics.json").write_text("{")
-    with pytest.raises(ArtifactError, match="cannot be read"):
+    with pytest.raises(ArtifactError, match=r"record\.json: cannot be read"):
         list(outcomes.waiting())

@@ -16,6 +16,7 @@ CONTENT = {
             {"handle": "bert_small", "pretrained": False},
         ],
         "adaptations": ["feature_extraction", {"name": "two_stage", "head_epochs": 2}],
+        "heads": ["default"],
         "learning_rates": {"default": [1.0e-3, 3.0e-4], "feature_extraction": [3.0e-3, 1.0e-3]},
         "seeds": 2,
     },
@@ -120,6 +121,15 @@ def test_settings_by_default_are_those_of_adaptations_that_are_not_named(load):
     assert (tuned.head_dropout, tuned.training.clip_norm) == (0.3, 1.0)
 
 
+def test_poolings_for_all_cells_or_by_adaptation(load):
+    shared = load(head_pooling="mean").cells
+    assert {cell.config.head_pooling for cell in shared} == {"mean"}
+    own = load("compare.settings.feature_extraction={head_pooling: max}", head_pooling="mean").cells
+    assert [cell.config.head_pooling for cell in own] == ["max", "mean"] * 3
+    found = different_settings(own)["head_pooling"]
+    assert list(found.values()) == ["max", "mean"] * 3
+
+
 def test_a_penalty_of_one_adaptation(load):
     with pytest.raises(ConfigError, match="penalties.l2_sp: expected null with feature_extraction"):
         load(penalties={"l2_sp": {"alpha": 0.5}})
@@ -180,7 +190,12 @@ def test_seeds_of_the_command_line(load):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("compare.seeds=0", "compare.seeds: expected a whole number of at least 1"),
+        ("compare.seeds=0", "compare.seeds: expected a whole number from 1 to 1000"),
+        (
+            "compare.encoders=[/]",
+            "encoder.handle: expected the name of a shipped module (",
+        ),
+        (f"compare.epochs={{default: {10**30}}}", "training.epochs: expected a whole number from"),
         (
             "compare.settings={fine_tunning: {}}",
             "--set: compare.settings.fine_tunning: expected one of default, ",
@@ -234,7 +249,7 @@ def test_seeds_of_the_command_line(load):
             "(cells of two_stage): optimizer.factors: expected null together",
         ),
         ("compare.score_on=train", "compare.score_on: expected test or dev, got 'train'"),
-        ("compare.threads=0", "compare.threads: expected a whole number of at least 1, got 0"),
+        ("compare.threads=0", "compare.threads: expected a whole number from 1 to 1024, got 0"),
         ("compare.threads=true", "compare.threads: expected a whole number"),
         ("compare.encodrs=[a]", "did you mean encoders"),
         ("compare.encoders=[]", "compare.encoders: expected a list of handles"),
@@ -311,3 +326,102 @@ def test_settings_that_are_not_the_same_in_all_cells_are_known(load):
     assert set(found["training.epochs"].values()) == {9, 3}
     assert found["optimizer.decay"][cells[0].name] == 0.4
     assert different_settings(load().cells) == {}
+
+
+def test_freeze_and_tune_are_stored_under_their_names(load):
+    tables = {
+        "learning_rates": {"freeze": [3.0e-3], "tune": [1.0e-4]},
+        "epochs": {"freeze": 9, "tune": 2},
+        "settings": {"tune": {"head_dropout": 0.3}},
+        "head_units": {"freeze": 50},
+        "heads": ["default"],
+        "encoders": [
+            "bert_small",
+            {"handle": "elmo_small", "learning_rates": {"freeze": [6.0e-3], "tune": [1.0e-3]}},
+        ],
+    }
+    found = load(compare=tables | {"adaptations": ["freeze", {"name": "tune"}]})
+    long = {"freeze": "feature_extraction", "tune": "fine_tuning"}
+    written_out = {
+        key: {long[word]: value for word, value in table.items()}
+        for key, table in tables.items()
+        if key not in ("encoders", "heads")
+    }
+    rates = {"feature_extraction": [6.0e-3], "fine_tuning": [1.0e-3]}
+    encoders = ["bert_small", {"handle": "elmo_small", "learning_rates": rates}]
+    written_out |= {"encoders": encoders, "adaptations": list(long.values())}
+    same = load(compare=written_out | {"heads": ["default"]})
+    assert found == same
+    assert found.cells[0].name == "bert_small-feature_extraction"
+    assert [cell.config.training.epochs for cell in found.cells] == [9, 2, 9, 2]
+    # An override takes the place of what the file says in the other word.
+    found = load(
+        "compare.epochs.tune=4",
+        compare=written_out | {"encoders": encoders, "adaptations": ["tune"]},
+    )
+    assert found.cells[0].config.training.epochs == 4
+
+
+def test_one_adaptation_in_two_words_is_refused(load):
+    with pytest.raises(
+        ConfigError,
+        match=r"yaml:\d+: compare.epochs.tune: expected one of tune and fine_tuning, .*both",
+    ):
+        load(compare=CONTENT["compare"] | {"epochs": {"tune": 1, "fine_tuning": 2}})
+
+
+def test_rates_where_the_config_names_none(load):
+    encoders = ["elmo_small", "bert_small", "https://tfhub.dev/x/bert/1"]
+    adaptations = ["freeze", "tune", "two_stage", "adapters"]
+    cells = load(compare={"encoders": encoders, "adaptations": adaptations}).cells
+    rates = {cell.name: cell.rates for cell in cells}
+    assert {len(tried) for tried in rates.values()} == {3}
+    assert rates["elmo_small-feature_extraction"] == rates["bert_small-feature_extraction"]
+    assert rates["elmo_small-fine_tuning"] == rates["elmo_small-two_stage"] == (3e-3, 1e-3, 3e-4)
+    assert rates["bert_small-fine_tuning"] == rates["bert-fine_tuning"] == (3e-4, 1e-4, 3e-5)
+    assert rates["bert_small-adapters"] == (3e-3, 1e-3, 3e-4)
+    cells = load(compare={"encoders": ["bert_small"], "adaptations": ["lora", "bitfit"]}).cells
+    rates = {cell.name: cell.rates for cell in cells}
+    assert rates == {
+        "bert_small-lora": (3e-3, 1e-3, 5e-4),
+        "bert_small-bitfit": (3e-3, 1e-3, 3e-4),
+    }
+    # Those of the config go first; then every cell must have as many.
+    with pytest.raises(ConfigError, match="expected the same number of rates for every cell"):
+        load(
+            compare={
+                "encoders": [{"handle": "elmo_small", "learning_rates": [1.0e-3]}, "bert_small"],
+                "adaptations": ["tune"],
+            }
+        )
+
+
+def test_lists_in_the_name_of_a_cell(load):
+    lora = {"name": "lora", "rank": 2, "target": ["query", "key"], "in_layers": [2, 3]}
+    compare = {"encoders": ["bert_small"], "adaptations": ["lora", lora]}
+    plain, cell = load(compare=compare).cells
+    assert plain.name == "bert_small-lora"
+    assert cell.name == "bert_small-lora_rank_2_target_query+key_in_layers_2+3"
+    assert cell.settings == {"rank": 2, "target": "query+key", "in_layers": "2+3"}
+
+
+def test_all_problems_are_said_at_once(load):
+    compare = CONTENT["compare"] | {"epochs": {"tunes": 1}, "sedes": 3}
+    with pytest.raises(ConfigError) as caught:
+        load(compare=compare, head="linear", training={"epochs": 3, "batch_sise": 32})
+    problems = [problem.split(": ", 1)[1] for problem in str(caught.value).split(" | ")]
+    assert [problem.split(":")[0] for problem in problems] == [
+        "compare.sedes",
+        "head",
+        "training.batch_sise",
+        "training.batch_size",
+    ]
+    del compare["sedes"]
+    with pytest.raises(
+        ConfigError, match=r"compare.epochs.tunes: expected one of .* \| .*data.genre"
+    ):
+        load(compare=compare, data=CONTENT["data"] | {"genre": 3})
+    # What is wrong in every cell is said once.
+    with pytest.raises(ConfigError) as caught:
+        load(data={"dataset": "mrcp", "source": "tfds"})
+    assert str(caught.value).count("mrcp") == 1

@@ -1,49 +1,74 @@
 """What a comparison's numbers are made to say."""
 
+from dataclasses import replace
 from itertools import combinations
 from statistics import mean
 
 import pytest
+import report_contents
 
 from tf_adapt.comparison.verdict import verdict
+from tf_adapt.report.content import BaselineScores, ScoredItems
+from tf_adapt.report.scored_cells import Costs, FailedSeeds, ScoredCell, SeedResults
+from tf_adapt.statistics.relation import BaselineTest, PairTest
 
-COSTS = {
-    "trainable_parameters": 1000,
-    "total_parameters": 5000,
-    "training_seconds": 60.0,
-    "peak_memory_mb": 900.0,
-    "serving_seconds_per_1000": 3.0,
-    "task_megabytes": 0.004,
-}
+COSTS = Costs(
+    trainable_parameters=1000,
+    total_parameters=5000,
+    training_seconds=60.0,
+    peak_memory_mb=900.0,
+    serving_seconds_per_1000=3.0,
+    task_megabytes=0.004,
+)
 # Of 'yes' as the answer to everything.
 BASELINE = 0.40
 
 
-def cell(name, scores, adaptation="fine_tuning", parameters=4000, outcomes=None, **changes):
+def cell(
+    name,
+    scores,
+    adaptation="fine_tuning",
+    parameters=4000,
+    outcomes=None,
+    deviation=0.01,
+    **changes,
+):
     """Scores of None are of seeds that diverged."""
     ended = outcomes or ["diverged" if score is None else "trained" for score in scores]
     trained = [s for s, how in zip(scores, ended, strict=True) if how == "trained"]
     used = trained or [score for score in scores if score is not None]
-    return {
-        "id": name,
-        "encoder": "elmo_small",
-        "module": None,
-        "execution": None,
-        "family": "elmo",
-        "pretrained": True,
-        "pairs": "separate",
-        "adaptation": adaptation,
-        "settings": {},
-        "head": "crf",
-        "scores": list(scores),
-        "outcomes": ended,
-        "trained": len(trained),
-        "failed": {how: ended.count(how) for how in ("diverged", "at_baseline")},
-        "mean": mean(used) if used else None,
-        "deviation": 0.01 if len(used) > 1 else None,
-        "mean_of_all": mean(BASELINE if s is None else s for s in scores),
-        "costs": COSTS | {"trainable_parameters": parameters},
-    } | changes
+    results = SeedResults(
+        scores=list(scores),
+        outcomes=ended,
+        trained=len(trained),
+        failed=FailedSeeds(ended.count("diverged"), ended.count("at_baseline")),
+        mean=mean(used) if used else None,
+        deviation=deviation if len(used) > 1 else None,
+        min=min(used, default=None),
+        max=max(used, default=None),
+        mean_of_all=mean(BASELINE if s is None else s for s in scores),
+    )
+    found = ScoredCell(
+        id=name,
+        encoder="elmo_small",
+        module=None,
+        execution=None,
+        family="elmo",
+        pretrained=True,
+        pairs="separate",
+        adaptation=adaptation,
+        settings={},
+        head="crf",
+        learning_rate=0.001,
+        tried=[],
+        results=results,
+        costs=replace(COSTS, trainable_parameters=parameters),
+        curves=[],
+        layer_weights=None,
+        confusion=None,
+        commands=[],
+    )
+    return replace(found, **changes)
 
 
 def frozen(*scores, **changes):
@@ -63,17 +88,19 @@ def untrained(*scores, **changes):
 
 
 def pair(difference, interval, decided=False, alike=False, seeds_needed=None, why="more_seeds"):
-    return {
-        "difference": difference,
-        "interval": interval,
-        "level": 0.97,
-        "p": 0.01 if decided else 0.5,
-        "p_holm": 0.02 if decided else 0.9,
-        "decided": decided,
-        "alike": alike,
-        "seeds_needed": seeds_needed,
-        "why": "decided" if decided else "alike" if alike else why,
-    }
+    return PairTest(
+        a="",
+        b="",
+        difference=difference,
+        interval=interval,
+        level=0.97,
+        p=0.01 if decided else 0.5,
+        p_holm=0.02 if decided else 0.9,
+        decided=decided,
+        alike=alike,
+        seeds_needed=seeds_needed,
+        why="decided" if decided else "alike" if alike else why,
+    )
 
 
 def judged(cells, *pairs, seeds=3, above=True, **changes):
@@ -82,38 +109,27 @@ def judged(cells, *pairs, seeds=3, above=True, **changes):
     Args:
         above: whether the cells are above the baseline, or the names of those that are.
     """
-    trained = [c["id"] for c in cells if c["trained"]]
+    trained = [c.id for c in cells if c.results.trained]
     tests = [
-        one | {"a": a, "b": b} for (a, b), one in zip(combinations(trained, 2), pairs, strict=True)
+        replace(one, a=a, b=b) for (a, b), one in zip(combinations(trained, 2), pairs, strict=True)
     ]
     against = {
-        name: {
-            "difference": 0.3,
-            "p": 0.001,
-            "p_holm": 0.002,
-            "above": above if isinstance(above, bool) else name in above,
-        }
+        name: BaselineTest(0.3, 0.001, 0.002, above if isinstance(above, bool) else name in above)
         for name in trained
     }
-    return verdict(
-        {
-            "kind": "tagging",
-            "metric": "span_f1",
-            "scored_on": "test",
-            "chosen_on": "dev",
-            "splits": {"test": "the test part", "dev": "the dev part"},
-            "examples": {"test": 500, "dev": 200},
-            "items": {"count": 480, "text": "500 pairs in 480 groups", "overlap_with_train": 0},
-            "seeds": list(range(seeds)),
-            "trials": 3,
-            "look": 1,
-            "cells": cells,
-            "pairs": tests,
-            "baseline": {"answer": "O", "score": BASELINE, "chosen_on": 0.4, "cells": against},
-            "truncated": {},
-        }
-        | changes
+    content = replace(
+        report_contents.comparison(cells, range(seeds)),
+        kind="tagging",
+        metric="span_f1",
+        splits={"test": "the test part", "dev": "the dev part"},
+        examples={"test": 500, "dev": 200},
+        items=ScoredItems(count=480, text="500 pairs in 480 groups", overlap_with_train=0),
+        pairs=tests,
+        baseline=BaselineScores(answer="O", score=BASELINE, chosen_on=0.4, cells=against),
+        truncated={},
+        verdict=None,
     )
+    return verdict(replace(content, **changes))
 
 
 COLD, WARM = frozen(0.70, 0.71, 0.72), tuned(0.80, 0.81, 0.82)
@@ -123,19 +139,27 @@ NEAR = pair(-0.002, [-0.006, 0.002], alike=True)
 
 
 def said_of(found, words) -> str:
-    """The one sentence of the evidence with these words."""
-    (sentence,) = [text for text in found["evidence"] if words in text]
+    """The one sentence behind the headline with these words."""
+    (sentence,) = [text for texts in found.evidence.values() for text in texts if words in text]
     return sentence
+
+
+def behind(found) -> str:
+    """All sentences behind the headline."""
+    return " ".join(text for texts in found.evidence.values() for text in texts)
 
 
 def test_decided():
     found = judged([COLD, WARM], FAR)
-    assert found["sentence"] == (
+    assert found.sentence == (
         "Use elmo_small with fine_tuning (crf head): 81.0 ± 1.0 span F1, ahead of every other cell."
     )
-    assert (found["decided"], found["above_baseline"]) == (True, True)
-    assert (found["best"], found["recommended"], found["alternatives"]) == ("warm", "warm", [])
-    made = found["evidence"][0]
+    assert (found.decided, found.above_baseline) == (True, True)
+    assert (found.best, found.recommended, found.alternatives) == ("warm", "warm", [])
+    assert list(found.evidence) == [
+        "Decision", "Scores and seeds", "Cost", "Data and split", "What to do next",
+    ]  # fmt: skip
+    made = found.evidence["Data and split"][0]
     assert "the test part (500 examples)" in made
     assert "(3 tried in each cell, with a seed that is not scored)" in made
     assert "+10.0 points, 97 % interval +8.0 to +12.0" in said_of(found, "interval")
@@ -146,13 +170,10 @@ def test_decided():
 
 
 def test_items_of_the_tests_are_told():
-    items = {"count": 425, "text": "500 pairs in 425 groups", "overlap_with_train": 487}
+    items = ScoredItems(count=425, text="500 pairs in 425 groups", overlap_with_train=487)
     found = judged([COLD, WARM], FAR, items=items)
-    assert (
-        "Items of the tests: 500 pairs in 425 groups; 487 of 500 share a text with train."
-        in found["evidence"]
-    )
-    assert not any("share a text" in text for text in judged([COLD, WARM], FAR)["evidence"])
+    said_of(found, "Items of the tests: 500 pairs in 425 groups; 487 of 500 share a text with tr")
+    assert "share a text" not in behind(judged([COLD, WARM], FAR))
 
 
 def test_examples_that_were_cut_are_counted():
@@ -162,207 +183,236 @@ def test_examples_that_were_cut_are_counted():
         "Examples cut at the encoder's limit: elmo_small with fine_tuning (crf head): 1,200 of "
         "train, 3 of test."
     )
-    assert "cut" not in " ".join(judged([COLD, WARM], FAR)["evidence"])
+    assert "cut" not in behind(judged([COLD, WARM], FAR))
 
 
 def test_alike_within_a_point_recommends_the_smallest():
     found = judged([COLD, WARM], NEAR)
-    assert found["decided"]
-    assert (found["best"], found["recommended"]) == ("warm", "cold")
-    assert found["sentence"] == (
-        "Use elmo_small with feature_extraction (crf head): 71.0 ± 1.0 span F1, which trains the "
-        "fewest parameters: elmo_small with fine_tuning (crf head) is alike, within a point."
+    assert found.decided
+    assert (found.best, found.recommended) == ("warm", "cold")
+    assert found.sentence == (
+        "Use elmo_small with feature_extraction (crf head): 71.0 ± 1.0 span F1, with the fewest "
+        "trained parameters of 2 cells alike within a point."
     )
+    assert "elmo_small with fine_tuning (crf head) is alike, within a point." in behind(found)
     assert "trains 1,000 of" in said_of(found, "parameters in")  # the costs of what is recommended
 
 
 def test_a_gain_that_is_decided_and_negligible_is_not_paid_for():
     found = judged([COLD, WARM], pair(-0.003, [-0.005, -0.001], decided=True, alike=True))
-    assert found["decided"]
-    assert found["recommended"] == "cold"
-    assert found["sentence"] == (
-        "Use elmo_small with feature_extraction (crf head): 71.0 ± 1.0 span F1, which trains the "
-        "fewest parameters: elmo_small with fine_tuning (crf head) is ahead of it by less than a "
-        "point, +0.3 (+0.1 to +0.5)."
+    assert found.decided
+    assert found.recommended == "cold"
+    assert found.sentence == (
+        "Use elmo_small with feature_extraction (crf head): 71.0 ± 1.0 span F1, with the fewest "
+        "trained parameters and less than a point behind the best."
     )
-    assert found["guideline"]["families"]["elmo"]["here"] == {"elmo_small": "alike"}
+    assert said_of(found, "is ahead of it by less") == (
+        "elmo_small with fine_tuning (crf head) is ahead of it by less than a point, +0.3 (+0.1 to "
+        "+0.5)."
+    )
+    assert found.guideline.families["elmo"].here == {"elmo_small": "alike"}
     assert "alike, within a point, though decided" in said_of(found, "interval")
 
 
 def test_three_alike_are_all_named():
     found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], NEAR, NEAR, NEAR)
-    assert (
-        "fine_tuning (crf head) and elmo_small with two_stage (crf head) are alike"
-        in found["sentence"]
-    )
+    assert "of 3 cells alike within a point" in found.sentence
+    said_of(found, "fine_tuning (crf head) and elmo_small with two_stage (crf head) are alike")
 
 
 @pytest.mark.parametrize(
     ("needed", "why", "said"),
     [
-        ([7, 30], "more_seeds", "between 7 and 30 seeds in all would probably decide"),
-        ([2, 3], "more_seeds", "about 4 seeds in all would probably decide"),
+        ([7, 30], "more_seeds", "Between 7 and 30 seeds in all would probably decide"),
+        ([2, 3], "more_seeds", "About 4 seeds in all would probably decide"),
         ([7, None], "more_seeds", "7 seeds in all or many more would be needed"),
-        ([None, None], "more_seeds", "many more seeds would be needed, over 100 in all"),
-        (None, "more_test_examples", "more seeds would hardly do, more test examples are needed"),
-        (None, "no_look_left", "the 5 looks at this comparison are used up"),
+        ([None, None], "more_seeds", "Many more seeds would be needed, over 100 in all"),
+        (None, "more_test_examples", "More seeds would hardly do, more test examples are needed"),
+        (None, "no_look_left", "The 5 looks at this comparison are used up"),
     ],
 )
 def test_not_decided_recommends_the_best_mean(needed, why, said):
     unstable = tuned(0.62, 0.95, 0.90, deviation=0.177)
     test = pair(-0.31, [-1, 0.4], seeds_needed=needed, why=why)
     found = judged([frozen(0.50, 0.51, 0.52), unstable], test)
-    assert found["sentence"].startswith(
+    assert found.sentence == (
         "Not decided: elmo_small with fine_tuning (crf head) at 82.3 ± 17.7 span F1 has the best "
-        "mean, but is not shown to be ahead of elmo_small with feature_extraction (crf head) at "
-        f"51.0 ± 1.0: {said}"
+        "mean, but is not shown to be ahead of another cell."
     )
-    assert found["sentence"].endswith("Until then, use it.")
-    assert not found["decided"]
-    assert (found["best"], found["recommended"]) == ("warm", "warm")
-    assert found["alternatives"] == ["cold"]
+    assert found.evidence["Decision"][0] == (
+        "The best is not shown to be ahead of elmo_small with feature_extraction (crf head) at "
+        "51.0 ± 1.0."
+    )
+    needed, until = found.evidence["What to do next"]
+    assert needed.startswith(said)
+    assert until == (
+        "Until then, use elmo_small with fine_tuning (crf head), which has the best mean."
+    )
+    assert not found.decided
+    assert (found.best, found.recommended) == ("warm", "warm")
+    assert found.alternatives == ["cold"]
 
 
 def test_not_decided_with_a_cheaper_cell_that_is_alike():
     found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], NEAR, OPEN, OPEN)
-    assert not found["decided"]
-    assert found["recommended"] == "cold"
-    assert found["sentence"].endswith(
+    assert not found.decided
+    assert found.recommended == "cold"
+    assert said_of(found, "Until") == (
         "Until then, use elmo_small with feature_extraction (crf head) at 71.0 ± 1.0, alike and "
         "cheaper."
     )
 
 
-def test_two_cells_that_give_the_same_answers():
+def test_v4_two_cells_that_give_the_same_answers():
     found = judged([COLD, tuned(0.70, 0.71, 0.72)], pair(0.0, [-0.02, 0.02], why="identical"))
-    assert found["sentence"] == (
+    assert found.sentence == (
         "Not decided: elmo_small with feature_extraction (crf head) at 71.0 ± 1.0 span F1 gives "
-        "the same answers with every seed as elmo_small with fine_tuning (crf head), as if they "
-        "were one model; check what is to differ between them."
+        "the same answers as another cell with every seed."
     )
-    assert not found["decided"]
+    said_of(
+        found, "As if they were one model, it answers as elmo_small with fine_tuning (crf head)"
+    )
+    assert found.evidence["What to do next"] == ["Check what is to differ between them."]
+    assert not found.decided
 
 
 def test_open_for_different_reasons():
     items = pair(0.01, [-0.05, 0.06], why="more_test_examples")
     found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], OPEN, NEAR, items)
-    assert (
-        "by the pair, between 7 and 30 seeds in all would probably decide, or more seeds would "
-        "hardly do, more test examples are needed" in found["sentence"]
+    said_of(
+        found,
+        "By the pair, between 7 and 30 seeds in all would probably decide, or more seeds would "
+        "hardly do, more test examples are needed.",
     )
 
 
-@pytest.mark.parametrize(
-    "decided, said",
-    [
-        (0, "any of the 4 other pretrained cells"),
-        (1, "3 of the 4 other pretrained cells"),
-        (2, "a with fine_tuning (crf head) at 70.0 ± 1.0 and b with fine_tuning (crf head)"),
-        (3, "a with fine_tuning (crf head)"),
-    ],
-)
-def test_the_sentence_names_few_cells(decided, said):
+@pytest.mark.parametrize("decided", [0, 2, 3])
+def test_cells_that_are_open_are_counted_and_then_named(decided):
     others = [cell(name, (0.7, 0.7, 0.7), encoder=name) for name in "abcd"]
     against_best = [OPEN] * (4 - decided) + [pair(0.1, [0.08, 0.12], decided=True)] * decided
     found = judged([WARM, *others], *against_best, *[OPEN] * 6)
-    assert f"ahead of {said}" in found["sentence"]
-    assert found["alternatives"] == list("abcd")[: 4 - decided]
+    number, names = 4 - decided, "abcd"[: 4 - decided]
+    counted = "another cell" if number == 1 else f"{number} other cells"
+    assert found.sentence.endswith(f"not shown to be ahead of {counted}.")
+    named = "; ".join(f"{name} with fine_tuning (crf head) at 70.0 ± 1.0" for name in names)
+    said_of(found, f"ahead of {number} of the 4 other pretrained cells: {named}.")
+    assert found.alternatives == list(names)
 
 
-def test_one_seed_decides_nothing():
+def test_v4_one_seed_decides_nothing():
     test = pair(-0.1, [-0.2, -0.05], why="one_seed")
     found = judged([frozen(0.70), tuned(0.80)], test, seeds=1)
-    assert found["sentence"].startswith("Not decided: one seed says nothing about the others")
-    assert not found["decided"]
-    assert found["recommended"] == "warm"
+    assert found.sentence == (
+        "Not decided with one seed: the best so far is elmo_small with fine_tuning (crf head) at "
+        "80.0 span F1."
+    )
+    said_of(found, "One seed says nothing about the others.")
+    assert found.evidence["What to do next"] == ["The tests need two seeds at least."]
+    assert not found.decided
+    assert found.recommended == "warm"
 
 
-def test_fewer_than_twenty_items_decide_nothing():
-    few = {"count": 5, "text": "5 documents", "overlap_with_train": 0}
+def test_v4_fewer_than_twenty_items_decide_nothing():
+    few = ScoredItems(count=5, text="5 documents", overlap_with_train=0)
     test = pair(-0.1, [-0.2, -0.05], why="few_items")
     found = judged([COLD, WARM], test, above=False, items=few)
-    assert found["sentence"].startswith(
-        "Not decided: 5 documents to score on, and at least 20 items are needed for any test."
+    assert found.sentence.startswith(
+        "Not decided, with only 5 documents to score on: the best so far is elmo_small with "
     )
-    assert not found["decided"]
+    said_of(found, "At least 20 items are needed for any test.")
+    assert not found.decided
 
 
-def test_no_cell_above_the_baseline_is_the_headline():
+def test_v4_no_cell_above_the_baseline_is_the_headline():
     found = judged([COLD, WARM], FAR, above=False)
-    assert found["sentence"] == (
-        "No cell is shown to be above the baseline: answering O to everything has 40.0 span F1; "
-        "the best cell is elmo_small with fine_tuning (crf head) at 81.0 ± 1.0."
+    assert found.sentence == (
+        "No cell is shown to be above the baseline's 40.0 span F1; the best cell is elmo_small "
+        "with fine_tuning (crf head) at 81.0 ± 1.0."
     )
-    assert (found["decided"], found["above_baseline"]) == (False, False)
+    said_of(found, "The baseline, answering O to everything, has 40.0 span F1")
+    assert (found.decided, found.above_baseline) == (False, False)
 
 
-def test_a_constant_answer_is_no_winner():
+def test_v4_a_constant_answer_is_no_winner():
     """Seen: 71.2 ± 0.0, decided, where always answering `yes` has 71.2 too."""
     constant = tuned(0.712, 0.712, 0.712, outcomes=["at_baseline"] * 3, deviation=0.0)
-    answered = {"answer": "yes", "score": 0.712, "cells": {}}
+    answered = BaselineScores(answer="yes", score=0.712, chosen_on=0.712, cells={})
     found = judged([constant], baseline=answered, kind="classification", metric="accuracy")
-    assert found["sentence"] == (
-        "No cell is above the baseline: answering 'yes', train's most frequent label, to "
-        "everything has 71.2 accuracy; the best cell is elmo_small with fine_tuning (crf head) at "
-        "71.2 ± 0.0. elmo_small with fine_tuning (crf head) failed in 3 of 3 seeds (no better than "
-        "the baseline on dev)."
+    assert found.sentence == (
+        "No cell learnt: on dev no seed is above the baseline; the best on test is elmo_small with "
+        "fine_tuning (crf head) at 71.2 ± 0.0 accuracy (3 seeds failed)."
     )
-    assert (found["decided"], found["above_baseline"], found["recommended"]) == (
+    assert found.evidence["Scores and seeds"] == [
+        "elmo_small with fine_tuning (crf head) failed in 3 of 3 seeds (no better than the "
+        "baseline on dev).",
+        "The baseline, answering 'yes', train's most frequent label, to everything, has 71.2 "
+        "accuracy.",
+    ]
+    assert (found.decided, found.above_baseline, found.recommended) == (
         False, False, "warm",
     )  # fmt: skip
 
 
-def test_an_ahead_cell_must_be_above_the_baseline_itself():
+def test_v4_an_ahead_cell_must_be_above_the_baseline_itself():
     found = judged([COLD, WARM], FAR, above=["cold"])
-    assert "is not shown to be above the baseline's 40.0" in found["sentence"]
-    assert not found["decided"]
+    assert "is not shown to be above the baseline's 40.0" in found.sentence
+    assert not found.decided
 
 
-def test_a_seed_that_diverged_is_told_of_and_decides_no_winner():
+def test_v4_a_seed_that_diverged_is_told_of_and_decides_no_winner():
     found = judged([COLD, tuned(0.8, None, 0.9)], FAR)
-    assert found["sentence"] == (
+    assert found.sentence == (
         "Not decided, for seeds failed: the best where it trained is elmo_small with fine_tuning "
-        "(crf head) at 85.0 ± 1.0 span F1. elmo_small with fine_tuning (crf head) diverged in 1 of "
-        "3 seeds: 85.0 without it, 70.0 with."
+        "(crf head) at 85.0 ± 1.0 span F1."
     )
-    assert not found["decided"]
-    assert found["recommended"] == "warm"
-    assert found["guideline"]["families"]["elmo"]["here"] == {"elmo_small": None}
+    assert said_of(found, "diverged") == (
+        "elmo_small with fine_tuning (crf head) diverged in 1 of 3 seeds: 85.0 without it, 70.0 "
+        "with."
+    )
+    assert not found.decided
+    assert found.recommended == "warm"
+    assert found.guideline.families["elmo"].here == {"elmo_small": None}
 
 
 def test_a_rival_that_failed_is_told_of():
     failing = frozen(0.70, 0.40, None, outcomes=["trained", "at_baseline", "diverged"])
     found = judged([failing, WARM], pair(-0.11, [-0.2, 0.0], why="one_seed"))
-    assert "each cell needs at least two seeds that train" in found["sentence"]
-    assert found["sentence"].endswith(
+    said_of(found, "Each cell needs at least two seeds that train.")
+    assert found.sentence.endswith("is not shown to be ahead of another cell (2 seeds failed).")
+    assert said_of(found, "failed in") == (
         "elmo_small with feature_extraction (crf head) failed in 2 of 3 seeds (1 diverged, 1 no "
         "better than the baseline on dev): 70.0 without them, 50.0 with."
     )
     dead = judged(
         [frozen(None, None, None), WARM, middle(0.7, 0.7, 0.7)], pair(0.1, [0, 0.2], True)
     )
-    assert dead["decided"]
-    assert dead["sentence"].startswith("Use elmo_small with fine_tuning (crf head): 81.0 ± 1.0")
-    assert dead["sentence"].endswith("feature_extraction (crf head) diverged in 3 of 3 seeds.")
+    assert dead.decided
+    assert dead.sentence == (
+        "Use elmo_small with fine_tuning (crf head): 81.0 ± 1.0 span F1, ahead of every other cell "
+        "that trained (3 seeds failed)."
+    )
+    said_of(dead, "feature_extraction (crf head) diverged in 3 of 3 seeds.")
 
 
 def test_many_cells_that_failed_are_counted():
     others = [cell(name, (0.7, None, None), encoder=name) for name in "abc"]
     tests = [pair(0.1, [0, 0.2], why="one_seed")] * 6
-    assert judged([WARM, *others], *tests)["sentence"].endswith("6 seeds failed in 3 cells.")
+    found = judged([WARM, *others], *tests)
+    assert found.sentence.endswith("(6 seeds failed).")
+    said_of(found, "6 seeds failed in 3 cells.")
 
 
 def test_nothing_that_has_finished():
     nothing = judged([tuned(None, None, None)])
-    assert nothing["recommended"] is None
-    assert nothing["sentence"] == (
-        "Nothing to judge: no pretrained cell has finished with any seed. elmo_small with "
-        "fine_tuning (crf head) diverged in 3 of 3 seeds."
+    assert nothing.recommended is None
+    assert nothing.sentence == (
+        "Nothing to judge: no pretrained cell has finished with any seed (3 seeds failed)."
     )
+    said_of(nothing, "elmo_small with fine_tuning (crf head) diverged in 3 of 3 seeds.")
 
 
 def test_tests_are_told_from_the_best_cell():
-    found = judged([COLD, WARM], OPEN | {"p_holm": 0.0004})
+    found = judged([COLD, WARM], replace(OPEN, p_holm=0.0004))
     assert (
         "fine_tuning (crf head) against elmo_small with feature_extraction (crf head): +2.0 points,"
         " 97 % interval −1.0 to +5.0, p < 0.001 after Holm's correction: not decided."
@@ -375,36 +425,37 @@ def test_one_item_has_no_interval():
     assert "no interval" in said_of(found, "against")
 
 
-def test_an_untrained_network_that_is_ahead_is_named_first():
+def test_v4_an_untrained_network_that_is_ahead_is_named_first():
     """Seen: "ahead of every other cell" with the untrained network decided to be ahead."""
     warm, noise = tuned(0.70, 0.70, 0.70), untrained(0.74, 0.74, 0.74)
     ahead = pair(-0.04, [-0.05, -0.03], decided=True)
     found = judged([frozen(0.60, 0.60, 0.60), warm, noise], FAR, FAR, ahead)
-    assert found["sentence"] == (
+    assert found.sentence == (
         "An untrained network is ahead: elmo_small untrained with fine_tuning (crf head) at 74.0 ± "
-        "1.0 span F1; the best pretrained cell is elmo_small with fine_tuning (crf head) at 70.0 ± "
-        "1.0."
+        "1.0 span F1."
     )
-    assert not found["decided"]
-    assert found["recommended"] == "warm"
+    said_of(found, "The best pretrained cell is elmo_small with fine_tuning (crf head) at 70.0 ± 1")
+    assert not found.decided
+    assert found.recommended == "warm"
     assert "not shown to be worth anything" in said_of(found, "untrained reaches")
 
 
 def test_an_untrained_network_that_is_not_behind_is_named():
     level = pair(0.01, [-0.05, 0.06], seeds_needed=[9, 40])
     found = judged([COLD, WARM, untrained(0.79, 0.80, 0.81)], FAR, FAR, level)
-    assert found["sentence"] == (
+    assert found.sentence == (
         "Not decided: elmo_small with fine_tuning (crf head) at 81.0 ± 1.0 span F1 is not shown to "
-        "be ahead of elmo_small untrained with fine_tuning (crf head) at 80.0 ± 1.0."
+        "be ahead of an untrained network."
     )
-    assert not found["decided"]
+    said_of(found, "ahead of elmo_small untrained with fine_tuning (crf head) at 80.0 ± 1.0.")
+    assert not found.decided
 
 
 def test_one_pretrained_cell_has_nothing_to_be_chosen_from():
     behind = pair(0.2, [0.1, 0.3], decided=True)
     found = judged([COLD, untrained(0.5, 0.5, 0.5)], behind)
-    assert found["sentence"].startswith("Nothing to choose from: only one pretrained cell trained")
-    assert not found["decided"]
+    assert found.sentence.startswith("Nothing to choose from: only one pretrained cell trained")
+    assert not found.decided
 
 
 def test_what_the_pretraining_is_worth():
@@ -413,14 +464,14 @@ def test_what_the_pretraining_is_worth():
     found = judged([COLD, WARM, noise], FAR, far, far)
     assert "reaches 50.0 ± 1.0" in said_of(found, "untrained reaches")
     assert "the pretraining is worth 31.0 points" in said_of(found, "untrained reaches")
-    other = judged([COLD, WARM, noise | {"encoder": "bert_small"}], FAR, far, far)
-    assert not any("untrained reaches" in line for line in other["evidence"])
+    other = judged([COLD, WARM, replace(noise, encoder="bert_small")], FAR, far, far)
+    assert "untrained reaches" not in behind(other)
 
 
 def test_cells_that_would_be_called_alike_are_called_by_their_ids():
     same, other = tuned(0.8, 0.8), cell("apart", [0.7, 0.7])
     found = judged([same, other], pair(0.1, [0.05, 0.15], True), seeds=2)
-    assert found["sentence"].startswith("Use warm: 80.0")
+    assert found.sentence.startswith("Use warm: 80.0")
     assert "warm against apart" in said_of(found, "interval")
 
 
@@ -433,18 +484,18 @@ def test_cells_that_would_be_called_alike_are_called_by_their_ids():
     ],
 )
 def test_agreement_with_the_paper(test, agrees, said):
-    found = judged([COLD, WARM], test)["guideline"]
-    assert found["agrees"] is agrees
-    assert f"Here, elmo_small: {said}" in found["sentence"]
+    found = judged([COLD, WARM], test).guideline
+    assert found.agrees is agrees
+    assert f"Here, elmo_small: {said}" in found.sentence
 
 
 def test_paper_says_freeze_elmo_for_pairs():
     cells = [frozen(0.80, 0.81, 0.82), tuned(0.70, 0.71, 0.72)]
     far = pair(0.1, [0.08, 0.12], decided=True)
-    assert judged(cells, far, kind="pair_classification")["guideline"]["agrees"] is True
-    alone = judged(cells[:1], kind="pair_classification")["guideline"]
-    assert alone["agrees"] is None
-    assert "not both run" in alone["sentence"]
+    assert judged(cells, far, kind="pair_classification").guideline.agrees is True
+    alone = judged(cells[:1], kind="pair_classification").guideline
+    assert alone.agrees is None
+    assert "not both run" in alone.sentence
 
 
 def test_a_joint_and_a_separate_bert_are_two_encoders():
@@ -458,13 +509,13 @@ def test_a_joint_and_a_separate_bert_are_two_encoders():
     ]
     ahead = pair(0.1, [0.08, 0.12], decided=True)
     found = judged(cells, FAR, ahead, ahead, ahead, ahead, ahead, kind="pair_classification")
-    here = found["guideline"]["families"]["bert"]["here"]
+    here = found.guideline.families["bert"].here
     assert here == {
         "bert_small": "fine_tuning",
         "bert_small, separate texts": "feature_extraction",
     }
-    assert found["guideline"]["agrees"] is True
-    assert found["sentence"].startswith("Use bert_small with fine_tuning (crf head): 80.0")
+    assert found.guideline.agrees is True
+    assert found.sentence.startswith("Use bert_small with fine_tuning (crf head): 80.0")
 
 
 def test_one_module_under_two_names_is_one_encoder():
@@ -472,9 +523,9 @@ def test_one_module_under_two_names_is_one_encoder():
         frozen(0.70, 0.70, 0.70, module="abc", encoder="first"),
         tuned(0.80, 0.80, 0.80, module="abc", encoder="second"),
     ]
-    assert judged(cells, FAR)["guideline"]["families"]["elmo"]["here"] == {"first": "fine_tuning"}
-    other = [cells[0], cells[1] | {"module": "def"}]
-    assert judged(other, FAR)["guideline"]["families"]["elmo"]["here"] == {}
+    assert judged(cells, FAR).guideline.families["elmo"].here == {"first": "fine_tuning"}
+    other = [cells[0], replace(cells[1], module="def")]
+    assert judged(other, FAR).guideline.families["elmo"].here == {}
 
 
 def test_the_best_frozen_and_the_best_tuned_head_are_compared():
@@ -485,11 +536,21 @@ def test_the_best_frozen_and_the_best_tuned_head_are_compared():
     ]
     far, near = pair(0.2, [0.1, 0.3], True), pair(0.1, [0.08, 0.12], True)
     found = judged(cells, far, near, OPEN, kind="pair_classification")
-    assert found["guideline"]["agrees"] is True
+    assert found.guideline.agrees is True
 
 
 def test_gradual_unfreezing_is_tuning_too():
     cells = [COLD, cell("slow", [0.8, 0.8, 0.8], "gradual_unfreezing")]
-    assert judged(cells, FAR)["guideline"]["families"]["elmo"]["here"] == {
-        "elmo_small": "fine_tuning"
-    }
+    assert judged(cells, FAR).guideline.families["elmo"].here == {"elmo_small": "fine_tuning"}
+
+
+def test_what_to_do_where_nothing_is_above_the_baseline():
+    learnt = BaselineScores(answer="yes", score=0.712, chosen_on=0.712, cells={})
+    cell = tuned(0.70, 0.71, 0.70, outcomes=["at_baseline"] * 3, deviation=0.01)
+    found = judged([cell], baseline=learnt, kind="classification", metric="accuracy")
+    assert "--export-anyway" in found.evidence["What to do next"][-1]
+    few = judged(
+        [cell], baseline=learnt, kind="classification", metric="accuracy",
+        items=ScoredItems(count=11, text="11 texts", overlap_with_train=0),
+    )  # fmt: skip
+    assert few.sentence.startswith("Not decided, with only 11 texts to score on")

@@ -8,23 +8,33 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from huggingface_folders import keras_hub_is_new
 
-from hub_modules.adapters import BidirectionalAdapter, BottleneckAdapter
-from hub_modules.bert import BertEncoder
-from hub_modules.elmo import ElmoEncoder
-from hub_modules.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
-from hub_modules.projected_attention import ProjectedAttention
+from hub_modules.keras_hub.encoder import KerasHubEncoder
+from hub_modules.native.adapters import (
+    BidirectionalAdapter,
+    BottleneckAdapter,
+    BottleneckAdapters,
+)
+from hub_modules.native.bert import BertEncoder
+from hub_modules.native.causal import CausalEncoder
+from hub_modules.native.elmo import ElmoEncoder
+from hub_modules.native.lora import TARGETS, Lora, LowRank
+from hub_modules.native.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
+from hub_modules.native.projected_attention import ProjectedAttention
+from hub_modules.native.word_vectors import WordVectorsEncoder
 from tf_adapt.heads.bcn import BCN
 from tf_adapt.heads.bi_attention import BiAttentionHead
 from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
+from tf_adapt.heads.sentence_pair import SentencePairHead
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.bi_lstm import BiLstm
 from tf_adapt.layers.crf import CRF
 from tf_adapt.layers.maxout import Maxout
 from tf_adapt.layers.scalar_mix import ScalarMix
-from tf_adapt.layers.tag_constraints import tag_constraints
+from tf_adapt.tasks.tag_constraints import tag_constraints
 
 LENGTHS = (5, 3)  # real positions of the two rows of every batch
 WIDTH = 6
@@ -92,6 +102,12 @@ def elmo_inputs(extra: int) -> tuple:
     return ({"character_ids": np.pad(ids, ((0, 0), (0, extra), (0, 0)))},)
 
 
+def word_ids(extra: int) -> tuple:
+    ids = np.random.default_rng(8).integers(1, 4, size=(2, LENGTHS[0])).astype("int32")
+    ids[1, LENGTHS[1] :] = 0
+    return ({"word_ids": np.pad(ids, ((0, 0), (0, extra)))},)
+
+
 def text(extra: int, seed: int) -> dict:
     """An encoder's outputs for a head, with junk at padding."""
     random = np.random.default_rng(seed)
@@ -147,8 +163,10 @@ def states_and_mask(extra: int) -> tuple:
 
 
 def text_and_pieces(extra: int) -> tuple:
-    first_piece = np.pad([[0, 2, 3], [1, 2, -1]], ((0, 0), (0, extra)), constant_values=-1)
-    return [text(extra, seed=3)], {"first_piece": first_piece.astype("int32")}
+    spare = {"pad_width": ((0, 0), (0, extra)), "constant_values": -1}
+    first, last = [[0, 2, 3], [1, 2, -1]], [[1, 2, 4], [1, 2, -1]]
+    pieces = {"first_piece": np.pad(first, **spare), "last_piece": np.pad(last, **spare)}
+    return [text(extra, seed=3)], {name: array.astype("int32") for name, array in pieces.items()}
 
 
 def states_and_table(extra: int) -> tuple:
@@ -197,6 +215,16 @@ BERT = {
     "dropout": 0.2,
     "attention_dropout": 0.2,
 }
+CAUSAL = {
+    "vocabulary_size": 18,
+    "width": 8,
+    "num_layers": 2,
+    "num_heads": 2,
+    "intermediate_width": 16,
+    "max_positions": 64,
+    "dropout": 0.2,
+    "attention_dropout": 0.2,
+}
 ELMO = {
     "filters": [[1, 4], [2, 8]],
     "character_width": 4,
@@ -234,9 +262,45 @@ ROWS = {
         real_states,
         gives_logits=False,
     ),
+    "BertEncoder, convolutions as adapters of one layer": Row(
+        BertEncoder,
+        BERT | {"adapters": BottleneckAdapters(3, (1,), "relu", "convolution")},
+        bert_inputs,
+        real_states,
+        gives_logits=False,
+    ),
+    "BertEncoder, LoRA": Row(
+        BertEncoder,
+        BERT | {"adapters": Lora(4, 2.0, TARGETS)},
+        bert_inputs,
+        real_states,
+        gives_logits=False,
+    ),
     "BertEncoder, projected attention": Row(
         BertEncoder,
         BERT | {"adapters": "projected_attention", "adapter_size": 4},
+        bert_inputs,
+        real_states,
+        gives_logits=False,
+    ),
+    "CausalEncoder": Row(
+        CausalEncoder,
+        CAUSAL | {"vocabulary_size": 20},
+        bert_inputs,
+        real_states,
+        {
+            "activation": "gelu_exact",
+            "layer_norm_epsilon": 1e-6,
+            "new_rows": 3,
+            "segments": 2,
+            "adapters": "bottleneck",
+            "adapter_size": 6,
+        },
+        gives_logits=False,
+    ),
+    "CausalEncoder, new rows, segments and adapters": Row(
+        CausalEncoder,
+        CAUSAL | {"new_rows": 2, "segments": 2, "adapters": "bottleneck", "adapter_size": 3},
         bert_inputs,
         real_states,
         gives_logits=False,
@@ -265,10 +329,32 @@ ROWS = {
         real_states,
         gives_logits=False,
     ),
+    "WordVectorsEncoder": Row(
+        WordVectorsEncoder,
+        {"num_words": 3, "width": WIDTH},
+        word_ids,
+        real_states,
+        gives_logits=False,
+    ),
+    "ElmoEncoder, convolutions as adapters of one layer": Row(
+        ElmoEncoder,
+        ELMO | {"adapters": BottleneckAdapters(3, (0,), "relu", "convolution")},
+        elmo_inputs,
+        real_states,
+        gives_logits=False,
+    ),
     "BottleneckAdapter": Row(
         BottleneckAdapter,
         {"width": WIDTH, "size": 3, "activation": "gelu_tanh"},
         lambda extra: states_and_mask(extra)[:1],
+        real_words(*LENGTHS),
+        {"operation": "convolution"},
+        gives_logits=False,
+    ),
+    "BottleneckAdapter, convolution": Row(
+        BottleneckAdapter,
+        {"width": WIDTH, "size": 3, "activation": "relu", "operation": "convolution"},
+        states_and_mask,
         real_words(*LENGTHS),
         gives_logits=False,
     ),
@@ -277,6 +363,14 @@ ROWS = {
         {"width": WIDTH, "size": 3},
         lambda extra: (np.stack(text(extra, seed=3)["layers"]),),
         lambda states: [states[:, row, :n] for row, n in enumerate(LENGTHS)],
+        {"activation": "relu", "operation": "convolution"},
+        gives_logits=False,
+    ),
+    "LowRank": Row(
+        LowRank,
+        {"inputs": WIDTH, "outputs": 4, "rank": 2, "alpha": 3.0},
+        lambda extra: states_and_mask(extra)[:1],
+        real_words(*LENGTHS),
         gives_logits=False,
     ),
     "ProjectedAttention": Row(
@@ -317,7 +411,19 @@ ROWS = {
         {"num_outputs": 3, "dropout": 0.2},
         one_text,
         lambda logits: [logits],
-        {"num_outputs": 1, "regression": True},
+        {"num_outputs": 1, "regression": True, "pooling": "last", "mixed": True},
+    ),
+    "LinearHead, mean of a joint pair, mixed": Row(
+        LinearHead,
+        {"num_outputs": 3, "dropout": 0.2, "pooling": "mean", "mixed": True},
+        joint_pair,
+        lambda logits: [logits],
+    ),
+    "LinearHead, last": Row(
+        LinearHead,
+        {"num_outputs": 3, "dropout": 0.2, "pooling": "last"},
+        one_text,
+        lambda logits: [logits],
     ),
     "LinearHead, regression": Row(
         LinearHead,
@@ -325,12 +431,38 @@ ROWS = {
         one_text,
         lambda logits: [logits],
     ),
+    "SentencePairHead": Row(
+        SentencePairHead,
+        {"num_outputs": 3, "dropout": 0.2},
+        two_texts,
+        lambda logits: [logits],
+        {"num_outputs": 1, "features": "infersent", "regression": True},
+    ),
+    "SentencePairHead, InferSent's features, regression": Row(
+        SentencePairHead,
+        {"num_outputs": 1, "features": "infersent", "dropout": 0.2, "regression": True},
+        two_texts,
+        lambda logits: [logits],
+    ),
     "MaxPoolingHead": Row(
         MaxPoolingHead,
         {"num_outputs": 3, "dropout": 0.2},
         one_text,
         lambda logits: [logits],
-        {"num_outputs": 1, "pair": True, "compared": False, "mixed": True, "regression": True},
+        {
+            "num_outputs": 1,
+            "pair": True,
+            "compared": False,
+            "mixed": True,
+            "regression": True,
+            "pooling": "first",
+        },
+    ),
+    "MaxPoolingHead, first of two texts": Row(
+        MaxPoolingHead,
+        {"num_outputs": 3, "pair": True, "dropout": 0.2, "pooling": "first"},
+        two_texts,
+        lambda logits: [logits],
     ),
     "MaxPoolingHead, regression of a pair, mixed": Row(
         MaxPoolingHead,
@@ -349,7 +481,13 @@ ROWS = {
         {"num_outputs": 3, "dropout": 0.2},
         two_texts,
         lambda logits: [logits],
-        {"num_outputs": 1, "mixed": True, "regression": True},
+        {"num_outputs": 1, "mixed": True, "regression": True, "pooling": "mean"},
+    ),
+    "BiAttentionHead, last": Row(
+        BiAttentionHead,
+        {"num_outputs": 3, "dropout": 0.2, "pooling": "last"},
+        two_texts,
+        lambda logits: [logits],
     ),
     "BiAttentionHead, regression of a joint pair, mixed": Row(
         BiAttentionHead,
@@ -362,11 +500,17 @@ ROWS = {
         {"num_outputs": 3, "units": 8} | BCN_DROPOUTS,
         one_text,
         lambda logits: [logits],
-        {"mixed": False},
+        {"num_outputs": 1, "mixed": False, "regression": True, "pooling": "mean"},
     ),
-    "BCN, top layer": Row(
+    "BCN, regression": Row(
         BCN,
-        {"num_outputs": 3, "units": 8, "mixed": False} | BCN_DROPOUTS,
+        {"num_outputs": 1, "units": 8, "regression": True} | BCN_DROPOUTS,
+        one_text,
+        lambda logits: [logits],
+    ),
+    "BCN, maximum of the top layer": Row(
+        BCN,
+        {"num_outputs": 3, "units": 8, "mixed": False, "pooling": "max"} | BCN_DROPOUTS,
         one_text,
         lambda logits: [logits],
     ),
@@ -375,7 +519,13 @@ ROWS = {
         {"num_outputs": 3, "units": 4, "dropout": 0.2},
         two_texts,
         lambda logits: [logits],
-        {"num_outputs": 1, "mixed": False, "regression": True},
+        {"num_outputs": 1, "mixed": False, "regression": True, "pooling": "first"},
+    ),
+    "ESIM, maximum": Row(
+        ESIM,
+        {"num_outputs": 3, "units": 8, "dropout": 0.2, "pooling": "max"},
+        two_texts,
+        lambda logits: [logits],
     ),
     "ESIM, regression of a joint pair, top layer": Row(
         ESIM,
@@ -417,7 +567,20 @@ ROWS = {
             "crf": True,
             "constraints": tag_constraints(["O", "B-X", "I-X"], "IOB2"),
             "mixed": True,
+            "word_pieces": "last",
         },
+    ),
+    "Tagger, mean of pieces": Row(
+        Tagger,
+        {"num_outputs": 3, "dropout": 0.2, "word_pieces": "mean"},
+        text_and_pieces,
+        real_words(3, 2),
+    ),
+    "Tagger, maximum of pieces under a BiLSTM": Row(
+        Tagger,
+        {"num_outputs": 3, "lstm_layers": 1, "units": 4, "dropout": 0.2, "word_pieces": "max"},
+        text_and_pieces,
+        real_words(3, 2),
     ),
     "Tagger, words": Row(
         Tagger, {"num_outputs": 3, "dropout": 0.2}, one_text, real_words(*LENGTHS)
@@ -436,6 +599,43 @@ ROWS = {
         real_words(3, 2),
     ),
 }
+# Of the newest stack only: keras-hub needs a newer Keras than the oldest.
+SMALL = {
+    "num_layers": 2,
+    "num_heads": 2,
+    "hidden_dim": 8,
+    "intermediate_dim": 10,
+    "max_sequence_length": 60,
+    "dropout": 0.2,
+}
+if keras_hub_is_new():
+    for name, settings, unusual in (
+        (
+            "RobertaBackbone",
+            {"vocabulary_size": 20},
+            {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-6, "pooler": False},
+        ),
+        (
+            "AlbertBackbone",
+            {
+                "vocabulary_size": 20,
+                "embedding_dim": 4,
+                "num_groups": 1,
+                "num_inner_repetitions": 2,
+                "num_segments": 2,
+            },
+            {},
+        ),
+        ("DebertaV3Backbone", {"vocabulary_size": 20, "bucket_size": 4}, {}),
+    ):
+        ROWS[f"{name}, KerasHubEncoder"] = Row(
+            KerasHubEncoder,
+            {"backbone": name, "settings": SMALL | settings},
+            bert_inputs,
+            real_states,
+            unusual,
+            gives_logits=False,
+        )
 
 
 def pytest_generate_tests(metafunc):

@@ -1,4 +1,4 @@
-"""What `prepare` needs of an encoder, without one: preprocessors whose units can be counted."""
+"""What `prepare` needs of an encoder, without one: preprocessors whose tokens can be counted."""
 
 import string
 from types import SimpleNamespace
@@ -23,7 +23,11 @@ def bert():
 
     preprocessor = BertPreprocessor(VOCABULARY, lower_case=True)
     return lambda max_length=64: SimpleNamespace(
-        preprocessor=preprocessor, family="bert", joint_pairs=True, max_length=max_length
+        preprocessor=preprocessor,
+        family="bert",
+        bounded=True,
+        joint_pairs=True,
+        max_length=max_length,
     )
 
 
@@ -33,7 +37,11 @@ def elmo():
     from hub_modules.preprocess import ElmoPreprocessor
 
     return lambda max_length=1000: SimpleNamespace(
-        preprocessor=ElmoPreprocessor(), family="elmo", joint_pairs=False, max_length=max_length
+        preprocessor=ElmoPreprocessor(),
+        family="elmo",
+        bounded=False,
+        joint_pairs=False,
+        max_length=max_length,
     )
 
 

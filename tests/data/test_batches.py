@@ -24,7 +24,7 @@ from tf_adapt.data.batches import (
 )
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks import Task
+from tf_adapt.tasks.task import Task
 
 TEXT = Task("classification", labels=["no", "yes"])
 PAIR = Task("pair_classification", labels=["no", "yes"])
@@ -284,7 +284,7 @@ import keras
 import tensorflow as tf
 from hub_modules.preprocess import BertPreprocessor
 from tf_adapt.data.batches import epoch_batches, prepare
-from tf_adapt.tasks import Task
+from tf_adapt.tasks.task import Task
 
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
@@ -295,7 +295,9 @@ task = Task("classification", labels=["no", "yes"])
 strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 with strategy.scope():
     preprocessor = BertPreprocessor(vocabulary, True)
-encoder = SimpleNamespace(preprocessor=preprocessor, family="bert", joint_pairs=True, max_length=64)
+encoder = SimpleNamespace(
+    preprocessor=preprocessor, family="bert", bounded=True, joint_pairs=True, max_length=64
+)
 
 class Sums(keras.Model):
     def __init__(self):
@@ -366,7 +368,7 @@ def test_bucketing_saves_padding_on_real_sentences(shared, record_property):
     vocabulary = (shared / "models" / "minilm_l6_h384" / "vocab.txt").read_bytes().decode("utf-8")
     preprocessor = BertPreprocessor(vocabulary.removesuffix("\n").split("\n"), lower_case=True)
     encoder = SimpleNamespace(
-        preprocessor=preprocessor, family="bert", joint_pairs=True, max_length=512
+        preprocessor=preprocessor, family="bert", bounded=True, joint_pairs=True, max_length=512
     )
     prepared = prepare([line.split("\t")[0] for line in lines if line], TEXT, encoder)
 

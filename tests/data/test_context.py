@@ -12,9 +12,9 @@ from tf_adapt.data.context import context_windows, pack_windows
 from tf_adapt.data.datasets import dataset_labels, load_dataset
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.in_memory import in_memory_records
-from tf_adapt.encoder import HubEncoder
+from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks import Task
+from tf_adapt.tasks.task import Task
 
 TAGS = Task("tagging", labels=["O", "B-PER", "I-PER"])
 

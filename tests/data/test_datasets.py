@@ -16,6 +16,7 @@ from tf_adapt.data.datasets import (
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.labels import label_set
 from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.tasks.kinds import REGRESSIONS
 
 # Sizes and class counts as the publishers give them; the two parts of TREC add up to its 5,452.
 REAL = {
@@ -98,12 +99,25 @@ def test_samples_ship_with_the_package(name):
         load_dataset(name, "test", source="sample")
 
 
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_sets_and_percentages_are_counted_from_the_tags(split):
+    tagged, sets, numbers = (
+        load_dataset(f"sample_{kind}", split, source="sample")
+        for kind in ("tagging", "multilabel_classification", "regression")
+    )
+    for sentence, labelled, counted in zip(tagged, sets, numbers, strict=True):
+        inside = [tag.split("-")[1] for tag in sentence.tags if tag != "O"]
+        assert labelled.text_a == counted.text_a == " ".join(sentence.words)
+        assert labelled.label == tuple(sorted(set(inside)))
+        assert abs(counted.label - 100 * len(inside) / len(sentence.words)) <= 0.5
+
+
 def test_rows_of_the_table_are_consistent():
     for name, info in DATASETS.items():
-        assert (info.labels is None) == (info.kind == "pair_regression"), name
-        assert (info.label_range is None) == (info.kind != "pair_regression"), name
+        assert (info.labels is None) == (info.kind in REGRESSIONS), name
+        assert (info.label_range is None) == (info.kind not in REGRESSIONS), name
         assert (info.scheme is None) == (info.kind != "tagging"), name
-        assert info.metric in ("accuracy", "matthews", "pearson", "span_f1"), name
+        assert info.metric in ("accuracy", "matthews", "micro_f1", "pearson", "span_f1"), name
         assert "train" in info.files, name
         source = "sample" if info.folder else "files"
         for split in info.files:
@@ -172,6 +186,7 @@ def test_labels_are_checked_against_the_table(tmp_path):
 def _own(**changes):
     columns = {"text_a": "text", "text_b": None, "label": "label", "words": None, "tags": None}
     data = {"format": "tsv", "kind": "classification", "columns": columns, "scheme": "IOB2"}
+    data["delimiter"] = None
     return SimpleNamespace(**(data | changes))
 
 

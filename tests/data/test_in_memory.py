@@ -7,11 +7,12 @@ import pytest
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.errors import DataError
-from tf_adapt.tasks import Task
+from tf_adapt.tasks.task import Task
 
 TEXT = Task("classification", labels=["no", "yes"])
 PAIR = Task("pair_classification", labels=["no", "yes"])
 SCORE = Task("pair_regression")
+SETS = Task("multilabel_classification", labels=["a", "b"])
 TAGS = Task("tagging", labels=["O", "B-PER", "I-PER"])
 
 
@@ -94,9 +95,8 @@ def test_series_and_arrays_of_texts():
 @pytest.mark.parametrize(
     ("data", "task", "message"),
     [
-        ("one text", TEXT, "expected a list of examples or a pandas frame, got str"),
-        ({"text": ["a"]}, TEXT, "expected a list of examples or a pandas frame, got dict"),
-        (7, TEXT, "expected a list of examples or a pandas frame, got int"),
+        ("one text", TEXT, "expected a list of examples, .* got str"),
+        (7, TEXT, "expected a list of examples, .* got int"),
         ([], TEXT, "expected at least one example, got none"),
         (pd.DataFrame({"text": []}), TEXT, "expected at least one example, got none"),
         (["a", ("b", "c", "d")], TEXT, r"example 2: expected a text or \(text, label\)"),
@@ -118,9 +118,34 @@ def test_series_and_arrays_of_texts():
         (pd.DataFrame({"text": ["a", None]}), TEXT, "example 2: expected a text"),
         ([{"text": "a", "group": ""}], TEXT, "example 1: .* in column 'group', got an empty one"),
         ([{"text": "a", "group": 1.5}], TEXT, "example 1: .* whole number in column 'group', got"),
+        ([("a", ["yes"])], TEXT, r"example 1: expected one label, got \['yes'\]"),
         ([{"words": ["a"], "group": "g"}], TAGS, "example 1: expected the columns .* 'group'"),
     ],
 )
 def test_wrong_forms_are_named(data, task, message):
     with pytest.raises(DataError, match=message):
         in_memory_records(data, task)
+
+
+def test_sets_of_labels():
+    frame = pd.DataFrame({"text": ["x", "y"], "label": [["b", "a"], []]})
+    assert [one.label for one in in_memory_records(frame, SETS)] == [("a", "b"), ()]
+    data = [("x", {"b"}), ("x", ()), Record("x", label=["b", "a"]), "x", ("x", np.array(["a"]))]
+    found = [one.label for one in in_memory_records(data, SETS)]
+    assert found == [("b",), (), ("a", "b"), None, ("a",)]
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("a", r"example 1: expected a list of labels, .*got str a"),
+        ("a|b", r"example 1: expected a list of labels, .*got str a\|b"),
+        ([0, 1], r"example 1: expected names of labels, got \[0, 1\]"),
+        (1, "expected a list of labels"),
+        (["a", "a"], "expected each label once, got 'a' twice"),
+        ([None], "expected a text as label, got NoneType"),
+    ],
+)
+def test_what_could_be_misread_as_a_set_is_refused(label, message):
+    with pytest.raises(DataError, match=message):
+        in_memory_records([("x", label)], SETS)

@@ -82,7 +82,7 @@ def test_exactly_the_sequences_that_spell_entities_are_legal(scheme, length):
 
 @pytest.mark.parametrize("tag", ["B_PER", "B-", "-", "b-per", "PER", "O-PER", "o", "BI-PER", " O"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_malformed_tags(scheme, tag):
+def test_d13_malformed_tags(scheme, tag):
     message = f"f.txt:12: tag {tag!r} is not legal in the scheme {scheme}: expected O, B-TYPE or "
     with pytest.raises(DataError, match=re.escape(message)):
         check_scheme([_sentence(["O", "O"]), _sentence(["O", "O", tag])], scheme)
@@ -94,14 +94,14 @@ def test_malformed_tags(scheme, tag):
         ("IOB2", ["B-PER", "O", "I-PER"], 12, "expected B-PER or I-PER before it, got O"),
         ("IOB2", ["B-PER", "I-ORG"], 11, "expected B-ORG or I-ORG before it, got B-PER"),
         ("IOB2", ["S-PER"], 10, "expected O, B-TYPE or I-TYPE"),
-        ("IOB1", ["O", "B-PER"], 11, "B-PER only parts two neighbouring entities"),
-        ("IOB1", ["I-ORG", "B-PER"], 11, "before it is I-ORG"),
+        ("IOB1", ["O", "B-PER"], 11, "B-PER only separates two neighbouring entities"),
+        ("IOB1", ["I-ORG", "B-PER"], 11, "but follows I-ORG"),
         ("BIOES", ["O", "B-PER"], 11, "expected I-PER or E-PER after it, got O"),
         ("BIOES", ["B-PER", "I-PER", "S-PER"], 11, "expected I-PER or E-PER after it, got S-PER"),
         ("BIOES", ["S-PER", "E-PER"], 11, "expected B-PER or I-PER before it, got S-PER"),
     ],
 )
-def test_illegal_neighbours_are_named_with_their_line(scheme, tags, line, message):
+def test_d13_illegal_neighbours_are_named_with_their_line(scheme, tags, line, message):
     with pytest.raises(DataError, match=f"f.txt:{line}: tag .* scheme {scheme}: .*{message}"):
         check_scheme([_sentence(tags)], scheme)
 
@@ -192,7 +192,7 @@ def test_unknown_tag_is_named_with_its_own_line():
 
 
 @pytest.mark.parametrize("label", [-1, 2, True, 0.0])
-def test_ids_outside_the_labels_are_refused(label):
+def test_d12_ids_outside_the_labels_are_refused(label):
     with pytest.raises(DataError, match=rf"ids from 0 to 1\), got {label}, first at f:1, 1 in all"):
         check_labels([Record("a", label=label, where="f:1")], ["x", "y"], "train")
 
@@ -202,7 +202,7 @@ def test_known_labels_and_ids_pass():
 
 
 @pytest.mark.parametrize("label", [float("nan"), float("inf"), -float("inf"), 1e39, 10**400])
-def test_targets_must_be_finite(label):
+def test_d14_targets_must_be_finite(label):
     with pytest.raises(DataError, match=r"f:1: expected a finite number \(float32\) as label, got"):
         check_labels([Record("a", "b", label, "f:1")], None, "train")
 

@@ -1,13 +1,13 @@
-"""Texts to units: limits, truncation and splitting, labels, and what is refused."""
+"""Texts to tokens: limits, truncation and splitting, labels, and what is refused."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_adapt.data.batches import prepare
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.prepare import prepare
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks import Task
+from tf_adapt.tasks.task import Task
 
 TEXT = Task("classification", labels=["no", "yes"])
 PAIR = Task("pair_classification", labels=["no", "yes"])
@@ -51,15 +51,15 @@ def test_tokenizing_in_chunks_changes_nothing(bert, monkeypatch):
         np.testing.assert_array_equal(one.segments[0].flat_values, other.segments[0].flat_values)
 
 
-def test_a_long_text_is_refused_with_its_place(bert):
+def test_d9_a_long_text_is_refused_with_its_place(bert):
     records = [Record("a", where="f.tsv:1"), Record(words(40), where="f.tsv:2")]
     with pytest.raises(DataError) as caught:
         prepare(records, TEXT, bert(64))
-    assert str(caught.value).startswith("f.tsv:2: expected at most 64 units")
+    assert str(caught.value).startswith("f.tsv:2: expected at most 64 tokens")
     assert "got 82 (1 too long in all); set truncate: true" in str(caught.value)
 
 
-def test_a_long_text_is_cut_and_counted_when_asked(bert):
+def test_d9_a_long_text_is_cut_and_counted_when_asked(bert):
     prepared = prepare(["a", words(40), words(31)], TEXT, bert(64), truncate=True)
     assert prepared.truncated == 1
     assert prepared.lengths.tolist() == [3, 64, 64]
@@ -87,14 +87,14 @@ def test_an_impossible_length_is_refused(bert, length):
 
 
 def test_elmo_may_read_more_words_than_its_default_limit(elmo):
-    with pytest.raises(DataError, match="expected at most 1000 units"):
+    with pytest.raises(DataError, match="expected at most 1000 tokens"):
         prepare([words(1001)], TEXT, elmo())
     assert prepare([words(1001)], TEXT, elmo(), max_length=2000).lengths.tolist() == [1001]
-    with pytest.raises(ConfigError, match="max_length: expected at least 1, got 0"):
+    with pytest.raises(ConfigError, match="max_length: expected at least 1 and at most 1000000"):
         prepare(["a"], TEXT, elmo(), max_length=0)
 
 
-def test_a_sentence_of_10_000_words_is_split_and_put_together_again(bert, elmo):
+def test_d9_a_sentence_of_10_000_words_is_split_and_put_together_again(bert, elmo):
     sentences = [
         TaggedSentence(("a",), ("B-PER",), "f:1"),
         TaggedSentence(("ab", "c") * 5000, ("O", "B-PER") * 5000, "f:3"),
@@ -137,9 +137,9 @@ def test_context_changes_the_lengths_of_rows_and_nothing_else(bert):
     assert plain.truncated == prepared.truncated == 1
 
 
-def test_one_word_longer_than_the_limit(bert):
+def test_d9_one_word_longer_than_the_limit(bert):
     sentences = [TaggedSentence(("a", "b" * 70, "c"), ("O", "B-PER", "O"), "f:5")]
-    message = "f:6: expected at most 20 units .* got one word of 72 .* set truncate: true"
+    message = "f:6: expected at most 20 tokens .* got one word of 72 .* set truncate: true"
     with pytest.raises(DataError, match=message):
         prepare(sentences, TAGS, bert(), max_length=20)
     prepared = prepare(sentences, TAGS, bert(), max_length=20, truncate=True)
@@ -151,7 +151,7 @@ def test_one_word_longer_than_the_limit(bert):
 
 
 @pytest.mark.parametrize("length", [1001, 10_000])
-def test_a_word_of_very_many_characters(bert, elmo, length):
+def test_d9_a_word_of_very_many_characters(bert, elmo, length):
     word = "x" * length
     for encoder in (bert(), elmo()):
         with pytest.raises(DataError, match=f"f:2: expected words of at most 1000 .* {length}"):
@@ -180,7 +180,7 @@ def test_texts_that_no_encoder_can_read(bert, elmo, text):
             prepare([TaggedSentence(("a", text), where="f:3")], TAGS, encoder)
 
 
-def test_strange_words_are_words(bert, elmo):
+def test_d3_strange_words_are_words(bert, elmo):
     strange = ("\u3000", "\u200b", "a\u00a0b", "c\u2028d\x85", "\x0ba\x1c", "\ufeff")
     for encoder in (bert(), elmo()):
         prepared = prepare([TaggedSentence(strange, ("O",) * len(strange))], TAGS, encoder)
@@ -206,7 +206,7 @@ def test_strange_words_are_words(bert, elmo):
         (TAGS, [(["a"], ["O"]), ["b"]], "example 2: expected a tag for each word"),
     ],
 )
-def test_wrong_labels_are_refused_before_any_device_sees_them(bert, task, records, message):
+def test_d12_wrong_labels_are_refused_before_any_device_sees_them(bert, task, records, message):
     with pytest.raises(DataError, match=message):
         prepare(records, task, bert())
 

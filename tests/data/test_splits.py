@@ -2,8 +2,9 @@ from collections import Counter
 
 import pytest
 
-from tf_adapt.config_sections import DatasetConfig, FilesConfig
+from tf_adapt.config.sections import DatasetConfig, FilesConfig, TextConfig
 from tf_adapt.data.datasets import read_file
+from tf_adapt.data.own_files import recognised
 from tf_adapt.data.splits import fingerprint, has_test, load_splits
 from tf_adapt.errors import ConfigError, DataError
 
@@ -192,6 +193,148 @@ def test_an_own_test_file_is_not_read_where_something_is_held_out(tmp_path):
     assert found.descriptions["test"].endswith("dev), in the place of test, which is not read")
     with pytest.raises(DataError, match="absent"):
         load_splits(data.model_copy(update={"held_out": None}))
+
+
+def reviews(count: int, copies: int = 1) -> list[str]:
+    return [f"text {n}\t{'xy'[n % 2]}" for n in range(count) for _ in range(copies)]
+
+
+def table(rows: list[str], header: str = "text\tlabel") -> str:
+    return "\n".join([header, *rows]) + "\n"
+
+
+def test_train_alone_is_enough(tmp_path):
+    write(tmp_path, train=table(reviews(200)))
+    data = own_files(tmp_path, dev=None)
+    found = load_splits(data)
+    train, dev = found.examples["train"], found.examples["dev"]
+    assert (len(train), len(dev)) == (180, 20)
+    assert found.labels == ["x", "y"]
+    file, seed = f"train (file {tmp_path}/train)", "seed 13"
+    part = "20 of its 200 examples"
+    assert found.descriptions == {
+        "train": f"{file}: without {part}, which play dev",
+        "dev": f"dev, a part of {file}: {part}, picked by a hash of the text ({seed}), equal "
+        "texts and groups together; there is no dev file",
+    }
+    # The part depends on the texts alone.
+    write(tmp_path, train=table(reviews(200)[::-1]))
+    again = load_splits(data).examples["dev"]
+    assert {one.text_a for one in again} == {one.text_a for one in dev}
+    assert [one.text_a for one in again] == [one.text_a for one in dev][::-1]
+
+
+def test_a_test_file_without_a_dev_file(tmp_path):
+    write(tmp_path, train=table(reviews(50)), test=table(["new\tx"]))
+    found = load_splits(own_files(tmp_path, dev=None, test=str(tmp_path / "test")))
+    assert {name: len(part) for name, part in found.examples.items()} == {
+        "train": 45,
+        "dev": 5,
+        "test": 1,
+    }
+
+
+def test_of_train_alone_one_part_chooses_and_one_is_scored(tmp_path):
+    write(tmp_path, train=table(reviews(100, copies=3)))
+    found = load_splits(own_files(tmp_path, dev=None, held_out=0.1))
+    assert {name: len(part) for name, part in found.examples.items()} == {
+        "train": 243,
+        "dev": 27,
+        "test": 30,
+    }
+    texts = [{one.text_a for one in part} for part in found.examples.values()]
+    assert sum(map(len, texts)) == len(set.union(*texts)) == 100
+    assert "there is no dev file, in the place of test" in found.descriptions["test"]
+
+
+def test_groups_and_texts_of_pairs_stay_together(tmp_path):
+    rows = [f"a {n // 2}\tb {n}\tx\tg {n // 5}" for n in range(200)]
+    write(tmp_path, train=table(rows, "first\tsecond\tlabel\tmail"))
+    columns = {"text_a": "first", "text_b": "second", "label": "label", "group": "mail"}
+    found = load_splits(own_files(tmp_path, "pair_classification", columns=columns, dev=None))
+    train, dev = found.examples["train"], found.examples["dev"]
+    assert 10 <= len(dev) <= 20
+    for name in ("text_a", "group"):
+        assert not {getattr(one, name) for one in train} & {getattr(one, name) for one in dev}
+
+
+def test_sentences_are_cut_by_documents_or_else_equal_ones_together(tmp_path):
+    columns = {"words": 0, "tags": 1}
+    sentences = [f"w{n} O\nv I-X\n\n" for n in range(60) for _ in range(2)]
+    write(tmp_path, train="".join(sentences))
+    data = own_files(tmp_path, "tagging", dev=None, scheme="IOB1", columns=columns)
+    found = load_splits(data).examples
+    assert (len(found["train"]), len(found["dev"])) == (108, 12)
+    assert not {one.words for one in found["train"]} & {one.words for one in found["dev"]}
+    documents = ["-DOCSTART- O\n\n" + "".join(sentences[n : n + 4]) for n in range(0, 120, 4)]
+    write(tmp_path, train="".join(documents))
+    found = load_splits(data).examples
+    assert (len(found["train"]), len(found["dev"])) == (108, 12)
+    assert len({one.document for one in found["dev"]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (reviews(49), "train: expected at least 50 examples, of which a part plays dev, got 49"),
+        (reviews(3, copies=40), "train: expected 12 of 120 examples that share no text.*got 0: 40"),
+    ],
+)
+def test_what_is_too_few_to_be_cut(tmp_path, rows, message):
+    write(tmp_path, train=table(rows))
+    with pytest.raises(DataError, match=message):
+        load_splits(own_files(tmp_path, dev=None))
+
+
+def test_texts_without_a_dev_file(tmp_path):
+    write(tmp_path, train="".join(f"text {n}\n" for n in range(60)))
+    data = TextConfig(format="text", kind="language_model", train=str(tmp_path / "train"))
+    found = load_splits(data)
+    assert {name: len(part) for name, part in found.examples.items()} == {"train": 54, "dev": 6}
+
+
+CONLL = {
+    "IOB1": "Ann NN I-PER\nBob NN B-PER\nran V O\n",
+    "IOB2": "Ann NN B-PER\nBob NN B-PER\nran V O\n",
+    "BIOES": "Ann NN S-PER\nBob NN S-PER\nran V O\n",
+}
+
+
+@pytest.mark.parametrize("scheme", CONLL)
+def test_columns_and_scheme_of_conll_files_are_recognised(tmp_path, scheme, caplog):
+    write(tmp_path, train=CONLL[scheme], dev=CONLL[scheme])
+    caplog.set_level("INFO", "tf_adapt")
+    data = own_files(tmp_path, "tagging", columns={})
+    found = load_splits(data)
+    assert found.examples["dev"][0].words == ("Ann", "Bob", "ran")
+    assert found.examples["dev"][0].tags == ("B-PER", "B-PER", "O")
+    said = f"words in column 0, tags in column 2, tags in the scheme {scheme}, as the file shows"
+    assert said in found.descriptions["train"]
+    assert f"tags in the scheme {scheme}" in caplog.text
+    full = recognised(data)
+    assert (full.columns.words, full.columns.tags, full.scheme) == (0, 2, scheme)
+    assert recognised(full) == full
+    assert load_splits(full).examples == found.examples
+
+
+def test_d13_a_dev_file_in_another_scheme_than_train(tmp_path):
+    write(tmp_path, train=CONLL["IOB1"], dev=CONLL["IOB2"])
+    with pytest.raises(DataError, match="dev:1: tag 'B-PER' is not legal in the scheme IOB1"):
+        load_splits(own_files(tmp_path, "tagging", columns={}))
+
+
+@pytest.mark.parametrize(
+    ("train", "scheme", "message"),
+    [
+        (CONLL["IOB1"] + "\n" + CONLL["BIOES"], None, "fit none: .*train:1.*IOB2.*IOB1.*BIOES"),
+        (CONLL["IOB1"], "IOB2", "train:1: tag 'I-PER' is not legal in the scheme IOB2"),
+        ("Ann\nran\n", None, "train:1: expected a word and its tag, .*got 1 column"),
+    ],
+)
+def test_what_is_not_recognised(tmp_path, train, scheme, message):
+    write(tmp_path, train=train, dev=CONLL["IOB1"])
+    with pytest.raises(DataError, match=message):
+        load_splits(own_files(tmp_path, "tagging", columns={}, scheme=scheme))
 
 
 def test_one_genre_of_a_dataset(tmp_path):

@@ -161,7 +161,7 @@ def test_what_cannot_be_downloaded_is_a_data_error_with_the_way_out(tmp_path):
     ):
         load_dataset("mrpc", "train", source="tfds", data_dir=tmp_path)
     assert str(error.value) == (
-        "glue/mrpc:train: cannot be had from TensorFlow Datasets (ConnectionError: Max retries "
+        "glue/mrpc:train: cannot be loaded from TensorFlow Datasets (ConnectionError: Max retries "
         "exceeded); download it once where there is a network and name the folder as data_dir, "
         "or use source: files"
     )

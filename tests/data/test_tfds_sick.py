@@ -39,7 +39,7 @@ def test_the_test_file_may_be_missing_and_then_there_is_no_test_split(tmp_path):
     for name in ("SICK_train.txt", "SICK_trial.txt"):
         (manual / name).write_text(HEADER + "1\tOne.\tTwo.\t4.5\tENTAILMENT\n")
     assert len(load_dataset("sick_r", "train", source="tfds", data_dir=tmp_path)) == 1
-    with pytest.raises(DataError, match="sick:test: cannot be had from TensorFlow Datasets"):
+    with pytest.raises(DataError, match="sick:test: cannot be loaded from TensorFlow Datasets"):
         load_dataset("sick_r", "test", source="tfds", data_dir=tmp_path)
 
 

@@ -161,7 +161,7 @@ HDF5_TRICKS = [
 @pytest.mark.parametrize(
     ("trick", "message"), HDF5_TRICKS, ids=[trick.__name__ for trick, _ in HDF5_TRICKS]
 )
-def test_hdf5_that_is_more_than_arrays(tmp_path, monkeypatch, name, trick, message):
+def test_a7_hdf5_that_is_more_than_arrays(tmp_path, monkeypatch, name, trick, message):
     folder = tmp_path / "module"
     write_format(name, folder)
     file_name, array = HDF5_FILES[name]
@@ -182,7 +182,7 @@ def test_hdf5_that_is_more_than_arrays(tmp_path, monkeypatch, name, trick, messa
         tracemalloc.stop()
 
 
-def test_settings_that_agree_with_a_bomb(tmp_path):
+def test_a7_settings_that_agree_with_a_bomb(tmp_path):
     folder, width = tmp_path / "module", 2**22
     write_format("bilm-tf", folder)
     options = json.loads((folder / "options.json").read_text("utf-8"))
@@ -196,7 +196,7 @@ def test_settings_that_agree_with_a_bomb(tmp_path):
         bilm_tf.read(folder)
 
 
-def test_keras_model_with_a_lambda(tmp_path):
+def test_a7_keras_model_with_a_lambda(tmp_path):
     marker = tmp_path / "marker"
 
     def leave_marker(states):
@@ -345,14 +345,20 @@ FUZZED = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "count",
+    [
+        pytest.param(200, marks=pytest.mark.slow),
+        pytest.param(2000, marks=pytest.mark.large),
+    ],
+)
 @pytest.mark.parametrize(("name", "file_name"), FUZZED)
-def test_two_thousand_mutations(tmp_path, name, file_name):
+def test_mutated_files(tmp_path, name, file_name, count):
     folder = tmp_path / "module"
     write_format(name, folder)
     path = folder / file_name
     content = path.read_bytes()
-    for seed in range(2000):
+    for seed in range(count):
         path.write_bytes(mutate(content, np.random.default_rng(seed)))
         try:
             READERS[name](folder)

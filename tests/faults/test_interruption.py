@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tf_adapt import checkpoints
-from tf_adapt.cli import cli
-from tf_adapt.files import sha256
-from tf_adapt.run_folder import locked
+from hub_modules.storage.files import sha256
+from tf_adapt.commands.main import cli
+from tf_adapt.runs import checkpoints
+from tf_adapt.runs.run_folder import locked
 
-INTERRUPTING = Path(__file__).parent / "interrupting.py"
+INTERRUPTING = Path(__file__).parents[1] / "children" / "interrupting.py"
 
 
 SECTIONS = """\
@@ -107,7 +107,7 @@ def interrupt(config: Path, whole, out: Path, kills: int, way: str, seed: int = 
 
 @pytest.mark.slow
 def test_i1_killed_at_random_moments(config, whole, tmp_path):
-    result = interrupt(config, whole, tmp_path / "run", 5, "SIGKILL")
+    result = interrupt(config, whole, tmp_path / "run", 3, "SIGKILL")
     assert set(result["codes"]) <= {0, -signal.SIGKILL}
     assert -signal.SIGKILL in result["codes"]
 
@@ -117,12 +117,13 @@ def test_i1_killed_at_fifty_random_moments(config, whole, tmp_path):
     interrupt(config, whole, tmp_path / "run", 50, "SIGKILL", seed=2)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "adaptation",
     [
-        pytest.param("{name: gradual_unfreezing, every: 20, unit: steps}", marks=pytest.mark.large),
-        pytest.param("{name: chain_thaw, every: 1}", marks=pytest.mark.large),
-        pytest.param("{name: chain_thaw, every: 2, patience: 1}", marks=pytest.mark.slow),
+        "{name: gradual_unfreezing, every: 20, unit: steps}",
+        "{name: chain_thaw, every: 1}",
+        "{name: chain_thaw, every: 2, patience: 1}",
     ],
 )
 def test_i1_killed_in_three_phases_of_a_schedule(tiny_bert, tmp_path, adaptation):
@@ -197,6 +198,45 @@ def test_i5_finished_run_is_left_alone(finished):
     assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == before
 
 
+@pytest.mark.parametrize("name", ["predictions/dev.tsv", "task.json", "checkpoint", "best"])
+def test_i5_finished_run_that_is_not_whole(finished, tmp_path, name):
+    run = tmp_path / "run"
+    shutil.copytree(finished / "run", run)
+    if name == "best":
+        newest = checkpoints.load_latest(run / "checkpoint")
+        damage(run / "checkpoint" / newest.state["best"]["name"] / "model.npz", "flip")
+    elif name == "checkpoint":
+        shutil.rmtree(run / name)
+    else:
+        (run / name).unlink()
+    result = train(finished / "config.yaml", run)
+    assert result.exit_code == 4
+    assert "the run is finished, but not whole" in last_line(result)
+    if name != "checkpoint" and name != "best":  # the advice that it gives
+        (run / "metrics.json").unlink()
+        assert train(finished / "config.yaml", run).exit_code == 0
+        assert results(run) == results(finished / "run")
+
+
+def test_i5_files_of_the_user_stay(finished, tmp_path):
+    run, number = tmp_path / "run", "0" * 32
+    shutil.copytree(finished / "run", run)
+    (run / "metrics.json").unlink()
+    own = ["thesis.partial", ".thesis.partial", f".thesis.{number}.partial"]
+    for name in own:
+        (run / name).write_text("mine")
+    (run / f".config.yaml.{number}.partial").write_text("half")
+    assert train(finished / "config.yaml", run).exit_code == 0
+    assert all((run / name).read_text() == "mine" for name in own)
+    assert not (run / f".config.yaml.{number}.partial").exists()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / ".thesis.partial").write_text("mine")
+    result = train(finished / "config.yaml", other)
+    assert result.exit_code == 4
+    assert [path.name for path in other.iterdir()] == [".thesis.partial"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -212,7 +252,9 @@ def test_i5_other_config(finished, change, message):
     assert message in last_line(result)
 
 
-@pytest.mark.parametrize("key", ["tensorflow", "module", "labels", "train data", "dev data"])
+@pytest.mark.parametrize(
+    "key", ["tensorflow", "encoder.handle", "labels", "train data", "dev data"]
+)
 def test_i5_other_surroundings(finished, tmp_path, key):
     run = tmp_path / "run"
     shutil.copytree(finished / "run", run)
@@ -246,7 +288,7 @@ def test_i6_no_space(finished, tmp_path):
     assert size > limit
     program = (
         "import resource, signal, sys\n"
-        "from tf_adapt.cli import cli\n"
+        "from tf_adapt.commands.main import cli\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
         f"cli(['train', {str(finished / 'config.yaml')!r}, '--out', {str(run)!r}])\n"

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tf_adapt.heads.tagger import Tagger
-from tf_adapt.layers.tag_constraints import tag_constraints
+from tf_adapt.tasks.tag_constraints import tag_constraints
 
 STATES = np.arange(24, dtype="float32").reshape(2, 4, 3)
 TEXT = {"layers": [np.zeros_like(STATES), STATES], "mask": np.ones((2, 4), "bool")}

@@ -6,15 +6,15 @@ import shutil
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.elmo import ElmoEncoder
 from hub_modules.export import native_encoder
 from hub_modules.manifest import read_manifest, write_manifest
+from hub_modules.native.elmo import ElmoEncoder
+from hub_modules.native.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
 from hub_modules.output_files import write_output_layer
-from hub_modules.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
 from hub_modules.preprocess import ElmoPreprocessor
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.huggingface import output_shapes
-from tf_adapt.language_modeling import BiLanguageModel, MaskedLanguageModel
+from tf_adapt.models.language_objectives import BiLanguageModel, MaskedLanguageModel
 
 WORDS = ["<S>", "</S>", "<UNK>", *"abcdefgh", "the", "what", "is", "who", "of"]
 ELMO = {
@@ -32,10 +32,10 @@ class Hub:
     execution = "native"
 
     def __init__(self, family, encoder):
-        self.family, self.encoder, self.trainable = family, encoder, True
+        self.family, self.native, self.trainable = family, encoder, True
 
     def __call__(self, inputs, training=None):
-        return self.encoder(inputs, training=training)
+        return self.native(inputs, training=training)
 
 
 def random_weights(layer, seed=0, scale=0.3):
@@ -52,7 +52,7 @@ def tiny_elmo(seed=0) -> Hub:
 def with_output_layer(module, folder):
     """A copy of the fixture `tiny_bert` with an output layer; its dropout stays 0.1."""
     shutil.copytree(module, folder)
-    contract = read_manifest(folder)
+    contract = read_manifest(folder).model_dump(exclude_unset=True)
     random = np.random.default_rng(1)
     layer = {
         name: random.normal(1.0 if name.endswith("gamma") else 0.0, 0.1, shape).astype("float32")
@@ -65,7 +65,7 @@ def with_output_layer(module, folder):
 
 def tiny_elmo_module(folder):
     """A module folder with an ELMo of random weights and its output layer; native only."""
-    encoder: ElmoEncoder = tiny_elmo().encoder
+    encoder: ElmoEncoder = tiny_elmo().native
     weights = {name: weight.numpy() for name, weight in encoder.weights_by_name().items()}
     holder = tf.Module()
     holder.stored = [tf.Variable(value, name=name) for name, value in weights.items()]
@@ -86,7 +86,7 @@ def tiny_elmo_module(folder):
 
 def without_dropout(module):
     """The same module folder, whose dropout is 0."""
-    contract = read_manifest(module)
+    contract = read_manifest(module).model_dump(exclude_unset=True)
     contract["config"] |= {"dropout": 0.0, "attention_dropout": 0.0}
     return _sealed(module, contract)
 

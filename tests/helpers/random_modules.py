@@ -2,14 +2,21 @@
 
 from pathlib import Path
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from hub_modules.manifest import write_manifest
+from hub_modules.native.bert import BertEncoder
+from hub_modules.native.causal import CausalEncoder
+from hub_modules.native.elmo import ElmoEncoder
+from hub_modules.preprocess.byte_pairs import byte_signs
+from hub_modules.sources.causal_layout import write_own_byte_pairs
 
 
 def write_random_module(folder: Path, kind: str, encoder, config: dict) -> None:
     """Writes manifest and weights; the vocabulary of a BERT is there already."""
+    keras.utils.set_random_seed(5)
     encoder.build()
     random = np.random.default_rng(5)
     weights = {
@@ -21,5 +28,102 @@ def write_random_module(folder: Path, kind: str, encoder, config: dict) -> None:
     tf.saved_model.save(holder, str(folder / "encoder"))
     groups = [name for name, _ in encoder.layer_groups]
     shapes = {name: list(value.shape) for name, value in weights.items()}
-    contract = {"kind": kind, "config": config, "lower_case": True}
+    contract = {"kind": kind, "config": config, "lower_case": None if kind == "causal" else True}
     write_manifest(folder, contract | {"groups": groups, "weights": shapes})
+
+
+def write_tiny_elmo(folder: Path) -> None:
+    """An ELMo of random weights, small enough to train in a second."""
+    config = {
+        "filters": [[1, 4], [2, 8]],
+        "character_width": 4,
+        "num_highway": 1,
+        "projection_width": 8,
+        "lstm_width": 16,
+    }
+    folder.mkdir()
+    write_random_module(folder, "elmo", ElmoEncoder(**config), config)
+
+
+def write_tiny_causal(folder: Path) -> None:
+    """A GPT-2 of random weights, small enough to train in a second."""
+    pieces = [*byte_signs(), "<|endoftext|>", "Ġt", "he", "Ġthe", "in"]
+    config = {
+        "vocabulary_size": len(pieces),
+        "width": 16,
+        "num_layers": 2,
+        "num_heads": 2,
+        "intermediate_width": 32,
+        "max_positions": 256,
+    }
+    folder.mkdir()
+    write_own_byte_pairs(folder, pieces, ["Ġ t", "h e", "Ġt he", "i n"])
+    write_random_module(folder, "causal", CausalEncoder(**config), config)
+
+
+def write_tiny_bert(folder: Path) -> None:
+    """A BERT of random weights, small enough to train in a second."""
+    characters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    marks = [*"'?.,-!()&$%:;/"]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *marks]
+    pieces += ["the", "what", "is", "who", "where", *(f"##{letter}" for letter in characters)]
+    config = {
+        "vocabulary_size": len(pieces),
+        "width": 16,
+        "num_layers": 2,
+        "num_heads": 2,
+        "intermediate_width": 32,
+        "max_positions": 256,
+    }
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
+    write_random_module(folder, "bert", BertEncoder(**config), config)
+
+
+def write_tf1_module(folder: Path, arrays: dict) -> Path:
+    """Arrays as the variables of a module in TF Hub's first format; its program is empty."""
+    (folder / "variables").mkdir(parents=True)
+    names = sorted(arrays)
+    prefix, slices = str(folder / "variables" / "variables"), [""] * len(names)
+    tf.raw_ops.SaveV2(
+        prefix=prefix,
+        tensor_names=names,
+        shape_and_slices=slices,
+        tensors=[tf.constant(arrays[name]) for name in names],
+    )
+    (folder / "tfhub_module.pb").write_bytes(b"\x08\x03")
+    (folder / "saved_model.pb").write_bytes(b"")
+    return folder
+
+
+def tf1_elmo_arrays(weights=(0.0, 0.0, 0.0), scale=1.0) -> dict:
+    """The variables of a tiny google/elmo, under the names of its checkpoint."""
+    random = np.random.default_rng(6)
+    cells, projection, characters = 10, 6, 4
+    shapes = {
+        "char_embed": (262, characters),
+        "CNN/W_cnn_0": (1, 1, characters, 3),
+        "CNN/b_cnn_0": (3,),
+        "CNN/W_cnn_1": (1, 3, characters, 5),
+        "CNN/b_cnn_1": (5,),
+        "CNN_high_0/W_carry": (8, 8),
+        "CNN_high_0/b_carry": (8,),
+        "CNN_high_0/W_transform": (8, 8),
+        "CNN_high_0/b_transform": (8,),
+        "CNN_proj/W_proj": (8, projection),
+        "CNN_proj/b_proj": (projection,),
+    }
+    for direction in (0, 1):
+        for layer in (0, 1):
+            cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/rnn/lstm_cell"
+            shapes[f"{cell}/kernel"] = (2 * projection, 4 * cells)
+            shapes[f"{cell}/bias"] = (4 * cells,)
+            shapes[f"{cell}/projection/kernel"] = (cells, projection)
+    arrays = {
+        f"bilm/{name}": random.normal(0, 0.5, shape).astype("float32")
+        for name, shape in shapes.items()
+    }
+    arrays["bilm/char_embed"][0] = 0
+    arrays["aggregation/weights"] = np.array(weights, "float32")
+    arrays["aggregation/scaling"] = np.float32(scale)
+    return arrays

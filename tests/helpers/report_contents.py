@@ -3,11 +3,38 @@
 import hashlib
 import itertools
 import statistics
+from dataclasses import replace
 
 import numpy as np
 
+from tf_adapt.report.content import (
+    Agreement,
+    BaselineScores,
+    Content,
+    CurvePoint,
+    Disagreement,
+    FamilyAgreement,
+    LackingLabels,
+    LearningCurves,
+    ScoredItems,
+    SizedCell,
+    Verdict,
+)
+from tf_adapt.report.scored_cells import Costs, FailedSeeds, ScoredCell, SeedResults, Trial
+from tf_adapt.statistics.relation import PairTest
+
 LABELS = ["NEUTRAL", "ENTAILMENT", "CONTRADICTION"]
 HEADS = {"feature_extraction": "esim", "fine_tuning": "linear"}
+UNKNOWN_COSTS = Costs(
+    trainable_parameters=None,
+    total_parameters=None,
+    training_seconds=None,
+    peak_memory_mb=None,
+    serving_seconds_per_1000=None,
+    task_megabytes=None,
+)
+# Of a verdict that somebody wrote: that there is a guideline.
+FAMILIES = {"bert": FamilyAgreement("fine_tuning", "BERT: use 🔥 fine_tuning.", {})}
 HOSTILE = (
     "<script>alert('x')</script> | `code` **bold** _under_ [link](http://e.x) $x^2$ &amp; "
     "\x07\u202eright to left\u2069 שלום مرحبا \ud800 \ufffe 🙂\nnext line <!-- ]]> </details> ~~~"
@@ -35,66 +62,86 @@ def cell(
     family = "elmo" if "elmo" in encoder else "bert"
     usual = "joint" if family == "bert" else "separate"
     best = max(known, default=0.5)
-    return {
-        "id": name,
-        "encoder": encoder,
-        "module": hashlib.sha256(encoder.encode("utf-8", "surrogatepass")).hexdigest(),
-        "execution": None,
-        "family": family,
-        "pretrained": pretrained,
-        "pairs": pairs or usual,
-        "adaptation": adaptation,
-        "settings": settings or {},
-        "head": head,
-        "learning_rate": 0.001 if frozen else 0.0003,
-        "tried": [
-            {"learning_rate": 0.0001, "score": best - 0.05},
-            {"learning_rate": 0.0003, "score": best - (0.02 if frozen else -0.005)},
-            {"learning_rate": 0.001, "score": best + 0.004 if frozen else None},
+    return ScoredCell(
+        id=name,
+        encoder=encoder,
+        module=hashlib.sha256(encoder.encode("utf-8", "surrogatepass")).hexdigest(),
+        execution=None,
+        family=family,
+        pretrained=pretrained,
+        pairs=pairs or usual,
+        adaptation=adaptation,
+        settings=settings or {},
+        head=head,
+        learning_rate=0.001 if frozen else 0.0003,
+        tried=[
+            Trial(0.0001, best - 0.05),
+            Trial(0.0003, best - (0.02 if frozen else -0.005)),
+            Trial(0.001, best + 0.004 if frozen else None),
         ],
-        "scores": list(scores),
-        "outcomes": ["diverged" if score is None else "trained" for score in scores],
-        "trained": len(known),
-        "failed": {"diverged": len(scores) - len(known), "at_baseline": 0},
-        "mean": statistics.mean(known) if known else None,
-        "deviation": statistics.stdev(known) if len(known) > 1 else None,
-        "mean_of_all": statistics.mean(0.567 if score is None else score for score in scores),
-        "min": min(known, default=None),
-        "max": max(known, default=None),
-        "costs": {
-            "trainable_parameters": 812_345 if frozen else 5_432_100 + number,
-            "total_parameters": 6_244_445 if frozen else 5_432_100 + number,
-            "training_seconds": 14.31 + 2 * number if frozen else 71.5 + 13.7 * number,
-            "peak_memory_mb": 911.4 + 31 * number,
-            "serving_seconds_per_1000": 3.12 + 0.21 * number,
-            "task_megabytes": 3.25 if frozen else 21.7,
-        },
-        "curves": [
+        results=SeedResults(
+            scores=list(scores),
+            outcomes=["diverged" if score is None else "trained" for score in scores],
+            trained=len(known),
+            failed=FailedSeeds(diverged=len(scores) - len(known), at_baseline=0),
+            mean=statistics.mean(known) if known else None,
+            deviation=statistics.stdev(known) if len(known) > 1 else None,
+            mean_of_all=statistics.mean(0.567 if score is None else score for score in scores),
+            min=min(known, default=None),
+            max=max(known, default=None),
+        ),
+        costs=Costs(
+            trainable_parameters=812_345 if frozen else 5_432_100 + number,
+            total_parameters=6_244_445 if frozen else 5_432_100 + number,
+            training_seconds=14.31 + 2 * number if frozen else 71.5 + 13.7 * number,
+            peak_memory_mb=911.4 + 31 * number,
+            serving_seconds_per_1000=3.12 + 0.21 * number,
+            task_megabytes=3.25 if frozen else 21.7,
+        ),
+        curves=[
             [round(score - 0.12 * 0.5**epoch, 4) for epoch in range(5 + seed)]
             for seed, score in enumerate(scores)
             if score is not None
         ],
-        "layer_weights": [0.12, 0.2, 0.31, 0.25, 0.12] if frozen else None,
-        "confusion": [
+        layer_weights=[0.12, 0.2, 0.31, 0.25, 0.12] if frozen else None,
+        confusion=[
             [640 + number, 90, 55 - number],
             [120, 300 - 2 * number, 10 + 2 * number],
             [70, 15, 200],
         ],
-        "commands": [
+        commands=[
             f"tf-adapt train runs/sick_e/{name.replace(' ', '-')}/config.yaml --seed {seed} "
             f"--out runs/sick_e/{name.replace(' ', '-')}/seed-{seed}"
             for seed in range(len(scores))
         ],
-    }
+    )
+
+
+def with_results(cell, **changes):
+    """The cell with other results of its seeds."""
+    return replace(cell, results=replace(cell.results, **changes))
+
+
+def with_cell(content, number, change, **changes):
+    """The content with one of its cells changed: `change(cell, **changes)`."""
+    cells = list(content.cells)
+    cells[number] = change(cells[number], **changes)
+    return replace(content, cells=cells)
+
+
+def with_verdict(content, **changes):
+    """The content with another verdict."""
+    return replace(content, verdict=replace(content.verdict, **changes))
 
 
 def pairs_of(cells, seeds):
     """Plausible tests of every two cells; nothing here is computed as a test would."""
     found = []
-    for one, other in itertools.combinations([one for one in cells if one["trained"]], 2):
-        change = one["mean"] - other["mean"]
+    trained = [one for one in cells if one.results.trained]
+    for one, other in itertools.combinations(trained, 2):
+        change = one.results.mean - other.results.mean
         p = float(np.exp(-abs(change) * 200))
-        tested = min(one["trained"], other["trained"]) > 1
+        tested = min(one.results.trained, other.results.trained) > 1
         holm = min(1.0, p * 10) if tested else None
         decided = tested and holm <= 0.03
         why = "decided" if decided else "more_seeds" if tested else "one_seed"
@@ -104,80 +151,130 @@ def pairs_of(cells, seeds):
         if why == "more_seeds":
             fewest = seeds + round(0.08 / abs(change))
             needed = [fewest, 3 * fewest if fewest < 20 else None]
-        values = (change, [change - 0.02, change + 0.02], p, holm, decided, needed, why)
-        names = ("difference", "interval", "p", "p_holm", "decided", "seeds_needed", "why")
         found.append(
-            {"a": one["id"], "b": other["id"], "level": 0.97, "alike": False}
-            | dict(zip(names, values, strict=True))
+            PairTest(
+                a=one.id,
+                b=other.id,
+                difference=change,
+                interval=[change - 0.02, change + 0.02],
+                level=0.97,
+                p=p,
+                p_holm=holm,
+                decided=decided,
+                alike=False,
+                seeds_needed=needed,
+                why=why,
+            )
         )
     return found
 
 
 def comparison(cells, seeds=(0, 1, 2)):
     """A comparison's content with these cells."""
-    known = [one for one in cells if one["mean"] is not None]
-    best = max(known, key=lambda one: one["mean"])["id"] if known else None
-    return {
-        "format": 2,
-        "summary": "SICK-E on 2,000 training examples: does a small BERT need tuning?",
-        "dataset": "sick_e",
-        "kind": "pair_classification",
-        "metric": "accuracy",
-        "labels": LABELS,
-        "splits": {
+    known = [one for one in cells if one.results.mean is not None]
+    best = max(known, key=lambda one: one.results.mean).id if known else None
+    return Content(
+        summary="SICK-E on 2,000 training examples: does a small BERT need tuning?",
+        dataset="sick_e",
+        kind="pair_classification",
+        metric="accuracy",
+        labels=LABELS,
+        splits={
             "train": "2,000 of 4,500 examples, chosen with seed 0",
             "dev": "500 examples cut off train with seed 0",
             "test": "the dataset's own dev file",
         },
-        "scored_on": "test",
-        "chosen_on": "dev",
-        "examples": {"train": 2000, "dev": 500, "test": 500},
-        "items": {"count": 425, "text": "500 pairs in 425 groups", "overlap_with_train": 487},
-        "seeds": list(seeds),
-        "trials": 3,
-        "different": {},
-        "look": 1,
-        "baseline": {"answer": "NEUTRAL", "score": 0.567, "chosen_on": 0.56, "cells": {}},
-        "cells": cells,
-        "pairs": pairs_of(cells, len(seeds)),
-        "verdict": {
-            "sentence": "Tune bert_small: fine_tuning is 3.4 points better than a frozen encoder.",
-            "decided": True,
-            "above_baseline": True,
-            "best": best,
-            "alternatives": [],
-            "recommended": best,
-            "evidence": [
-                "fine_tuning 65.1 ± 1.1 against feature_extraction 61.7 ± 0.6; the difference is "
-                "3.4 points (95 % interval 1.3 to 5.5, p 0.004 after Holm's correction).",
-                "It costs 5 times the training seconds and 6.7 times the disk per task.",
-            ],
-            "guideline": {"sentence": "BERT, sentence pairs: use 🔥 fine_tuning.", "agrees": True},
-            "exported": "runs/sick_e/export/1",
-        },
-        "disagreements": [
-            {
-                "where": "SICK_trial.txt:12",
-                "text_a": "A man is playing a guitar on the stage",
-                "text_b": "There is no man playing a guitar",
-                "label": "CONTRADICTION",
-                "answers": {one["id"]: LABELS[number % 3] for number, one in enumerate(cells)},
+        scored_on="test",
+        chosen_on="dev",
+        examples={"train": 2000, "dev": 500, "test": 500},
+        items=ScoredItems(count=425, text="500 pairs in 425 groups", overlap_with_train=487),
+        seeds=list(seeds),
+        trials=3,
+        different={},
+        look=1,
+        baseline=BaselineScores(answer="NEUTRAL", score=0.567, chosen_on=0.56, cells={}),
+        cells=cells,
+        learning_curves=None,
+        pairs=pairs_of(cells, len(seeds)),
+        verdict=Verdict(
+            sentence="Tune bert_small: fine_tuning is 3.4 points better than a frozen encoder.",
+            decided=True,
+            above_baseline=True,
+            best=best,
+            alternatives=[],
+            recommended=best,
+            evidence={
+                "Decision": [
+                    "fine_tuning 65.1 ± 1.1 against feature_extraction 61.7 ± 0.6; the difference "
+                    "is 3.4 points (95 % interval 1.3 to 5.5, p 0.004 after Holm's correction)."
+                ],
+                "Cost": ["It costs 5 times the training seconds and 6.7 times the disk per task."],
+                "Data and split": ["Scored on 500 examples."],
+                "What to do next": ["Between 7 and 30 seeds in all would probably decide."],
             },
-            {
-                "where": "SICK_trial.txt:318",
-                "text_a": "Two dogs are running through a field of high grass",
-                "text_b": "Two animals are outdoors",
-                "label": "ENTAILMENT",
-                "answers": {one["id"]: LABELS[number % 2] for number, one in enumerate(cells)},
-            },
+            guideline=Agreement("BERT, sentence pairs: use 🔥 fine_tuning.", True, FAMILIES),
+            exported="runs/sick_e/export/1",
+        ),
+        disagreements=[
+            Disagreement(
+                where="SICK_trial.txt:12",
+                text_a="A man is playing a guitar on the stage",
+                text_b="There is no man playing a guitar",
+                label="CONTRADICTION",
+                answers={one.id: LABELS[number % 3] for number, one in enumerate(cells)},
+            ),
+            Disagreement(
+                where="SICK_trial.txt:318",
+                text_a="Two dogs are running through a field of high grass",
+                text_b="Two animals are outdoors",
+                label="ENTAILMENT",
+                answers={one.id: LABELS[number % 2] for number, one in enumerate(cells)},
+            ),
         ],
-        "versions": {"tf_adapt": "0.1.0", "python": "3.11.9", "tensorflow": "2.21.0"},
-        "modules": {"bert_small": "c0ffee" * 10 + "abcd", "elmo_small": "decade" * 10 + "1234"},
-        "truncated": {one["id"]: {"train": 0, "dev": 0, "test": 0} for one in cells},
-        "data": {"train": "5" * 64, "dev": "5" * 64, "test": "7" * 64},
-        "machine": "2 cores, 8 GB, no GPU, Linux",
-        "command": "tf-adapt compare configs/small/sick_e.yaml --out runs/sick_e --seeds 3",
-    }
+        versions={"tf_adapt": "0.1.0", "python": "3.11.9", "tensorflow": "2.21.0"},
+        modules={"bert_small": "c0ffee" * 10 + "abcd", "elmo_small": "decade" * 10 + "1234"},
+        truncated={one.id: {"train": 0, "dev": 0, "test": 0} for one in cells},
+        data={"train": "5" * 64, "dev": "5" * 64, "test": "7" * 64},
+        machine="2 cores, 8 GB, no GPU, Linux",
+        command="tf-adapt compare configs/small/sick_e.yaml --out runs/sick_e --seeds 3",
+    )
+
+
+def with_parts_of_train(content, labels=("ENTAILMENT",)):
+    """The content with scores on two smaller parts of train; no p is that of a test."""
+    points = []
+    able = [one for one in content.cells if one.results.trained and one.pretrained]
+    for number, examples in enumerate((100, 500, content.examples["train"])):
+        best = {
+            name: max(some, key=lambda one: one.results.mean).id if some else None
+            for name, some in (
+                ("frozen", [one for one in able if one.adaptation == "feature_extraction"]),
+                ("tuned", [one for one in able if one.adaptation != "feature_extraction"]),
+            )
+        }
+        tested = None not in best.values()
+        points.append(
+            CurvePoint(
+                examples=examples,
+                cells={one.id: _with_less(one, 0.04 * (2 - number)) for one in content.cells},
+                lacking=LackingLabels(2 - number, list(labels) if number < 2 else []),
+                **best,
+                difference=0.01 * number if tested else None,
+                p=0.4 / 10**number if tested else None,
+                p_holm=0.5 / 10**number if tested else None,
+                ahead="tuning" if tested and number == 2 else None,
+            )
+        )
+    sentence = "With 2,000 training examples tuning is ahead; with 100 and 500 it is not decided."
+    return replace(content, learning_curves=LearningCurves(0.03, sentence, points))
+
+
+def _with_less(cell, lost):
+    results = cell.results
+    if results.mean is not None:
+        scores = [score if score is None else score - lost for score in results.scores]
+        results = replace(results, mean=results.mean - lost, scores=scores)
+    return SizedCell(cell.learning_rate, results)
 
 
 def complete():
@@ -197,7 +294,7 @@ def complete():
         cell(encoder, adaptation, scores, number, pretrained, settings=settings)
         for number, (encoder, adaptation, scores, pretrained, settings) in enumerate(rows)
     ]
-    return comparison(cells)
+    return with_parts_of_train(comparison(cells))
 
 
 def incomplete():
@@ -207,35 +304,31 @@ def incomplete():
         cell("bert_small", "two_stage", (0.655, 0.634, 0.649), 1, settings={"head_epochs": 2}),
         cell("elmo_small", "feature_extraction", (None, None, None), 2),
     ]
-    for one in cells:
-        one["confusion"] = None
-    cells[0]["curves"] = [[0.5, None, 0.61]]
-    cells[2] |= {
-        "module": None,
-        "family": None,
-        "head": "default",
-        "learning_rate": None,
-        "tried": [{"learning_rate": 0.001, "score": None}],
-        "costs": dict.fromkeys(cells[2]["costs"]),
-        "curves": [],
-        "layer_weights": None,
-        "commands": [],
-    }
-    content = comparison(cells)
-    content["summary"] = None
-    content["verdict"] = {
-        "sentence": "Not decided: seeds failed.",
-        "decided": False,
-        "above_baseline": True,
-        "best": None,
-        "alternatives": [],
-        "recommended": None,
-        "evidence": [],
-        "guideline": {"sentence": "BERT, sentence pairs: use 🔥 fine_tuning.", "agrees": None},
-        "exported": None,
-    }
-    content["disagreements"] = []
-    return content
+    cells = [replace(one, confusion=None) for one in cells]
+    cells[0] = replace(cells[0], curves=[[0.5, None, 0.61]])
+    cells[2] = replace(
+        cells[2],
+        module=None,
+        family=None,
+        head="default",
+        learning_rate=None,
+        tried=[Trial(0.001, None)],
+        costs=UNKNOWN_COSTS,
+        curves=[],
+        layer_weights=None,
+        commands=[],
+    )
+    verdict = Verdict(
+        sentence="Not decided: seeds failed.",
+        decided=False,
+        above_baseline=True,
+        best=None,
+        alternatives=[],
+        recommended=None,
+        evidence={},
+        guideline=Agreement("BERT, sentence pairs: use 🔥 fine_tuning.", None, FAMILIES),
+    )
+    return replace(comparison(cells), summary=None, verdict=verdict, disagreements=[])
 
 
 def large():
@@ -250,19 +343,23 @@ def large():
     for number, (encoder, adaptation) in enumerate(itertools.product(encoders, adaptations)):
         scores = (random.normal(0.7, 0.04) + random.normal(0, 0.006, 5)).round(4).tolist()
         cells.append(cell(encoder, adaptation, scores, number))
-    return comparison(cells, seeds=range(5))
+    return with_parts_of_train(comparison(cells, seeds=range(5)))
 
 
 def one_cell():
     """One cell, one seed, regression: no deviation, no pair, no confusion."""
-    only = cell("bert_small", "fine_tuning", (0.652,))
-    only["confusion"] = None
-    only["tried"] = []
+    only = replace(cell("bert_small", "fine_tuning", (0.652,)), confusion=None, tried=[])
     content = comparison([only], seeds=(7,))
-    content |= {"kind": "pair_regression", "metric": "pearson", "labels": None, "trials": 1}
-    content["baseline"] |= {"answer": 3.532, "score": 0.0}
-    content |= {"scored_on": "dev", "disagreements": []}
-    return content
+    return replace(
+        content,
+        kind="pair_regression",
+        metric="pearson",
+        labels=None,
+        trials=1,
+        baseline=replace(content.baseline, answer=3.532, score=0.0),
+        scored_on="dev",
+        disagreements=[],
+    )
 
 
 def hostile():
@@ -271,24 +368,29 @@ def hostile():
         cell(HOSTILE, "feature_extraction", (0.6, 0.61), head=HOSTILE, settings={"kind": HOSTILE}),
         cell("$a_b$ | <b>", "fine_tuning", (0.7, 0.72)),
     ]
-    for one in cells:
-        one["commands"] = [f"tf-adapt train '{HOSTILE}' ```` --out x"]
+    commands = [f"tf-adapt train '{HOSTILE}' ```` --out x"]
+    cells = [replace(one, commands=commands) for one in cells]
     content = comparison(cells, seeds=(0, 1))
-    for name in ("summary", "dataset", "machine", "command"):
-        content[name] = HOSTILE
-    content["labels"] = [HOSTILE, "b|c", "💥 " * 30]
-    content["baseline"]["answer"] = HOSTILE
-    for name in ("splits", "versions", "modules", "data"):
-        content[name] = {"train": HOSTILE}
-    content["verdict"] |= {"sentence": HOSTILE, "evidence": [HOSTILE], "exported": HOSTILE}
-    content["verdict"]["guideline"] = {"sentence": HOSTILE, "agrees": False}
-    content["disagreements"] = [
-        {
-            "where": HOSTILE,
-            "text_a": HOSTILE * 200,
-            "text_b": HOSTILE,
-            "label": HOSTILE,
-            "answers": {one["id"]: HOSTILE + str(number) for number, one in enumerate(cells)},
-        }
-    ]
-    return content
+    disagreement = Disagreement(
+        where=HOSTILE,
+        text_a=HOSTILE * 200,
+        text_b=HOSTILE,
+        label=HOSTILE,
+        answers={one.id: HOSTILE + str(number) for number, one in enumerate(cells)},
+    )
+    content = replace(
+        content,
+        **dict.fromkeys(("summary", "dataset", "machine", "command"), HOSTILE),
+        **dict.fromkeys(("splits", "versions", "modules", "data"), {"train": HOSTILE}),
+        labels=[HOSTILE, "b|c", "💥 " * 30],
+        baseline=replace(content.baseline, answer=HOSTILE),
+        verdict=replace(
+            content.verdict,
+            sentence=HOSTILE,
+            evidence={HOSTILE: [HOSTILE]},
+            exported=HOSTILE,
+            guideline=Agreement(HOSTILE, False, FAMILIES),
+        ),
+        disagreements=[disagreement],
+    )
+    return with_parts_of_train(content, [HOSTILE])

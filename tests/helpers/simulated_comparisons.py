@@ -1,9 +1,13 @@
 """Comparisons with simulated answers: scores, tests and verdicts are computed, not written."""
 
+from dataclasses import asdict, replace
+
 import numpy as np
 import report_contents
 
 from tf_adapt.comparison.verdict import verdict
+from tf_adapt.report.content import BaselineScores, Disagreement, ScoredItems
+from tf_adapt.report.scored_cells import FailedSeeds, SeedResults
 from tf_adapt.statistics.pairs import above_baseline, compare_pairs
 from tf_adapt.statistics.scores import item_statistics, score_of, summary
 
@@ -142,32 +146,40 @@ def compared(rows, items=ITEMS, alikeness=0.7):
             for score in scores
         ]
         cell = report_contents.cell(encoder, adaptation, scores, number, **others)
-        cells.append(cell | _results(gold, answers, dev[0] if dev else scores))
-        said[cell["id"]] = next(one for one in answers if one is not None)
+        cell = replace(
+            cell,
+            results=_results(gold, answers, dev[0] if dev else scores),
+            confusion=_confusion(gold, answers),
+            curves=[],
+            layer_weights=None,
+        )
+        cells.append(cell)
+        said[cell.id] = next(one for one in answers if one is not None)
         rows_of = [
             item_statistics("accuracy", answer, gold)
-            for answer, ended in zip(answers, cells[-1]["outcomes"], strict=True)
+            for answer, ended in zip(answers, cell.results.outcomes, strict=True)
             if ended == "trained"
         ]
         if rows_of:
-            statistics[cell["id"]] = np.stack(rows_of)
+            statistics[cell.id] = np.stack(rows_of)
     constant = item_statistics("accuracy", [LABELS[-1]] * items, gold)
-    baseline = {
-        "answer": LABELS[-1],
-        "score": float(score_of("accuracy", constant.sum(0))),
-        "chosen_on": SHARE,
-        "cells": above_baseline("accuracy", statistics, constant),
-    }
-    content = report_contents.comparison(cells, range(len(rows[0][2]))) | {
-        "labels": list(LABELS),
-        "examples": {"train": 2000, "dev": ON_DEV, "test": items},
-        "items": {"count": items, "text": f"{items:,} pairs", "overlap_with_train": 0},
-        "pairs": compare_pairs("accuracy", statistics),
-        "baseline": baseline,
-        "summary": None,
-        "disagreements": _disagreements(gold, said),
-    }
-    return content | {"verdict": verdict(content) | {"exported": None}}
+    baseline = BaselineScores(
+        answer=LABELS[-1],
+        score=float(score_of("accuracy", constant.sum(0))),
+        chosen_on=SHARE,
+        cells=above_baseline("accuracy", statistics, constant),
+    )
+    content = replace(
+        report_contents.comparison(cells, range(len(rows[0][2]))),
+        labels=list(LABELS),
+        examples={"train": 2000, "dev": ON_DEV, "test": items},
+        items=ScoredItems(count=items, text=f"{items:,} pairs", overlap_with_train=0),
+        pairs=compare_pairs("accuracy", statistics),
+        baseline=baseline,
+        summary=None,
+        disagreements=_disagreements(gold, said),
+    )
+    return replace(content, verdict=verdict(content))
 
 
 def _answers(gold, score, hard, alikeness, random):
@@ -191,6 +203,17 @@ def _results(gold, answers, dev):
     ]
     known = [score for score in scores if score is not None]
     trained = [s for s, how in zip(scores, ended, strict=True) if how == "trained"]
+    return SeedResults(
+        scores=scores,
+        outcomes=ended,
+        trained=len(trained),
+        failed=FailedSeeds(ended.count("diverged"), ended.count("at_baseline")),
+        **asdict(summary(trained or known)),
+        mean_of_all=float(np.mean([SHARE if score is None else score for score in scores])),
+    )
+
+
+def _confusion(gold, answers):
     counts = {
         (true, said): int(np.sum((gold == true) & (answer == said)))
         for answer in answers
@@ -198,16 +221,7 @@ def _results(gold, answers, dev):
         for true in LABELS
         for said in LABELS
     }
-    return summary(trained or known) | {
-        "scores": scores,
-        "outcomes": ended,
-        "trained": len(trained),
-        "failed": {how: ended.count(how) for how in ("diverged", "at_baseline")},
-        "mean_of_all": float(np.mean([SHARE if score is None else score for score in scores])),
-        "confusion": [[counts[true, said] for said in LABELS] for true in LABELS],
-        "curves": [],
-        "layer_weights": None,
-    }
+    return [[counts[true, said] for said in LABELS] for true in LABELS]
 
 
 def _disagreements(gold, said):
@@ -216,8 +230,13 @@ def _disagreements(gold, said):
     for item, label in enumerate(gold):
         answers = {name: str(answers[item]) for name, answers in said.items()}
         if 0 < sum(answer == label for answer in answers.values()) < len(answers):
-            found.append({
-                "where": f"simulated:{item + 1}", "text_a": f"first text {item}",
-                "text_b": f"second text {item}", "label": str(label), "answers": answers,
-            })  # fmt: skip
+            found.append(
+                Disagreement(
+                    where=f"simulated:{item + 1}",
+                    text_a=f"first text {item}",
+                    text_b=f"second text {item}",
+                    label=str(label),
+                    answers=answers,
+                )
+            )
     return found[:3]

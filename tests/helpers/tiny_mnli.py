@@ -4,12 +4,13 @@ import json
 import re
 from pathlib import Path
 
+import finished_runs
 import yaml
 from click.testing import CliRunner
 
-from tf_adapt import run_folder
-from tf_adapt.cli import cli
-from tf_adapt.config import config_from
+from tf_adapt.commands.main import cli
+from tf_adapt.config.reading import config_from
+from tf_adapt.runs import run_folder
 
 HEADER = "genre\tgold_label\tsentence1\tsentence2"
 LABELS = ("entailment", "neutral", "contradiction")
@@ -74,9 +75,8 @@ def finished(folder: Path, config: dict, right: dict[str, int], split: str = "de
     for genre in sorted(right):
         for number in range(12):
             rows.append(LABELS[(number if number < right[genre] else number + 1) % 3])
-    (folder / "predictions").mkdir()
-    text_file(folder / "predictions" / f"{split}.tsv", "\n".join(rows) + "\n")
-    run_folder.write_metrics(folder, {split: {}})
+    scores = {split: {"accuracy": 0.5}}
+    finished_runs.finish(folder, {split: "\n".join(rows) + "\n"}, **scores)
     return folder
 
 

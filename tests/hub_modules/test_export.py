@@ -60,6 +60,28 @@ def test_the_weights_come_back_bit_by_bit(written):
         np.testing.assert_array_equal(found[name].numpy(), array)
 
 
+@pytest.mark.parametrize("family", ["bert", "elmo"])
+def test_weights_stored_in_half_the_space_come_back_rounded(family, tmp_path):
+    folder = tmp_path / family
+    write_module(source(family), folder, stored_as="float16")
+    native, program = (load_module(folder, execution) for execution in ("native", "saved_model"))
+    for name, weight in native.encoder.weights_by_name().items():
+        rounded = source(family).weights[name].astype("float16").astype("float32")
+        assert weight.dtype == "float32"
+        np.testing.assert_array_equal(weight, rounded)
+    one, other = (way.encoder(way.preprocessor(["a bc", "b a"])) for way in (native, program))
+    for found, expected in zip(one["layers"], other["layers"], strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_weights_beyond_the_range_of_half_precision_are_refused(tmp_path):
+    large = source("bert")
+    large.weights["pooler/bias"][3] = 1e5
+    with pytest.raises(ArtifactError, match="pooler/bias: expected numbers up to 65504 .* 100000"):
+        write_module(large, tmp_path / "out", stored_as="float16")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_existing_folder_is_not_overwritten(written):
     with pytest.raises(ArtifactError, match="does not exist yet"):
         write_module(source(written.name), written)

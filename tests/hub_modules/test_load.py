@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import hub_modules.load
+import hub_modules.loading.native
 from hub_modules.load import find_module, load_module
 from hub_modules.manifest import write_manifest
 from hub_modules.shipped import PRETRAINED, shipped_names
@@ -46,7 +46,7 @@ def test_black_box_equals_native_in_every_layer(name, record_property):
     assert difference < 1e-5
 
 
-def test_a_published_module_runs_both_ways(reference):
+def test_a_published_module_runs_both_ways(reference, nothing_trusted):
     folder = reference / "published_hub_bert"
     with pytest.raises(ArtifactError, match="trust"):
         load_module(folder)
@@ -76,7 +76,7 @@ FILES = ["saved_model.pb", "variables/variables.index", "variables/variables.dat
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_half_deleted_module_is_named_with_its_missing_file(copied, name):
+def test_a1_a_half_deleted_module_is_named_with_its_missing_file(copied, name):
     (copied / "encoder" / name).unlink()
     with pytest.raises(ArtifactError, match=os.path.basename(name).split("-")[0]):
         load_module(copied)
@@ -84,8 +84,8 @@ def test_a_half_deleted_module_is_named_with_its_missing_file(copied, name):
 
 @pytest.mark.parametrize("name", [*FILES, "fingerprint.pb"])
 @pytest.mark.parametrize("damage", ["flip", "truncate"])
-def test_damage_is_found_by_hash_before_anything_is_loaded(copied, name, damage, monkeypatch):
-    monkeypatch.setattr(hub_modules.load, "read_variables", None)
+def test_a2_damage_is_found_by_hash_before_anything_is_loaded(copied, name, damage, monkeypatch):
+    monkeypatch.setattr(hub_modules.loading.native, "read_variables", None)
     monkeypatch.setattr(tf.saved_model, "load", None)
     path = copied / "encoder" / name
     content = bytearray(path.read_bytes())
@@ -112,7 +112,7 @@ def test_a_url_without_network_says_what_to_do(tmp_path, monkeypatch):
         find_module("https://localhost:9/google/bert/4")
 
 
-def test_the_hub_cache_is_used_and_a_half_deleted_entry_is_named(tmp_path, monkeypatch):
+def test_a1_the_hub_cache_is_used_and_a_half_deleted_entry_is_named(tmp_path, monkeypatch):
     import hashlib
 
     url = "https://tfhub.dev/somebody/elmo/1"
@@ -153,13 +153,13 @@ def test_a_module_of_another_kind_is_refused_with_the_interfaces(tmp_path):
         load_module(tmp_path / "other", trust=True)
 
 
-def test_a_preprocessing_module_is_a_program_too(reference, copied):
+def test_a_preprocessing_module_is_a_program_too(reference, copied, nothing_trusted):
     preprocess = reference / "published_hub_bert" / "preprocess"
     encoder = reference / "published_hub_bert" / "encoder"
-    module = load_module(encoder, trust=True, preprocessor=preprocess)
-    assert type(module.preprocessor).__name__ == "SavedModelPreprocessor"
     with pytest.raises(ArtifactError, match="preprocessing module.*trust"):
         load_module("bert_small", preprocessor=preprocess)
+    module = load_module(encoder, trust=True, preprocessor=preprocess)
+    assert type(module.preprocessor).__name__ == "SavedModelPreprocessor"
     with pytest.raises(ConfigError, match="brings its own preprocessing"):
         load_module("bert_small", trust=True, preprocessor=preprocess)
 

@@ -20,7 +20,7 @@ def folder(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    write_manifest(tmp_path, {"kind": "bert"})
+    write_manifest(tmp_path, {"kind": "export"})
     return tmp_path
 
 
@@ -31,7 +31,7 @@ def check(folder):
 def test_an_intact_module_passes_and_its_notes_may_change(folder):
     (folder / "README.md").write_text("notes")
     check(folder)
-    assert read_manifest(folder)["kind"] == "bert"
+    assert read_manifest(folder).kind == "export"
 
 
 def test_no_manifest_is_none(tmp_path):
@@ -64,7 +64,7 @@ def test_an_added_file_is_found(folder):
 
 
 def test_a_newer_format_names_both(folder):
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder).model_dump()
     (folder / MANIFEST).unlink()
     (folder / SEAL).unlink()
     write_manifest(folder, {**manifest, "format": 99})
@@ -76,6 +76,6 @@ def test_the_hash_follows_the_content(folder):
     before = module_hash(folder)
     assert before == module_hash(folder)
     (folder / "vocab.txt").write_bytes(b"[UNK]\n")
-    write_manifest(folder, {"kind": "bert"})
+    write_manifest(folder, {"kind": "export"})
     assert module_hash(folder) != before
     assert json.loads((folder / MANIFEST).read_text())["files"]["vocab.txt"]["bytes"] == 6

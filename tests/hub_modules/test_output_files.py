@@ -144,7 +144,7 @@ def test_arrays_that_do_not_fit(written, tmp_path, write, message):
     path.unlink()
     write(path)
     contract = read_manifest(tmp_path / "module")
-    contract = {key: contract[key] for key in contract if key not in ("format", "files")}
+    contract = contract.model_dump(exclude={"format", "files"}, exclude_unset=True)
     write_manifest(tmp_path / "module", contract)
     encoder = load_module(tmp_path / "module").encoder
     with pytest.raises(ArtifactError, match=message):

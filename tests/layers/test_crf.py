@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tf_adapt.data.labels import scheme_tags
 from tf_adapt.layers.crf import CRF
-from tf_adapt.layers.tag_constraints import tag_constraints
+from tf_adapt.tasks.tag_constraints import tag_constraints
 
 SIZES = [(1, 1, 1), (1, 3, 5), (2, 1, 4), (3, 4, 5), (4, 5, 3), (2, 2, 2)]  # batch, time, tags
 

@@ -96,9 +96,11 @@ def test_nothing_but_padding_has_loss_and_gradient_0(crf):
         assert not tf.convert_to_tensor(part).numpy().any()
 
 
-@pytest.mark.parametrize("jit_compile", [None, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("scale", [1.0, 1000.0])
-def test_in_a_graph_of_unknown_sizes(jit_compile, scale):
+@pytest.mark.parametrize(
+    ("scale", "jit_compile"),
+    [(1.0, None), pytest.param(1000.0, True, marks=pytest.mark.large)],
+)
+def test_in_a_graph_of_unknown_sizes(scale, jit_compile):
     random = np.random.default_rng(8)
     crf = made(4, constraints=(random.random((6, 6)) < 0.7).tolist())
     crf.transitions.assign(crf.transitions * scale)
@@ -217,9 +219,9 @@ def test_it_learns_which_tag_follows_which():
     np.testing.assert_array_equal(crf.decode(logits, targets >= 0)[0], targets)
 
 
-@pytest.mark.slow
+@pytest.mark.large
 def test_two_devices_give_what_one_gives():
-    child = Path(__file__).with_name("crf_on_two_devices.py")
+    child = Path(__file__).parents[1] / "children" / "crf_on_two_devices.py"
     done = subprocess.run([sys.executable, str(child)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads(done.stdout)

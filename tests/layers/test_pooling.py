@@ -4,11 +4,26 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_adapt.layers.pooling import masked_max, masked_mean, masked_min
+from tf_adapt.layers.pooling import (
+    POOLINGS,
+    check_pooling,
+    masked_first,
+    masked_last,
+    masked_max,
+    masked_mean,
+    masked_min,
+)
+from tf_adapt.layers.pooling_names import POOLING_NAMES
 
 STATES = np.array([[[1.0, -5.0], [3.0, -4.0], [9.0, 9.0]], [[7.0, 7.0]] * 3], "float32")
 MASK = np.array([[True, True, False], [False, False, False]])
-EXPECTED = [(masked_max, [3.0, -4.0]), (masked_min, [1.0, -5.0]), (masked_mean, [2.0, -4.5])]
+EXPECTED = [
+    (masked_max, [3.0, -4.0]),
+    (masked_min, [1.0, -5.0]),
+    (masked_mean, [2.0, -4.5]),
+    (masked_first, [1.0, -5.0]),
+    (masked_last, [3.0, -4.0]),
+]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
@@ -19,7 +34,22 @@ def test_pools_skip_padding(pool, expected, dtype):
     np.testing.assert_array_equal(tf.cast(pooled, "float32"), [expected, [0.0, 0.0]])
 
 
-@pytest.mark.parametrize("pool", [masked_max, masked_min, masked_mean])
+def test_first_and_last_are_the_outermost_real_positions():
+    """Rows may be padded in front, as for causal encoders."""
+    states = np.arange(5.0)[None, :, None]
+    mask = np.array([[False, True, False, True, False]])
+    assert [pool(states, mask).numpy().item() for pool in (masked_first, masked_last)] == [1, 3]
+
+
+def test_the_config_knows_every_name():
+    assert tuple(POOLINGS) == POOLING_NAMES
+    for name in POOLINGS:
+        check_pooling(name)
+    with pytest.raises(ValueError, match="word_pieces: expected one of first, .* got 'sum'"):
+        check_pooling("sum", "word_pieces")
+
+
+@pytest.mark.parametrize("pool", [pool for pool, _ in EXPECTED])
 def test_pools_of_no_words_at_all(pool):
     np.testing.assert_array_equal(
         pool(tf.zeros([2, 0, 3]), tf.zeros([2, 0], "bool")), [[0] * 3] * 2
@@ -33,6 +63,8 @@ def test_pools_of_no_words_at_all(pool):
         (masked_max, [[0, 0], [1, 1]]),
         (masked_min, [[1, 1], [0, 0]]),
         (masked_mean, [[0.5, 0.5]] * 2),
+        (masked_first, [[1, 1], [0, 0]]),
+        (masked_last, [[0, 0], [1, 1]]),
     ],
 )
 def test_gradients_reach_real_positions_only(pool, expected, junk):

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_adapt as ta
-from tf_adapt.layers.texts import read_states, text_states
+from tf_adapt.layers.texts import input_states, text_states
 
 STATES = np.arange(14, dtype="float32").reshape(2, 7, 1)
 # [CLS] a a [SEP] b [SEP] and padding; [CLS] a [SEP] b b b [SEP].
@@ -53,7 +53,7 @@ def test_texts_that_were_encoded_apart_stay_as_they_are():
 
 
 def test_without_a_mix_the_top_layer_is_read():
-    assert read_states([{"layers": ["bottom", "top"], "mask": 0}]) == ["top"]
+    assert input_states([{"layers": ["bottom", "top"], "mask": 0}]) == ["top"]
 
 
 def test_the_segments_of_a_real_pair_are_its_pieces():

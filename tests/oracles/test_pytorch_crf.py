@@ -41,7 +41,7 @@ def theirs(tmp_path_factory) -> list[dict]:
         for name, array in case(*size).items()
     }
     np.savez(folder / "cases.npz", **arrays)
-    child = Path(__file__).with_name("pytorch_crf_child.py")
+    child = Path(__file__).parents[1] / "children" / "pytorch_crf.py"
     command = [python, str(child), folder / "cases.npz", folder / "results.npz"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_adapt.optimizers import DiscriminativeOptimizer
+from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 
 # Addons' defaults. Its LAMB was recorded without weight decay: with it the rules would differ,
 # since Addons adds the decay to the update before scaling it by the trust ratio, Keras afterwards.

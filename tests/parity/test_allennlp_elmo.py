@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hub_modules.elmo import ElmoEncoder
+from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.sources import bilm_tf
 
 

@@ -5,7 +5,7 @@ import json
 import h5py
 import numpy as np
 
-from hub_modules.elmo import ElmoEncoder
+from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.sources import bilm_tf
 
 

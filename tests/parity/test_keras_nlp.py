@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hub_modules.bert import BertEncoder
+from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import keras_nlp
 from hub_modules.sources.names import to_foreign
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hub_modules.bert import BertEncoder
+from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import published_bert
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import report_contents as contents
 
 from tf_adapt.report.cells import best_of, encoder_of, ranked
@@ -13,7 +15,7 @@ def test_the_best_mean_comes_first_and_what_has_none_last():
         contents.cell("f", "two_stage", (None, 0.65)),
     ]
     order = ranked(cells)
-    assert [one.cell["encoder"] for one in order] == ["c", "f", "b", "d", "e", "a"]
+    assert [one.cell.encoder for one in order] == ["c", "f", "b", "d", "e", "a"]
     assert [one.number for one in order] == [1, 2, 3, 4, 5, 6]
 
 
@@ -23,8 +25,8 @@ def test_what_no_seed_trained_is_behind_all_that_trained():
         contents.cell("trained", "fine_tuning", (0.5, 0.6)),
         contents.cell("diverged", "fine_tuning", (None, None)),
     ]
-    cells[0] |= {"trained": 0, "outcomes": ["at_baseline"] * 2}
-    assert [one.cell["encoder"] for one in ranked(cells)] == ["trained", "failed", "diverged"]
+    cells[0] = contents.with_results(cells[0], trained=0, outcomes=["at_baseline"] * 2)
+    assert [one.cell.encoder for one in ranked(cells)] == ["trained", "failed", "diverged"]
 
 
 def test_names():
@@ -49,7 +51,7 @@ def test_an_encoder_is_called_by_what_of_it_is_unusual():
     cells = [
         contents.cell("bert", "two_stage", (0.5,), pairs="separate"),
         contents.cell("bert", "two_stage", (0.4,), pretrained=False, pairs="joint"),
-        contents.cell("elmo", "two_stage", (0.3,), pairs="joint") | {"execution": "unrolled"},
+        replace(contents.cell("elmo", "two_stage", (0.3,), pairs="joint"), execution="unrolled"),
     ]
     assert [one.plain.split(" · ")[0] for one in ranked(cells)] == [
         "bert, separate texts",
@@ -61,8 +63,8 @@ def test_an_encoder_is_called_by_what_of_it_is_unusual():
 
 def test_names_that_would_be_the_same_are_the_ids():
     cells = [contents.cell("bert", "fine_tuning", (score,)) for score in (0.5, 0.4)]
-    cells[1]["id"] = "bert fine_tuning linear again"
-    assert [one.plain for one in ranked(cells)] == [cell["id"] for cell in cells]
+    cells[1] = replace(cells[1], id="bert fine_tuning linear again")
+    assert [one.plain for one in ranked(cells)] == [cell.id for cell in cells]
 
 
 def test_fitted_shortens_the_encoder_first():
@@ -77,12 +79,15 @@ def test_fitted_shortens_the_encoder_first():
 
 def test_best_of_looks_at_pretrained_cells_with_a_confusion_matrix():
     content = contents.complete()
-    order = ranked(content["cells"])
-    assert best_of(order, frozen=True).cell["encoder"] == "elmo_small"
-    assert best_of(order, frozen=False).cell["adaptation"] == "fine_tuning"
-    for cell in content["cells"]:
-        if cell["adaptation"] == "fine_tuning":
-            cell["confusion"] = None
-    assert best_of(order, frozen=False).cell["adaptation"] == "two_stage"
-    untrained = [one for one in order if not one.cell["pretrained"]]
+    order = ranked(content.cells)
+    assert best_of(order, frozen=True).cell.encoder == "elmo_small"
+    assert best_of(order, frozen=False).cell.adaptation == "fine_tuning"
+    order = ranked(
+        [
+            replace(cell, confusion=None) if cell.adaptation == "fine_tuning" else cell
+            for cell in content.cells
+        ]
+    )
+    assert best_of(order, frozen=False).cell.adaptation == "two_stage"
+    untrained = [one for one in order if not one.cell.pretrained]
     assert best_of(untrained, frozen=True) is None

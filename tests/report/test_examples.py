@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import report_contents as contents
 
 from tf_adapt.report.cells import ranked
+from tf_adapt.report.content import Disagreement
 from tf_adapt.report.examples import examples
 
 
@@ -11,12 +14,11 @@ def content_with(**values):
     ]
     content = contents.comparison(cells, (0,))
     found = {"where": "f:1", "text_a": "t", "text_b": None, "label": "yes"}
-    content["disagreements"] = [found | values]
-    return content
+    return replace(content, disagreements=[Disagreement(**found | values)])
 
 
 def of(content):
-    return examples(content, ranked(content["cells"]))
+    return examples(content, ranked(content.cells))
 
 
 def test_cells_are_grouped_by_answer_the_most_frequent_first():

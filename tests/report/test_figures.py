@@ -3,6 +3,7 @@ import itertools
 import math
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import matplotlib.style
 import numpy as np
@@ -14,6 +15,7 @@ from PIL import Image
 
 from tf_adapt.report import cost_figure, drawing, panels, score_figure
 from tf_adapt.report.cells import ranked
+from tf_adapt.report.scored_cells import FailedSeeds
 from tf_adapt.report.sections import sections
 
 
@@ -42,7 +44,7 @@ def test_colours_can_be_seen_on_light_and_dark_paper(colour, paper):
 def score_axes(content):
     # Not saved: then texts would be measured in another resolution.
     with matplotlib.style.context(drawing.STYLE, after_reset=True):
-        figure = score_figure.score_figure(ranked(content["cells"]), content)
+        figure = score_figure.score_figure(ranked(content.cells), content)
     return figure.axes[0]
 
 
@@ -81,10 +83,15 @@ def test_every_seed_is_a_dot_in_the_lane_of_its_cell():
 
 
 def test_a_seed_that_failed_is_a_cross_beside_the_mean_of_the_others():
-    content = contents.complete()
-    cell = content["cells"][1]
-    cell |= {"outcomes": ["trained", "at_baseline", "trained"], "mean": 0.657, "trained": 2}
-    cell["failed"] = {"diverged": 0, "at_baseline": 1}
+    content = contents.with_cell(
+        contents.complete(),
+        1,
+        contents.with_results,
+        outcomes=["trained", "at_baseline", "trained"],
+        mean=0.657,
+        trained=2,
+        failed=FailedSeeds(diverged=0, at_baseline=1),
+    )
     axes = score_axes(content)
     assert points(axes, "x") == [pytest.approx([64.0])]
     assert points(axes)[0] == pytest.approx([65.2, 66.1])
@@ -122,7 +129,7 @@ def test_the_baseline_is_a_dashed_line_through_all_lanes():
 def test_a_far_baseline_does_not_press_the_scores_together(scores, baseline, shown):
     cells = [contents.cell(f"e{n}", "fine_tuning", some) for n, some in enumerate(scores)]
     content = contents.comparison(cells, (0, 1))
-    content["baseline"]["score"] = baseline
+    content = replace(content, baseline=replace(content.baseline, score=baseline))
     axes = score_axes(content)
     assert len(dashed(axes)) == shown
     known = [100 * score for some in scores for score in some if score is not None]
@@ -140,11 +147,14 @@ def test_a_far_baseline_does_not_press_the_scores_together(scores, baseline, sho
 
 def test_a_name_and_its_result_do_not_meet():
     content = contents.large()
-    for number, cell in enumerate(content["cells"][:20]):
-        cell["outcomes"][number % 5] = "at_baseline"
-        cell["failed"]["at_baseline"] = 1
-    content["cells"].append(contents.cell("W" * 90, "W" * 90, (0.9, 0.91), head="M" * 90))
-    content["cells"].append(contents.cell("bert", "two_stage", (0.5, 0.6), head="W" * 40))
+    for number, cell in enumerate(content.cells[:20]):
+        outcomes = list(cell.results.outcomes)
+        outcomes[number % 5] = "at_baseline"
+        content.cells[number] = contents.with_results(
+            cell, outcomes=outcomes, failed=replace(cell.results.failed, at_baseline=1)
+        )
+    content.cells.append(contents.cell("W" * 90, "W" * 90, (0.9, 0.91), head="M" * 90))
+    content.cells.append(contents.cell("bert", "two_stage", (0.5, 0.6), head="W" * 40))
     axes = score_axes(content)
     names = [text for text in axes.texts if text.get_ha() == "left"]
     results = [text for text in axes.texts if text.get_ha() == "right"]
@@ -159,8 +169,8 @@ def test_a_name_and_its_result_do_not_meet():
 
 
 def test_the_legend_is_below_the_axis_however_many_kinds_there_are():
-    content = contents.complete()
-    content["cells"][0] |= {"outcomes": ["trained", "trained", "at_baseline"]}
+    outcomes = ["trained", "trained", "at_baseline"]
+    content = contents.with_cell(contents.complete(), 0, contents.with_results, outcomes=outcomes)
     axes = score_axes(content)
     (legend,) = axes.figure.legends
     assert len(legend.get_texts()) == 7
@@ -171,19 +181,18 @@ def test_the_legend_is_below_the_axis_however_many_kinds_there_are():
 
 def test_the_best_cell_is_on_top_and_bold():
     content = contents.complete()
-    (axes,) = drawn(score_figure.score_figure, ranked(content["cells"]), content).axes
+    (axes,) = drawn(score_figure.score_figure, ranked(content.cells), content).axes
     bold = [text.get_text() for text in axes.texts if text.get_fontweight() == "bold"]
     assert sorted(bold) == ["1. bert_small · fine_tuning · linear", "65.1 ± 1.1"]
     assert axes.yaxis_inverted()
 
 
 def test_untrained_encoders_are_hollow_and_every_adaptation_has_its_shape():
-    cell = contents.cell("a", "fine_tuning", (0.5,))
-    full, hollow = drawing.marker(cell), drawing.marker(cell | {"pretrained": False})
+    full, hollow = (drawing.marker("fine_tuning", pretrained) for pretrained in (True, False))
     assert full["markerfacecolor"] == drawing.RED
     assert (hollow["markerfacecolor"], hollow["markeredgecolor"]) == (drawing.PAPER, drawing.RED)
     names = ("feature_extraction", "fine_tuning", "two_stage")
-    assert len({drawing.marker(cell | {"adaptation": name})["marker"] for name in names}) == 3
+    assert len({drawing.marker(name, pretrained=True)["marker"] for name in names}) == 3
 
 
 def test_fastest_first_is_what_no_faster_cell_beats():
@@ -192,11 +201,11 @@ def test_fastest_first_is_what_no_faster_cell_beats():
         cells = []
         for number in range(8):
             cell = contents.cell(f"e{number}", "fine_tuning", (random.integers(1, 6) / 10,))
-            cell["costs"]["training_seconds"] = int(random.integers(1, 6))
-            cells.append(cell)
+            costs = replace(cell.costs, training_seconds=int(random.integers(1, 6)))
+            cells.append(replace(cell, costs=costs))
         found = cost_figure.fastest_first(ranked(cells))
-        points = [(one.cell["costs"]["training_seconds"], one.cell["mean"]) for one in found]
-        everything = {(cell["costs"]["training_seconds"], cell["mean"]) for cell in cells}
+        points = [(one.cell.costs.training_seconds, one.cell.results.mean) for one in found]
+        everything = {(cell.costs.training_seconds, cell.results.mean) for cell in cells}
         unbeaten = [
             (time, score)
             for time, score in everything
@@ -209,7 +218,7 @@ def test_fastest_first_is_what_no_faster_cell_beats():
 
 def test_the_numbers_of_thirty_points_do_not_cover_each_other():
     content = contents.large()
-    order = ranked(content["cells"])
+    order = ranked(content.cells)
     figure = drawn(cost_figure.cost_figure, order, content)
     # An annotation's own extent is that of its line, too.
     boxes = [Text.get_window_extent(text) for text in figure.axes[0].texts]
@@ -220,30 +229,31 @@ def test_the_numbers_of_thirty_points_do_not_cover_each_other():
 
 
 def test_costs_need_two_known_points_of_cells_that_trained():
-    assert not cost_figure.has_costs(ranked(contents.one_cell()["cells"]))
-    cells = contents.incomplete()["cells"]
+    assert not cost_figure.has_costs(ranked(contents.one_cell().cells))
+    cells = contents.incomplete().cells
     assert cost_figure.has_costs(ranked(cells))
-    cells[1] |= {"trained": 0, "outcomes": ["at_baseline"] * 3}
+    cells[1] = contents.with_results(cells[1], trained=0, outcomes=["at_baseline"] * 3)
     assert not cost_figure.has_costs(ranked(cells))
-    assert not cost_figure.has_costs(ranked(contents.incomplete()["cells"][1:]))
-    assert cost_figure.has_costs(ranked(contents.complete()["cells"]))
+    assert not cost_figure.has_costs(ranked(contents.incomplete().cells[1:]))
+    assert cost_figure.has_costs(ranked(contents.complete().cells))
 
 
 def test_what_no_seed_trained_is_not_among_the_fastest():
     content = contents.complete()
-    fastest = content["cells"][0]
-    assert fastest["id"] in [one.cell["id"] for one in cost_figure.fastest_first(
-        ranked(content["cells"]))]  # fmt: skip
-    fastest |= {"trained": 0, "outcomes": ["at_baseline"] * 3}
-    order = ranked(content["cells"])
-    assert fastest["id"] not in [one.cell["id"] for one in cost_figure.fastest_first(order)]
+    fastest = content.cells[0].id
+    assert fastest in [one.cell.id for one in cost_figure.fastest_first(
+        ranked(content.cells))]  # fmt: skip
+    changes = {"trained": 0, "outcomes": ["at_baseline"] * 3}
+    content = contents.with_cell(content, 0, contents.with_results, **changes)
+    order = ranked(content.cells)
+    assert fastest not in [one.cell.id for one in cost_figure.fastest_first(order)]
     (picture,) = [block for block in sections(content) if getattr(block, "name", None) == "costs"]
     assert "Cells of which no seed trained are not in it." in picture.caption
 
 
 def test_a_curve_has_a_gap_where_a_score_is_not_known():
     content = contents.incomplete()
-    figure = drawn(panels.curve_figure, ranked(content["cells"]), content)
+    figure = drawn(panels.curve_figure, ranked(content.cells), content)
     first, second = (axes for axes in figure.axes if axes.get_visible())
     assert len(second.lines) == 3
     (line,) = first.lines
@@ -252,7 +262,7 @@ def test_a_curve_has_a_gap_where_a_score_is_not_known():
 
 
 def test_bars_are_the_learned_weights():
-    figure = drawn(panels.weight_figure, ranked(contents.complete()["cells"]))
+    figure = drawn(panels.weight_figure, ranked(contents.complete().cells))
     shown = [axes for axes in figure.axes if axes.get_visible()]
     assert len(shown) == 3
     assert [bar.get_height() for bar in shown[0].patches] == [0.12, 0.2, 0.31, 0.25, 0.12]
@@ -261,7 +271,7 @@ def test_bars_are_the_learned_weights():
 
 def test_figures_are_drawn_in_the_reports_style_and_leave_the_users_alone():
     content = contents.one_cell()
-    order = ranked(content["cells"])
+    order = ranked(content.cells)
     plain = drawing.draw(score_figure.score_figure, order, content)
     with matplotlib.rc_context({"font.size": 31, "lines.linewidth": 9}):
         other = drawing.draw(score_figure.score_figure, order, content)
@@ -271,7 +281,7 @@ def test_figures_are_drawn_in_the_reports_style_and_leave_the_users_alone():
 
 def test_an_inlined_figure_has_ids_of_its_own_and_the_ink_of_the_page():
     content = contents.complete()
-    found = drawing.draw(score_figure.score_figure, ranked(content["cells"]), content)
+    found = drawing.draw(score_figure.score_figure, ranked(content.cells), content)
     inline = found.inline("scores", 'best: "a" < b')
     element = ET.fromstring(inline)
     assert element.get("aria-label") == 'best: "a" < b'
@@ -287,6 +297,21 @@ def test_an_inlined_figure_has_ids_of_its_own_and_the_ink_of_the_page():
     assert "<style" not in inline
 
 
+def test_letters_can_be_read_on_a_phone(reports):
+    text = (reports / "complete" / "report.html").read_text("utf-8")
+    figures = re.findall(
+        r'<svg [^>]*viewBox="0 0 (\S+) [^>]*min-width:(\d+)px(.*?)</svg>', text, re.S
+    )
+    assert len(figures) == 5
+    for width, least, inside in figures:
+        sizes = [
+            float(size) for size in re.findall(r"(?:font-size:|font:(?: \w+)*) ([\d.]+)px", inside)
+        ]
+        assert len(sizes) > 5
+        assert min(sizes) * int(least) / float(width) >= 10
+        assert int(least) < 900  # it shrinks to this on a narrow page, and is as wide as a wide one
+
+
 def test_dollar_signs_are_no_mathematics(reports):
     svg = (reports / "hostile" / "figures" / "scores.svg").read_text("utf-8")
     texts = [part.text for part in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
@@ -299,5 +324,5 @@ def test_pngs_are_the_pictures_of_the_svgs(reports):
         width, height = (float(root.get(side).removesuffix("pt")) for side in ("width", "height"))
         image = Image.open(io.BytesIO(path.with_suffix(".png").read_bytes()))
         assert image.size == pytest.approx((width / 72 * 160, height / 72 * 160), abs=1)
-        assert width == pytest.approx(4.8 * 72)
+        assert width == pytest.approx(drawing.WIDTH * 72)
         assert len(np.unique(np.asarray(image))) > 20

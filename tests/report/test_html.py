@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import pytest
 import report_contents as contents
 
-from tf_adapt.words import visible
+from tf_adapt.printing.words import visible
 
 VOID = {"meta", "br", "wbr"}
 SVG = "svg"
@@ -75,9 +75,11 @@ def test_what_readers_and_phones_need(report, page):
         assert attributes["scope"] in ("col", "row")
     for attributes in page.of("svg"):
         assert attributes["role"] == "img"
-        assert len(attributes["aria-label"]) > 20
+        icons = ("tuned", "frozen")
+        assert attributes["aria-label"] in icons or len(attributes["aria-label"]) > 20
     scrolling = [a for a in page.of("div") if a.get("class") == "scroll"]
-    assert len(scrolling) == len(page.of("table")) > 3
+    figures = [a for a in page.of("svg") if a.get("class") != "icon"]
+    assert len(scrolling) == len(page.of("table")) + len(figures) > 4
     for attributes in scrolling:
         assert (attributes["role"], attributes["tabindex"]) == ("region", "0")
         assert attributes["aria-label"]
@@ -112,7 +114,7 @@ def test_every_command_is_there_as_it_is(reports):
     blocks = re.findall(r'<pre tabindex="0"><code>(.*?)</code></pre>', text, flags=re.S)
     commands = [line for block in blocks for line in block.split("\n")]
     content = contents.complete()
-    expected = [content["command"], *(c for cell in content["cells"] for c in cell["commands"])]
+    expected = [content.command, *(c for cell in content.cells for c in cell.commands)]
     assert sorted(commands) == sorted(expected)
 
 
@@ -121,7 +123,19 @@ def test_colour_never_stands_alone(reports):
     found = re.findall(r'<strong class="(tune|freeze)">.*?</strong> <small>(.*?)</small>', text)
     assert len(found) == 2
     for tone, note in found:
-        assert f"{tone}: 🔥" in note
+        assert re.search(rf'{tone}: <svg class="icon" [^>]*aria-label="tuned">', note)
+
+
+def test_the_papers_symbols_need_no_font_that_has_them(report):
+    text = re.sub("<[^>]*>", "", (report / "report.html").read_text("utf-8"))
+    assert "🔥" not in text
+    assert "\N{SNOWFLAKE}" not in text
+
+
+def test_names_are_not_cut_inside(reports):
+    text = (reports / "complete" / "report.html").read_text("utf-8")
+    assert '<span class="name">feature_extraction</span>' in text
+    assert "<wbr>" not in text
 
 
 def test_a_long_verdict_is_smaller(reports):

@@ -4,8 +4,8 @@ import pytest
 import report_contents as contents
 from markdown_it import MarkdownIt
 
+from tf_adapt.printing.words import visible
 from tf_adapt.report.markdown import escaped, fenced
-from tf_adapt.words import visible
 
 ALLOWED_HTML = re.compile(r"</?details>|<summary>[^<>]*</summary>|<br>|\s")
 
@@ -90,11 +90,12 @@ def test_the_verdict_is_the_title_and_sections_are_in_order(reports):
         if token.type == "heading_open"
     ]
     assert titles == [
-        ("h1", contents.complete()["verdict"]["sentence"]),
+        ("h1", contents.complete().verdict.sentence),
         *(
             ("h2", title)
             for title in (
-                "Scores", "Costs", "Pairwise tests", "Learning curves", "Which layers are used",
+                "Scores", "Learning curves: how many labels tuning needs", "Costs",
+                "Pairwise tests", "Learning curves", "Which layers are used",
                 "Which labels are confused", "Where the cells disagree", "How it was chosen",
                 "To repeat it",
             )

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 import report_contents as contents
@@ -6,7 +7,7 @@ import report_contents as contents
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.pairs import REASONS, decision, pair_tables
 from tf_adapt.statistics.pairs import compare_pairs
-from tf_adapt.statistics.relation import AHEAD, ALIKE, relation
+from tf_adapt.statistics.relation import AHEAD, ALIKE, PairTest, relation
 
 
 def content_with(verdict_best):
@@ -16,17 +17,23 @@ def content_with(verdict_best):
         contents.cell("middle", "fine_tuning", (0.6, 0.6)),
     ]
     content = contents.comparison(cells, (0, 1))
-    content["pairs"][0] |= {
-        "difference": -0.2, "interval": [-0.25, -0.1], "p": 0.0004, "p_holm": 0.0012,
-        "decided": True, "seeds_needed": None, "why": "decided",
-    }  # fmt: skip
-    content["verdict"]["best"] = verdict_best
-    return content
+    content.pairs[0] = replace(
+        content.pairs[0], difference=-0.2, interval=[-0.25, -0.1], p=0.0004, p_holm=0.0012,
+        decided=True, seeds_needed=None, why="decided",
+    )  # fmt: skip
+    return contents.with_verdict(content, best=verdict_best)
+
+
+def a_pair(**values):
+    """The test of two cells x and y; what is not given does not matter."""
+    any_test = {"a": "x", "b": "y", "difference": 0.0, "interval": None, "level": 0.97, "p": 0.5}
+    others = {"p_holm": 0.5, "decided": False, "alike": False, "seeds_needed": None}
+    return PairTest(**any_test | others | values)
 
 
 def test_pairs_are_turned_so_that_the_better_cell_comes_first():
     content = content_with("best fine_tuning linear")
-    first, others = pair_tables(content, ranked(content["cells"]))
+    first, others = pair_tables(content, ranked(content.cells))
     assert [row[0][0].text.split(" ")[1] for row in first.rows] == ["middle", "worst"]
     assert "first is always 1. best" in first.caption
     values = [entry.text for (entry,) in first.rows[1][1:]]
@@ -41,7 +48,7 @@ def test_pairs_are_turned_so_that_the_better_cell_comes_first():
 
 def test_the_verdicts_best_need_not_have_the_best_mean():
     content = content_with("middle fine_tuning linear")
-    first, others = pair_tables(content, ranked(content["cells"]))
+    first, others = pair_tables(content, ranked(content.cells))
     assert [[row[0][0].text[3:7], row[1][0].text[3:7]] for row in first.rows] == [
         ["best", "midd"],
         ["midd", "wors"],
@@ -52,13 +59,13 @@ def test_the_verdicts_best_need_not_have_the_best_mean():
 
 def test_without_a_verdict_the_best_mean_is_the_best():
     content = content_with(None)
-    first, _ = pair_tables(content, ranked(content["cells"]))
+    first, _ = pair_tables(content, ranked(content.cells))
     assert "first is always 1. best" in first.caption
 
 
 def test_one_cell_has_no_pairs():
     content = contents.one_cell()
-    assert pair_tables(content, ranked(content["cells"])) == (None, None)
+    assert pair_tables(content, ranked(content.cells)) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +88,7 @@ def test_one_cell_has_no_pairs():
     ],
 )
 def test_what_it_would_take(needed, why, expected):
-    pair = {"decided": False, "alike": False, "seeds_needed": needed, "why": why}
-    assert decision(pair, 3) == expected
+    assert decision(a_pair(seeds_needed=needed, why=why), 3) == expected
 
 
 @pytest.mark.parametrize(
@@ -94,8 +100,9 @@ def test_what_it_would_take(needed, why, expected):
     ],
 )
 def test_alike_comes_before_decided_as_in_the_verdict(alike, decided, expected):
-    pair = {"a": "x", "b": "y", "difference": 0.004, "decided": decided, "alike": alike}
-    assert decision(pair | {"why": "decided" if decided else "alike"}, 3) == expected
+    why = "decided" if decided else "alike"
+    pair = a_pair(difference=0.004, decided=decided, alike=alike, why=why)
+    assert decision(pair, 3) == expected
     assert (relation(pair, "x") == ALIKE) == expected.startswith("alike")
     assert (relation(pair, "x") == AHEAD) == (expected == "yes")
 
@@ -108,40 +115,39 @@ def test_every_reason_of_the_tests_has_words():
 
 def untested(why, **changes):
     content = content_with("best fine_tuning linear")
-    for pair in content["pairs"]:
-        pair |= {"p_holm": None, "decided": False, "seeds_needed": None, "why": why} | changes
-    return content
+    changes = {"p_holm": None, "decided": False, "seeds_needed": None, "why": why} | changes
+    return replace(content, pairs=[replace(pair, **changes) for pair in content.pairs])
 
 
 @pytest.mark.parametrize("why", ["identical", "few_items"])
 def test_what_was_not_compared_has_no_numbers(why):
     content = untested(why, p=1.0, interval=[0.0, 0.0])
-    first, _ = pair_tables(content, ranked(content["cells"]))
+    first, _ = pair_tables(content, ranked(content.cells))
     assert [entry.text for (entry,) in first.rows[0][2:-1]] == ["–", "–", "–"]
     assert "No pair can be tested." in first.caption
 
 
 def test_one_seed_has_an_interval_of_the_items_and_none_at_all_has_none():
     content = untested("one_seed", p=0.04, interval=[0.01, 0.03])
-    first, _ = pair_tables(content, ranked(content["cells"]))
+    first, _ = pair_tables(content, ranked(content.cells))
     assert [entry.text for (entry,) in first.rows[0][2:-1]][1:] == ["0.040", "–"]
     content = untested("one_seed", p=1.0, interval=None)
-    first, _ = pair_tables(content, ranked(content["cells"]))
+    first, _ = pair_tables(content, ranked(content.cells))
     assert [entry.text for (entry,) in first.rows[0][2:-1]] == ["–", "1.000", "–"]
 
 
 def test_holms_correction_is_over_the_pairs_that_can_be_tested():
     content = content_with("best fine_tuning linear")
-    content["pairs"][1] |= {"p_holm": None, "why": "identical", "decided": False}
-    first, _ = pair_tables(content, ranked(content["cells"]))
+    content.pairs[1] = replace(content.pairs[1], p_holm=None, why="identical", decided=False)
+    first, _ = pair_tables(content, ranked(content.cells))
     assert "Holm's correction is over 2 pairs that can be tested." in first.caption
 
 
 def test_without_a_cell_that_trained_there_is_no_best():
     content = untested("one_seed")
-    content["cells"].append(contents.cell("none", "fine_tuning", (None, None)))
-    content["verdict"]["best"] = None
-    first, others = pair_tables(content, ranked(content["cells"]))
+    content.cells.append(contents.cell("none", "fine_tuning", (None, None)))
+    content = contents.with_verdict(content, best=None)
+    first, others = pair_tables(content, ranked(content.cells))
     assert len(first.rows) + len(others.rows) == 3
-    content["pairs"] = []
-    assert pair_tables(content, ranked(content["cells"])) == (None, None)
+    content = replace(content, pairs=[])
+    assert pair_tables(content, ranked(content.cells)) == (None, None)

@@ -1,4 +1,5 @@
 import html
+from dataclasses import replace
 
 import pytest
 import report_contents as contents
@@ -6,6 +7,7 @@ import report_contents as contents
 from tf_adapt import paper
 from tf_adapt.report.markdown import escaped
 from tf_adapt.report.paper_table import baseline_text, paper_table
+from tf_adapt.report.scored_cells import FailedSeeds
 from tf_adapt.report.write import write_report
 
 FROZEN, TUNED = "feature_extraction", "fine_tuning"
@@ -21,14 +23,13 @@ def tones_of(table):
 
 def decided(content, *, alike=False):
     """The content with every pair decided."""
-    for pair in content["pairs"]:
-        pair |= {"decided": True, "alike": alike, "p_holm": 0.001, "why": "decided"}
-    return content
+    changes = {"decided": True, "alike": alike, "p_holm": 0.001, "why": "decided"}
+    return replace(content, pairs=[replace(pair, **changes) for pair in content.pairs])
 
 
-def frozen_and_tuned(frozen, tuned, **changes):
+def frozen_and_tuned(frozen, tuned):
     cells = [contents.cell("bert", FROZEN, frozen), contents.cell("bert", TUNED, tuned)]
-    return contents.comparison(cells, range(len(frozen))) | changes
+    return contents.comparison(cells, range(len(frozen)))
 
 
 @pytest.mark.parametrize(
@@ -67,9 +68,9 @@ def test_a_coloured_cell_says_so_in_words():
 
 def test_a_difference_that_is_not_decided_is_not_coloured():
     content = frozen_and_tuned((0.60, 0.62), (0.614, 0.634))
-    (pair,) = content["pairs"]
-    assert pair["difference"] == pytest.approx(-0.014)
-    assert not pair["decided"]
+    (pair,) = content.pairs
+    assert pair.difference == pytest.approx(-0.014)
+    assert not pair.decided
     table = paper_table(content)
     assert tones_of(table) == []
     assert "decided by the pairwise tests" in table.caption
@@ -82,11 +83,12 @@ def test_a_decided_difference_of_less_than_a_point_is_not_coloured():
     assert tones_of(paper_table(decided(content, alike=True))) == []
 
 
-@pytest.mark.parametrize("verdict", [{"above_baseline": False}, None])
-def test_nothing_is_coloured_where_no_cell_is_above_the_baseline(verdict):
+@pytest.mark.parametrize("is_judged", [True, False])
+def test_nothing_is_coloured_where_no_cell_is_above_the_baseline(is_judged):
     content = decided(frozen_and_tuned((0.60, 0.62), (0.70, 0.72)))
     assert tones_of(paper_table(content)) == ["tune"]
-    table = paper_table(content | {"verdict": verdict})
+    content = contents.with_verdict(content, above_baseline=False)
+    table = paper_table(content if is_judged else replace(content, verdict=None))
     assert tones_of(table) == []
     assert "Nothing is coloured, since no cell is shown to be above the baseline." in table.caption
     assert "Coloured" not in table.caption
@@ -121,7 +123,7 @@ def test_a_joint_and_a_separate_bert_are_two_rows():
 
 def test_one_name_for_two_modules_is_two_rows():
     cells = [contents.cell("bert", FROZEN, (0.6,)), contents.cell("bert", TUNED, (0.7,))]
-    cells[1]["module"] = "f" * 64
+    cells[1] = replace(cells[1], module="f" * 64)
     assert len(paper_table(contents.comparison(cells, (0,))).rows) == 3
 
 
@@ -133,8 +135,8 @@ def test_a_cell_that_never_finished_stands_with_its_encoder():
         contents.cell("bert", "two_stage", (0.6, 0.61), pairs="separate"),
         contents.cell("bert", FROZEN, (None, None), pretrained=False),
     ]
-    for cell in (cells[0], cells[3]):
-        cell |= {"module": None, "family": None}
+    for number in (0, 3):
+        cells[number] = replace(cells[number], module=None, family=None)
     rows = paper_table(contents.comparison(cells[:2], (0, 1))).rows
     assert texts(rows[0]) == [["bert"], ["–"], ["70.5 ± 0.7"]]
     assert rows[0][1][0].note == "esim; failed in 2 of 2 seeds"
@@ -190,10 +192,14 @@ def test_seeds_that_failed_are_counted():
 
 
 def test_a_cell_of_which_no_seed_trained_is_never_coloured():
-    content = frozen_and_tuned((0.6, 0.6), (0.8, 0.8))
-    content["cells"][1] |= {"trained": 0, "outcomes": ["at_baseline"] * 2}
-    content["cells"][1]["failed"] = {"diverged": 0, "at_baseline": 2}
-    content["pairs"] = []
+    content = contents.with_cell(
+        replace(frozen_and_tuned((0.6, 0.6), (0.8, 0.8)), pairs=[]),
+        1,
+        contents.with_results,
+        trained=0,
+        outcomes=["at_baseline"] * 2,
+        failed=FailedSeeds(diverged=0, at_baseline=2),
+    )
     table = paper_table(content)
     assert tones_of(table) == []
     assert table.rows[0][2][0].note == "linear; failed in 2 of 2 seeds"
@@ -215,22 +221,42 @@ def test_the_baseline_is_the_last_row_in_no_column_alone():
         (3.532, "pair_regression", "always 3.53, train's mean"),
         (0.0, "pair_regression", "always 0, train's mean"),
         (1234.5, "pair_regression", "always 1,234, train's mean"),
+        (["a", "b"], "multilabel_classification", "always 'a', 'b'"),
+        ([], "multilabel_classification", "always no label"),
         ("a\nb\x07\u202ec", "classification", r"always 'a\nb\x07\u202ec'"),
         ("x" * 500, "classification", f"always '{'x' * 26}…{'x' * 13}'"),
     ],
 )
 def test_what_the_baseline_answers(answer, kind, expected):
-    assert baseline_text({"baseline": {"answer": answer}, "kind": kind}) == expected
+    assert baseline_text(answer, kind) == expected
 
 
 def test_the_baselines_label_is_text_in_every_file(tmp_path):
     content = contents.complete()
     label = "<b>&|`*_[x](y)$"
-    content["baseline"]["answer"] = label
+    content = replace(content, baseline=replace(content.baseline, answer=label))
     write_report(content, tmp_path)
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert f"always &#x27;{html.escape(label).replace('_', '_<wbr>')}&#x27;" in page
+    shown = html.escape(label).replace("_", '<span class="name">_</span>')
+    assert f"always &#x27;{shown}&#x27;" in page
     text = (tmp_path / "report.md").read_text("utf-8")
     (line,) = [line for line in text.splitlines() if line.startswith("| baseline (")]
     assert line == f"| baseline (always '{escaped(label)}') |" + " 56.7 |" * 4
     assert label not in page
+
+
+def test_a_sentence_module_is_compared_with_the_papers_skip_thoughts():
+    cells = [contents.cell("use", FROZEN, (0.72,)), contents.cell("use", TUNED, (0.73,))]
+    cells = [replace(cell, family="sentence", pairs="separate") for cell in cells]
+    content = replace(contents.comparison(cells, (0,)), dataset="mrpc", metric="accuracy")
+    *_, papers, baseline = paper_table(content).rows
+    assert texts(papers) == [["Skip-thoughts"], ["75.8"], ["–"]]
+    assert papers[0][0].note == "the paper's table 2, on test"
+    assert texts(baseline)[0] == ["baseline"]
+    for changes in (
+        {"dataset": "sick_e"},  # the paper has no number
+        {"dataset": "my own data"},
+        {"metric": "macro_f1"},
+        {"cells": [replace(cell, family="bert") for cell in cells]},
+    ):
+        assert len(paper_table(replace(content, **changes)).rows) == 2

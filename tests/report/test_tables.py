@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import report_contents as contents
 
 from tf_adapt.report import tables
 from tf_adapt.report.cells import ranked
+from tf_adapt.report.content import Teacher
+from tf_adapt.report.scored_cells import FailedSeeds
 
 FROZEN, TUNED = "feature_extraction", "fine_tuning"
 
@@ -12,12 +16,32 @@ def texts(row):
 
 def test_costs():
     cell = contents.cell("bert", FROZEN, (0.5,))
-    unknown = contents.cell("elmo", TUNED, (0.4,))
-    unknown["costs"] = dict.fromkeys(unknown["costs"])
+    unknown = replace(contents.cell("elmo", TUNED, (0.4,)), costs=contents.UNKNOWN_COSTS)
     rows = tables.cost_table(ranked([cell, unknown])).rows
     assert texts(rows[0])[1:] == [["50.0"], ["812 k"], ["14.3"], ["911"], ["3.12"], ["3.25"]]
     assert rows[0][2][0].note == "13 % of all"
     assert texts(rows[1])[1:] == [["40.0"]] + [["–"]] * 5
+
+
+def test_teacher_and_students():
+    teacher = Teacher(
+        run="runs/large",
+        temperature=2.0,
+        weight=0.7,
+        unlabelled=1200,
+        score=0.61,
+        parameters=22_000_000,
+        megabytes=88.0,
+        serving_seconds_per_1000=41.25,
+    )
+    cell = contents.cell("bert", FROZEN, (0.5,))
+    unknown = replace(contents.cell("elmo", TUNED, (0.4,)), costs=contents.UNKNOWN_COSTS)
+    table = tables.teacher_table(teacher, ranked([cell, unknown]))
+    assert texts(table.rows[0]) == [["teacher: runs/large"], ["61.0"], ["22 M"], ["88"], ["41.2"]]
+    # 6,244,445 weights of four bytes.
+    assert texts(table.rows[1])[1:] == [["50.0"], ["6.24 M"], ["25"], ["3.12"]]
+    assert texts(table.rows[2])[1:] == [["40.0"]] + [["–"]] * 3
+    assert "weight of the teacher's answers 0.7, 1,200 texts without labels" in table.caption
 
 
 def test_the_chosen_rate_is_named_and_a_failed_trial_too():
@@ -32,7 +56,7 @@ def test_the_chosen_rate_is_named_and_a_failed_trial_too():
 
 
 def test_one_rate_alone_was_not_chosen():
-    cell = contents.cell("bert", TUNED, (0.5,)) | {"tried": [], "learning_rate": 0.0003}
+    cell = replace(contents.cell("bert", TUNED, (0.5,)), tried=[], learning_rate=0.0003)
     table = tables.tried_table(ranked([cell]), "dev")
     assert "none was chosen" in table.caption
     assert "tried" not in table.caption
@@ -40,10 +64,11 @@ def test_one_rate_alone_was_not_chosen():
 
 
 def test_every_seed_says_how_it_ended():
-    cell = contents.cell("bert", TUNED, (0.7, None, 0.5, None)) | {
-        "outcomes": ["trained", "diverged", "at_baseline", None],
-        "failed": {"diverged": 1, "at_baseline": 1},
-    }
+    cell = contents.with_results(
+        contents.cell("bert", TUNED, (0.7, None, 0.5, None)),
+        outcomes=["trained", "diverged", "at_baseline", None],
+        failed=FailedSeeds(diverged=1, at_baseline=1),
+    )
     table = tables.seeds_table(ranked([cell]), [0, 1, 2, 3])
     (row,) = table.rows
     assert [(entry.text, entry.note) for (entry,) in row[4:]] == [
@@ -65,8 +90,8 @@ def test_negative_scores():
 
 
 def test_confusion_shares_are_of_the_row():
-    order = ranked([contents.cell("bert", TUNED, (0.5, 0.6))])
-    order[0].cell["confusion"] = [[3, 1, 0], [0, 0, 0], [1, 1, 2]]
+    cell = contents.cell("bert", TUNED, (0.5, 0.6))
+    order = ranked([replace(cell, confusion=[[3, 1, 0], [0, 0, 0], [1, 1, 2]])])
     table = tables.confusion_table(order[0], contents.LABELS, 2)
     found = [[(entry.text, entry.note, entry.share) for (entry,) in row[1:]] for row in table.rows]
     assert found == [
@@ -80,6 +105,6 @@ def test_confusion_shares_are_of_the_row():
 
 def test_weights_of_encoders_of_different_depth_fill_their_rows():
     cells = [contents.cell("a", FROZEN, (0.5,)), contents.cell("b", FROZEN, (0.4,))]
-    cells[1]["layer_weights"] = [0.25, 0.75]
+    cells[1] = replace(cells[1], layer_weights=[0.25, 0.75])
     rows = tables.weights_table(ranked(cells)).rows
     assert texts(rows[1])[1:] == [["0.250"], ["0.750"], [""], [""], [""]]

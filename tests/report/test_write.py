@@ -1,16 +1,27 @@
 import hashlib
+import html
 import json
+import re
 import subprocess
 import sys
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import report_contents as contents
 
-from tf_adapt import files
+from hub_modules.storage import files
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report import write
+from tf_adapt.report.content import Agreement, Verdict, to_json
 from tf_adapt.report.drawing import Drawing
+from tf_adapt.report.html import to_html
+from tf_adapt.report.lines import to_lines
+from tf_adapt.report.markdown import to_markdown
+from tf_adapt.report.scored_cells import FailedSeeds
+from tf_adapt.report.sections import sections
+from tf_adapt.report.verdict_blocks import verdict_blocks
 from tf_adapt.report.write import FIGURES, write_report
 
 HELPERS = Path(contents.__file__).parent
@@ -35,7 +46,7 @@ def hashes(folder):
 def test_the_record_is_the_content(reports):
     for name in ("complete", "incomplete", "hostile"):
         text = (reports / name / "report.json").read_text("utf-8")
-        assert json.loads(text) == getattr(contents, name)()
+        assert json.loads(text) == to_json(getattr(contents, name)())
 
 
 def test_another_process_writes_the_same_bytes_without_tensorflow(reports, tmp_path):
@@ -60,13 +71,12 @@ def test_figures_of_an_earlier_report_do_not_stay(reports, tmp_path):
 
 @pytest.mark.parametrize("at", range(5))
 def test_a_failed_write_leaves_whole_files(at, tmp_path, monkeypatch):
-    content = contents.one_cell()
-    content["cells"][0]["curves"] = []
+    content = contents.with_cell(contents.one_cell(), 0, replace, curves=[])
     drawing = Drawing(b'<svg viewBox="0 0 9 9"></svg>', b"first")
     monkeypatch.setattr(write, "draw", lambda *arguments: drawing)
     write_report(content, tmp_path)
     before = hashes(tmp_path)
-    content["summary"] = "another one"
+    content = replace(content, summary="another one")
     drawing = Drawing(b'<svg viewBox="0 0 8 8"></svg>', b"second")
     calls = []
 
@@ -87,8 +97,7 @@ def test_a_failed_write_leaves_whole_files(at, tmp_path, monkeypatch):
 
 
 def test_numbers_that_are_not_finite_are_refused_before_anything_is_written(tmp_path):
-    content = contents.one_cell()
-    content["cells"][0]["mean"] = float("nan")
+    content = contents.with_cell(contents.one_cell(), 0, contents.with_results, mean=float("nan"))
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_report(content, tmp_path / "report")
     assert not (tmp_path / "report").exists()
@@ -124,44 +133,48 @@ def test_one_seed_and_one_split_are_said(reports):
     )
 
 
-def test_alternatives_are_named():
-    from tf_adapt.report.markdown import to_markdown
-    from tf_adapt.report.sections import sections
-
+def test_sentences_stand_below_their_subjects():
     content = contents.complete()
-    ids = [cell["id"] for cell in content["cells"]]
-    content["verdict"] |= {"decided": False, "alternatives": [ids[4]], "recommended": ids[4]}
-    content["verdict"]["guideline"] = {"sentence": "Freeze.", "agrees": False}
+    guideline = replace(content.verdict.guideline, sentence="Freeze.", agrees=False)
+    content = contents.with_verdict(content, guideline=guideline)
     text = to_markdown(sections(content))
-    assert "Not decided against the best: 2. elmo_small · ❄ feature_extraction · esim." in text
-    assert "Freeze. This comparison does not agree with it." in text
-    content["verdict"] = None
-    assert "# No verdict" in to_markdown(sections(content))
+    before, *_ = text.split("\n## ")
+    assert re.findall(r"(?m)^\*\*(.*)\*\*\n\n- ", before) == [
+        "Decision", "Cost", "Data and split", "The paper's guideline", "What to do next",
+    ]  # fmt: skip
+    assert "**The paper's guideline**\n\n- Freeze. This comparison does not agree with it." in text
+    lines = to_lines(verdict_blocks(content))
+    page = html.unescape(to_html("", verdict_blocks(content), {}))
+    assert lines[0] == content.verdict.sentence
+    assert [line for before, line in pairwise(lines) if not before] == [
+        *re.findall(r"<h3>(.*)</h3>\n<ul>", page),
+        content.summary,
+    ]
+    assert [line for line in lines if line.startswith("- ")] == re.findall(
+        r"(?m)^- .*", before.replace("\\", "")
+    )
+    assert "# No verdict" in to_markdown(sections(replace(content, verdict=None)))
 
 
 def nothing_trained(outcomes):
-    content = contents.incomplete()
-    for cell in content["cells"]:
-        known = [score for score in cell["scores"] if score is not None]
-        scores = cell["scores"] if "at_baseline" in outcomes else [None] * 3
-        cell |= {
-            "scores": scores,
-            "outcomes": ["diverged" if score is None else "at_baseline" for score in scores],
-            "trained": 0,
-        }
-        cell["failed"] = {how: cell["outcomes"].count(how) for how in cell["failed"]}
+    content, cells = contents.incomplete(), []
+    for cell in content.cells:
+        known = [score for score in cell.results.scores if score is not None]
+        scores = cell.results.scores if "at_baseline" in outcomes else [None] * 3
+        ended = ["diverged" if score is None else "at_baseline" for score in scores]
+        failed = FailedSeeds(ended.count("diverged"), ended.count("at_baseline"))
+        changes = {"scores": scores, "outcomes": ended, "trained": 0, "failed": failed}
         if scores == [None] * 3:
-            cell |= dict.fromkeys(("mean", "deviation", "min", "max", "learning_rate"))
-            cell |= {"curves": [], "layer_weights": None, "costs": dict.fromkeys(cell["costs"])}
-        assert known or cell["mean"] is None
-    content["pairs"] = []
-    content["baseline"]["cells"] = {}
-    content["verdict"] = {
-        "sentence": "Nothing to judge.", "decided": False, "above_baseline": False, "best": None,
-        "alternatives": [], "recommended": None, "evidence": [],
-        "guideline": {"sentence": "", "agrees": None, "families": {}}, "exported": None,
-    }  # fmt: skip
-    return content
+            changes |= dict.fromkeys(("mean", "deviation", "min", "max"))
+            cell = replace(cell, learning_rate=None, curves=[], layer_weights=None,
+                           costs=contents.UNKNOWN_COSTS)  # fmt: skip
+        cells.append(contents.with_results(cell, **changes))
+        assert known or cells[-1].results.mean is None
+    verdict = Verdict(
+        sentence="Nothing to judge.", decided=False, above_baseline=False, best=None,
+        alternatives=[], recommended=None, evidence={}, guideline=Agreement("", None, {}),
+    )  # fmt: skip
+    return replace(content, cells=cells, pairs=[], verdict=verdict)
 
 
 def test_a_comparison_in_which_every_seed_diverged(tmp_path):
@@ -198,11 +211,8 @@ def test_thirty_cells_with_long_names(tmp_path):
 
 def test_settings_that_are_not_the_same_in_all_cells_are_said(tmp_path):
     content = contents.complete()
-    epochs = {
-        one["id"]: 15 if one["adaptation"] == "feature_extraction" else 4
-        for one in content["cells"]
-    }
-    write_report(content | {"different": {"training.epochs": epochs}}, tmp_path)
+    epochs = {one.id: 15 if one.adaptation == "feature_extraction" else 4 for one in content.cells}
+    write_report(replace(content, different={"training.epochs": epochs}), tmp_path)
     text = (tmp_path / "report.md").read_text("utf-8").replace("\\", "")
     assert "Not the same in all cells: training.epochs is 4 (" in text
     assert "15 (feature_extraction)" in text

@@ -1,4 +1,4 @@
-"""The accuracies of runs by genre, and whether they go with the divergence from a reference."""
+"""Accuracies of runs by genre, and their correlation with the divergence from references."""
 
 from collections import defaultdict
 
@@ -6,17 +6,17 @@ from tf_adapt.analysis.domains import correlation
 from tf_adapt.comparison.settings import short_name
 from tf_adapt.errors import ConfigError
 from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.printing.words import counted
 from tf_adapt.statistics.pairs import holm
-from tf_adapt.words import counted
 
 LEVEL = 0.05
 
 
 def with_series(runs: list[dict]) -> list[dict]:
-    """The runs of `genre_scores`, each with the `series` in whose mean it counts.
+    """The runs of `genre_scores`, each with the name of its `series`.
 
-    A series is all runs of one adaptation; apart by encoder, where there are several, and apart
-    from runs of one genre each, as in the paper, where they were trained on several.
+    A series is all runs of one adaptation and one encoder. Runs trained on several genres are a
+    series apart from those trained on a single genre, as in the paper.
 
     Raises:
         ConfigError: two runs of a series have the same seed on the same genre.
@@ -39,7 +39,7 @@ def with_series(runs: list[dict]) -> list[dict]:
 
 
 def mean_accuracies(runs: list[dict], genres: list[str]) -> dict[str, dict[str, float]]:
-    """By series and genre, the mean over runs, in the order of the genres."""
+    """The mean accuracy over runs, by series and genre, in the order of `genres`."""
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         for genre, accuracy in run["accuracy"].items():
@@ -55,7 +55,10 @@ def mean_accuracies(runs: list[dict], genres: list[str]) -> dict[str, dict[str, 
 def differences(
     runs: list[dict], accuracies: dict[str, dict[str, float]]
 ) -> dict[str, dict[str, float]]:
-    """By genre, fine-tuning less feature extraction, of every encoder that has both."""
+    """The accuracy of fine-tuning minus feature extraction, by name and genre.
+
+    For every encoder that has both.
+    """
     encoders = _encoders(runs)
     result = {}
     for run in runs:
@@ -69,11 +72,15 @@ def differences(
 
 
 def with_correlations(references: list[dict], compared: dict[str, dict[str, float]]) -> list[dict]:
-    """The references of `from_references`, each with `correlations` of what is compared.
+    """The references of `from_references`, each with `correlations`.
+
+    Args:
+        compared: values by name and genre: accuracies or their differences.
 
     Returns:
-        Of each reference, by name of what is compared: as `correlation`; `p_holm`, over all
-        correlations of the analysis; `significant`: whether that is below 0.05; `statement`.
+        The references; their `correlations` with the divergence, by name: the result of
+        `correlation`; `p_holm`, over all correlations of the analysis; `significant`, p_holm below
+        0.05; `statement`.
     """
     found = [
         (reference["name"], name, _correlated(reference["genres"], values))
@@ -93,7 +100,7 @@ def with_correlations(references: list[dict], compared: dict[str, dict[str, floa
 
 
 def _encoders(runs: list[dict]) -> dict[str, str | None]:
-    """Handle → what tells the encoder from the others, None where there is one alone."""
+    """Handle → the encoder's name in a series: as short as is unique; None for a single encoder."""
     handles = {run["encoder"] for run in runs}
     if len(handles) == 1:
         return dict.fromkeys(handles)

@@ -1,4 +1,4 @@
-"""The analysis of domains: corpora from files, or the genres of a dataset beside references."""
+"""The analysis of domains: corpora from files, or genres of a dataset and reference corpora."""
 
 from collections import Counter
 from pathlib import Path
@@ -14,23 +14,23 @@ from tf_adapt.analysis.genres import genre_counts, genre_scores, genres_of, scor
 from tf_adapt.analysis.progress import shown
 from tf_adapt.analysis.references import from_references, read_corpus, read_references
 from tf_adapt.comparison.settings import load_comparison
-from tf_adapt.config import load_config
-from tf_adapt.config_sections import DatasetConfig, FilesConfig
+from tf_adapt.config.reading import load_config, one_task
+from tf_adapt.config.sections import DatasetConfig, FilesConfig
+from tf_adapt.config.strict_yaml import read_yaml
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ConfigError
-from tf_adapt.strict_yaml import read_yaml
 
 
 def compare_files(paths: tuple[str, ...]) -> dict:
     """The divergence of each pair of text files, one text a line.
 
     Returns:
-        `corpora`, the file names without ending; `terms`, `vocabulary`: how many each has, all and
-        distinct; `matrix`, in the order of the files.
+        `corpora`, the file names without suffix; `terms`, `vocabulary`: the numbers of all and of
+        distinct terms of each; `matrix` of divergences in nats, in the order of the files.
 
     Raises:
         ConfigError: fewer than two files, or two of the same name.
-        DataError: a file is empty, or no text.
+        DataError: a file is empty or is not text.
     """
     names = [Path(path).stem for path in paths]
     if len(set(names)) < 2 or len(set(names)) < len(names):
@@ -51,16 +51,17 @@ def compare_genres(
 ) -> dict:
     """The divergence of each pair of genres, and of each genre from reference corpora.
 
-    Of a genre all terms of its train split count. With an encoder's pretraining corpora as
-    references, and runs on one genre each, it is table 6 of the paper.
+    The corpus of a genre is its part of the train split. With an encoder's pretraining corpora as
+    references, and runs on one genre each, this is table 6 of the paper.
 
     Args:
-        path: of a config, of a run or of a comparison.
+        path: the config of a run or a comparison.
+        wanted: the genres to compare; all if empty.
         references: text files, one text a line.
         runs: folders of finished runs on the same data, on one genre or several.
 
     Returns:
-        As `compare_files`, and `splits`: what was compared and scored. With references:
+        As `compare_files`, and `splits`: descriptions of train and scored split. With references:
         `references`, see `from_references`. With runs: `runs`, see `genre_scores` and
         `with_series`; `accuracies` by series and genre, means over runs; and in each reference
         `correlations`, see `with_correlations`, of these and of their `differences`.
@@ -108,7 +109,7 @@ def _data_of(path: str, overrides: tuple[str, ...]) -> DatasetConfig | FilesConf
     content, _ = read_yaml(path)
     if isinstance(content, dict) and "compare" in content:
         return load_comparison(path, overrides).cells[0].config.data
-    return load_config(path, overrides).data
+    return one_task(load_config(path, overrides), str(path), "an analysis").data
 
 
 def _described(counts: dict[str, Counter[str]]) -> dict:

@@ -1,4 +1,4 @@
-"""The figure of the analysis of domains: divergences, and the accuracies of runs beside them."""
+"""The figure of the analysis of domains: divergences, and accuracies of runs."""
 
 from collections.abc import Callable
 
@@ -8,16 +8,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tf_adapt.analysis.figures import STYLES, new_figure
+from tf_adapt.printing.words import shortened
 from tf_adapt.report.drawing import FAINT, INK
-from tf_adapt.words import shortened
 
 _PANEL = 3.5  # inches: the height of a panel
-_SIZE_OF_NUMBERS = 62  # points of type, of all in a row of the matrix
+_SIZE_OF_NUMBERS = 62  # points of type, summed over a row of the matrix
 _LONGEST_NAME = 44
 
 
 def domain_figure(result: dict) -> Figure:
-    """The matrix of divergences; below it those from references; below them the accuracies."""
+    """Panels from top to bottom: divergence matrix, divergences from references, accuracies."""
     panels: list[Callable[[Axes, dict], None]] = []
     title = "How far apart the corpora are (Jensen–Shannon divergence of their terms)"
     if len(result["corpora"]) > 1:
@@ -37,7 +37,7 @@ def domain_figure(result: dict) -> Figure:
 def _draw_matrix(axes: Axes, result: dict) -> None:
     names, matrix = result["corpora"], result["matrix"]
     others = [value for row, values in enumerate(matrix) for value in values[:row]]
-    # The zeros of the diagonal would take up the colours: without them, they tell corpora apart.
+    # The colour scale leaves out the zeros of the diagonal, to resolve differences of corpora.
     lowest, highest = min(others), max(others) + 1e-9
     shown = [
         [None if row == column else value for column, value in enumerate(values)]
@@ -88,9 +88,9 @@ def _draw_references(axes: Axes, result: dict) -> None:
 
 
 def _draw_accuracies(axes: Axes, result: dict) -> None:
-    """Against the divergence from the last reference: all of them together, where there are more.
+    """Accuracies against the divergence from the last reference (with several: all together).
 
-    Large marks are means, small ones single runs.
+    Large markers are means, small ones single runs.
     """
     reference = result["references"][-1]
     places = {genre: one["divergence"] for genre, one in reference["genres"].items()}
@@ -128,7 +128,7 @@ def _name_genres(axes: Axes, places: dict[str, float]) -> None:
         sorted((place, genre) for genre, place in places.items())
     ):
         axes.axvline(place, color=FAINT, alpha=0.35, zorder=0)
-        # Names evenly along the top, a line from each to its place: places may lie close together.
+        # Evenly spaced names on top, with lines to their positions, which may lie close together.
         axes.annotate(
             genre,
             (place, 1.0),

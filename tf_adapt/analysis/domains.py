@@ -1,4 +1,4 @@
-"""How different two corpora are: Jensen–Shannon divergence of their term distributions."""
+"""The difference of corpora: Jensen–Shannon divergence of their term distributions."""
 
 import re
 from collections import Counter
@@ -17,12 +17,12 @@ def terms(text: str) -> list[str]:
 
 
 def term_counts(texts: Iterable[str]) -> Counter[str]:
-    """How often each term occurs in a corpus."""
+    """The count of each term in a corpus."""
     return Counter(term for text in texts for term in terms(text))
 
 
 def joined(corpora: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """The counts of several corpora as those of one: the larger ones weigh more."""
+    """The sum of the term counts of several corpora: larger ones weigh more."""
     total: Counter[str] = Counter()
     for counts in corpora:
         total.update(counts)
@@ -33,7 +33,7 @@ def jensen_shannon(first: Mapping[str, int], second: Mapping[str, int]) -> float
     """Divergence of two term distributions over the vocabulary of both, in nats: 0 to ln 2.
 
     `JSD = ½ Σ p ln(p / m) + ½ Σ q ln(q / m)`, `m = (p + q) / 2`, with p and q the relative
-    frequencies. The smaller the samples, the larger it is, also between samples of one source
+    frequencies. Biased upwards for small samples, also between samples of one source
     (`sample_divergence`).
 
     Raises:
@@ -66,19 +66,18 @@ def divergence_matrix(corpora: Sequence[Mapping[str, int]]) -> list[list[float]]
 def sample_divergence(
     texts: Sequence[str], counts: Counter[str], size: int, seed: int = 0
 ) -> float | None:
-    """The divergence of a random sample of a corpus from the other texts of that corpus.
+    """The divergence of a random sample of a corpus from the rest of that corpus, in nats.
 
-    It is what a sample of that size shows although it comes from the corpus itself: the floor under
-    the divergence of another sample of that size.
+    It is due to the sample size alone: a floor for the divergence of other corpora of that size.
 
     Args:
         texts: of the corpus, with at least one term.
         counts: of these texts, see `term_counts`.
-        size: texts are drawn until they have that many terms.
-        seed: of the order in which texts are drawn.
+        size: texts are drawn until they have at least that many terms.
+        seed: of the order of the texts.
 
     Returns:
-        None where the sample would be more than half of the corpus.
+        The divergence; None if the sample would be more than half of the corpus.
     """
     sample, drawn = Counter(), 0
     for place in np.random.default_rng(seed).permutation(len(texts)):
@@ -95,7 +94,7 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> dict[str, fl
     """Pearson's r of pairs of numbers, its two-sided p-value and its 95 % interval.
 
     The interval is Fisher's, [-1, 1] for three pairs. All are None for fewer than three pairs, or
-    where a side does not vary.
+    if one side is constant.
     """
     from scipy.stats import pearsonr
 

@@ -1,4 +1,4 @@
-"""The figures of the analyses of layers, and what all figures of analyses share."""
+"""The figures of the analyses of layers, and the common parts of all figures of analyses."""
 
 import math
 import textwrap
@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from tf_adapt.analysis.mutual_information import FLOOR
 from tf_adapt.report.drawing import FAINT, INK, WIDTH
 
-# Okabe and Ito's colours, which colour-blind readers tell apart, each with a marker of its own.
+# Okabe and Ito's palette for colour-blind readers, each colour with its own marker.
 STYLES = (
     ("#0072B2", "o"),
     ("#D55E00", "s"),
@@ -21,9 +21,9 @@ STYLES = (
     ("#E69F00", "v"),
     ("#56B4E9", "P"),
 )
-_PANEL, _LINE, _MARGIN = 2.4, 0.19, 0.6  # inches: the height of a panel, a line, the title
+_PANEL, _LINE, _MARGIN = 2.4, 0.19, 0.6  # inches: heights of a panel, a legend line, the title
 _LONGEST_LINE, _LONGEST_NAME = 56, 28
-_LEAST_BITS = 0.1  # the height of a panel in which there is next to nothing
+_LEAST_BITS = 0.1  # smallest upper limit of a panel's y axis
 
 
 def layer_figure(
@@ -36,10 +36,10 @@ def layer_figure(
     """One panel for each dataset: layers from left to right, one line for each encoder.
 
     Args:
-        panels: as `layers.probe_layers` gives them.
-        value: the key of what is drawn of each layer.
-        draw: adds what stands beside a panel's lines.
-        y_label: of a panel.
+        panels: the result of `layers.probe_layers` or `layers.inform_layers`.
+        value: the key of a layer's value to plot.
+        draw: adds reference lines to a panel.
+        y_label: the label of a panel's y axis.
     """
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
@@ -91,7 +91,7 @@ def probe_figure(panels: list[dict]) -> Figure:
 
 
 def information_figure(panels: list[dict]) -> Figure:
-    """Figure 2 of the paper: mutual information of each layer with the label, and the checks."""
+    """Figure 2 of the paper: mutual information of each layer with the label, and two checks."""
 
     def draw(axes: Axes, panel: dict) -> None:
         checks = (
@@ -130,6 +130,6 @@ def new_figure(rows: int, title: str, height: float = _PANEL) -> Figure:
 
 
 def _end(name: str) -> str:
-    """A dataset's name; of a user's own files, whose name is a path, the end."""
+    """A dataset's name; for a user's own files, named by path, the end of the path."""
     name = "/".join(Path(name).parts[-2:])
     return name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"

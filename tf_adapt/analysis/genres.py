@@ -1,23 +1,28 @@
-"""The genres of a dataset as domains, and the accuracy of trained runs on each of them."""
+"""The genres of a dataset as domains, and the accuracy of runs on each genre."""
 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from tf_adapt import run_folder
 from tf_adapt.analysis.domains import term_counts
-from tf_adapt.config_sections import Config
+from tf_adapt.config.reading import one_task
+from tf_adapt.config.sections import Config
 from tf_adapt.data.formats import Record
 from tf_adapt.data.splits import Splits, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.prediction_files import read_predictions
+from tf_adapt.runs import run_folder
+from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.tasks.kinds import CLASSIFICATIONS
 
 
 def genres_of(examples: list, wanted: tuple[str, ...], where: str) -> list[str]:
-    """The genres that occur, sorted, or those of them that are wanted, in that order.
+    """The genres of the examples, sorted; or the wanted ones, in the given order.
+
+    Args:
+        where: names the data in messages.
 
     Raises:
-        ConfigError: the examples have no genre, or one that is wanted does not occur.
+        ConfigError: the examples have no genre, or a wanted one does not occur.
     """
     found = sorted({getattr(example, "genre", None) or "" for example in examples} - {""})
     if not found:
@@ -32,7 +37,7 @@ def genres_of(examples: list, wanted: tuple[str, ...], where: str) -> list[str]:
 
 
 def genre_counts(examples: list[Record], genre: str) -> Counter[str]:
-    """The terms of all pairs of a genre; a premise counts in each pair in which it stands."""
+    """The term counts of all pairs of a genre; a premise counts once for each of its pairs."""
     return term_counts(
         text
         for example in examples
@@ -42,32 +47,33 @@ def genre_counts(examples: list[Record], genre: str) -> Counter[str]:
 
 
 def scored_split(splits: Splits) -> str:
-    """The split on which runs are scored: test, or dev where there is none."""
+    """The split on which runs are scored: test, or dev if there is none."""
     return "test" if splits.examples.get("test") else "dev"
 
 
 def genre_scores(run: Path, scored: list[Record], genres: Sequence[str]) -> dict:
-    """The accuracy of a run on each genre, from the predictions that it wrote at its end.
+    """The accuracy of a run on each genre, from its prediction files.
 
-    It is that of the run's test split, or of its dev split, whichever holds examples of `scored`
-    alone: where a part of train stands for dev, dev is that run's test.
+    Uses the run's test split, or its dev split: the first whose examples of these genres are all in
+    `scored`. (In a run with a part of train as dev, the original dev is its test split.)
 
     Args:
-        scored: the examples on which the runs of an analysis are scored.
-        genres: that count.
+        run: the run folder.
+        scored: the examples on which all runs of the analysis are scored.
+        genres: the genres to score.
 
     Returns:
-        `run`, `encoder`, `adaptation`, `seed`, `trained_on`: how many examples of each genre, and
+        `run`, `encoder`, `adaptation`, `seed`; `trained_on`, the number of train examples by genre;
         `accuracy` and `examples` by genre.
 
     Raises:
-        ArtifactError: it is no run, or an unfinished one.
-        ConfigError: it has none of the genres, it was scored on other examples, or is not a
+        ArtifactError: the folder is not a run, or the run is unfinished.
+        ConfigError: the run has none of the genres, was scored on other examples, or is not a
             classifier.
     """
-    config = _finished_config(run)
+    config = one_task(_finished_config(run), str(run), "an analysis")
     splits = load_splits(config.data)
-    if splits.kind not in ("classification", "pair_classification"):
+    if splits.kind not in CLASSIFICATIONS:
         raise ConfigError(f"{run}: expected a run of a classification, got {splits.kind}")
     trained_on = _numbers(splits.examples["train"])
     if not trained_on.keys() & set(genres):
@@ -84,7 +90,7 @@ def genre_scores(run: Path, scored: list[Record], genres: Sequence[str]) -> dict
 
 
 def _split_of(run: Path, splits: Splits, scored: list[Record], genres: Sequence[str]) -> str:
-    """The split whose examples of the genres are all among those that are scored."""
+    """The run's split whose examples of these genres are all in `scored`."""
     known = {_key(example) for example in scored}
     for split in ("test", "dev"):
         asked = [one for one in splits.examples.get(split, []) if one.genre in genres]
@@ -118,7 +124,7 @@ def _about(run: Path, config: Config) -> dict:
 
 
 def _numbers(examples: list) -> dict[str, int]:
-    """How many examples each genre has; of data without genres nothing."""
+    """The number of examples of each genre; empty for data without genres."""
     found = Counter(getattr(example, "genre", None) for example in examples)
     return {genre: found[genre] for genre in sorted(found.keys() - {None, ""})}
 

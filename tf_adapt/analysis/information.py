@@ -1,25 +1,25 @@
-"""Mutual information between a layer's mean states and the label, with the two checks beside it."""
+"""Mutual information of a layer's mean hidden states and the labels, with two checks."""
 
 import numpy as np
 
 from tf_adapt.analysis.mutual_information import FEWEST_EXAMPLES, edge
 from tf_adapt.errors import DataError
 
-# How often each check is drawn: one draw of a random label may by chance lie off the floor.
+# The number of draws of each check: a single one may lie above the floor by chance.
 DRAWS = 5
 
 
 def layer_information(states: np.ndarray, targets: np.ndarray) -> dict[str, float | list[float]]:
-    """EDGE between one layer's states and the labels, and between the states and random labels.
+    """EDGE estimates for one layer's hidden states with the labels, and with shuffled labels.
 
-    Classes enter as their numbers in one column, which keeps them apart where they are not too
-    rare; the scores of a regression enter as they are, as a continuous variable. There the checks
-    do not end at the floor but at some hundredths of a bit: only what lies above them counts.
+    Class ids form one column, in which EDGE separates classes that are not too rare. Targets of a
+    regression are continuous; for them the checks are not at the floor but at some hundredths of a
+    bit, and only values above the checks count as information.
 
     Shapes: states `[examples, width]`, targets `[examples]`.
 
     Returns:
-        `bits`, and `random_labels`: the bits of `DRAWS` shufflings of the labels.
+        `bits`, and `random_labels`: the bits for `DRAWS` permutations of the labels.
 
     Raises:
         DataError: as `edge`.
@@ -34,20 +34,26 @@ def layer_information(states: np.ndarray, targets: np.ndarray) -> dict[str, floa
 
 
 def random_representations(width: int, targets: np.ndarray) -> list[float]:
-    """EDGE between standard normal states of the given width and the labels, of `DRAWS` draws."""
+    """EDGE estimates in bits for standard normal states and the labels, `DRAWS` draws.
+
+    Shapes: targets `[examples]`; the states are `[examples, width]`.
+    """
     shape = (len(targets), width)
     return [edge(np.random.default_rng(seed).normal(size=shape), targets) for seed in range(DRAWS)]
 
 
 def entropy(targets: np.ndarray) -> float:
-    """Entropy of classes in bits, the most that anything can tell about them: `−Σ p log2 p`."""
+    """Entropy of class ids in bits, the upper bound of mutual information: `−Σ p log2 p`."""
     shares = np.bincount(targets) / len(targets)
     shares = shares[shares > 0]
     return float(-np.sum(shares * np.log2(shares)))
 
 
 def check_targets(targets: np.ndarray, what: str) -> None:
-    """Checks that there is something to have information about.
+    """Checks that mutual information with the labels can be estimated.
+
+    Args:
+        what: names the split in messages.
 
     Raises:
         DataError: fewer than 20 examples, or all have the same label.

@@ -1,29 +1,43 @@
-"""Runs an analysis over every layer of pretrained and tuned encoders, a panel for each dataset."""
+"""Analyses of every layer of pretrained and tuned encoders, a panel for each dataset."""
 
 from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
+import tensorflow as tf
 
 from tf_adapt.analysis import information, probes
 from tf_adapt.analysis.progress import shown
-from tf_adapt.analysis.sources import encoders, read_source, source_data
-from tf_adapt.analysis.states import layer_numbers, mean_states
-from tf_adapt.data.batches import prepare
+from tf_adapt.analysis.sources import Source, encoders, read_source, source_data
+from tf_adapt.analysis.states import layer_numbers, pooled_states
+from tf_adapt.data.prepare import prepare
 from tf_adapt.data.splits import Splits, fingerprint
-from tf_adapt.tasks import Task
+from tf_adapt.errors import ConfigError
+from tf_adapt.tasks.task import Task
 
 Targets = dict[str, np.ndarray]
-States = dict[str, np.ndarray]  # of each split `[layers, examples, width]`
+States = dict[str, np.ndarray]  # by split, `[layers, examples, width]`
 
 
-def probe_layers(sources: tuple[str, ...], overrides: tuple[str, ...] = ()) -> list[dict]:
+def probe_layers(
+    sources: tuple[str, ...],
+    overrides: tuple[str, ...] = (),
+    pooling: str | None = None,
+    word_pieces: str | None = None,
+) -> list[dict]:
     """Diagnostic classifiers on every layer of each source, fitted on train, scored on dev.
+
+    For tagging an item is a word, scored by its tag; folds may part the words of a sentence.
+
+    Args:
+        pooling: of a text's states to its vector (not for tagging): "mean" by default.
+        word_pieces: for tagging, a word's vector from those of its pieces: "first" by default.
 
     Returns:
         One dict for each dataset: `dataset`, `metric`, `examples`, `splits`, `truncated`,
-        `constant` (the score of an answer that is always the same), and `series`: for each encoder
-        what it is and `layers`, of each its number, `score` and `penalty`.
+        `constant` (the score of a constant prediction), `pooling` or for tagging `word_pieces`,
+        and `series`: for each encoder its description (see `encoders`) and `layers`, each with
+        `layer` (number), `score`, `penalty`.
 
     Raises:
         ConfigError, DataError, ArtifactError: as `read_source`, `source_data`, `encoders` and
@@ -31,23 +45,27 @@ def probe_layers(sources: tuple[str, ...], overrides: tuple[str, ...] = ()) -> l
     """
 
     def about(task: Task, targets: Targets) -> dict:
-        probes.check_targets(targets["train"], task.metric, "train")
-        constant = probes.constant_score(targets["train"], targets["dev"], task.metric)
-        return {"metric": task.metric, "constant": constant}
+        metric = _metric(task)
+        probes.check_targets(targets["train"], metric, "train")
+        constant = probes.constant_score(targets["train"], targets["dev"], metric)
+        return {"metric": metric, "constant": constant}
 
     def measure(task: Task, states: States, targets: Targets, layer: int) -> dict:
         train, dev = states["train"][layer], states["dev"][layer]
-        return probes.probe(train, targets["train"], dev, targets["dev"], task.metric)
+        return probes.probe(train, targets["train"], dev, targets["dev"], _metric(task))
 
-    return _panels(sources, overrides, ("train", "dev"), about, measure)
+    read = [read_source(name, overrides) for name in sources]
+    return _panels(read, ("train", "dev"), about, measure, pooling, word_pieces, tagging=True)
 
 
-def inform_layers(sources: tuple[str, ...], overrides: tuple[str, ...] = ()) -> list[dict]:
+def inform_layers(
+    sources: tuple[str, ...], overrides: tuple[str, ...] = (), pooling: str | None = None
+) -> list[dict]:
     """Mutual information of every layer of each source with the labels of dev, and its checks.
 
     Returns:
-        As `probe_layers`; `entropy` of the labels in bits (None for a regression), and of each
-        layer `bits`, `random_labels` and `random_representations`.
+        As `probe_layers`, with `entropy` of the labels in bits (None for a regression) instead of
+        `metric` and `constant`; each layer has `bits`, `random_labels`, `random_representations`.
 
     Raises:
         ConfigError, DataError, ArtifactError: as `probe_layers`.
@@ -66,19 +84,28 @@ def inform_layers(sources: tuple[str, ...], overrides: tuple[str, ...] = ()) -> 
             drawn[width] = information.random_representations(width, targets["dev"])
         return found | {"random_representations": drawn[width]}
 
-    return _panels(sources, overrides, ("dev",), about, measure)
+    return _panels(
+        [read_source(name, overrides) for name in sources], ("dev",), about, measure, pooling
+    )
+
+
+def _metric(task: Task) -> str:
+    return "accuracy" if task.is_tagging else task.metric
 
 
 def _panels(
-    sources: tuple[str, ...],
-    overrides: tuple[str, ...],
+    sources: list[Source],
     names: tuple[str, ...],
     about: Callable[[Task, Targets], dict],
     measure: Callable[[Task, States, Targets, int], dict],
+    pooling: str | None = None,
+    word_pieces: str | None = None,
+    tagging: bool = False,
 ) -> list[dict]:
     panels: dict[tuple, dict] = {}
-    for source in [read_source(name, overrides) for name in sources]:
-        splits, task = source_data(source)
+    for source in sources:
+        splits, task = source_data(source, tagging)
+        vectors = _vectors(task, pooling, word_pieces)
         key = tuple(fingerprint(splits.examples[name]) for name in names)
         panel = panels.setdefault((splits.name, *key), _panel(splits, names))
         for what, encoder in encoders(source):
@@ -88,11 +115,13 @@ def _panels(
                 name: prepare(splits.examples[name], task, encoder, *source.config.training.limits)
                 for name in names
             }
-            targets = {name: prepared[name].targets.numpy() for name in names}
-            panel |= about(task, targets)
+            targets = {name: _targets(prepared[name].targets) for name in names}
+            panel |= about(task, targets) | vectors
             panel["truncated"] = {name: prepared[name].truncated for name in names}
             states = {
-                name: mean_states(encoder, prepared[name], what=f"{splits.name} {name}")
+                name: pooled_states(
+                    encoder, prepared[name], **vectors, what=f"{splits.name} {name}"
+                )
                 for name in names
             }
             numbers = layer_numbers(encoder)
@@ -102,6 +131,28 @@ def _panels(
             ]
             panel["series"].append(what | {"layers": rows})
     return _labelled(list(panels.values()))
+
+
+def _vectors(task: Task, pooling: str | None, word_pieces: str | None) -> dict[str, str]:
+    """How an item's vector comes from the states, as the arguments of `pooled_states`."""
+    if task.is_tagging and pooling is not None:
+        raise ConfigError(
+            f"--pooling: expected none for tagging, whose items are words, got {pooling}; a word's "
+            "vector from those of its pieces is --word-pieces"
+        )
+    if not task.is_tagging and word_pieces is not None:
+        raise ConfigError(
+            f"--word-pieces: expected none for {task.kind}, got {word_pieces}; it is for tagging, "
+            "and --pooling for the others"
+        )
+    if task.is_tagging:
+        return {"word_pieces": word_pieces or "first"}
+    return {"pooling": pooling or "mean"}
+
+
+def _targets(targets: tf.Tensor | tf.RaggedTensor) -> np.ndarray:
+    """Of every item; for tagging the words of all sentences in order."""
+    return (targets.values if isinstance(targets, tf.RaggedTensor) else targets).numpy()
 
 
 def _panel(splits: Splits, names: tuple[str, ...]) -> dict:
@@ -119,7 +170,7 @@ def _is_same(first: dict, second: dict) -> bool:
 
 
 def _labelled(panels: list[dict]) -> list[dict]:
-    """Gives each series a `label`: as short as tells the series of each panel apart."""
+    """Adds to each series a `label`: as short as is unique in its panel."""
     modules = {series["module_hash"] for panel in panels for series in panel["series"]}
     for panel in panels:
         for series in panel["series"]:

@@ -1,7 +1,6 @@
 """Mutual information of two samples by EDGE: hash both sides, count the pairs of bins. NumPy only.
 
-Three published versions of the estimator differ in their constants, and in what one concludes: see
-`edge`.
+Three published versions of the estimator differ in constants and results: see `edge`.
 """
 
 import math
@@ -23,11 +22,10 @@ class Version:
     """The constants in which the versions of EDGE differ.
 
     Attributes:
-        shrink: factor of the widths of the bins, applied in each of the two passes.
-        factor: of the widths, from the reduced and the given number of dimensions.
-        widths: the hashings, each with its own relative width.
-        unprojected: with at most so many dimensions on both sides, the coordinates themselves are
-            hashed.
+        shrink: factor of the bin widths, applied in each of the two passes.
+        factor: (reduced dimensions, dimensions) → factor of the bin widths.
+        widths: relative bin width of each hashing.
+        unprojected: with at most this many dimensions on both sides, no projection.
     """
 
     shrink: float
@@ -62,24 +60,23 @@ def edge(first: np.ndarray, second: np.ndarray, version: str = "4.3.1") -> float
     `I_j = Σ (N_ij / N) max(min(log2(N_ij N / (N_i M_j)), 10), 0.001)`, and `I` is their median.
 
     A first estimate I sets the width of the second pass, `ε ← ε 2^(−√(2I) + 0.5 / I)`, whose result
-    is returned: weak dependence makes wide bins, so that what is below about 0.05 bits ends at the
-    floor. ε comes from the distances to the k-th neighbour, k growing with N: estimates from
-    samples of different sizes must not be compared, and a signal in few of many dimensions is
-    missed.
+    is returned. Weak dependence gives wide bins: values below about 0.05 bits end at the floor. ε
+    is proportional to the mean distance to the k-th neighbour, and k grows with N: do not compare
+    estimates from samples of different sizes. A signal in few of many dimensions is missed.
 
     Shapes: first `[examples, dimensions]` or `[examples]`, second `[examples, other dimensions]` or
-    `[examples]`. Classes are numbers in one column.
+    `[examples]`. Classes are ids in one column.
 
     Args:
-        version: "4.3.1", that of the paper's time; "4.2.0"; "4.4.1", which finds information in
-            random labels where there are many dimensions.
+        version: "4.3.1", current when the paper was written; "4.2.0"; "4.4.1", which finds
+            information in random labels if there are many dimensions.
 
     Raises:
         ConfigError: there is no such version.
         DataError: fewer than 20 examples, sides of different lengths, or a number is not finite.
 
     Source: Noshad, Zeng, Hero 2019, "Scalable mutual information estimation using dependence
-    graphs". The random numbers are those of the published program, from a generator of our own.
+    graphs". Same random numbers as the published program, without NumPy's global state.
     """
     if version not in VERSIONS:
         raise ConfigError(f"EDGE version: expected one of {', '.join(VERSIONS)}, got {version!r}")
@@ -87,7 +84,7 @@ def edge(first: np.ndarray, second: np.ndarray, version: str = "4.3.1") -> float
     sides = [_matrix(first), _matrix(second)]
     _check(sides)
     projected = _projected(sides, constants)
-    # [reduced dimensions] each: the width of the bins before the dependence is known.
+    # [reduced dimensions] each: initial bin widths.
     widths = [
         _spread(new) * constants.factor(new.shape[1], old.shape[1])
         for new, old in zip(projected, sides, strict=True)
@@ -120,7 +117,10 @@ def _check(sides: list[np.ndarray]) -> None:
 
 
 def _projected(sides: list[np.ndarray], constants: Version) -> list[np.ndarray]:
-    """Each side times `W ~ N(0, 1 / (s_i √d))`, s_i the deviation of coordinate i."""
+    """Each side times `W`, `W_ij ~ N(0, 1 / (s_i √d))`, s_i the deviation of coordinate i.
+
+    Shapes: `[examples, dimensions]` → `[examples, reduced dimensions]` each.
+    """
     if all(side.shape[1] <= constants.unprojected for side in sides):
         return sides
     random = np.random.RandomState(_SEED)
@@ -136,7 +136,10 @@ def _projected(sides: list[np.ndarray], constants: Version) -> list[np.ndarray]:
 
 
 def _spread(side: np.ndarray) -> np.ndarray:
-    """Mean distance from 500 examples to their k-th neighbour, of each coordinate."""
+    """Mean distance from 500 examples to their k-th neighbour, for each coordinate.
+
+    Shapes: `[examples, dimensions]` → `[dimensions]`.
+    """
     examples, dimensions = side.shape
     power = 2 / 3 + 0.17 * dimensions / (dimensions + 1)
     neighbour = int(0.43 * examples**power * math.exp(-1 / max(1e4, dimensions**4)))
@@ -166,7 +169,7 @@ def _estimate(
 
 
 def _bins(side: np.ndarray, width: np.ndarray, shift: float) -> np.ndarray:
-    """`[examples]`: the number of each example's bin, `floor((x + shift ε) / ε)` numbered."""
+    """The index of each example's bin, `floor((x + shift ε) / ε)`: `[examples] int`."""
     hashed = np.floor((side + shift * width) / width)
     return np.unique(hashed, axis=0, return_inverse=True)[1].reshape(-1)
 

@@ -9,16 +9,24 @@ import platform
 from pathlib import Path
 
 import tf_adapt
+from hub_modules.storage.files import write_bytes, write_text
 from tf_adapt.errors import ArtifactError
-from tf_adapt.files import write_bytes, write_text
 from tf_adapt.report.drawing import draw
+from tf_adapt.serving.output_files import check_output
+
+SUFFIXES = ("json", "csv", "svg", "png")
 
 
-def check_folder(folder: str) -> Path:
-    """The folder as a path, if it is one or can be made: asked before anything is computed.
+def check_folder(folder: str, name: str, *inputs: str) -> Path:
+    """Checks, before any computation, that an analysis can write its files; returns the folder.
+
+    Args:
+        name: of the analysis and its files.
+        inputs: the files that it reads.
 
     Raises:
-        ArtifactError: it is a file, or lies where nothing can be written.
+        ArtifactError: the folder is a file, or cannot be written or created.
+        ConfigError: an output file is also an input.
     """
     path = Path(folder)
     nearest = next(
@@ -29,15 +37,18 @@ def check_folder(folder: str) -> Path:
             f"{folder}: expected a folder that can be written, got "
             f"{'a file' if nearest.is_file() else 'one that cannot'}; choose another --out"
         )
+    files = [source for source in inputs if os.path.isfile(source)]
+    for suffix in SUFFIXES:
+        check_output(path / f"{name}.{suffix}", *files)
     return path
 
 
 def write_analysis(folder: Path, name: str, result: dict, rows: list[dict], plot) -> dict:
-    """Writes all files of an analysis; returns what is in the JSON file.
+    """Writes all files of an analysis; returns the content of the JSON file.
 
     Args:
         rows: of the table, all with the same keys.
-        plot: makes the figure, called without arguments.
+        plot: a function without arguments that returns the figure.
 
     Raises:
         ArtifactError: a file cannot be written.

@@ -1,19 +1,21 @@
-"""How the texts of a pair should meet: tables 3 and 4 of the paper, from finished comparisons.
+"""Interaction between the texts of a pair: tables 3 and 4 of the paper, from finished comparisons.
 
-Table 3: with attention between the words of both texts, or without (heads `bi_attention` and
-`max_pooling`). Table 4: both texts in one row of BERT, or each by itself (`pairs: separate`).
+Table 3: heads with and without attention between both texts (`bi_attention`, `max_pooling`). Table
+4: BERT with both texts encoded jointly or separately (`pairs: separate`).
 """
 
-import json
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from tf_adapt import words
+from pydantic import ConfigDict, Field
+
+from hub_modules.storage.json_files import Schema, read_json
 from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.printing import words
 
-# What differs between two cells: key of a cell, its two values, and how figures call them.
+# Question → key in which two cells differ, its two values, and their names in figures.
 QUESTIONS = {
     "attention": ("head", ("bi_attention", "max_pooling"), ("with attention", "without")),
     "encoding": ("pairs", ("joint", "separate"), ("in one row", "apart")),
@@ -21,17 +23,54 @@ QUESTIONS = {
 _SAME = ("encoder", "pretrained", "adaptation", "settings", "head", "pairs")
 
 
+class _Part(Schema):
+    """A part of `report.json`; other keys are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Cell(_Part):
+    id: str
+    encoder: str
+    pretrained: bool
+    adaptation: str
+    settings: dict[str, Any]
+    head: str | None
+    pairs: str | None
+    mean: float | None
+    deviation: float | None
+
+
+class _Pair(_Part):
+    a: str
+    b: str
+    difference: float
+    interval: Annotated[list[float], Field(min_length=2, max_length=2)] | None
+    p_holm: float | None
+    decided: bool
+    alike: bool
+
+
+class _Report(_Part):
+    """Content of `report.json`."""
+
+    dataset: str
+    metric: str
+    cells: list[_Cell]
+    pairs: list[_Pair]
+
+
 def read_comparisons(folders: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of tables 3 and 4 that the comparisons in these folders hold.
+    """The rows of tables 3 and 4 from the comparisons in these folders.
 
     Returns:
-        rows with `question` (a key of `QUESTIONS`), `dataset`, `metric`, `encoder`, `adaptation`,
-        `first` and `second` (mean and deviation of the two cells), `difference`, `interval`,
-        `p_holm`, `decided` and `alike`.
+        Rows with `question` (a key of `QUESTIONS`), `dataset`, `metric`, `encoder`, `adaptation`,
+        `first` and `second` (mean and deviation of the two cells), `difference` (first − second),
+        `interval`, `p_holm`, `decided` and `alike`.
 
     Raises:
         ArtifactError: a folder holds no report.
-        ConfigError: a comparison has no two cells that differ in one of these ways alone.
+        ConfigError: a comparison has no two cells that differ only in one of `QUESTIONS`.
     """
     rows = []
     for folder in folders:
@@ -40,14 +79,14 @@ def read_comparisons(folders: Sequence[str]) -> list[dict[str, Any]]:
             raise ConfigError(
                 f"{folder}: expected a comparison with compare.heads: [bi_attention, max_pooling], "
                 "or with a BERT encoder twice, once with pairs: separate, and with all seeds "
-                "finished; see configs/small/table3_* and table4_*"
+                "finished; see configs/small/table3.yaml and table4.yaml"
             )
         rows += found
     return rows
 
 
 def pairs_figure(rows: list[dict[str, Any]]):
-    """One panel a question: both cells of each dataset, with the deviation over seeds."""
+    """One panel for each question: both cells of each dataset, with the deviation over seeds."""
     from tf_adapt.analysis.figures import STYLES, new_figure
 
     questions = [name for name in QUESTIONS if any(row["question"] == name for row in rows)]
@@ -78,7 +117,7 @@ def pairs_figure(rows: list[dict[str, Any]]):
 
 
 def table_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with single values in each column."""
+    """The rows flattened for a table."""
     flat = []
     for row in rows:
         low, high = row["interval"] or (None, None)
@@ -91,18 +130,18 @@ def table_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def lines(rows: list[dict[str, Any]]) -> list[str]:
-    """The rows for a terminal."""
+    """The rows as lines for a terminal."""
     said = []
     for row in rows:
         names = QUESTIONS[row["question"]][2]
         scores = ", ".join(
-            f"{name} {words.mean_and_deviation(row[key])}"
+            f"{name} {words.mean_and_deviation(row[key]['mean'], row[key]['deviation'])}"
             for name, key in zip(names, ("first", "second"), strict=True)
         )
         decided = "alike" if row["alike"] else "decided" if row["decided"] else "not decided"
         said.append(
             f"{row['dataset']} {row['metric']}, {row['encoder']} {row['adaptation']}: {scores}; "
-            f"difference {words.difference(row['difference'])}, {decided}"
+            f"difference {words.signed_points(row['difference'])}, {decided}"
         )
     return said
 
@@ -144,10 +183,7 @@ def _row(question: str, report: dict, first: dict, second: dict, test: dict) -> 
 
 
 def _report(folder: Path) -> dict[str, Any]:
-    path = folder / "report.json"
     try:
-        return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ArtifactError(
-            f"{path}: cannot be read ({error}); expected a folder of `tf-adapt compare`"
-        ) from None
+        return read_json(folder / "report.json", _Report).model_dump()
+    except ArtifactError as error:
+        raise ArtifactError(f"expected a folder of `tf-adapt compare`: {error}") from None

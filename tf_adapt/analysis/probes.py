@@ -1,4 +1,4 @@
-"""Diagnostic classifiers: how well a linear model reads the label off a layer's mean states."""
+"""Diagnostic classifiers: linear models from a layer's mean hidden states to the label."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tf_adapt.errors import DataError
 
-# L2 penalty on the weights, beside the sum of the losses; the strongest of equals is taken.
+# L2 penalty on the weights, relative to the summed loss; of equal scores the strongest is selected.
 PENALTIES = (10000.0, 1000.0, 100.0, 10.0, 1.0)
 FOLDS = 5
 FEWEST_EXAMPLES = 20
@@ -23,16 +23,16 @@ def probe(
     """Fits a linear model on train and scores it on dev.
 
     Logistic regression for classes, ridge regression for `pearson`. Features are standardised with
-    the means and deviations of what the model is fitted on; the penalty is one of `PENALTIES`, that
-    of the best mean score over five (stratified) folds of train.
+    the means and deviations of the training data; the penalty, one of `PENALTIES`, has the best
+    mean score over five (stratified) folds of train.
 
-    Shapes: states `[examples, width]`, targets `[examples]`: class numbers, or scores.
+    Shapes: train, dev `[examples, width]`; targets `[examples]`, class ids or regression targets.
 
     Args:
         metric: "accuracy", "matthews" or "pearson".
 
     Returns:
-        `score` on dev, and the chosen `penalty`.
+        `score` on dev, and the selected `penalty`.
 
     Raises:
         DataError: as `check_targets`.
@@ -60,7 +60,7 @@ def probe(
         scoring=make_scorer(lambda true, predicted: score(true, predicted, metric)),
         cv=folds,
     )
-    # The products are small: threads would wait for one another longer than they compute.
+    # The matrices are small: synchronising threads would take longer than computing.
     with threadpool_limits(1, user_api="blas"):
         search.fit(np.asarray(train, "float64"), train_targets)
     predicted = search.predict(np.asarray(dev, "float64"))
@@ -71,7 +71,7 @@ def probe(
 
 
 def score(true: np.ndarray, predicted: np.ndarray, metric: str) -> float:
-    """The dataset's metric; as in `tf_adapt.metrics` it is 0 where a correlation is undefined."""
+    """The dataset's metric; 0 if a correlation is undefined, as in `tf_adapt.tasks.metrics`."""
     from sklearn.metrics import accuracy_score, matthews_corrcoef
 
     if metric == "accuracy":
@@ -84,7 +84,7 @@ def score(true: np.ndarray, predicted: np.ndarray, metric: str) -> float:
 
 
 def constant_score(train_targets: np.ndarray, dev_targets: np.ndarray, metric: str) -> float:
-    """The score of one answer for all: train's most frequent class; 0 for a correlation."""
+    """The score of a constant prediction, train's most frequent class; 0 for a correlation."""
     if metric != "accuracy":
         return 0.0
     return float(np.mean(dev_targets == np.bincount(train_targets).argmax()))

@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console
 from rich.progress import track
+
+from tf_adapt.printing.progress import progress_console
 
 
 def shown(items: Sequence, what: str) -> Iterable:
-    """The items, with a progress bar where stderr is a terminal."""
-    console = Console(file=sys.stderr, quiet=not sys.stderr.isatty())
+    """The items, with a progress bar if stderr is a terminal."""
+    console = progress_console(sys.stderr.isatty())
     return track(items, what, console=console, transient=True)

@@ -1,4 +1,4 @@
-"""Reference corpora, as an encoder was pretrained on, and how far the genres are from them."""
+"""Reference corpora, such as an encoder's pretraining data, and the divergence from them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ TOGETHER = "all together"
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts under a name, and how often each term occurs in them."""
+    """A named corpus with its term counts."""
 
     name: str
     files: tuple[str, ...]
@@ -24,7 +24,7 @@ class Corpus:
 
 
 def read_corpus(path: str) -> Corpus:
-    """A text file, one text a line, under its name without ending.
+    """The corpus of a text file, one text a line, named after the file without suffix.
 
     Raises:
         DataError: it cannot be read, see `read_texts`, or has no terms.
@@ -37,10 +37,10 @@ def read_corpus(path: str) -> Corpus:
 
 
 def read_references(paths: tuple[str, ...]) -> list[Corpus]:
-    """Each reference corpus, and, of two or more, all of them as one corpus.
+    """The reference corpora; with two or more, followed by their union, named `TOGETHER`.
 
     Raises:
-        ConfigError: two files of one name, or one named as all of them together are.
+        ConfigError: two files have the same name, or one is named `TOGETHER`.
         DataError: as `read_corpus`.
     """
     names = [Path(path).stem for path in paths]
@@ -57,11 +57,14 @@ def read_references(paths: tuple[str, ...]) -> list[Corpus]:
 
 
 def from_references(genres: Mapping[str, Counter[str]], references: Iterable[Corpus]) -> list[dict]:
-    """How far each genre is from each reference.
+    """The divergence of each genre from each reference.
+
+    Args:
+        genres: term counts by genre.
 
     Returns:
-        Of each reference `name`, `files`, `terms`, `vocabulary` and `genres`: by genre
-        `divergence`, and `own_sample`, see `sample_divergence`.
+        For each reference `name`, `files`, `terms`, `vocabulary` and `genres`: by genre
+        `divergence` in nats, and `own_sample`, the `sample_divergence` of the reference.
     """
     return [
         {

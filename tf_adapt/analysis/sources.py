@@ -1,4 +1,4 @@
-"""What an analysis of layers is asked to look at: configs and runs, their data and encoders."""
+"""The sources of an analysis of layers: configs and runs, with their data and encoders."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,19 +6,21 @@ from pathlib import Path
 
 import keras
 
-from tf_adapt import run_folder
-from tf_adapt.config import load_config
-from tf_adapt.config_sections import Config
+from tf_adapt.config.reading import load_config, one_task
+from tf_adapt.config.sections import Config
+from tf_adapt.data.prepare import task_of
 from tf_adapt.data.splits import Splits, load_splits
-from tf_adapt.encoder import HubEncoder
+from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks import Task
-from tf_adapt.trained import load_run
+from tf_adapt.runs import run_folder
+from tf_adapt.tasks.kinds import MULTILABEL
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.load_run import load_run
 
 
 @dataclass(frozen=True)
 class Source:
-    """A config, or the folder of a run with the run's config."""
+    """A config, or a run folder with the run's config."""
 
     config: Config
     run: Path | None
@@ -28,20 +30,21 @@ def read_source(name: str, overrides: tuple[str, ...] = ()) -> Source:
     """Reads a config file, or the config of a run folder.
 
     Args:
-        overrides: as for `load_config`; of a run only the data may be changed.
+        overrides: as for `load_config`; for a run only keys of `data`.
 
     Raises:
-        ConfigError: the config is wrong; a run's encoder or training is overridden.
-        ArtifactError: the folder is no run.
+        ConfigError: the config is wrong; a key of a run other than `data` is overridden.
+        ArtifactError: the folder is not a run.
     """
     path = Path(name)
     if not path.is_dir():
-        return Source(load_config(path, overrides), None)
+        return Source(one_task(load_config(path, overrides), name, "an analysis"), None)
     config = run_folder.saved_config(path)
     if config is None:
         raise ConfigError(
             f"{name}: expected a config file or the folder of a run, got an empty folder"
         )
+    config = one_task(config, name, "an analysis")
     others = [key for key in overrides if not key.strip().startswith("data.")]
     if others:
         raise ConfigError(
@@ -51,32 +54,39 @@ def read_source(name: str, overrides: tuple[str, ...] = ()) -> Source:
     return Source(load_config(path / run_folder.CONFIG, overrides) if overrides else config, path)
 
 
-def source_data(source: Source) -> tuple[Splits, Task]:
-    """The splits of a source and the task they pose.
+def source_data(source: Source, tagging: bool = False) -> tuple[Splits, Task]:
+    """The splits of a source, and their task.
+
+    Args:
+        tagging: whether words with tags will do too.
 
     Raises:
         ConfigError: the examples are not texts or pairs with one label each.
         DataError: as `load_splits`.
     """
     splits = load_splits(source.config.data)
-    if splits.kind in ("tagging", "language_model"):
+    refused = ("language_model", MULTILABEL) + (() if tagging else ("tagging",))
+    if splits.kind in refused:
         raise ConfigError(
             f"{source.run or splits.name}: expected a task with one label for each text or pair "
-            f"(classification, pair_classification, pair_regression), got {splits.kind}, of which "
-            "a text's mean state says nothing"
+            f"(classification, regression, of a pair too), got {splits.kind}"
         )
-    return splits, Task.of(splits)
+    return splits, task_of(splits)
 
 
 def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
-    """The pretrained encoder of a source, then that of the run, each with what it is.
+    """The pretrained encoder of a source, then the run's tuned one, each with its description.
+
+    A description has `module`, `module_hash`, `encoder`, `run`, `adaptation` and `seed`.
 
     Raises:
         ArtifactError, ConfigError: as `HubEncoder` and `load_run`.
     """
     settings = source.config.encoder
-    keras.utils.set_random_seed(source.config.training.seed)  # of an encoder without pretraining
-    pretrained = HubEncoder(trainable=False, **settings.model_dump())
+    keras.utils.set_random_seed(source.config.training.seed)  # for encoders with random weights
+    # `trust` in a run's config does not come from the user: see `load_run`.
+    trust = settings.trust and source.run is None
+    pretrained = HubEncoder(trainable=False, **settings.model_dump() | {"trust": trust})
     about = {
         "module": Path(settings.handle).name,
         "module_hash": pretrained.module_hash,

@@ -1,1 +1,1 @@
-"""The commands of `tf-adapt`; what computes is imported when one is called."""
+"""The commands of `tf-adapt`; each imports its implementation when it is called."""

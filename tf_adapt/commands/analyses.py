@@ -1,14 +1,30 @@
 """The commands `tf-adapt analyze …`: section 5 of the paper on one's own data, each with a figure.
 
-What computes is imported by the commands, so that help and mistakes in the options come at once.
+The commands import their implementation when called, so that help and usage errors are immediate.
 """
 
 import click
 
-from tf_adapt.console import json_option, print_result, set_option, start_tensorflow
+from tf_adapt.commands.console import (
+    HANDLE,
+    PATH,
+    json_option,
+    print_result,
+    set_option,
+    start_tensorflow,
+)
+from tf_adapt.layers.pooling_names import POOLING_NAMES
 
-_sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")
-_out = click.option("--out", required=True, metavar="DIR", help="The folder that gets the files.")
+_sources = click.argument("sources", type=HANDLE, nargs=-1, required=True, metavar="SOURCE…")
+_out = click.option(
+    "--out", required=True, type=PATH, metavar="DIR", help="The folder that gets the files."
+)
+_NAMES = click.Choice(POOLING_NAMES)
+_pooling = click.option(
+    "--pooling",
+    type=_NAMES,
+    help="Of the states of a text to its vector; mean by default. Not for tagging.",
+)
 
 
 @click.group()
@@ -18,22 +34,37 @@ def analyze() -> None:
 
 @analyze.command()
 @_sources
+@_pooling
+@click.option(
+    "--word-pieces",
+    type=_NAMES,
+    help="Of the states of a word's pieces to its vector (tagging); first by default.",
+)
 @_out
 @set_option
 @json_option
-def probes(sources: tuple[str, ...], out: str, overrides: tuple[str, ...], as_json: bool) -> None:
+def probes(
+    sources: tuple[str, ...],
+    pooling: str | None,
+    word_pieces: str | None,
+    out: str,
+    overrides: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Fits a linear classifier to each layer's mean state, and scores it on dev.
 
     SOURCE is a config (its data, on its pretrained module) or the folder of a run (its data, on the
-    pretrained and on the tuned encoder). Sources with the same data share a panel of the figure.
+    pretrained and on the tuned encoder). Sources with the same data share a panel of the figure. In
+    tagging each word is an item, scored by accuracy: a few hundred sentences are plenty (--set
+    data.train_examples=300).
     """
     start_tensorflow()
     from tf_adapt.analysis.figures import probe_figure
     from tf_adapt.analysis.layers import probe_layers
     from tf_adapt.analysis.output import check_folder, layer_rows, write_analysis
 
-    folder = check_folder(out)
-    panels = probe_layers(sources, overrides)
+    folder = check_folder(out, "probes", *sources)
+    panels = probe_layers(sources, overrides, pooling, word_pieces)
     result = write_analysis(
         folder, "probes", {"panels": panels}, layer_rows(panels), lambda: probe_figure(panels)
     )
@@ -42,11 +73,16 @@ def probes(sources: tuple[str, ...], out: str, overrides: tuple[str, ...], as_js
 
 @analyze.command()
 @_sources
+@_pooling
 @_out
 @set_option
 @json_option
 def information(
-    sources: tuple[str, ...], out: str, overrides: tuple[str, ...], as_json: bool
+    sources: tuple[str, ...],
+    pooling: str | None,
+    out: str,
+    overrides: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Estimates the mutual information of each layer's mean state with the label on dev.
 
@@ -60,8 +96,8 @@ def information(
     from tf_adapt.analysis.layers import inform_layers
     from tf_adapt.analysis.output import check_folder, layer_rows, write_analysis
 
-    folder = check_folder(out)
-    panels = inform_layers(sources, overrides)
+    folder = check_folder(out, "information", *sources)
+    panels = inform_layers(sources, overrides, pooling)
     result = write_analysis(
         folder,
         "information",
@@ -79,11 +115,17 @@ def information(
     "--reference",
     "references",
     multiple=True,
+    type=PATH,
     metavar="FILE",
     help="Text to compare genres with, one text a line; repeatable.",
 )
 @click.option(
-    "--run", "runs", multiple=True, metavar="RUN", help="Of a genre of these data; repeatable."
+    "--run",
+    "runs",
+    multiple=True,
+    type=PATH,
+    metavar="RUN",
+    help="Of a genre of these data; repeatable.",
 )
 @_out
 @set_option
@@ -109,7 +151,7 @@ def domains(
     from tf_adapt.analysis.domain_figure import domain_figure
     from tf_adapt.analysis.output import check_folder, domain_rows, write_analysis
 
-    folder = check_folder(out)
+    folder = check_folder(out, "domains", *sources, *references)
     if len(sources) == 1:
         found = compare_genres(sources[0], overrides, genres, references, runs)
     elif genres or references or runs or overrides:
@@ -125,7 +167,7 @@ def domains(
 
 
 @analyze.command()
-@click.argument("comparisons", nargs=-1, required=True, metavar="COMPARISON…")
+@click.argument("comparisons", type=PATH, nargs=-1, required=True, metavar="COMPARISON…")
 @_out
 @json_option
 def pairs(comparisons: tuple[str, ...], out: str, as_json: bool) -> None:
@@ -133,12 +175,12 @@ def pairs(comparisons: tuple[str, ...], out: str, as_json: bool) -> None:
 
     COMPARISON is a folder of `tf-adapt compare` with the heads bi_attention and max_pooling, or
     with a BERT that reads both texts in one row and one that reads each by itself
-    (configs/small/table3_* and table4_*).
+    (configs/small/table3.yaml and table4.yaml).
     """
     from tf_adapt.analysis.output import check_folder, write_analysis
     from tf_adapt.analysis.pairs import lines, pairs_figure, read_comparisons, table_rows
 
-    folder = check_folder(out)
+    folder = check_folder(out, "pairs", *comparisons)
     rows = read_comparisons(comparisons)
     result = write_analysis(
         folder, "pairs", {"rows": rows}, table_rows(rows), lambda: pairs_figure(rows)

@@ -1,17 +1,25 @@
-"""The commands that answer whether to tune: by trying (`compare`), by reading (`advise`)."""
+"""The commands on whether to tune: by experiment (`compare`), or from the paper (`advise`)."""
 
-import os
 import sys
 
 import click
 
-from tf_adapt.console import check_out, json_option, print_result, set_option, start_tensorflow
-from tf_adapt.paper import FAMILIES, KINDS
+from tf_adapt.commands.console import (
+    PATH,
+    check_out,
+    json_option,
+    print_result,
+    quiet_option,
+    set_option,
+    start_tensorflow,
+)
+from tf_adapt.paper import FAMILIES
+from tf_adapt.tasks.kinds import KINDS
 
 
 @click.command()
-@click.argument("config")
-@click.option("--out", metavar="DIR", help="What is finished in it is kept.")
+@click.argument("config", type=PATH)
+@click.option("--out", type=PATH, metavar="DIR", help="What is finished in it is kept.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Overrides compare.seeds.")
 @click.option(
     "--jobs",
@@ -19,7 +27,9 @@ from tf_adapt.paper import FAMILIES, KINDS
     help="Processes at a time; by default as many as cores, cells and free memory (3 GB each) "
     "allow. Scores do not depend on it.",
 )
-@click.option("--cache", metavar="DIR", help="Keeps the features of frozen encoders for others.")
+@click.option(
+    "--cache", type=PATH, metavar="DIR", help="Keeps the features of frozen encoders for others."
+)
 @click.option(
     "--export-anyway", is_flag=True, help="Export even where no cell is above the baseline."
 )
@@ -28,6 +38,7 @@ from tf_adapt.paper import FAMILIES, KINDS
 )
 @set_option
 @json_option
+@quiet_option
 def compare(
     config: str,
     out: str | None,
@@ -54,12 +65,12 @@ def compare(
         _show_cells(comparison, as_json)
         return
     from tf_adapt.comparison.comparing import compare as compare_cells
+    from tf_adapt.report.content import to_json
+    from tf_adapt.report.lines import comparison_lines
 
     command = shlex.join(["tf-adapt", *sys.argv[1:]])
     content = compare_cells(comparison, out, jobs, cache, command, export_anyway)
-    found = content["verdict"]
-    lines = [found["sentence"], *found["evidence"], found["guideline"]["sentence"]]
-    print_result(content, [*lines, f"report: {os.path.join(out, 'report.html')}"], as_json)
+    print_result(to_json(content), comparison_lines(content, out), as_json)
 
 
 def _show_cells(comparison, as_json: bool) -> None:
@@ -70,7 +81,7 @@ def _show_cells(comparison, as_json: bool) -> None:
     found = dry_run(comparison)
     if not as_json:
         table = cells_table(found)
-        # As wide as its names, on a narrower terminal too.
+        # The full width of the table, even on a narrower terminal.
         Console(width=Console(width=1000).measure(table).maximum).print(table)
     print_result(found, lines(found), as_json)
 
@@ -81,7 +92,7 @@ def _show_cells(comparison, as_json: bool) -> None:
 @json_option
 def advise(family: str, kind: str, as_json: bool) -> None:
     """Shows what the paper advises for an encoder and a task, why, and what it does not know."""
-    from tf_adapt.advice import guideline, lines
+    from tf_adapt.comparison.advice import guideline, lines
 
     found = guideline(family, kind)
     print_result(found.to_json(), lines(found), as_json)

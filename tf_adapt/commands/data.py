@@ -2,7 +2,14 @@
 
 import click
 
-from tf_adapt.console import flat, json_option, print_result, set_option, start_tensorflow
+from tf_adapt.commands.console import (
+    PATH,
+    flat,
+    json_option,
+    print_result,
+    set_option,
+    start_tensorflow,
+)
 
 
 @click.group()
@@ -11,7 +18,7 @@ def data() -> None:
 
 
 @data.command()
-@click.argument("config")
+@click.argument("config", type=PATH)
 @set_option
 @json_option
 def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
@@ -20,7 +27,7 @@ def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
     CONFIG is of a run or of a comparison.
     """
     from tf_adapt.comparison.settings import is_comparison, load_comparison
-    from tf_adapt.config import load_config
+    from tf_adapt.config.reading import load_config
 
     if is_comparison(config):
         _check_comparison(load_comparison(config, overrides), as_json)
@@ -31,18 +38,20 @@ def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 def _check_run(config, as_json: bool) -> None:
     start_tensorflow()
     from tf_adapt.data.check import refuse_over_long
-    from tf_adapt.inspecting import inspect_data
+    from tf_adapt.training.inspect import inspect_data
 
-    report = inspect_data(config)
-    _print(report, as_json)
-    if not config.training.truncate:
-        refuse_over_long(report)
+    parts = {name: config.of_task(name) for name in config.tasks or ()} or {None: config}
+    reports = {name: inspect_data(part) for name, part in parts.items()}
+    _print({"tasks": reports} if config.tasks else reports[None], as_json)
+    for name, report in reports.items():
+        if not config.training.truncate:
+            refuse_over_long(report, *([] if name is None else [f"tasks.{name}"]))
 
 
 def _check_comparison(comparison, as_json: bool) -> None:
     start_tensorflow()
+    from tf_adapt.comparison.data_check import inspect_comparison_data, reading
     from tf_adapt.data.check import refuse_over_long
-    from tf_adapt.inspecting import inspect_comparison_data, reading
 
     report = inspect_comparison_data(comparison)
     _print(report, as_json)

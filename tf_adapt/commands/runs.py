@@ -1,29 +1,45 @@
-"""Commands that train a run, and that use a trained one."""
+"""The commands that train a run or use a trained one."""
+
+from typing import TYPE_CHECKING
 
 import click
 
-from tf_adapt.console import (
+from tf_adapt.commands.console import (
+    PATH,
     check_out,
     json_option,
     print_result,
+    quiet_option,
     score_line,
     set_option,
+    slice_lines,
     start_tensorflow,
+    task_option,
+    trust_option,
 )
+from tf_adapt.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tf_adapt.training.session import Session
 
 
 @click.command()
-@click.argument("config")
-@click.option("--out", metavar="RUN", help="The run folder; an unfinished run in it goes on.")
+@click.argument("config", type=PATH)
+@click.option(
+    "--out", type=PATH, metavar="RUN", help="The run folder; an unfinished run in it goes on."
+)
 @set_option
 @click.option("--seed", type=int, help="Overrides training.seed.")
 @click.option(
     "--dry-run", is_flag=True, help="Show which groups would train when and how fast; no training."
 )
 @json_option
+@quiet_option
 @click.pass_obj
 def train(
-    kept: dict | None,
+    session: "Callable[[], Session] | None",
     config: str,
     out: str | None,
     overrides: tuple[str, ...],
@@ -32,7 +48,7 @@ def train(
     as_json: bool,
 ) -> None:
     """Trains one model as CONFIG says, into a run folder."""
-    from tf_adapt.config import load_config
+    from tf_adapt.config.reading import load_config
 
     check_out(out, dry_run)
     loaded = load_config(config, overrides, seed)
@@ -40,91 +56,157 @@ def train(
     if dry_run:
         _show_plan(loaded, as_json)
         return
-    from tf_adapt.reuse import Reuse
-    from tf_adapt.training import train as train_run
+    from tf_adapt.training.train import train as train_run
 
-    if kept is not None and "reuse" not in kept:
-        kept["reuse"] = Reuse()
-    metrics = train_run(loaded, out, None if kept is None else kept["reuse"])
-    lines = [
-        f"{split}: {score_line(metrics[split])}" for split in ("dev", "test") if split in metrics
-    ]
+    metrics = train_run(loaded, out, session and session())
+    tasks, lines = metrics.get("tasks") or {"": metrics}, []
+    for name, found in tasks.items():
+        for split in ("dev", "test"):
+            if split in found:
+                lines.append(f"{f'{name} {split}'.lstrip()}: {score_line(found[split])}")
+                lines += slice_lines(found.get("slices", {}).get(split, {}), found["metric"])
     print_result(metrics, [*lines, f"run folder: {out}"], as_json)
 
 
 @click.command()
-@click.argument("run")
-@click.option("--data", required=True, metavar="FILE", help="In the format of the run's dataset.")
+@click.argument("run", type=PATH)
+@click.option(
+    "--data",
+    required=True,
+    type=PATH,
+    metavar="FILE",
+    help="In the format of the run's dataset, or of tables by suffix: .tsv, .csv, .jsonl; - for "
+    "standard input.",
+)
+@task_option
+@trust_option
 @json_option
-def evaluate(run: str, data: str, as_json: bool) -> None:
-    """Scores a trained RUN on a labelled file."""
+def evaluate(run: str, data: str, task: str | None, trust: bool, as_json: bool) -> None:
+    """Scores a trained RUN, or an ensemble, on a labelled file."""
     start_tensorflow()
-    from tf_adapt.trained import evaluate_file
+    from tf_adapt.training.trained_run import evaluate_file
 
-    scores = evaluate_file(run, data)
-    print_result(scores, [score_line(scores)], as_json)
+    scores = evaluate_file(run, data, trust, task)
+    whole = {name: value for name, value in scores.items() if name != "slices"}
+    lines = [score_line(whole), *slice_lines(scores.get("slices", {}))]
+    print_result(scores, lines, as_json)
 
 
 @click.command()
-@click.argument("run_or_export")
+@click.argument("run_or_export", type=PATH)
 @click.option(
     "--input",
     "source",
     required=True,
+    type=PATH,
     metavar="FILE",
-    help="In the dataset's format; labels are ignored.",
+    help="In the dataset's format, or of tables by suffix: .tsv, .csv, .jsonl; labels are ignored; "
+    "- for standard input.",
 )
-@click.option("--output", required=True, metavar="FILE", help="One line for each example.")
-def predict(run_or_export: str, source: str, output: str) -> None:
-    """Predicts the examples of a file with a trained run or an exported model."""
+@click.option(
+    "--output",
+    required=True,
+    type=PATH,
+    metavar="FILE",
+    help="One line for each example; by suffix .jsonl, .csv, else .tsv (tagging: CoNLL columns); "
+    "- for standard output.",
+)
+@click.option("--with-input", is_flag=True, help="Put the texts before each prediction.")
+@click.option("--signature", metavar="NAME", help="The task, of an export of several.")
+@task_option
+@trust_option
+@quiet_option
+def predict(
+    run_or_export: str,
+    source: str,
+    output: str,
+    with_input: bool,
+    signature: str | None,
+    task: str | None,
+    trust: bool,
+) -> None:
+    """Predicts the examples of a file with a trained run, an ensemble or an exported model."""
     start_tensorflow()
-    from tf_adapt.trained import predict_file
+    from tf_adapt.training.trained_run import predict_file
 
-    count = predict_file(run_or_export, source, output)
-    click.echo(f"{count} predictions: {output}")
+    count = predict_file(run_or_export, source, output, with_input, trust, signature, task)
+    click.echo(f"{count} predictions: {output}", err=output == "-")
 
 
 @click.command()
-@click.argument("run")
-@click.option("--out", required=True, metavar="DIR", help="Gets the next numbered version folder.")
-def export(run: str, out: str) -> None:
-    """Writes a trained RUN as a SavedModel that takes raw text."""
-    start_tensorflow()
-    from tf_adapt.trained import export_run
+@click.argument("runs", type=PATH, nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--out", required=True, type=PATH, metavar="DIR", help="Gets the next numbered version folder."
+)
+@click.option(
+    "--shared-encoder",
+    is_flag=True,
+    help="Several RUNs, or NAME=RUN, as one SavedModel with a signature each, and the encoder's "
+    "weights once.",
+)
+@trust_option
+def export(runs: tuple[str, ...], out: str, shared_encoder: bool, trust: bool) -> None:
+    """Writes a trained RUN, or an ensemble, as a SavedModel that takes raw text.
 
-    click.echo(f"export: {export_run(run, out)}")
+    A run of several tasks becomes one SavedModel with a signature for each.
+    """
+    if len(runs) > 1 and not shared_encoder:
+        raise ConfigError(
+            f"export: expected one run, got {len(runs)}; with --shared-encoder they become one "
+            "SavedModel, else export them one by one"
+        )
+    start_tensorflow()
+    from tf_adapt.training.trained_run import export_run, export_runs
+
+    folder = export_runs(runs, out, trust) if shared_encoder else export_run(runs[0], out, trust)
+    click.echo(f"export: {folder}")
 
 
 @click.command()
-@click.argument("run")
-@click.option("--out", required=True, metavar="FILE", help="For penalties.ewc.fisher of a config.")
-@click.option("--examples", default=200, show_default=True, type=click.IntRange(min=1))
-@click.option("--seed", default=0, show_default=True, type=int, help="Of the drawn outcomes.")
+@click.argument("run", type=PATH)
+@click.option(
+    "--out", required=True, type=PATH, metavar="FILE", help="For penalties.ewc.fisher of a config."
+)
+@click.option("--examples", default=200, show_default=True, type=click.IntRange(1, 10**9))
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 2**31 - 1),
+    help="Of the drawn outcomes.",
+)
 @click.option(
     "--given-labels", is_flag=True, help="Use the labels instead of drawing them from the model."
 )
-def fisher(run: str, out: str, examples: int, seed: int, given_labels: bool) -> None:
+@trust_option
+def fisher(run: str, out: str, examples: int, seed: int, given_labels: bool, trust: bool) -> None:
     """Estimates how much each weight matters to the task of a trained RUN."""
     start_tensorflow()
-    from tf_adapt.trained import fisher_of_run
+    from tf_adapt.training.trained_run import fisher_of_run
 
-    count = fisher_of_run(run, out, examples, seed, sampled=not given_labels)
+    count = fisher_of_run(run, out, examples, seed, not given_labels, trust)
     click.echo(f"Fisher information of {count} examples: {out}")
 
 
 def _show_plan(config, as_json: bool) -> None:
     from rich.console import Console
 
-    from tf_adapt.dry_run import dry_run, plan_table
+    from tf_adapt.training.dry_run import dry_run, plan_table, tasks_table
+    from tf_adapt.training.kept_plan import kept_line
 
     found = dry_run(config)
     if as_json:
         print_result(found, [], as_json)
         return
-    Console(soft_wrap=True).print(plan_table(found))
+    console = Console(soft_wrap=True)
+    if "tasks" in found:
+        console.print(tasks_table(found))
+    console.print(plan_table(found))
     factors = ", ".join(f"{name} × {factor:.4g}" for name, factor in found["factors"].items())
     click.echo(f"rate of each group: {factors}")
     click.echo(f"parameters in all: {found['parameters']:,}")
+    if found["kept"]:
+        click.echo(kept_line(found["kept"]))
     if found["patience"]:
         click.echo(f"a phase ends earlier after {found['patience']} epochs without a better score")
     if found["never"]:

@@ -1,1 +1,1 @@
-"""Many runs and the verdict: which adaptation to use, on the user's own data."""
+"""Compares adaptations on the user's own data: many runs, paired tests, a verdict."""

@@ -1,22 +1,27 @@
-"""The predictions of a comparison's runs: read, counted by label, and where cells disagree."""
+"""The predictions of a comparison's runs: reading, confusion matrices, disagreements."""
 
 from collections import Counter
+from pathlib import Path
 
 from tf_adapt.comparison.baseline import gold_labels
 from tf_adapt.comparison.runs import CellRun, Outcomes
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ArtifactError
-from tf_adapt.prediction_files import read_predictions
+from tf_adapt.report.content import Disagreement
+from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.tasks.kinds import CLASSIFICATIONS, REGRESSIONS
 
 SHOWN_DISAGREEMENTS = 20
+NO_LABEL = "no label"
+Predictions = dict[Path, list]  # by run folder
 
 
 def predictions_of(run: CellRun, splits: Splits, split: str) -> list:
-    """What a run says of each example of a split.
+    """A run's predictions on a split, one for each example, in input order.
 
     Raises:
-        ArtifactError: the predictions are missing, damaged, or of another number of examples.
+        ArtifactError: the predictions are missing or damaged, or their number is wrong.
     """
     found = read_predictions(run.folder, split, splits.kind)
     expected = len(splits.examples[split])
@@ -29,10 +34,13 @@ def predictions_of(run: CellRun, splits: Splits, split: str) -> list:
 
 
 def confusion(
-    runs: list[CellRun], splits: Splits, split: str, predictions: dict
+    runs: list[CellRun], splits: Splits, split: str, predictions: Predictions
 ) -> list[list[int]] | None:
-    """Rows: the true label; columns: the predicted one; summed over seeds."""
-    if splits.kind not in ("classification", "pair_classification"):
+    """The confusion matrix, summed over seeds: `[true labels][predicted labels]`.
+
+    None if the task is not single-label classification, or no run has finished.
+    """
+    if splits.kind not in CLASSIFICATIONS:
         return None
     said = [predictions[run.folder] for run in runs if run.folder in predictions]
     if not said:
@@ -42,8 +50,13 @@ def confusion(
     return [[counts[true, other] for other in splits.labels] for true in splits.labels]
 
 
-def disagreements(outcomes: Outcomes, splits: Splits, split: str, predictions: dict) -> list[dict]:
-    """Examples of which cells say different things, most evenly split first; first seed."""
+def disagreements(
+    outcomes: Outcomes, splits: Splits, split: str, predictions: Predictions
+) -> list[Disagreement]:
+    """Examples that some cells predict correctly and others not, by the first seed.
+
+    Most evenly split first, at most `SHOWN_DISAGREEMENTS`. Empty for regressions.
+    """
     cells = [cell for cell in outcomes.comparison.cells if cell.pretrained]
     said = {
         cell.name: predictions[run.folder]
@@ -51,7 +64,7 @@ def disagreements(outcomes: Outcomes, splits: Splits, split: str, predictions: d
         for run in outcomes.final_runs(cell)[:1]
         if run.folder in predictions
     }
-    if splits.kind == "pair_regression" or len(said) < 2:
+    if splits.kind in REGRESSIONS or len(said) < 2:
         return []
     found, gold = [], gold_labels(splits, split)
     for number, example in enumerate(splits.examples[split]):
@@ -61,13 +74,13 @@ def disagreements(outcomes: Outcomes, splits: Splits, split: str, predictions: d
             found.append((abs(2 * right - len(answers)), number, example, answers))
     found.sort(key=lambda entry: entry[:2])
     return [
-        {
-            "where": example.where,
-            "text_a": _text(example),
-            "text_b": getattr(example, "text_b", None),
-            "label": _shown(gold[number]),
-            "answers": {name: _shown(answer) for name, answer in answers.items()},
-        }
+        Disagreement(
+            where=example.where,
+            text_a=_text(example),
+            text_b=getattr(example, "text_b", None),
+            label=_shown(gold[number]),
+            answers={name: _shown(answer) for name, answer in answers.items()},
+        )
         for _, number, example, answers in found[:SHOWN_DISAGREEMENTS]
     ]
 
@@ -77,4 +90,6 @@ def _text(example) -> str:
 
 
 def _shown(label) -> str:
+    if isinstance(label, tuple):
+        return ", ".join(label) or NO_LABEL
     return " ".join(label) if isinstance(label, list) else str(label)

@@ -1,6 +1,7 @@
-"""The baseline of every comparison: one and the same answer to everything.
+"""The baseline of every comparison: a constant prediction.
 
-Classes: the most frequent label of train. Tags: `O`. Scores: the mean of train's.
+Classification: the most frequent label of train. Multilabel: the set of labels with the highest
+micro F1 on train. Tagging: `O`. Regression: the mean of train.
 """
 
 from collections import Counter
@@ -10,31 +11,33 @@ import numpy as np
 
 from tf_adapt.comparison.runs import CellRun, Outcomes
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.labels import gold_answers
 from tf_adapt.data.splits import Splits
+from tf_adapt.report.scored_cells import AT_BASELINE, DIVERGED, TRAINED
 from tf_adapt.statistics.scores import item_statistics, score_of
+from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
 
-# A run's dev score is a mean in float32.
+# Runs compute dev scores in float32.
 ROUNDING = 1e-6
-TRAINED, AT_BASELINE, DIVERGED = "trained", "at_baseline", "diverged"
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """A constant answer and what it scores.
+    """A constant prediction and its scores.
 
     Attributes:
-        answer: a label, `O`, or a number.
-        scores: by split; 0 where the metric of a constant answer is undefined.
+        answer: a label, a tuple of labels, `O`, or a number.
+        scores: by split; 0 if the metric of a constant prediction is undefined.
         statistics: `item_statistics` of the scored split, `[examples, k]`.
     """
 
-    answer: str | float
+    answer: str | float | tuple[str, ...]
     scores: dict[str, float]
     statistics: np.ndarray
 
 
 def baseline_of(splits: Splits, metric: str, chosen_on: str, scored_on: str) -> Baseline:
-    """The baseline of a run's data, scored by the metric that judges the runs."""
+    """The baseline of the data, scored by the runs' metric."""
     answer = _constant(splits)
     statistics = {
         split: item_statistics(
@@ -51,11 +54,11 @@ def baseline_of(splits: Splits, metric: str, chosen_on: str, scored_on: str) -> 
 
 
 def outcome_of(outcomes: Outcomes, run: CellRun, chosen_on: str, baseline: Baseline) -> str | None:
-    """How a seed ended; None before its end.
+    """The outcome of a seed: TRAINED, AT_BASELINE or DIVERGED; None while unfinished.
 
-    A seed fails where it leaves the finite numbers, or where its score on the split that chooses is
-    at or below the baseline's: on the scored split nobody may look before deciding to drop it. That
-    a network without pretraining learns nothing is no failure, but what it is there to show.
+    A seed fails if it diverges, or if its score on `chosen_on` is not above the baseline's; the
+    scored split must not decide which seeds to drop. An untrained encoder at the baseline is a
+    result, not a failure.
     """
     if outcomes.failed(run):
         return DIVERGED
@@ -67,23 +70,31 @@ def outcome_of(outcomes: Outcomes, run: CellRun, chosen_on: str, baseline: Basel
 
 
 def gold_labels(splits: Splits, split: str) -> list:
-    """The true label of each example, in the form of the predictions."""
-    examples = splits.examples[split]
-    if splits.kind == "tagging":
-        return [list(example.tags) for example in examples]
-    if splits.kind == "pair_regression":
-        return [float(example.label) for example in examples]
-    return [example.label for example in examples]
+    """The gold label of each example, in the form of the predictions."""
+    return gold_answers(splits.examples[split], splits.kind)
 
 
-def _constant(splits: Splits) -> str | float:
+def _constant(splits: Splits) -> str | float | tuple[str, ...]:
     if splits.kind == "tagging":
         return "O"
     labels = gold_labels(splits, "train")
-    if splits.kind == "pair_regression":
+    if splits.kind in REGRESSIONS:
         return float(np.mean(labels))
+    if splits.kind == MULTILABEL:
+        return _best_set(labels)
     return Counter(labels).most_common(1)[0][0]
 
 
-def _as_prediction(example: Record | TaggedSentence, answer: str | float):
+def _best_set(gold: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The set with the highest micro F1: the k most frequent labels, with the best k."""
+    counts = Counter(label for labels in gold for label in labels).most_common()
+    if not counts:
+        return ()
+    numbers = np.array([count for _, count in counts], np.float64)
+    # 2 · correct / (gold + predicted) for k = 1, 2, …
+    f1 = 2 * numbers.cumsum() / (numbers.sum() + len(gold) * np.arange(1, len(numbers) + 1))
+    return tuple(sorted(label for label, _ in counts[: f1.argmax() + 1]))
+
+
+def _as_prediction(example: Record | TaggedSentence, answer: str | float | tuple[str, ...]):
     return [answer] * len(example.words) if isinstance(example, TaggedSentence) else answer

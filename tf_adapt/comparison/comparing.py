@@ -1,4 +1,4 @@
-"""One comparison: a config and a folder in; runs, tests, verdict, report and the winner out."""
+"""Runs a whole comparison: from a config and a folder to runs, tests, verdict, report, export."""
 
 import contextlib
 import json
@@ -7,30 +7,72 @@ import platform
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from tf_adapt import run_folder
-from tf_adapt.checkpoints import remove_leftovers
+from pydantic import Field
+
+from hub_modules.storage import records
+from hub_modules.storage.files import is_leftover, remove_leftovers, write_text
+from hub_modules.storage.json_files import Schema, parse_json
+from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.display import Display
 from tf_adapt.comparison.looks import looks_at, read_looks
 from tf_adapt.comparison.machine import jobs_at_once
-from tf_adapt.comparison.results import SCORED_ON, results
+from tf_adapt.comparison.results import results
 from tf_adapt.comparison.running import check_ended, run_all
-from tf_adapt.comparison.runs import CellRun, Outcomes, config_path
+from tf_adapt.comparison.runs import CellRun, Outcomes, config_name
 from tf_adapt.comparison.settings import Cell, Comparison
+from tf_adapt.comparison.sizes import known_sizes
+from tf_adapt.comparison.start_of_cells import KEY
 from tf_adapt.comparison.verdict import verdict
-from tf_adapt.config import config_from, dump_config, without_trial
+from tf_adapt.config.reading import config_from, dump_config, without_trial
+from tf_adapt.config.strict_yaml import float_text, parse_yaml
 from tf_adapt.data.splits import fingerprint, load_splits
-from tf_adapt.errors import ArtifactError, ConfigError, DataError
-from tf_adapt.files import write_text
-from tf_adapt.interruption import caught_signals
+from tf_adapt.errors import ArtifactError, ConfigError, DataError, TfAdaptError
+from tf_adapt.report.content import Content
 from tf_adapt.report.write import write_report
-from tf_adapt.strict_yaml import float_text, read_yaml
+from tf_adapt.runs import run_folder
+from tf_adapt.runs.finished_run import finished_run
+from tf_adapt.runs.interruption import Interruption
+from tf_adapt.runs.slices import checked_members
+from tf_adapt.serving.model_card import CARD, OverSeeds, run_card
+from tf_adapt.training.input_hashes import content_hash, input_places
 
 RECORD = "comparison.json"
+# Files of `ta.compare`: data and config given in Python.
+DATA, CONFIG = "data", "compare.yaml"
 EXPORTS = ("winner", "candidate")
 _EXPORT_NAMES = "*-rate_*-seed_*"
+# Files that a killed process may leave half-written, by folder.
+_WRITTEN = {
+    "": (RECORD, records.RECORD, CONFIG, "report.*"),
+    "cells": ("*.yaml",),
+    DATA: ("*.jsonl", "*.conll"),
+    "figures": ("*.svg", "*.png"),
+    **dict.fromkeys(EXPORTS, (_EXPORT_NAMES,)),
+}
+
+
+class _Runs(Schema):
+    rate: float | None
+    seeds: list[int]
+    examples: int | None = None
+
+
+class _Look(Schema):
+    runs: dict[str, _Runs]
+    decided: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
+
+
+class _Record(Schema):
+    """Content of `comparison.json`: hashes of data and other inputs, threads, looks."""
+
+    data: dict[str, str]
+    inputs: dict[str, str]
+    threads: int = Field(ge=1)
+    looks: list[_Look]
 
 
 def compare(
@@ -40,86 +82,145 @@ def compare(
     cache: str | Path | None = None,
     command: str = "",
     export_anyway: bool = False,
-) -> dict[str, Any]:
-    """Runs what is not finished yet, tests, judges and reports; returns the report's content.
+) -> Content:
+    """Trains all unfinished runs, tests, writes the report and returns its content.
 
-    Each cell tries its learning rates with a seed that chooses and nothing else, and keeps the one
-    that is best on dev; with it all seeds are trained and scored on test, in whose place dev may
-    stand: see `scored_split`.
+    Each cell tries its learning rates with one extra seed, which is not scored, and selects the
+    best on dev. With that rate all seeds are trained and scored on test (or dev, see
+    `scored_split`). This is repeated for each number of training examples, see `sizes`; tests,
+    verdict, report and export are of the largest.
 
     Args:
-        out: the folder of the comparison; what is finished in it is not done again. More cells,
-            rates and seeds may be asked of it.
-        jobs: processes at a time, by default as many as cores, cells and memory allow; they change
-            no score.
-        cache: folder of the features of frozen encoders; by default that of the config, else one
-            inside `out`, which is removed at the end.
-        command: how the comparison was asked for, for the report.
-        export_anyway: exports also where no cell is shown to be above the baseline.
+        out: the folder of the comparison; finished runs in it are kept. A later call may add
+            cells, rates and seeds.
+        jobs: parallel processes, by default as many as cores, cells and memory allow; scores do
+            not depend on it.
+        cache: folder for the features of frozen encoders; by default that of the config, else a
+            temporary one inside `out`.
+        command: the command line, for the report.
+        export_anyway: exports even if no cell is shown to be above the baseline.
 
     Raises:
-        ConfigError: the folder belongs to another comparison.
-        DataError: the data are wrong, or have changed since the folder was begun.
-        ArtifactError, TrainingError: what stopped a run.
+        ConfigError: the folder belongs to another comparison; as `known_sizes` and
+            `checked_members`.
+        DataError: the data are wrong, or have changed since the comparison was started.
+        ArtifactError, TrainingError: a run failed.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     out = Path(out).absolute()
     splits = load_splits(comparison.cells[0].config.data)
+    known_sizes(comparison.sizes, len(splits.examples["train"]))
+    checked_members(comparison.cells[0].config.slices, splits)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
+    inputs = _inputs(comparison)
     kept = cache or comparison.cells[0].config.features.cache
     with run_folder.locked(out):
-        _begin(comparison, data, out)
+        _begin(comparison, data, inputs, out)
         outcomes, threads = Outcomes(comparison, out), comparison.threads
         at_once = jobs or jobs_at_once(len({run.cell.name for run in outcomes.waiting()}), threads)
-        with caught_signals(), Display(SCORED_ON) as display:
+        with Interruption(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
             run_all(outcomes, at_once, threads, features, display)
             display.say_once("tests, verdict, report, export")
-            record = _read_record(out / RECORD)
+            record = _read_record(out)
             looks = looks_at(outcomes, read_looks(record["looks"]))
-            content = results(outcomes, splits, looks) | {
-                "data": data,
-                "machine": f"{_machine()}, {threads} thread{'s' * (threads > 1)} a run",
-                "command": command,
-            }
-            # Before anybody reads the report: a look that is forgotten could be taken again.
-            _write_record(out, record | {"looks": looks.to_record(content["pairs"])})
-            content["verdict"] = verdict(content) | {"exported": None}
+            machine = f"{_machine()}, {threads} thread{'s' * (threads > 1)} a run"
+            content = results(outcomes, splits, looks, data=data, machine=machine, command=command)
+            # Before the report is written, so that every look at it is counted.
+            _write_record(out, record | {"looks": looks.to_record(content.pairs)})
+            content = replace(content, verdict=verdict(content))
             try:
-                content["verdict"]["exported"] = _export_best(outcomes, content, export_anyway)
-            finally:  # an export that fails takes no report away
+                exported = _export_best(outcomes, content, export_anyway)
+                content = replace(content, verdict=replace(content.verdict, exported=exported))
+            finally:  # the report is written even if the export fails
                 write_report(content, out)
         if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content
 
 
-def _begin(comparison: Comparison, data: dict[str, str], out: Path) -> None:
-    """Writes what the folder is of, or checks that it is the same."""
+def _begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path) -> None:
+    """Writes the record and the cells' configs, or checks them against those in the folder."""
     looks: list = []
-    for name in ("cells", "figures", *EXPORTS):
-        remove_leftovers(out / name)
-    for cell in comparison.cells:
-        _check_cell(config_path(out, cell), cell, out)
-    if (out / RECORD).is_file():
-        before = _read_record(out / RECORD)
-        changed = sorted(name for name in data if before["data"].get(name) != data[name])
-        if changed:
-            raise DataError(
-                f"{out}: the data have changed since this comparison was begun "
-                f"({', '.join(changed)}); bring them back, or choose another --out"
-            )
+    if is_begun(out):
+        before = _read_record(out)
+        for cell in comparison.cells:
+            _check_cell(cell, out)
+        check_same("the data", before["data"], data, out, DataError)
+        # Added cells may have other inputs.
+        inputs = before["inputs"] | inputs
+        known = {name: inputs[name] for name in before["inputs"]}
+        check_same("modules or files", before["inputs"], known, out, ArtifactError)
         _check_threads(before["threads"], comparison.threads, out)
         looks = before["looks"]
-    elif any(entry.name != run_folder.LOCK for entry in out.iterdir()):
+    for name, patterns in _WRITTEN.items():
+        remove_leftovers(out / name, *patterns)
+    # The record first: `is_begun` refuses a folder that has files but no record.
+    _write_record(
+        out, {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
+    )
+    for cell in comparison.cells:
+        records.write(out, config_name(cell), dump_config(cell.config))
+
+
+def is_begun(out: Path) -> bool:
+    """Whether the folder contains a comparison.
+
+    Raises:
+        ArtifactError: it does not, and holds other files.
+    """
+    if (out / RECORD).is_file():
+        return True
+    if not all(_is_passing(entry) for entry in out.iterdir()):
         raise ArtifactError(
             f"{out}: expected the folder of a comparison or an empty one, got files without "
             f"{RECORD}; choose another --out"
         )
-    # First: a folder with anything else in it must say what it is of.
-    _write_record(out, {"data": data, "threads": comparison.threads, "looks": looks})
-    for cell in comparison.cells:
-        write_text(config_path(out, cell), dump_config(cell.config))
+    return False
+
+
+def _is_passing(entry: Path) -> bool:
+    """Whether an entry of a folder without a record is one of our own files."""
+    if entry.name == DATA and entry.is_dir() and (entry.parent / records.RECORD).is_file():
+        kept = records.names(entry.parent)
+        names = [file.name for file in entry.iterdir()]
+        return all(f"{DATA}/{name}" in kept or is_leftover(name, *_WRITTEN[DATA]) for name in names)
+    ours = (run_folder.LOCK, records.RECORD)
+    return entry.name in ours or is_leftover(entry.name, *_WRITTEN[""])
+
+
+def _inputs(comparison: Comparison) -> dict[str, str]:
+    """The hashes of the cells' modules and files other than the data, by config key and path."""
+    # Each once: cells share encoders, and hashing a module without a manifest reads all of it.
+    places = {place for cell in comparison.cells for place in input_places(cell.config).items()}
+    found = {f"{key}: {place}": content_hash(key, place) for key, place in sorted(places)}
+    start = comparison.cells[0].config.start
+    if start is not None:
+        found[f"{KEY}: {start.run}"] = finished_run(KEY, start.run).weights
+    teacher = comparison.cells[0].config.teacher
+    if teacher is not None:
+        found[f"teacher.run: {teacher.run}"] = finished_run("teacher.run", teacher.run).weights
+    return found
+
+
+def check_same(
+    what: str, before: dict[str, str], now: dict[str, str], out: Path, kind: type[TfAdaptError]
+) -> None:
+    """Checks that the inputs' hashes, by name, are those of the start of the comparison.
+
+    Args:
+        what: the inputs, for the message.
+        kind: the class of the error.
+
+    Raises:
+        TfAdaptError: an input has changed or is new.
+    """
+    changed = sorted(name for name in now if before.get(name) != now[name])
+    if changed:
+        raise kind(
+            f"{out}: {what} have changed since this comparison was begun "
+            f"({', '.join(changed)}); bring them back, or choose another --out"
+        )
 
 
 def _check_threads(before: int, now: int, out: Path) -> None:
@@ -131,11 +232,12 @@ def _check_threads(before: int, now: int, out: Path) -> None:
         )
 
 
-def _check_cell(path: Path, cell: Cell, out: Path) -> None:
-    if not path.is_file():
+def _check_cell(cell: Cell, out: Path) -> None:
+    name = config_name(cell)
+    if not (out / name).is_file():
         return
-    content, _ = read_yaml(path)
-    before = without_trial(config_from(content, str(path)))
+    content, _ = parse_yaml(records.read(out, name).decode("utf-8", "replace"), str(out / name))
+    before = without_trial(config_from(content, str(out / name)))
     changed = run_folder.changed_keys(before, without_trial(cell.config))
     if changed:
         raise ConfigError(
@@ -145,38 +247,46 @@ def _check_cell(path: Path, cell: Cell, out: Path) -> None:
         )
 
 
-def _export_best(outcomes: Outcomes, content: dict[str, Any], anyway: bool) -> str | None:
-    """The export of the recommended cell's run with the best dev score, in `winner/` where the
-    verdict is decided, else in `candidate/`; None where nothing is worth it.
+def _export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | None:
+    """Exports the recommended cell's run with the best dev score; removes all other exports.
 
-    What an earlier look has exported and this one does not is removed.
+    Returns:
+        The export's path in the comparison's folder, below `winner/` if the verdict is decided,
+        else `candidate/`; None if nothing is exported.
     """
-    found = content["verdict"]
-    place = EXPORTS[0] if found["decided"] else EXPORTS[1]
+    found = content.verdict
+    place = EXPORTS[0] if found.decided else EXPORTS[1]
     exported = None
-    if found["recommended"] is not None and (found["above_baseline"] or anyway):
+    if found.recommended is not None and (found.above_baseline or anyway):
         cells = outcomes.comparison.cells
-        cell = next(cell for cell in cells if cell.name == found["recommended"])
+        cell = next(cell for cell in cells if cell.name == found.recommended)
         runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
         best = outcomes.best_on_dev(runs)
-        name = f"{cell.name}-rate_{float_text(best.rate)}-seed_{best.seed}"
+        part = "" if best.examples is None else f"-examples_{best.examples}"
+        name = f"{cell.name}{part}-rate_{float_text(best.rate)}-seed_{best.seed}"
         exported = f"{place}/{name}/1"
         if not (outcomes.out / exported).is_dir():
             _export(best, outcomes.out / place / name)
+        # The card is rewritten: seeds may have been added since the export.
+        shown = next(one.results for one in content.cells if one.id == cell.name)
+        card = run_card(best.folder, OverSeeds(shown.trained, shown.mean, shown.deviation))
+        write_text(outcomes.out / exported / CARD, card)
     for old in [path for other in EXPORTS for path in (outcomes.out / other).glob(_EXPORT_NAMES)]:
         if exported is None or old != (outcomes.out / exported).parent:
             shutil.rmtree(old, ignore_errors=True)
     for other in EXPORTS:
-        with contextlib.suppress(OSError):  # only where nothing is left in it
+        with contextlib.suppress(OSError):  # not empty
             (outcomes.out / other).rmdir()
     return exported
 
 
 def _export(run: CellRun, folder: Path) -> None:
-    # In a process of its own, since this one knows no TensorFlow.
-    command = [sys.executable, "-m", "tf_adapt", "export", str(run.folder), "--out", str(folder)]
+    # In a subprocess, since this process does not import TensorFlow.
+    command = [sys.executable, "-P", "-m", "tf_adapt", "export"]  # -P: as in `running`
+    command += [str(run.folder), "--out", str(folder)]
+    command += ["--trust"] if run.cell.config.encoder.trust else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not (folder / "1").is_dir():  # else one that outlived an earlier comparison was first
+    if not (folder / "1").is_dir():  # else a process of an interrupted comparison exported it
         check_ended(f"export of {run.folder}", done.returncode, done.stderr)
 
 
@@ -185,16 +295,8 @@ def _machine() -> str:
 
 
 def _write_record(out: Path, record: dict[str, Any]) -> None:
-    write_text(out / RECORD, json.dumps(record, indent=1) + "\n")
+    records.write(out, RECORD, json.dumps(record, indent=1) + "\n")
 
 
-def _read_record(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text("utf-8"))
-        looks = record.get("looks", [])
-        read_looks(looks)  # before any run: a look that is lost could be taken again
-        return {"data": dict(record["data"]), "threads": int(record["threads"]), "looks": looks}
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ArtifactError(
-            f"{path}: cannot be read ({error}); choose another --out, or remove the folder"
-        ) from None
+def _read_record(out: Path) -> dict[str, Any]:
+    return parse_json(records.read(out, RECORD), _Record, str(out / RECORD)).model_dump()

@@ -1,16 +1,18 @@
-"""What a comparison shows while it runs: a table that fills, and the time that is left."""
+"""The progress of a comparison: a live table of scores, and the remaining time."""
 
 import re
-import sys
 import time
+from itertools import product
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tf_adapt import words
 from tf_adapt.comparison.runs import CellRun, Outcomes
+from tf_adapt.comparison.settings import Cell
+from tf_adapt.printing import words
+from tf_adapt.printing.progress import progress_console
 from tf_adapt.statistics.scores import summary
 
 REFRESH_SECONDS = 1.0
@@ -18,16 +20,16 @@ _STEP = re.compile(r"step (\d+) of (\d+)")
 
 
 class Display:
-    """A live table on a terminal; elsewhere a line for each run that ends.
+    """A live table on a terminal; elsewhere one line for each finished run.
 
     Args:
-        split: whose scores count.
+        split: the scored split.
         console: by default stderr.
     """
 
     def __init__(self, split: str, console: Console | None = None):
         self.split = split
-        self.console = console or Console(file=sys.stderr)
+        self.console = console or progress_console()
         self.live = Live(console=self.console, auto_refresh=False, transient=True)
         self.started, self.shown, self.over_before = time.monotonic(), 0.0, None
         self.said: set[str] = set()
@@ -41,9 +43,12 @@ class Display:
         self.live.stop()
 
     def update(self, outcomes: Outcomes, running: list[CellRun]) -> None:
-        """Draws the table, at most once a second."""
+        """Redraws the table, at most once a second."""
         if self.over_before is None:
-            self.over_before = outcomes.counts()[0]
+            self.over_before, total = outcomes.counts()
+            if self.over_before < total:
+                there = f"{self.over_before} of {total} runs are there already"
+                self._say(there if self.over_before else f"{words.counted(total, 'run')} to do")
         now = time.monotonic()
         if self.console.is_terminal and now - self.shown >= REFRESH_SECONDS:
             self.shown = now
@@ -53,15 +58,16 @@ class Display:
             )
 
     def finished(self, outcomes: Outcomes, run: CellRun) -> None:
-        """Says that a run has ended."""
+        """Prints the score of a finished run."""
         score = outcomes.score(run, self.split)
         shown = "diverged" if outcomes.failed(run) else "undefined"
         shown = shown if score is None else words.score(score)
-        line = f"{run.cell.name}, rate {run.rate:g}, seed {run.seed}: {self.split} {shown}"
+        line = f"{_name(run.cell, run.examples)}, rate {run.rate:g}, seed {run.seed}"
+        line += f": {self.split} {shown}"
         self._say(f"{line} ({self._line(outcomes)})")
 
     def say_once(self, text: str) -> None:
-        """Says something, but not again and again."""
+        """Prints a message once."""
         if text not in self.said:
             self.said.add(text)
             self._say(text)
@@ -80,7 +86,10 @@ class Display:
 
 
 def table(outcomes: Outcomes, split: str, running: list[CellRun]) -> Table:
-    """Cells as rows, seeds as columns; runs under way show how far they are."""
+    """A row for each cell and number of training examples, a column for each seed.
+
+    Running runs show their progress.
+    """
     seeds = outcomes.comparison.seeds
     shown = Table(title=f"scores on {split}, × 100")
     shown.add_column("cell", overflow="fold")
@@ -88,21 +97,31 @@ def table(outcomes: Outcomes, split: str, running: list[CellRun]) -> Table:
     for seed in seeds:
         shown.add_column(f"seed {seed}", justify="right")
     shown.add_column("mean ± deviation", justify="right")
-    for cell in outcomes.comparison.cells:
-        rate = outcomes.chosen_rate(cell)
-        final = outcomes.final_runs(cell)
-        scores = [outcomes.score(run, split) for run in final]
-        entries = [_entry(outcomes, run, split, running) for run in final]
-        if rate is None:
-            trials = outcomes.trials(cell)
-            over = sum(map(outcomes.is_over, trials))
-            under_way = [_progress(run) for run in running if run.cell.name == cell.name]
-            entries = [under_way[0] if under_way else f"{over}/{len(trials)} rates"]
-        entries += [""] * (len(seeds) - len(entries))
-        known = [score for score in scores if score is not None]
-        mean = words.mean_and_deviation(summary(known)) if known else ""
-        shown.add_row(cell.name, "" if rate is None else f"{rate:g}", *entries, mean)
+    for cell, one in product(outcomes.comparison.cells, outcomes.of_sizes()):
+        shown.add_row(*_row(one, cell, split, running))
     return shown
+
+
+def _row(outcomes: Outcomes, cell: Cell, split: str, running: list[CellRun]) -> list[str]:
+    rate, final = outcomes.chosen_rate(cell), outcomes.final_runs(cell)
+    entries = [_entry(outcomes, run, split, running) for run in final]
+    if rate is None:
+        trials = outcomes.trials(cell)
+        own = {run.folder for run in trials}
+        under_way = [_progress(run) for run in running if run.folder in own]
+        over = sum(map(outcomes.is_over, trials))
+        entries = [under_way[0] if under_way else f"{over}/{len(trials)} rates"]
+    entries += [""] * (len(outcomes.comparison.seeds) - len(entries))
+    scores = [outcomes.score(run, split) for run in final]
+    known = [score for score in scores if score is not None]
+    found = summary(known) if known else None
+    mean = words.mean_and_deviation(found.mean, found.deviation) if found else ""
+    name = _name(cell, outcomes.examples)
+    return [name, "" if rate is None else f"{rate:g}", *entries, mean]
+
+
+def _name(cell: Cell, examples: int | None) -> str:
+    return cell.name if examples is None else f"{cell.name}, {words.counted(examples, 'example')}"
 
 
 def _entry(outcomes: Outcomes, run: CellRun, split: str, running: list[CellRun]) -> str:
@@ -115,7 +134,7 @@ def _entry(outcomes: Outcomes, run: CellRun, split: str, running: list[CellRun])
 
 
 def _progress(run: CellRun) -> str:
-    """How far a run is, from the last line that it wrote."""
+    """The progress of a run in percent, from the last lines of its log."""
     try:
         tail = run.log.read_bytes()[-2000:].decode("utf-8", "replace")
     except OSError:

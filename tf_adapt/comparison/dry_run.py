@@ -1,7 +1,7 @@
-"""What a comparison would run, without running it: `tf-adapt compare CONFIG --dry-run`.
+"""The plan of a comparison, without training: `tf-adapt compare CONFIG --dry-run`.
 
-Every model is built and every text is tokenized, so that a cell that cannot work is found here, not
-hours later. The one file of this folder that imports TensorFlow.
+Builds every model and tokenizes every text, to find cells that cannot work before hours of
+training. The only file of this folder that imports TensorFlow.
 """
 
 import gc
@@ -10,36 +10,50 @@ from typing import Any
 import tensorflow as tf
 from rich.table import Table
 
-from hub_modules.weights import count_parameters
-from tf_adapt.adaptation import HEAD
+from hub_modules.native.weights import count_parameters
+from tf_adapt.adaptation.phases import HEAD
+from tf_adapt.adaptation.unfreezing import group_names
+from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.machine import jobs_at_once
-from tf_adapt.comparison.results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.settings import Cell, Comparison
-from tf_adapt.compiling import compiled_model, penalised, precision
-from tf_adapt.data.batches import prepare
+from tf_adapt.comparison.sizes import known_sizes
+from tf_adapt.config.strict_yaml import float_text
+from tf_adapt.data.prepare import prepare, task_of
 from tf_adapt.data.splits import Splits, load_splits
-from tf_adapt.devices import make_strategy
 from tf_adapt.errors import TfAdaptError
-from tf_adapt.strict_yaml import float_text
-from tf_adapt.tasks import Task, head_name
+from tf_adapt.heads.table import head_name
+from tf_adapt.printing.words import counted
+from tf_adapt.runs.slices import checked_members
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.build import plan_of
+from tf_adapt.training.compiled_model import penalised, precision
+from tf_adapt.training.devices import make_strategy
+from tf_adapt.training.kept_plan import kept_plan
+from tf_adapt.training.starting import started_model, starting_run
+
+# With this many examples, the standard error of an accuracy is at most 2.5 points.
+ENOUGH_TO_SCORE = 400
 
 
 def dry_run(comparison: Comparison) -> dict[str, Any]:
-    """Plain values: a section a cell, the splits, and how many runs there are.
+    """The plan as plain values: cells, splits, and the number of runs.
 
     Raises:
+        ConfigError: as `known_sizes` and `checked_members`.
         ConfigError, DataError, ArtifactError: as `train` before its first step, for the first cell
-            that cannot work; its name is in the message.
+            that cannot work; the message names the cell.
     """
-    # First: devices cannot be split once TensorFlow is at work.
+    # First: logical devices cannot be configured after TensorFlow has initialised.
     strategies = [_of_cell(cell, _strategy, cell) for cell in comparison.cells]
     splits = load_splits(comparison.cells[0].config.data)
-    task, read = Task.of(splits), set()
+    numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
+    members = checked_members(comparison.cells[0].config.slices, splits)[SCORED_ON]
+    task, read = task_of(splits), {}
     cells = []
     for cell, strategy in zip(comparison.cells, strategies, strict=True):
         cells.append(_of_cell(cell, _planned, cell, strategy, task, splits, read))
-        gc.collect()  # a model is full of cycles, and all of them would not fit into memory
-    # A single rate needs no trial; the seed of trials is not scored.
+        gc.collect()  # models contain reference cycles, and all together do not fit into memory
+    # A single rate needs no trials; the seed of trials is an extra one.
     tried = comparison.trials if comparison.trials > 1 else 0
     return {
         "cells": cells,
@@ -49,31 +63,77 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "scored_on": SCORED_ON,
         "seeds": list(comparison.seeds),
         "trials": comparison.trials,
-        "runs": (tried + len(comparison.seeds)) * len(cells),
+        "train_examples": numbers,
+        "slices": {name: int(mask.sum()) for name, mask in members.items()},
+        "runs": (tried + len(comparison.seeds)) * len(cells) * len(numbers),
         "threads": comparison.threads,
         "jobs": jobs_at_once(len(cells), comparison.threads),
     }
 
 
 def lines(found: dict[str, Any]) -> list[str]:
-    """What stands under the table."""
+    """The lines below the table of cells."""
     said = {
-        name: f"{_counted(found['examples'][name], 'example')}: {description}"
+        name: f"{counted(found['examples'][name], 'example')}: {description}"
         for name, description in found["splits"].items()
     }
     return [
         f"trains on {said['train']}",
         f"chooses epochs and learning rates on {said[found['chosen_on']]}",
         f"scores {said[found['scored_on']]}",
-        f"runs: {found['runs']} = {_counted(len(found['cells']), 'cell')} × "
-        f"{_runs_of_a_cell(found)}",
-        f"{_counted(found['threads'], 'thread')} a run; by default "
-        f"{_counted(found['jobs'], 'process')} at a time, on this machine as it is now",
+        *_uncertainty(found["examples"][found["scored_on"]]),
+        *_slices(found),
+        *_parts(found),
+        *_not_kept(found),
+        f"runs: {found['runs']} = {counted(len(found['cells']), 'cell')} × "
+        f"{_sizes(found)}{_runs_of_a_cell(found)}",
+        f"{counted(found['threads'], 'thread')} a run; by default "
+        f"{counted(found['jobs'], 'process')} at a time, on this machine as it is now",
     ]
 
 
+def _uncertainty(count: int) -> list[str]:
+    """A warning for a small split: √(¼ / n), the largest standard error of an accuracy."""
+    if count >= ENOUGH_TO_SCORE:
+        return []
+    return [
+        f"  one standard error of an accuracy on {counted(count, 'example')} is up to "
+        f"{50 / count**0.5:.0f} points: smaller differences are hardly decided; a larger split to "
+        "score on (data.dev, data.test) helps more than seeds"
+    ]
+
+
+def _slices(found: dict[str, Any]) -> list[str]:
+    said = ", ".join(f"{name} {count:,}" for name, count in found["slices"].items())
+    return [f"examples of {found['scored_on']} in slices: {said}"] if said else []
+
+
+def _parts(found: dict[str, Any]) -> list[str]:
+    """A line on the numbers of training examples, unless all of train is used."""
+    numbers, available = found["train_examples"], found["examples"]["train"]
+    if numbers == [available]:
+        return []
+    said = ", ".join(f"{number:,}" for number in numbers)
+    return [f"with parts of train, drawn anew with each seed: {said} of {available:,} examples"]
+
+
+def _not_kept(found: dict[str, Any]) -> list[str]:
+    """A line for each cell of which a frozen encoder's outputs are over the budgets."""
+    return [
+        f"{cell['cell']}, {split}: {one['reason']}"
+        for cell in found["cells"]
+        for split, one in (cell["kept"] or {"splits": {}})["splits"].items()
+        if not one["home"]
+    ]
+
+
+def _sizes(found: dict[str, Any]) -> str:
+    numbers = len(found["train_examples"])
+    return f"{numbers} numbers of training examples × " if numbers > 1 else ""
+
+
 def _runs_of_a_cell(found: dict[str, Any]) -> str:
-    seeds = _counted(len(found["seeds"]), "seed")
+    seeds = counted(len(found["seeds"]), "seed")
     if found["trials"] == 1:
         return seeds
     return f"({found['trials']} learning rates to choose from + {seeds} with the chosen one)"
@@ -100,7 +160,7 @@ def cells_table(found: dict[str, Any]) -> Table:
 
 
 def _of_cell(cell: Cell, make, *arguments) -> Any:
-    """A part of a cell's plan; what is wrong with it is said of that cell."""
+    """Calls `make`; errors name the cell."""
     try:
         return make(*arguments)
     except TfAdaptError as error:
@@ -112,18 +172,21 @@ def _strategy(cell: Cell) -> tf.distribute.Strategy:
 
 
 def _planned(
-    cell: Cell, strategy: tf.distribute.Strategy, task: Task, splits: Splits, read: set
+    cell: Cell, strategy: tf.distribute.Strategy, task: Task, splits: Splits, read: dict
 ) -> dict[str, Any]:
     config = cell.config
     with precision(config.training.mixed_precision), strategy.scope():
-        model = compiled_model(config, task)
+        model = started_model(config, task, starting_run(config))
         penalised(config, model)
     encoder = model.encoder
     reading = (encoder.module_hash, encoder.joint_pairs, config.training.limits)
-    if reading not in read:  # cells that read the texts alike accept the same ones
-        read.add(reading)
-        for examples in splits.examples.values():
-            prepare(examples, task, encoder, *config.training.limits)
+    if reading not in read:  # cells with equal tokenization accept the same texts
+        read[reading] = {
+            split: prepare(examples, task, encoder, *config.training.limits)
+            for split, examples in splits.examples.items()
+        }
+    data, batch_size = read[reading], config.training.batch_size
+    plan = plan_of(config, group_names(encoder), -(-len(data["train"].lengths) // batch_size))
     groups = encoder.trainable_groups
     return {
         "cell": cell.name,
@@ -139,9 +202,5 @@ def _planned(
         },
         "learning_rates": list(cell.rates),
         "epochs": config.training.epochs,
+        "kept": kept_plan(config, plan, model, data, cached=True),
     }
-
-
-def _counted(number: int, noun: str) -> str:
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"

@@ -1,15 +1,16 @@
 """Whether a comparison agrees with the paper's guideline for its encoders and its task."""
 
-from typing import Any
-
-from tf_adapt.advice import guideline
-from tf_adapt.paper import ALIKE, FROZEN, TUNED
+from tf_adapt.comparison.advice import guideline
+from tf_adapt.paper import ALIKE, FAMILIES, FROZEN, KINDS, TUNED
 from tf_adapt.report.cells import encoder_name, encoder_of, reads_as_usual
-from tf_adapt.statistics.relation import AHEAD, BEHIND, OPEN, relation
+from tf_adapt.report.content import Agreement, FamilyAgreement
+from tf_adapt.report.scored_cells import ScoredCell
+from tf_adapt.statistics.relation import AHEAD, BEHIND, OPEN, PairTest, relation
 from tf_adapt.statistics.relation import ALIKE as SAME
 
-# What ends with everything learning, as in the paper.
+# Adaptations that end with all groups trainable, as in the paper.
 _TUNING = (TUNED, "gradual_unfreezing")
+Cells, Pairs = dict[str, ScoredCell], dict[frozenset[str], PairTest]
 _SAID = {
     FROZEN: "❄ is ahead",
     TUNED: "🔥 is ahead",
@@ -18,22 +19,27 @@ _SAID = {
 }
 
 
-def agreement(cells: dict[str, dict], pairs: dict[frozenset, dict], kind: str) -> dict[str, Any]:
-    """The guideline for each family of encoders, and what came out here.
+def agreement(cells: Cells, pairs: Pairs, kind: str) -> Agreement:
+    """The paper's guideline for each family of encoders, and this comparison's result.
 
-    ❄ of an encoder is its best cell with `feature_extraction`, 🔥 its best one that ends with
-    everything learning as in the paper (fine_tuning, gradual_unfreezing).
+    ❄ of an encoder is its best cell with `feature_extraction`, 🔥 its best cell that ends with all
+    groups trainable (fine_tuning, gradual_unfreezing).
 
     Args:
-        cells: those that trained, by id.
-        pairs: the paired tests by their two ids.
+        cells: those with a trained seed, by id.
+        pairs: the paired tests, by the two cells' ids.
+        kind: of the task; there is no guideline for kinds that the paper did not compare.
 
-    Returns:
-        `sentence`; `agrees` (None: not decided, or not compared); `families`. An encoder that
-        reads the texts of a pair otherwise than the paper's is told of, and not judged.
+    Encoders that encode pairs differently from the paper's are reported, but do not count for the
+    agreement.
     """
+    if kind not in KINDS:
+        return Agreement(f"The paper compared no task of this kind ({kind}).", None, {})
+    present = {cell.family for cell in cells.values() if cell.pretrained}
+    if present and not present & set(FAMILIES):
+        return Agreement("The paper compared no encoders of these families.", None, {})
     families, outcomes = {}, []
-    for family in sorted({cell["family"] for cell in cells.values() if cell["pretrained"]}):
+    for family in sorted(present & set(FAMILIES)):
         paper = guideline(family, kind)
         here = _here(cells, pairs, family)
         outcomes += [
@@ -42,42 +48,42 @@ def agreement(cells: dict[str, dict], pairs: dict[frozenset, dict], kind: str) -
             if reads_as_usual(encoder)
         ]
         named = {encoder_name(encoder): better for encoder, better in here}
-        families[family] = {"better": paper.better, "sentence": paper.sentence, "here": named}
+        families[family] = FamilyAgreement(paper.better, paper.sentence, named)
     sentences = [_sentence(said) for said in families.values()]
     agrees = None
     if False in outcomes:
         agrees = False
     elif outcomes and None not in outcomes:
         agrees = True
-    return {"sentence": " ".join(sentences), "agrees": agrees, "families": families}
+    return Agreement(" ".join(sentences), agrees, families)
 
 
-def _here(cells: dict, pairs: dict, family: str) -> list[tuple[dict, str | None]]:
-    """A cell of each encoder with both, and FROZEN, TUNED, ALIKE, or None where it is not decided.
+def _here(cells: Cells, pairs: Pairs, family: str) -> list[tuple[ScoredCell, str | None]]:
+    """For each encoder with both ❄ and 🔥: a cell, and FROZEN, TUNED, ALIKE or None (undecided).
 
-    An encoder that reads the texts of a pair jointly and one that reads them separately are two.
+    A module with joint pairs and the same module with separate pairs are two encoders.
     """
-    own = [c for c in cells.values() if c["family"] == family and c["pretrained"]]
+    own = [c for c in cells.values() if c.family == family and c.pretrained]
     found = []
     for encoder in dict.fromkeys(map(encoder_of, own)):
         of_it = [cell for cell in own if encoder_of(cell) == encoder]
-        frozen = [cell for cell in of_it if cell["adaptation"] == FROZEN]
-        tuned = [cell for cell in of_it if cell["adaptation"] in _TUNING]
+        frozen = [cell for cell in of_it if cell.adaptation == FROZEN]
+        tuned = [cell for cell in of_it if cell.adaptation in _TUNING]
         if frozen and tuned:
-            a, b = (max(some, key=lambda cell: cell["mean"]) for some in (frozen, tuned))
-            found.append((a, _better(a, b, pairs[frozenset((a["id"], b["id"]))])))
+            a, b = (max(some, key=lambda cell: cell.results.mean) for some in (frozen, tuned))
+            found.append((a, _better(a, b, pairs[frozenset((a.id, b.id))])))
     return found
 
 
-def _better(frozen: dict, tuned: dict, pair: dict) -> str | None:
-    if any(any(cell["failed"].values()) for cell in (frozen, tuned)):
-        return None  # what is better where it trains may be worse where it does not
-    how = relation(pair, frozen["id"])
+def _better(frozen: ScoredCell, tuned: ScoredCell, pair: PairTest) -> str | None:
+    if frozen.results.failed.total or tuned.results.failed.total:
+        return None  # the mean over trained seeds alone is biased
+    how = relation(pair, frozen.id)
     return {AHEAD: FROZEN, BEHIND: TUNED, SAME: ALIKE, OPEN: None}[how]
 
 
-def _sentence(said: dict[str, Any]) -> str:
-    if not said["here"]:
-        return f"{said['sentence']} Here ❄ and 🔥 were not both run."
-    here = "; ".join(f"{encoder}: {_SAID[better]}" for encoder, better in said["here"].items())
-    return f"{said['sentence']} Here, {here}."
+def _sentence(said: FamilyAgreement) -> str:
+    if not said.here:
+        return f"{said.sentence} Here ❄ and 🔥 were not both run."
+    here = "; ".join(f"{encoder}: {_SAID[better]}" for encoder, better in said.here.items())
+    return f"{said.sentence} Here, {here}."

@@ -1,22 +1,24 @@
-"""The looks that were taken at a comparison, and what each of them decided.
+"""The looks at a comparison and their decisions.
 
-More seeds, cells and learning rates may be asked of a comparison once its report is known. Each
-report on other runs is a look, with a level of its own (`tf_adapt.statistics.looks`); what a look
-has decided stands, as long as the cells are the same and the difference keeps its sign.
+Seeds, cells and learning rates may be added to a comparison after its report is known. Each report
+on a different set of runs is a look, with its own level (`tf_adapt.statistics.looks`). A decision
+remains valid as long as the cells are the same and the difference keeps its sign.
 """
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tf_adapt.comparison.runs import Outcomes
+from tf_adapt.statistics.relation import PairTest
 
 
 @dataclass(frozen=True)
 class Look:
-    """A report: the runs that it rests on, and the pairs that it decided.
+    """A report: the runs it is based on, and the pairs it decided.
 
     Attributes:
-        runs: by cell, the learning rate and the seeds whose runs are over.
+        runs: by cell, the learning rate, the seeds whose runs have ended, and the number of
+            training examples if not all.
         decided: (ahead, behind), names of cells.
     """
 
@@ -29,7 +31,7 @@ class Looks:
     """The looks at a comparison.
 
     Attributes:
-        past, later: those before and after it, in the order in which their runs were asked for.
+        past, later: the looks before and after the present one, in order of their first report.
     """
 
     past: tuple[Look, ...]
@@ -38,31 +40,32 @@ class Looks:
 
     @property
     def number(self) -> int:
-        """Of the present look, from 1."""
+        """The number of the present look, from 1."""
         return len(self.past) + 1
 
     @property
     def standing(self) -> set[tuple[str, str]]:
-        """What earlier looks have decided between cells whose learning rate is still the same."""
-        rates = {name: runs["rate"] for name, runs in self.present.runs.items()}
+        """Earlier decisions between cells with unchanged learning rate and number of training
+        examples."""
+        now = {name: _kind_of(runs) for name, runs in self.present.runs.items()}
         return {
             pair
             for look in self.past
             for pair in look.decided
-            if all(look.runs[name]["rate"] == rates.get(name) for name in pair)
+            if all(_kind_of(look.runs[name]) == now.get(name) for name in pair)
         }
 
-    def to_record(self, pairs: list[dict]) -> list[dict[str, Any]]:
-        """Plain values for `read_looks`, with what the present look decides by the report's pairs.
+    def to_record(self, pairs: list[PairTest]) -> list[dict[str, Any]]:
+        """Plain values for `read_looks`, with the present look's decisions from the report's pairs.
 
-        A look at which no two cells could be tested (one seed, few items) is not kept.
+        A look without any test (one seed, few items) is not kept.
         """
         decided = tuple(
-            (pair["a"], pair["b"]) if pair["difference"] > 0 else (pair["b"], pair["a"])
+            (pair.a, pair.b) if pair.difference > 0 else (pair.b, pair.a)
             for pair in pairs
-            if pair["decided"]
+            if pair.decided
         )
-        tested = any(pair["p_holm"] is not None for pair in pairs)
+        tested = any(pair.p_holm is not None for pair in pairs)
         present = [replace(self.present, decided=decided)] if tested else []
         return [
             {"runs": look.runs, "decided": [list(pair) for pair in look.decided]}
@@ -71,7 +74,7 @@ class Looks:
 
 
 def read_looks(record: list[dict[str, Any]]) -> tuple[Look, ...]:
-    """What `to_record` wrote.
+    """The looks of a record that `to_record` wrote.
 
     Raises:
         ValueError, TypeError, KeyError: the record is not of this form.
@@ -79,7 +82,7 @@ def read_looks(record: list[dict[str, Any]]) -> tuple[Look, ...]:
     return tuple(
         Look(
             {
-                name: {"rate": runs["rate"], "seeds": list(runs["seeds"])}
+                name: _of(runs["rate"], runs["seeds"], runs.get("examples"))
                 for name, runs in dict(look["runs"]).items()
             },
             tuple((str(ahead), str(behind)) for ahead, behind in look["decided"]),
@@ -89,7 +92,7 @@ def read_looks(record: list[dict[str, Any]]) -> tuple[Look, ...]:
 
 
 def looks_at(outcomes: Outcomes, past: tuple[Look, ...]) -> Looks:
-    """The looks that were taken and the present one; the same runs again are the same look."""
+    """The past looks and the present one; a report on the same runs is the same look."""
     present = Look({cell.name: _runs(outcomes, cell) for cell in outcomes.comparison.cells})
     for number, look in enumerate(past):
         if look.runs == present.runs:
@@ -99,4 +102,13 @@ def looks_at(outcomes: Outcomes, past: tuple[Look, ...]) -> Looks:
 
 def _runs(outcomes: Outcomes, cell) -> dict[str, Any]:
     over = [run.seed for run in outcomes.final_runs(cell) if outcomes.is_over(run)]
-    return {"rate": outcomes.chosen_rate(cell), "seeds": over}
+    return _of(outcomes.chosen_rate(cell), over, outcomes.examples)
+
+
+def _of(rate: float | None, seeds: list[int], examples: int | None) -> dict[str, Any]:
+    part = {} if examples is None else {"examples": examples}
+    return {"rate": rate, "seeds": list(seeds), **part}
+
+
+def _kind_of(runs: dict[str, Any]) -> tuple:
+    return runs["rate"], runs.get("examples")

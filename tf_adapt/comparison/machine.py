@@ -1,21 +1,21 @@
-"""What a comparison may use of this machine: cores, free memory, GPUs; in a container its share."""
+"""The cores, free memory and GPUs that a comparison may use; in a container its limits."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-MEMORY_PER_PROCESS = 3_000_000_000  # bytes that a process at work is reckoned with
+MEMORY_PER_PROCESS = 3_000_000_000  # bytes, estimated for a training process
 ROOT = Path("/")
 
 
 def jobs_at_once(cells: int, threads: int) -> int:
-    """How many processes work side by side, at least one, where nobody says it.
+    """The default number of parallel processes, at least one.
 
-    As many as there are cells to run, cores for their threads, and memory. One where there is a
-    GPU, all of whose memory TensorFlow gives to the first process.
+    The minimum over the number of cells, cores / threads, and free memory. One with a GPU, since
+    the first TensorFlow process takes all of its memory.
 
     Args:
-        cells: that are still to run; the runs of a cell share a process.
+        cells: the number of cells with unfinished runs; the runs of a cell share a process.
         threads: of each process.
     """
     if has_gpu():
@@ -37,7 +37,7 @@ def cores(root: Path = ROOT) -> int:
 
 
 def free_memory(root: Path = ROOT) -> int | None:
-    """Bytes that can still be taken without swapping; None where the system does not say."""
+    """Bytes that can be allocated without swapping; None if unknown."""
     available = _entry(root / "proc" / "meminfo", "MemAvailable:")  # in kB
     found = [] if available is None else [available * 1024]
     found += [left for group in _control_groups(root, "memory") for left in _left(group)]
@@ -45,7 +45,7 @@ def free_memory(root: Path = ROOT) -> int | None:
 
 
 def has_gpu(root: Path = ROOT) -> bool:
-    """Whether an NVIDIA GPU is there and not hidden, without loading what could use it."""
+    """Whether there is a visible NVIDIA GPU, found without loading TensorFlow."""
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1")
     return not hidden and any((root / "dev").glob("nvidia[0-9]*"))
 
@@ -67,7 +67,7 @@ def _control_groups(root: Path, controller: str) -> Iterator[Path]:
 
 
 def _quota(group: Path) -> Iterator[int]:
-    """Whole cores that a group may use; nothing where there is no limit."""
+    """Whole cores that a group may use; yields nothing without a limit."""
     words = _read(group / "cpu.max").split()
     words = words or [_read(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
     if all(word.isdecimal() for word in words):  # else "max", -1, or no such file
@@ -76,7 +76,7 @@ def _quota(group: Path) -> Iterator[int]:
 
 
 def _left(group: Path) -> Iterator[int]:
-    """Bytes that a group may still take: files that were read can make room."""
+    """Bytes that a group may still allocate; file cache counts as free."""
     for limit, used, cached in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),

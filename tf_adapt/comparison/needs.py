@@ -1,19 +1,25 @@
-"""What it would take to decide the pairs that are open, in words."""
+"""A text on the seeds or examples needed to decide the undecided pairs."""
 
 from collections.abc import Sequence
 
 from tf_adapt.statistics.looks import LEVELS
+from tf_adapt.statistics.relation import PairTest
 
 MANY = 100
 
 
-def what_is_needed(pairs: Sequence[dict], cells: dict[str, dict], seeds: int) -> str:
-    """By the reasons (`why`) of `tf_adapt.statistics.pairs.compare_pairs`."""
-    reasons = {pair["why"] for pair in pairs}
+def what_is_needed(pairs: Sequence[PairTest], seeds: int) -> str:
+    """The text, from the reasons (`why`) of `tf_adapt.statistics.pairs.compare_pairs`.
+
+    Args:
+        pairs: the undecided ones.
+        seeds: the number of seeds of every cell.
+    """
+    reasons = {pair.why for pair in pairs}
     clauses = []
     if "one_seed" in reasons:
         clauses.append("each cell needs at least two seeds that train")
-    ranges = [pair["seeds_needed"] for pair in pairs if pair["why"] == "more_seeds"]
+    ranges = [pair.seeds_needed for pair in pairs if pair.why == "more_seeds"]
     if ranges:
         clauses.append(_seeds(ranges, seeds))
     if "more_test_examples" in reasons:
@@ -28,7 +34,7 @@ def what_is_needed(pairs: Sequence[dict], cells: dict[str, dict], seeds: int) ->
 
 
 def _seeds(ranges: Sequence[Sequence[int | None]], seeds: int) -> str:
-    """The pair that needs most speaks for all."""
+    """The clause on seeds: the maximum over the pairs."""
     fewest = max((low or MANY + 1 for low, _ in ranges), default=0)
     most = max((high or MANY + 1 for _, high in ranges), default=0)
     fewest, most = max(fewest, seeds + 1), max(most, seeds + 1)

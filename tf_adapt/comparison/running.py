@@ -1,8 +1,8 @@
-"""Runs the runs of a comparison, those of a cell one after the other in a process of their own.
+"""Executes the runs of a comparison, those of a cell sequentially in one subprocess.
 
-A process a cell keeps peak memory apart, survives the crash of another, and traces its steps once;
-each run in it is exactly the command that the report shows. What is finished is never run again; a
-run that was cut off goes on.
+One process for each cell: peak memory is measured separately, crashes are isolated, and train steps
+are traced once. Each run is exactly the command that the report shows. Finished runs are not
+repeated; interrupted ones resume.
 """
 
 import contextlib
@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tf_adapt import errors, run_folder
+from tf_adapt import errors
 from tf_adapt.comparison.display import Display
 from tf_adapt.comparison.runs import CellRun, Outcomes, remember_failure
 from tf_adapt.errors import ArtifactError, TrainingError
+from tf_adapt.runs import run_folder
 
 POLL_SECONDS, GRACE_SECONDS = 0.2, 60.0
 _KINDS = (errors.ConfigError, errors.DataError, errors.ArtifactError, errors.TrainingError)
@@ -28,21 +29,21 @@ _ERRORS = {kind.exit_code: kind for kind in _KINDS}
 
 @dataclass
 class Worker:
-    """A process, and the run that it is at."""
+    """A process and its current run."""
 
     process: subprocess.Popen
     run: CellRun
 
 
 def run_all(outcomes: Outcomes, jobs: int, threads: int, cache: Path, display: Display) -> None:
-    """Runs what is still to do, `jobs` at a time, until nothing is.
+    """Executes all unfinished runs, `jobs` processes at a time.
 
     Args:
-        threads: of each process; results depend on them in their last bits.
+        threads: of each process; scores depend on them in the last bits.
         cache: folder of the features of frozen encoders.
 
     Raises:
-        TfAdaptError: what stopped a run, but for numbers that are not finite: that is a result.
+        TfAdaptError: a run failed; divergence is a result, not a failure.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     at_work: list[Worker] = []
@@ -64,7 +65,7 @@ def run_all(outcomes: Outcomes, jobs: int, threads: int, cache: Path, display: D
                 else:
                     idle.remove(worker)
                     worker.run = run
-                at_work.append(worker)  # first: a signal in between must reach it too
+                at_work.append(worker)  # before the hand-over, so that a signal stops it too
                 _hand_over(worker, cache)
             _stop(idle)
             idle.clear()
@@ -84,10 +85,15 @@ def run_all(outcomes: Outcomes, jobs: int, threads: int, cache: Path, display: D
 
 
 def check_ended(what: str, code: int, output: str) -> None:
-    """Passes on what ended a command of ours.
+    """Raises the error of a `tf-adapt` command that failed.
+
+    Args:
+        what: the command, for the message.
+        code: its exit code; −n for signal n.
+        output: its stderr, or its log.
 
     Raises:
-        TfAdaptError: of the command's own kind; TrainingError for a signal or a bug.
+        TfAdaptError: of the class of the command's error; TrainingError for a signal or a bug.
     """
     if code == 0:
         return
@@ -105,9 +111,9 @@ def check_ended(what: str, code: int, output: str) -> None:
 def _next(
     waiting: Sequence[CellRun], at_work: Sequence[Worker], idle: Sequence[Worker]
 ) -> tuple[CellRun, Worker | None]:
-    """The run to begin, and the worker that has traced its cell's steps; None: a new one is due.
+    """The next run, and the idle worker of its cell; None: start a new worker.
 
-    A cell that nobody works at goes before one whose steps would be traced twice.
+    Cells without a worker come first: a second worker would trace the same steps again.
     """
     for worker in idle:
         for run in waiting:
@@ -121,13 +127,14 @@ def _start(run: CellRun, threads: int) -> subprocess.Popen:
     names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
     with _log_of(run) as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "tf_adapt.comparison.worker"],
+            # -P: do not import from the current folder, which may hold a click.py.
+            [sys.executable, "-P", "-m", "tf_adapt.commands.worker"],
             stdin=subprocess.PIPE,
             bufsize=0,
             stdout=log,
             stderr=log,
             env=os.environ | dict.fromkeys(names, str(threads)),
-            # Ctrl-C reaches this process alone, which passes it on once.
+            # Ctrl-C reaches only this process, which then stops the workers.
             start_new_session=True,
         )
 
@@ -136,16 +143,16 @@ def _hand_over(worker: Worker, cache: Path) -> None:
     run = worker.run
     with _log_of(run):
         line = json.dumps([run.arguments(cache), str(run.log)]) + "\n"
-    with contextlib.suppress(BrokenPipeError):  # it has ended, and its code says why
+    with contextlib.suppress(BrokenPipeError):  # it has ended; its exit code is checked later
         worker.process.stdin.write(line.encode())
 
 
 @contextlib.contextmanager
 def _log_of(run: CellRun) -> Iterator[IO[bytes]]:
-    """The file that a run's process writes to, to be appended to.
+    """A run's log, opened for appending.
 
     Raises:
-        ArtifactError: it cannot be written, or no process can be started.
+        ArtifactError: it cannot be written, or the body cannot start a process.
     """
     try:
         run.log.parent.mkdir(parents=True, exist_ok=True)
@@ -159,10 +166,10 @@ def _log_of(run: CellRun) -> Iterator[IO[bytes]]:
 
 
 def _settle(outcomes: Outcomes, run: CellRun, code: int) -> None:
-    """What the end of a run's process means.
+    """Checks how a run ended, and records divergence.
 
     Raises:
-        TfAdaptError: it ended for another reason than its numbers.
+        TfAdaptError: it failed for another reason than divergence.
     """
     output = run.log.read_text("utf-8", "replace")
     if code == TrainingError.exit_code:
@@ -178,7 +185,7 @@ def _last_line(output: str) -> str:
 
 
 def _is_held(run: CellRun, display: Display) -> bool:
-    """Whether a process that outlived an earlier comparison is still at work on a run."""
+    """Whether a process of an earlier, interrupted comparison still holds the run's lock."""
     try:
         with run_folder.locked(run.folder):
             return False
@@ -190,7 +197,8 @@ def _is_held(run: CellRun, display: Display) -> bool:
 
 
 def _stop(workers: Sequence[Worker]) -> None:
-    """Asks processes to save and end; those that do not are killed, and lose one epoch at most."""
+    """Terminates workers, which save their state; kills them after `GRACE_SECONDS`, which loses
+    at most one epoch."""
     for worker in workers:
         worker.process.terminate()
     deadline = time.monotonic() + GRACE_SECONDS

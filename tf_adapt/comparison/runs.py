@@ -1,9 +1,11 @@
-"""The runs of a comparison: where each is, how it ended, and which come next.
+"""The runs of a comparison: their folders, outcomes and order.
 
-A run is what `tf-adapt train` does; its folder says whether it is finished. One that left the
-finite numbers will do so again: a file beside its folder remembers it.
+A run is one call of `tf-adapt train`; its folder tells whether it has finished. A diverged run is
+marked by a file beside its folder, since it would diverge again.
 """
 
+import copy
+import itertools
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -11,70 +13,93 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tf_adapt import run_folder
+from hub_modules.storage.files import write_text
 from tf_adapt.comparison.settings import Cell, Comparison
-from tf_adapt.files import write_text
-from tf_adapt.strict_yaml import float_text
+from tf_adapt.config.strict_yaml import float_text
+from tf_adapt.runs import run_folder
 
-# Of the trials between learning rates: beyond all seeds whose scores count (compare.seeds).
+# The seed of trials of learning rates: beyond all scored seeds (compare.seeds).
 CHOOSING_SEED = 1000
 
 
 @dataclass(frozen=True)
 class CellRun:
-    """One cell with one learning rate and one seed."""
+    """A run: a cell with one learning rate, one seed and a number of training examples.
+
+    Attributes:
+        examples: the number of training examples, drawn with the seed; None: all.
+    """
 
     cell: Cell
     rate: float
     seed: int
     out: Path
+    examples: int | None = None
 
     @property
     def folder(self) -> Path:
         """The run folder."""
-        rate = f"rate_{float_text(self.rate)}"
-        return self.out / "runs" / self.cell.name / rate / f"seed_{self.seed}"
+        home = self.out / "runs" / self.cell.name
+        if self.examples is not None:
+            home /= f"examples_{self.examples}"
+        return home / f"rate_{float_text(self.rate)}" / f"seed_{self.seed}"
 
     @property
     def config(self) -> Path:
         """The config of the cell, for `tf-adapt train`."""
-        return config_path(self.out, self.cell)
+        return self.out / config_name(self.cell)
 
     @property
     def log(self) -> Path:
-        """What the run printed."""
+        """The file of the run's stdout and stderr."""
         return self.folder.with_suffix(".log")
 
     @property
     def failure(self) -> Path:
-        """Why the run left the finite numbers; there only if it did."""
+        """The file with the reason why the run diverged; exists only if it did."""
         return self.folder.with_suffix(".failed")
 
     def arguments(self, cache: Path | None = None) -> list[str]:
-        """Of `tf-adapt`, to make or repeat this run."""
+        """The arguments of `tf-adapt` for this run."""
         arguments = ["train", str(self.config), "--out", str(self.folder)]
         arguments += ["--set", f"training.learning_rate={float_text(self.rate)}"]
+        if self.examples is not None:
+            arguments += ["--set", f"data.train_examples={self.examples}"]
+            arguments += ["--set", f"data.train_examples_seed={self.seed}"]
         if cache is not None:
             arguments += ["--set", f"features.cache={json.dumps(str(cache), ensure_ascii=False)}"]
         return [*arguments, "--seed", str(self.seed)]
 
 
-def config_path(out: Path, cell: Cell) -> Path:
-    """Where a comparison keeps the config of a cell."""
-    return out / "cells" / f"{cell.name}.yaml"
+def config_name(cell: Cell) -> str:
+    """The path of a cell's config in the comparison's folder."""
+    return f"cells/{cell.name}.yaml"
 
 
 class Outcomes:
-    """What the runs of a comparison came to, read from their folders once."""
+    """The outcomes of a comparison's runs, read from their folders once.
+
+    Attributes:
+        examples: the number of training examples of its trials and final runs (None: all); by
+            default the largest of the comparison's.
+    """
 
     def __init__(self, comparison: Comparison, out: Path):
         self.comparison = comparison
         self.out = out
+        self.examples = comparison.sizes[-1]
         self._metrics: dict[Path, dict[str, Any]] = {}
 
+    def of_sizes(self) -> "list[Outcomes]":
+        """The outcomes at each number of training examples, ascending."""
+        found = [copy.copy(self) for _ in self.comparison.sizes]  # shares the cached metrics
+        for one, examples in zip(found, self.comparison.sizes, strict=True):
+            one.examples = examples
+        return found
+
     def run(self, cell: Cell, rate: float, seed: int) -> CellRun:
-        """A run by its parts."""
-        return CellRun(cell, rate, seed, self.out)
+        """The run of a cell with a learning rate and a seed."""
+        return CellRun(cell, rate, seed, self.out, self.examples)
 
     def metrics(self, run: CellRun) -> dict[str, Any] | None:
         """The `metrics.json` of a finished run, or None."""
@@ -86,31 +111,33 @@ class Outcomes:
         return self._metrics[run.folder]
 
     def failed(self, run: CellRun) -> bool:
-        """Whether a run left the finite numbers."""
+        """Whether a run diverged: its loss or gradient was not finite."""
         return run.failure.is_file()
 
     def is_over(self, run: CellRun) -> bool:
-        """Whether there is nothing more to do for a run."""
+        """Whether a run has finished or diverged."""
         return self.metrics(run) is not None or self.failed(run)
 
     def score(self, run: CellRun, split: str) -> float | None:
-        """The score of a finished run on a split, by the run's own metric; None if undefined."""
+        """The metric of a run on a split; None if unfinished or undefined."""
         metrics = self.metrics(run)
         return None if metrics is None else metrics[split][metrics["metric"]]
 
     def trials(self, cell: Cell) -> list[CellRun]:
-        """The runs between which a cell's learning rate is chosen; none where it has one alone.
+        """The runs that select a cell's learning rate; none if it has a single rate.
 
-        Their seed chooses and nothing else: the best of several scores is too good by chance, and
-        the more so, the less stable a cell is.
+        Their seed is not scored: the maximum of several scores is biased upwards, the more so, the
+        less stable the cell.
         """
         if len(cell.rates) == 1:
             return []
         return [self.run(cell, rate, CHOOSING_SEED) for rate in cell.rates]
 
     def chosen_rate(self, cell: Cell) -> float | None:
-        """The rate with the best dev score (the first of equals); None before all were tried, or
-        where all left the finite numbers. One alone needs no trial."""
+        """The rate with the best dev score (the first of equals); a single rate needs no trials.
+
+        None before all trials have ended, or if all diverged.
+        """
         trials = self.trials(cell)
         if not trials:
             return cell.rates[0]
@@ -119,34 +146,36 @@ class Outcomes:
         return self.best_on_dev(trials).rate
 
     def best_on_dev(self, runs: Sequence[CellRun]) -> CellRun:
-        """The run with the best dev score (the first of equals); one without a score is worst."""
+        """The run with the best dev score (the first of equals); runs without a score rank last."""
         scores = [self.score(run, "dev") for run in runs]
         ranked = [-math.inf if score is None else score for score in scores]
         return runs[ranked.index(max(ranked))]
 
     def final_runs(self, cell: Cell) -> list[CellRun]:
-        """The runs whose scores count: all seeds with the chosen rate; none before it is chosen."""
+        """The scored runs: all seeds with the selected rate; none before it is selected."""
         rate = self.chosen_rate(cell)
         if rate is None:
             return []
         return [self.run(cell, rate, seed) for seed in self.comparison.seeds]
 
     def waiting(self) -> Iterator[CellRun]:
-        """Runs that are still to do and can begin now: cell by cell, its trials, then its seeds.
+        """Unfinished runs of all sizes that can start: cell by cell, first trials, then seeds.
 
-        Cells whose encoder learns come first: they take longest, and processes side by side are to
-        end together.
+        Trainable encoders and large sizes come first: they take longest, and parallel processes
+        should end at about the same time.
         """
+        of_sizes = self.of_sizes()[::-1]
         for cell in sorted(self.comparison.cells, key=_is_frozen):
-            runs = [*self.trials(cell), *self.final_runs(cell)]
-            yield from (run for run in runs if not self.is_over(run))
+            for one in of_sizes:
+                runs = [*one.trials(cell), *one.final_runs(cell)]
+                yield from (run for run in runs if not self.is_over(run))
 
     def counts(self) -> tuple[int, int]:
-        """How many runs are over, and of how many."""
+        """The number of ended runs, and of all runs, over all sizes."""
         over, total = 0, 0
-        for cell in self.comparison.cells:
-            trials = self.trials(cell)
-            over += sum(map(self.is_over, [*trials, *self.final_runs(cell)]))
+        for one, cell in itertools.product(self.of_sizes(), self.comparison.cells):
+            trials = one.trials(cell)
+            over += sum(map(self.is_over, [*trials, *one.final_runs(cell)]))
             hopeless = bool(trials) and all(map(self.failed, trials))
             total += len(trials) + (0 if hopeless else len(self.comparison.seeds))
         return over, total
@@ -157,5 +186,5 @@ def _is_frozen(cell: Cell) -> bool:
 
 
 def remember_failure(run: CellRun, message: str) -> None:
-    """Marks a run as one that left the finite numbers."""
+    """Marks a run as diverged."""
     write_text(run.failure, message + "\n")

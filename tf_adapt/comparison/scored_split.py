@@ -1,15 +1,14 @@
-"""Which split chooses between epochs and learning rates, and which is scored: never the same.
+"""The split for model selection (epoch, learning rate) and the scored split: never the same.
 
-A run chooses on its dev split and is scored on its test split. Where dev is to be scored, because
-there is no test split or the config says so, dev stands in the place of test, and a part of train
-in the place of dev.
+A run selects on its dev split and is scored on its test split. If dev is scored, because there is
+no test split or the config says so, dev serves as test, and a part of train as dev.
 """
 
-from tf_adapt.config_sections import DatasetConfig, FilesConfig
+from tf_adapt.config.sections import DatasetConfig, FilesConfig
 from tf_adapt.data.splits import has_test
 from tf_adapt.errors import ConfigError
 
-HELD_OUT = 0.1  # share of train, where the config gives none
+HELD_OUT = 0.1  # default share of train
 
 
 def with_scored_split(
@@ -18,12 +17,11 @@ def with_scored_split(
     """The `data` section of every run of a comparison.
 
     Args:
-        score_on: "test", which means dev where there is no test split; or "dev", then a test split
-            is not read.
-        place: where `data.held_out` stands, for messages.
+        score_on: "test" (dev if there is no test split), or "dev" (a test split is not read).
+        place: the location of `data.held_out`, for messages.
 
     Raises:
-        ConfigError: a share is held out of train where the test split is to be scored.
+        ConfigError: a share of train is held out although the test split is scored.
     """
     if score_on == "test" and has_test(data):
         if data.held_out is not None:

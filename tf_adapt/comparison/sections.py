@@ -1,25 +1,31 @@
 """The keys of the section `compare`, with types, ranges, defaults and descriptions.
 
-How they become cells is in `tf_adapt.comparison.settings`. Imports no TensorFlow.
+`tf_adapt.comparison.settings` builds cells from them. Imports no TensorFlow.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tf_adapt.config_sections import (
+from tf_adapt.comparison.sizes import SIZES
+from tf_adapt.config.sections import (
     HEAD_NAMES,
+    MOST_EXAMPLES,
     AdaptationConfig,
     AuxiliaryConfig,
     EncoderConfig,
     HeadDropout,
+    HeadPooling,
+    HeadWordPieces,
     OptimizerConfig,
     PenaltiesConfig,
     ScheduleConfig,
     TrainingConfig,
+    whole,
 )
+from tf_adapt.layers.pooling_names import POOLING_NAMES
 
-# Keys of a run's config, and those of the section `compare` that say them for every cell.
+# Keys of a run's config → the keys of the section `compare` that set them for every cell.
 VARIED = {
     ("encoder",): "encoders",
     ("adaptation",): "adaptations",
@@ -28,7 +34,7 @@ VARIED = {
     ("training", "learning_rate"): "learning_rates",
     ("training", "seed"): "seeds",
 }
-# `training.epochs` of a comparison is what `compare.epochs` does not say; settings have none.
+# `training.epochs` is the default of `compare.epochs`; it is not allowed in `settings`.
 VARIED_IN_SETTINGS = VARIED | {("training", "epochs"): "epochs"}
 Rates = dict[str, list[float]]
 _RATES = "a list of numbers, or a section of such lists by adaptation and `default`"
@@ -44,11 +50,11 @@ class EncoderEntry(EncoderConfig):
     learning_rates: Rates | None = Field(None, description=_RATES)
 
 
-class _TrainingSettings(TrainingConfig):
-    """What a run's config has to say need not be said again; `VARIED_IN_SETTINGS` is refused."""
+class TrainingSettings(TrainingConfig):
+    """Keys of `training`, but those that `compare` says for every cell; all may be missing."""
 
     epochs: int = 1
-    batch_size: int = Field(1, ge=1, description="a whole number of at least 1")
+    batch_size: int = whole(1, MOST_EXAMPLES, default=1)
     learning_rate: float = 1.0
 
 
@@ -56,11 +62,13 @@ class CellSettings(_Section):
     """Keys of a run's config that are laid over the shared ones in the cells of an adaptation."""
 
     head_dropout: float | None = HeadDropout
+    head_pooling: Literal[POOLING_NAMES] | None = HeadPooling
+    head_word_pieces: Literal[POOLING_NAMES] | None = HeadWordPieces
     optimizer: OptimizerConfig = Field(OptimizerConfig(), description="a section")
     schedule: ScheduleConfig = Field(ScheduleConfig(), description="a section")
     auxiliary: AuxiliaryConfig = Field(AuxiliaryConfig(), description="a section")
     penalties: PenaltiesConfig = Field(PenaltiesConfig(), description="a section")
-    training: _TrainingSettings = Field(_TrainingSettings(), description="a section")
+    training: TrainingSettings = Field(TrainingSettings(), description="a section")
 
 
 class Compare(_Section):
@@ -72,8 +80,11 @@ class Compare(_Section):
     adaptations: list[AdaptationConfig] = Field(
         min_length=1, description="a list of names, or of sections with a name"
     )
-    heads: list[str] = Field(
-        ["default"], min_length=1, description=f"a list of some of {', '.join(HEAD_NAMES)}"
+    heads: list[str] | None = Field(
+        None,
+        min_length=1,
+        description=f"a list of some of {', '.join(HEAD_NAMES)}; or null for default, and beside "
+        "it a linear head on an encoder that stays frozen",
     )
     learning_rates: Rates | None = Field(None, description=_RATES)
     epochs: dict[str, int] | None = Field(
@@ -88,6 +99,9 @@ class Compare(_Section):
     settings: dict[str, CellSettings] = Field(
         {}, description="a section by adaptation and `default` of sections of a run's config"
     )
+    train_examples: list[Any] | None = Field(
+        None, min_length=1, description=f"{SIZES}, or null for all of train"
+    )
     score_on: Literal["test", "dev"] = Field("test", description="test or dev")
-    seeds: int = Field(3, ge=1, le=1000, description="a whole number of at least 1")
-    threads: int = Field(1, ge=1, le=1024, description="a whole number of at least 1")
+    seeds: int = whole(1, 1000, default=3)
+    threads: int = whole(1, 1024, default=1)

@@ -7,21 +7,27 @@
       epochs: {default: 4, feature_extraction: 15}
       settings: {fine_tuning: {optimizer: {decay: 0.4}, training: {weight_decay: 0.1}}}
       score_on: test
+      train_examples: [100, 300, all]
       seeds: 3
       threads: 1
 
-A *cell* is one encoder with one adaptation and one head; each has the same number of learning
-rates, the trials. All else is held equal, but for the epochs where `epochs` says so (those of a
-frozen encoder cost little), and for what `settings` lays over the shared keys in the cells of an
-adaptation. Imports no TensorFlow.
+A *cell* is one encoder with one adaptation and one head; all cells have the same number of learning
+rates, the trials. Default heads and rates are in `default_heads` and `default_rates`. All other
+keys are equal in all cells, except for `epochs` (an epoch of a frozen encoder costs little), and
+for `settings`, which override shared keys in the cells of an adaptation. `train_examples` repeats
+everything with parts of train (`sizes`). Imports no TensorFlow.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tf_adapt.adaptation import ADAPTATIONS
+from hub_modules.shipped import shipped_names
+from tf_adapt.adaptation.phases import ADAPTATIONS
+from tf_adapt.comparison.default_heads import default_heads
+from tf_adapt.comparison.default_rates import default_rates
 from tf_adapt.comparison.scored_split import with_scored_split
 from tf_adapt.comparison.sections import (
     VARIED,
@@ -30,12 +36,16 @@ from tf_adapt.comparison.sections import (
     EncoderEntry,
     Rates,
 )
-from tf_adapt.config import config_from, filled_in, place_of, resolve_paths, set_key, typed
-from tf_adapt.config_errors import did_you_mean, shown
-from tf_adapt.config_sections import HEAD_NAMES, AdaptationConfig, Config
+from tf_adapt.comparison.sizes import Sizes, check_sizes, sizes_of
+from tf_adapt.comparison.start_of_cells import check_start
+from tf_adapt.config.messages import Problems, location_of, shown
+from tf_adapt.config.names import with_canonical_names
+from tf_adapt.config.reading import checked_config, filled_in, overridden, resolve_paths, typed
+from tf_adapt.config.sections import HEAD_NAMES, LSTM_HEADS, AdaptationConfig, Config
+from tf_adapt.config.strict_yaml import KeyPath, read_yaml
 from tf_adapt.errors import ConfigError
-from tf_adapt.run_folder import flat
-from tf_adapt.strict_yaml import KeyPath, dotted, read_yaml
+from tf_adapt.printing.words import did_you_mean
+from tf_adapt.runs.run_folder import flat
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,8 @@ class Cell:
     """One encoder with one adaptation and one head.
 
     Attributes:
-        name: of its folders, and in reports.
-        config: of its runs, with the first learning rate and the first seed.
+        name: the cell's name, for folders and reports.
+        config: the config of its runs, with the first learning rate and the first seed.
         rates: the learning rates to try.
     """
 
@@ -54,27 +64,29 @@ class Cell:
 
     @property
     def pretrained(self) -> bool:
-        """False for a baseline of random weights."""
+        """False for an encoder with random weights."""
         return self.config.encoder.pretrained
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The keys of the adaptation that are not its defaults."""
+        """The adaptation's keys with values other than the default."""
         return _settings(self.config.adaptation)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that a comparison varies; what it holds equal is in the config of each cell.
+    """Everything that a comparison varies; the rest is in the config of each cell.
 
     Attributes:
-        threads: of each run, whose last bits depend on them.
+        threads: of each run; scores depend on them in the last bits.
+        sizes: numbers of training examples, ascending; None is all. The verdict is on the last.
     """
 
     summary: str | None
     cells: tuple[Cell, ...]
     seeds: tuple[int, ...]
     threads: int
+    sizes: Sizes = (None,)
 
     @property
     def trials(self) -> int:
@@ -83,22 +95,22 @@ class Comparison:
 
 
 def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
-    """The keys of a run's config that are not the same in all cells, beyond what cells are named
-    after and their learning rates: by key, the value in each cell."""
+    """The config keys whose values differ between cells, except learning rates and the keys in
+    the cells' names: by key, the value in each cell."""
     values = {cell.name: flat(cell.config.model_dump()) for cell in cells}
     keys = dict.fromkeys(key for found in values.values() for key in found)
     named = ("encoder.", "adaptation.", "head", "about", "training.learning_rate")
+    of_heads = ("head_units", "head_pooling", "head_word_pieces")
     of_keys = {key: {name: found.get(key) for name, found in values.items()} for key in keys}
     return {
         key: found
         for key, found in of_keys.items()
-        if len(set(map(str, found.values()))) > 1
-        and (key == "head_units" or not key.startswith(named))
+        if len(set(map(str, found.values()))) > 1 and (key in of_heads or not key.startswith(named))
     }
 
 
 def is_comparison(path: str | Path) -> bool:
-    """Whether a config is one of a comparison, not of a run.
+    """Whether a config is that of a comparison, not of a run.
 
     Raises:
         ConfigError: as `read_yaml`.
@@ -113,46 +125,105 @@ def load_comparison(
     """Reads the config of a comparison and checks it, cell by cell.
 
     Raises:
-        ConfigError: file, line and key path of the first problem; a cell that `tf-adapt train`
-            would refuse; cells with different numbers of learning rates, or with one name; as
+        ConfigError: every problem with file, line and key path; a cell that `tf-adapt train`
+            refuses; cells with different numbers of learning rates, or with equal names; as
             `with_scored_split`.
+        ArtifactError: the manifest of a module, read for default rates or heads, is damaged.
     """
     content, lines = read_yaml(path)
-    places = {key: f"{path}:{line}" for key, line in lines.items()}
+    locations = {key: f"{path}:{line}" for key, line in lines.items()}
+    return comparison_from(content, str(path), locations, overrides, seeds)
+
+
+def comparison_from(
+    content: Any,
+    where: str,
+    locations: dict[KeyPath, str] | None = None,
+    overrides: tuple[str, ...] = (),
+    seeds: int | None = None,
+) -> Comparison:
+    """As `load_comparison`, from plain nested values; `locations` gives the file and line of keys.
+
+    Raises:
+        ConfigError, ArtifactError: as `load_comparison`.
+    """
+    locations = {} if locations is None else locations
     if not isinstance(content, dict) or "compare" not in content:
         raise ConfigError(
-            f"{path}: expected the sections of a run's config and one called compare, got "
+            f"{where}: expected the sections of a run's config and one called compare, got "
             f"{shown(content) if not isinstance(content, dict) else 'none of that name'}; start "
             "from a file under configs/small, or use `tf-adapt train` for a single run"
         )
-    for override in overrides:
-        set_key(content, override, places)
     if seeds is not None:
-        set_key(content, f"compare.seeds={seeds}", places)
-    written_out = _written_out(content.pop("compare"))
-    _refuse_varied_settings(written_out, str(path), places)
-    varied = typed(Compare, written_out, ("compare",), str(path), places)
-    _check_names(varied, str(path), places)
-    _refuse_varied(content, (), VARIED, str(path), places)
-    cells = tuple(
-        _cell(content, encoder, adaptation, head, varied, str(path), places)
+        overrides = (*overrides, f"compare.seeds={seeds}")
+    content = overridden(content, overrides, where, locations)
+    if seeds is not None:
+        locations["compare", "seeds"] = "seeds"
+    problems = Problems(where, locations)
+    content = with_canonical_names(content, problems)
+    for key in ("tasks", "target", "sampling"):
+        if key in content:
+            problems.add(
+                (key,),
+                "expected the data and head of one task, got a key of several tasks, which "
+                "`tf-adapt compare` does not take; train them with `tf-adapt train`",
+            )
+    problems.refuse()
+    varied = _varied(content.pop("compare"), problems)
+    _refuse_varied(content, (), VARIED, problems)
+    if varied is not None and varied.train_examples is not None:
+        check_sizes(varied.train_examples, content.get("data"), problems)
+    if problems or varied is None:
+        # Report problems with the run's keys too: they do not depend on the cells.
+        checked_config(_with_any_cell(content), problems)
+        problems.refuse()
+    found = [
+        _cell(content, encoder, adaptation, head, varied, problems)
         for encoder in varied.encoders
         for adaptation in varied.adaptations
-        for head in varied.heads
+        for head in varied.heads or default_heads(content.get("data"), encoder, adaptation.name)
+    ]
+    problems.refuse()
+    cells = tuple(cell for cell in found if cell is not None)
+    _check_cells(cells, where)
+    check_start(
+        {cell.name: cell.config for cell in cells}, location_of(("start", "run"), where, locations)
     )
-    _check_cells(cells, str(path))
-    place = place_of(("data", "held_out"), str(path), places)
-    data = with_scored_split(cells[0].config.data, varied.score_on, place)
+    location = location_of(("data", "held_out"), where, locations)
+    data = with_scored_split(cells[0].config.data, varied.score_on, location)
     cells = tuple(
         replace(cell, config=cell.config.model_copy(update={"data": data})) for cell in cells
     )
     about = cells[0].config.about
     summary = about.summary if about else None
-    return Comparison(summary, cells, tuple(range(varied.seeds)), varied.threads)
+    seeds, sizes = tuple(range(varied.seeds)), sizes_of(varied.train_examples)
+    return Comparison(summary, cells, seeds, varied.threads, sizes)
 
 
-def _check_names(varied: Compare, where: str, places: dict[KeyPath, str]) -> None:
-    """The keys of a section by adaptation are adaptations, those of one by head are heads too."""
+def _varied(section: Any, problems: Problems) -> Compare | None:
+    """The section `compare`; None if a key is wrong."""
+    section = _written_out(section)
+    settings = section.get("settings") if isinstance(section, dict) else None
+    for name, content in settings.items() if isinstance(settings, dict) else ():
+        _refuse_varied(content, ("compare", "settings", name), VARIED_IN_SETTINGS, problems)
+    varied = typed(Compare, section, ("compare",), problems)
+    if varied is not None:
+        _check_names(varied, problems)
+    return varied
+
+
+def _with_any_cell(shared: dict[str, Any]) -> dict[str, Any]:
+    """The shared keys as a run's config with any encoder, to be checked without a cell."""
+    varied = {key for key, *rest in VARIED if not rest}
+    content = {key: value for key, value in shared.items() if key not in varied}
+    training = content.get("training")
+    if isinstance(training, dict):
+        content["training"] = {"epochs": 1} | training | {"learning_rate": 1.0, "seed": 0}
+    return content | {"encoder": {"handle": shipped_names()[0]}, "adaptation": "fine_tuning"}
+
+
+def _check_names(varied: Compare, problems: Problems) -> None:
+    """Checks that the keys of sections by adaptation (or head) are such names."""
     by_adaptation = ["default", *ADAPTATIONS]
     sections = {
         ("learning_rates",): (varied.learning_rates, by_adaptation),
@@ -166,40 +237,29 @@ def _check_names(varied: Compare, where: str, places: dict[KeyPath, str]) -> Non
     for key, (section, names) in sections.items():
         for name in section or ():
             if name not in names:
-                path = ("compare", *key, name)
-                raise ConfigError(
-                    f"{place_of(path, where, places)}: {dotted(path)}: expected one of "
-                    f"{', '.join(names)}, got {name!r}{did_you_mean(name, names)}"
+                problems.add(
+                    ("compare", *key, name),
+                    f"expected one of {', '.join(names)}, got {name!r}{did_you_mean(name, names)}",
                 )
 
 
-def _refuse_varied_settings(section: Any, where: str, places: dict[KeyPath, str]) -> None:
-    settings = section.get("settings") if isinstance(section, dict) else None
-    for name, content in settings.items() if isinstance(settings, dict) else ():
-        _refuse_varied(content, ("compare", "settings", name), VARIED_IN_SETTINGS, where, places)
-
-
 def _refuse_varied(
-    content: Any,
-    prefix: KeyPath,
-    varied: dict[KeyPath, str],
-    where: str,
-    places: dict[KeyPath, str],
+    content: Any, prefix: KeyPath, varied: dict[KeyPath, str], problems: Problems
 ) -> None:
-    """A key that the section `compare` has for every cell cannot stand elsewhere."""
+    """Refuses keys that the section `compare` sets for every cell."""
     for key, home in varied.items():
-        section, path = content, (*prefix, *key)
+        section = content
         for part in key[:-1]:
             section = section.get(part) if isinstance(section, dict) else None
         if isinstance(section, dict) and key[-1] in section:
-            raise ConfigError(
-                f"{place_of(path, where, places)}: {dotted(path)}: expected as compare.{home} in "
-                "a comparison, got a key of its own; move it there"
+            problems.add(
+                (*prefix, *key),
+                f"expected as compare.{home} in a comparison, got a key of its own; move it there",
             )
 
 
 def _written_out(section: Any) -> Any:
-    """A handle is short for a section with it, as is a name; a list of rates for `default`."""
+    """Expands short forms: a handle or name to a section, a list of rates to `default`."""
     if not isinstance(section, dict):
         return section
     section = dict(section)
@@ -219,40 +279,46 @@ def _cell(
     adaptation: AdaptationConfig,
     head: str,
     varied: Compare,
-    where: str,
-    places: dict[KeyPath, str],
-) -> Cell:
+    problems: Problems,
+) -> Cell | None:
     own = encoder.model_dump(exclude_unset=True)
     rates = own.pop("learning_rates", None) or varied.learning_rates
-    tried = _rates_of(adaptation, rates, where)
+    if rates is None:
+        rates = {"default": default_rates(encoder.handle, adaptation.name, head)}
+    tried = _rates_of(adaptation, rates, problems)
     settings = _of(adaptation, varied.settings)
     if settings is not None:
         shared = _laid_over(shared, settings.model_dump(exclude_unset=True))
-        where = f"{where} (cells of {adaptation.name})"
+        problems = problems.within(f"{problems.where} (cells of {adaptation.name})")
     training = shared.get("training")
     if isinstance(training, dict):
-        training = training | {"learning_rate": tried[0], "seed": 0}
+        training = training | {"learning_rate": tried[0] if tried else 1.0, "seed": 0}
         epochs = _of(adaptation, varied.epochs or {})
         training |= {} if epochs is None else {"epochs": epochs}
     units = varied.head_units or {}
+    # A width by adaptation holds only for heads that have one.
+    width = units.get(adaptation.name) if head in ("default", *LSTM_HEADS) else None
     content = shared | {
-        "head_units": units.get(head, units.get(adaptation.name)),
+        "head_units": units.get(head, width),
         "encoder": own,
         "adaptation": adaptation.model_dump(exclude_unset=True),
         "head": head,
         "training": training,
     }
-    config = resolve_paths(config_from(content, where, places))
+    config = checked_config(content, problems)
+    if config is None or not tried:
+        return None
+    config = resolve_paths(config)
     return Cell(_name(config), config, tuple(tried))
 
 
 def _of(adaptation: AdaptationConfig, section: dict[str, Any]) -> Any:
-    """What a section by adaptation says of one; None where it says nothing."""
+    """The value for an adaptation, or `default`'s, in a section by adaptation; None if neither."""
     return section.get(adaptation.name, section.get("default"))
 
 
 def _laid_over(shared: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Nested values, its own in the place of shared ones."""
+    """Nested values of `shared`, overridden by those of `own`."""
     merged = dict(shared)
     for key, value in own.items():
         both = isinstance(value, dict) and isinstance(shared.get(key), dict)
@@ -260,18 +326,20 @@ def _laid_over(shared: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _rates_of(adaptation: AdaptationConfig, rates: Rates | None, where: str) -> list[float]:
-    tried = _of(adaptation, rates or {})
+def _rates_of(adaptation: AdaptationConfig, rates: Rates, problems: Problems) -> list[float]:
+    """The rates to try; empty if they are missing or wrong."""
+    tried, path = _of(adaptation, rates) or [], ("compare", "learning_rates")
     if not tried:
-        raise ConfigError(
-            f"{where}: compare.learning_rates: expected a list with at least one rate for "
-            f"{adaptation.name}, got none; add one, or a list under `default`"
+        problems.add(
+            path,
+            f"expected a list with at least one rate for {adaptation.name}, got none; add one, or "
+            "a list under `default`",
         )
-    if len(set(tried)) < len(tried) or min(tried) <= 0:
-        raise ConfigError(
-            f"{where}: compare.learning_rates: expected numbers above 0, each once, for "
-            f"{adaptation.name}, got {tried}"
+    elif len(set(tried)) < len(tried) or min(tried) <= 0:
+        problems.add(
+            path, f"expected numbers above 0, each once, for {adaptation.name}, got {tried}"
         )
+        return []
     return tried
 
 
@@ -281,6 +349,8 @@ def _name(config: Config) -> str:
     parts = [short_name(encoder.handle)]
     parts += [] if encoder.pretrained else ["untrained"]
     parts += [] if encoder.pairs is None else [encoder.pairs]
+    parts += ["classification_token"] if encoder.classification_token else []
+    parts += [f"layers_{'_'.join(map(str, encoder.keep_layers))}"] if encoder.keep_layers else []
     parts += [] if encoder.execution is None else [encoder.execution]
     parts.append("_".join([adaptation.name, *settings]))
     parts += [] if config.head == "default" else [config.head]
@@ -288,13 +358,15 @@ def _name(config: Config) -> str:
 
 
 def _settings(adaptation: AdaptationConfig) -> dict[str, Any]:
-    standard = filled_in(AdaptationConfig(name=adaptation.name), "").model_dump()
-    return {key: value for key, value in adaptation if value != standard[key]}
+    standard = filled_in(AdaptationConfig(name=adaptation.name)).model_dump()
+    found = {key: value for key, value in adaptation if value != standard[key]}
+    # A list as `query+value`, in names of folders too.
+    return {k: "+".join(map(str, v)) if isinstance(v, list) else v for k, v in found.items()}
 
 
 def short_name(handle: str) -> str:
-    """The last part of a path or a URL that is not a mere version."""
-    parts = [part for part in handle.split("/") if part]
+    """The last part of a path or URL that is no version number, safe as a file name."""
+    parts = [re.sub(r"[^\w.+-]", "_", part) for part in handle.split("/") if part] or ["module"]
     return next((part for part in reversed(parts) if not part.isdigit()), parts[-1])
 
 

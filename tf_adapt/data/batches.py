@@ -1,4 +1,4 @@
-"""Batches for Keras: similar lengths together, in an order that (seed, epoch) alone decides."""
+"""Batches for Keras: bucketed by length, in an order that depends on (seed, epoch) alone."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ import tensorflow as tf
 from tf_adapt.data.prepare import prepare
 from tf_adapt.data.prepared import PreparedData
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks import Task
+from tf_adapt.tasks.task import Task
 
 __all__ = [
     "PreparedData",
@@ -45,12 +45,26 @@ def batches(
 ) -> tf.data.Dataset:
     """Examples as a dataset for `fit`, `evaluate` and `predict`; one pass is one epoch.
 
-    Shapes: `({"a": inputs}, targets)`, for pairs that the encoder reads apart `({"a": …, "b": …},
-    targets)`; without labels only the inputs. Targets `[batch]`, tagging `[batch, words]` with −1
-    at padding. Every tensor is padded to the longest of its batch.
+    Shapes: `({"a": inputs}, targets)`, for pairs that are encoded separately `({"a": …, "b": …},
+    targets)`; without labels only the inputs. Targets `[batch]`, multilabel `[batch, labels]`
+    float32 of 0 and 1, tagging `[batch, words]` with −1 at padding. Every tensor is padded to the
+    longest of its batch.
 
     Args:
-        records: from `load_dataset` or a reader, or what `in_memory_records` accepts.
+        records: from `load_dataset` or a file reader; or your own data, in one of these forms.
+
+            Rows in a list: `text` or `(text, label)`; pairs `(text_a, text_b)` or `(text_a, text_b,
+            label)`; tagging `[word, …]` or `([word, …], [tag, …])`; records; dicts.
+
+            Columns: a pandas frame or a dict with `text` (pairs: `text_a`, `text_b`), `label` and
+            `group`, for tagging `words` and `tags`; or `(x, y)`, for pairs `((texts_a, texts_b),
+            y)`. They are lists, arrays, Series or tensors. A tuple of two columns always means
+            `(x, y)` (for pairs without labels, `x`): so rows must come in a list.
+
+            A finite `tf.data.Dataset` of texts, `(x, y)` or dicts, batched or not; not for tagging.
+
+            Labels are names or ids; multilabel: lists of names, or for all examples an array of 0
+            and 1. Details: `tf_adapt.data.in_memory`.
         shuffle: with False, batches keep the order of the records.
         max_length, truncate, document_context: see `prepare`.
         first_epoch, skip: see `batches_from`.
@@ -72,11 +86,11 @@ def batches_from(
 ) -> tf.data.Dataset:
     """Batches whose k-th iteration is epoch `first_epoch + k`, the first without `skip` batches.
 
-    An iteration counts when it is begun. Under a distribution strategy Keras begins more of them
-    than it finishes, so that epochs are passed over: there, `epoch_batches` is the exact one.
+    An iteration counts when it starts. Under a distribution strategy Keras starts more of them than
+    it finishes, so that epochs are skipped: use `epoch_batches` there.
 
-    The number of batches is known to Keras, but for `skip`: then it is for the caller to fit that
-    one epoch alone, since Keras takes the length of the first epoch for that of all.
+    Keras knows the number of batches, except with `skip`: fit that one epoch alone then, since
+    Keras takes the length of the first epoch for that of all.
 
     Raises:
         ConfigError: `batch_size` is less than 1.
@@ -104,9 +118,9 @@ def epoch_batches(
     skip: int = 0,
     shuffle: bool = True,
 ) -> tf.data.Dataset:
-    """The batches of one epoch from the `skip`-th on; every iteration gives the same ones.
+    """The batches of one epoch from the `skip`-th on; every iteration returns the same ones.
 
-    For training loops that resume: nothing depends on how often the dataset was iterated.
+    For training that resumes: nothing depends on the number of earlier iterations.
 
     Raises:
         ConfigError: `batch_size` is less than 1.
@@ -120,12 +134,12 @@ def epoch_batches(
 def sorted_batches(
     prepared: PreparedData, batch_size: int
 ) -> tuple[tf.data.Dataset, list[np.ndarray]]:
-    """All examples, shortest first, so that next to nothing is padded: for what each is answered.
+    """All examples sorted by length, with little padding: for predictions and features.
 
-    Every iteration gives the same batches.
+    Every iteration returns the same batches.
 
     Returns:
-        The batches, and which examples each of them holds.
+        The batches, and the indices of each batch's examples, `[batch] int` each.
 
     Raises:
         ConfigError: `batch_size` is less than 1.
@@ -136,7 +150,7 @@ def sorted_batches(
 
 
 def shortest_first(prepared: PreparedData, batch_size: int) -> list[np.ndarray]:
-    """Which examples each batch holds where similar lengths are together.
+    """The indices of each batch's examples, sorted by length.
 
     Raises:
         ConfigError: `batch_size` is less than 1.
@@ -146,10 +160,10 @@ def shortest_first(prepared: PreparedData, batch_size: int) -> list[np.ndarray]:
 
 
 def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """The same dataset, without the thread that looks for better settings while it is read.
+    """The same dataset without tf.data's autotuning thread.
 
-    The thread does not always hear that the pass is over: it sleeps for 10 ms, then for 20, 40, …,
-    and the pass ends with its next look, so that an epoch may take twice as long as its steps.
+    The thread may miss the end of the iteration: it sleeps for 10 ms, then for 20, 40, …, and the
+    iteration ends when it wakes up, so that an epoch may take twice as long as its steps.
     """
     options = tf.data.Options()
     options.autotune.enabled = False
@@ -157,7 +171,7 @@ def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
 
 
 def epoch_order(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """Which examples each batch of an epoch holds; the same for the same (seed, epoch), always.
+    """The indices of each batch's examples in an epoch, a function of (seed, epoch).
 
     A random permutation is sorted by length within windows of `WINDOW_BATCHES` batches, cut into
     batches of `batch_size` (all full but one), and the batches are permuted.

@@ -1,4 +1,4 @@
-"""The datasets this project knows by name: one table.
+"""The table of the project's named datasets.
 
 Task kind, labels (in TensorFlow Datasets' spelling where it has them), metric, files, reader. Tag
 labels are listed in the scheme IOB2; `tf_adapt.data.datasets.dataset_labels` gives them in others.
@@ -17,7 +17,7 @@ SAMPLE_FOLDER = Path(__file__).parent / "sample"
 
 @dataclass(frozen=True)
 class TfdsInfo:
-    """Where TensorFlow Datasets keeps a dataset: its name, splits and features.
+    """A dataset in TensorFlow Datasets: its name, splits and features.
 
     Splits whose labels are not public are left out. `scheme` is the tag scheme of its copy.
     """
@@ -32,12 +32,11 @@ class TfdsInfo:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What there is to know about a dataset before reading it.
+    """Metadata of a dataset.
 
     `files` maps a split to its file name, or to several, of which the first that exists is read.
-    `scheme` is the tag scheme on disk, `entity_types` the types of a tagging dataset; `notes` say
-    what "source/split" is where the split's name does not. `folder` is set for data that ship
-    with the project.
+    `scheme` is the tag scheme on disk, `entity_types` the types of a tagging dataset; `notes` maps
+    "source/split" to a remark on that split. `folder` is set for data that ship with the project.
     """
 
     kind: str
@@ -181,6 +180,30 @@ DATASETS: dict[str, DatasetInfo] = {
         read=partial(formats.read_tsv, columns={"text_a": "text", "label": "label"}),
         labels=("number", "person", "place", "time"),
         folder=SAMPLE_FOLDER / "classification",
+    ),
+    "sample_multilabel_classification": DatasetInfo(
+        kind="multilabel_classification",
+        metric="micro_f1",
+        files=_SAMPLE_TABLES,
+        read=partial(
+            formats.read_tsv,
+            columns={"text_a": "text", "label": "labels"},
+            parse_label=formats.joined_labels,
+        ),
+        labels=_ENTITY_TYPES,
+        folder=SAMPLE_FOLDER / "multilabel_classification",
+    ),
+    "sample_regression": DatasetInfo(
+        kind="regression",
+        metric="pearson",
+        files=_SAMPLE_TABLES,
+        read=partial(
+            formats.read_tsv,
+            columns={"text_a": "text", "label": "percent"},
+            parse_label=formats.number_label,
+        ),
+        label_range=(0.0, 100.0),
+        folder=SAMPLE_FOLDER / "regression",
     ),
     "sample_pair_classification": DatasetInfo(
         kind="pair_classification",

@@ -1,4 +1,4 @@
-"""A report on the data of a run: sizes, labels, lengths, duplicates, what would be truncated."""
+"""A report on the data of a run: sizes, labels, lengths, duplicates, truncated examples."""
 
 from collections import Counter
 from itertools import combinations
@@ -12,11 +12,11 @@ from tf_adapt.errors import DataError
 
 
 def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Plain values to print: one section a split, then the duplicates within and across splits.
+    """The report as plain values: a section for each split, duplicates within and across splits.
 
     Args:
         splits: the examples.
-        prepared: of each split, tokenized, for its `unit_lengths`; None leaves them out.
+        prepared: the tokenized examples of each split, for `token_lengths`; None leaves them out.
     """
     report: dict[str, Any] = {"dataset": splits.name, "kind": splits.kind}
     for split, examples in splits.examples.items():
@@ -24,19 +24,20 @@ def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[s
             "what": splits.descriptions[split],
             "examples": len(examples),
             "labels": _labels(examples),
+            **_without_labels(examples),
             "words": _lengths([_words(example) for example in examples]),
-            **({} if prepared is None else unit_lengths(prepared[split])),
+            **({} if prepared is None else token_lengths(prepared[split])),
         }
     report["duplicates"] = _duplicates(splits.examples)
     return report
 
 
-def unit_lengths(prepared: Any) -> dict[str, Any]:
-    """How long the examples of a split are to an encoder, and how many are too long.
+def token_lengths(prepared: Any) -> dict[str, Any]:
+    """Lengths of a split's examples in tokens, and the number of examples over the limit.
 
     Args:
-        prepared: tokenized with truncation: `.uncut_lengths` in units (word pieces, or words for
-            ELMo), and `.truncated`, how many had to be cut.
+        prepared: tokenized with truncation: `.uncut_lengths` in tokens (word pieces, or words for
+            ELMo), and `.truncated`, the number of truncated examples.
     """
     return {
         "units": _lengths(prepared.uncut_lengths),
@@ -45,10 +46,10 @@ def unit_lengths(prepared: Any) -> dict[str, Any]:
 
 
 def refuse_over_long(report: dict[str, Any], encoder: str = "the encoder") -> None:
-    """What training would say to examples longer than the limit.
+    """Checks, as training does, that no example is longer than the limit.
 
     Raises:
-        DataError: there are some.
+        DataError: some are.
     """
     counts = {
         split: section["longer than the limit"]
@@ -64,7 +65,7 @@ def refuse_over_long(report: dict[str, Any], encoder: str = "the encoder") -> No
 
 
 def _labels(examples: list[Record | TaggedSentence]) -> dict[str, Any]:
-    """How often each label occurs; of a regression, what the targets are like."""
+    """The count of each label; for a regression the range and mean of the targets."""
     if isinstance(examples[0], TaggedSentence):
         counts = Counter(tag for sentence in examples for tag in sentence.tags)
     elif isinstance(examples[0].label, float):
@@ -75,8 +76,21 @@ def _labels(examples: list[Record | TaggedSentence]) -> dict[str, Any]:
             "most": float(targets.max()),
         }
     else:
-        counts = Counter(e.label for e in examples if e.label is not None)
+        counts = Counter(label for one in examples for label in _labels_of(one))
     return dict(sorted(counts.items()))
+
+
+def _labels_of(example: Record) -> tuple:
+    if isinstance(example.label, tuple):
+        return example.label
+    return () if example.label is None else (example.label,)
+
+
+def _without_labels(examples: list[Record | TaggedSentence]) -> dict[str, int]:
+    """For sets of labels, the number of empty ones."""
+    if not isinstance(getattr(examples[0], "label", None), tuple):
+        return {}
+    return {"without any label": sum(not example.label for example in examples)}
 
 
 def _words(example: Record | TaggedSentence) -> int:
@@ -96,7 +110,7 @@ def _lengths(lengths) -> dict[str, float]:
 
 
 def _duplicates(examples: dict[str, list]) -> dict[str, int]:
-    """Distinct texts that occur more than once in a split, or in both of two splits."""
+    """Numbers of distinct texts that occur more than once in a split, or in two splits."""
     texts = {split: Counter(map(_text, found)) for split, found in examples.items()}
     within = {f"within {s}": sum(n > 1 for n in counts.values()) for s, counts in texts.items()}
     across = {

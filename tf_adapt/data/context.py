@@ -1,4 +1,4 @@
-"""Document context for tagging: BERT reads a sentence with its neighbours, its own words count."""
+"""Document context for tagging: BERT encodes a sentence together with its neighbours."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +9,11 @@ import tensorflow as tf
 from hub_modules.preprocess.bert import pack_words_at
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks import Task
+from tf_adapt.tasks.task import Task
 
 
 def check_document_context(task: Task, encoder: Any) -> None:
-    """Checks that a sentence of this task can be read with its neighbours by this encoder.
+    """Checks that document context is possible for a task and an encoder.
 
     Raises:
         ConfigError: the task is not tagging, or the encoder is no BERT.
@@ -29,8 +29,8 @@ def check_document_context(task: Task, encoder: Any) -> None:
 def document_splits(sentences: Sequence[TaggedSentence], word_splits: np.ndarray) -> np.ndarray:
     """Row splits of the documents over all words; `word_splits` are those of the sentences.
 
-    Consecutive sentences of the same number are one document: all sentences of a CoNLL file
-    without `-DOCSTART-` lines, for one.
+    Consecutive sentences with the same `document` form one document; so do all sentences of a CoNLL
+    file without `-DOCSTART-` lines.
     """
     numbers = np.array([sentence.document for sentence in sentences])
     firsts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
@@ -40,25 +40,24 @@ def document_splits(sentences: Sequence[TaggedSentence], word_splits: np.ndarray
 def context_windows(
     chunks: tf.RaggedTensor, document_word_splits: np.ndarray | tf.Tensor, budget: int
 ) -> tf.Tensor:
-    """The pieces that each sentence, or part of one, is read with: its own and its neighbours'.
+    """The window of word pieces that is encoded for each sentence (or part of one).
 
     A window holds as many pieces of the document as `budget` allows, half of the context on each
-    side; what one side cannot use, at an end of the document, goes to the other. With own pieces
+    side; at an end of the document, the other side gets the rest. With the sentence's pieces
     `[s, e)` in a document `[ds, de)` and `extra = budget − (e − s)`:
     `left = min(s − ds, max(extra // 2, extra − (de − e)))`, `right = min(de − e, extra − left)`.
-    Windows are cut between pieces, not words: of a neighbour's word at the edge of a window, only
-    some pieces may be there.
+    Windows are cut between pieces, not words: a word at the edge of a window may be incomplete.
 
     Shapes: chunks `[chunks, (words), (pieces)]`, each of at most `budget` pieces → `[chunks, 2]`,
-    the first piece of the window and the one after its last, counted over all of `chunks`.
+    the first piece of the window and the one after its last, as indices into all pieces.
     """
     piece_splits = chunks.values.row_splits
     documents = tf.cast(document_word_splits, piece_splits.dtype)
     number = tf.searchsorted(documents, chunks.row_starts(), side="right") - 1
-    # A chunk without words may stand after the last word of all.
+    # A chunk without words may come after the last word of all.
     number = tf.minimum(number, tf.size(documents) - 2)
     first, end = tf.gather(documents, number), tf.gather(documents, number + 1)
-    # Places of words to places of pieces.
+    # From word indices to piece indices.
     starts, ends, first, end = (
         tf.gather(piece_splits, words)
         for words in (chunks.row_starts(), chunks.row_limits(), first, end)
@@ -73,14 +72,15 @@ def context_windows(
 def pack_windows(
     preprocessor: Any, chunks: tf.RaggedTensor, windows: tf.Tensor, index: tf.Tensor
 ) -> dict:
-    """BERT's inputs for the windows of the chunks at `index`; only their own words are words.
+    """BERT's inputs for the windows of the chunks at `index`.
 
     Shapes: chunks `[chunks, (words), (pieces)]`, windows `[chunks, 2]` (see `context_windows`),
-    index `[batch]` → as `pack_word_pieces`, with the chunk's own words in `first_piece`.
+    index `[batch]` → as `pack_word_pieces`, with the chunk's own words in `first_piece`, without
+    those of its neighbours.
     """
     starts, ends = tf.unstack(tf.gather(windows, index), num=2, axis=1)
-    places = tf.ragged.range(starts, ends)
-    pieces = places.with_values(tf.gather(chunks.flat_values, places.values))
+    positions = tf.ragged.range(starts, ends)
+    pieces = positions.with_values(tf.gather(chunks.flat_values, positions.values))
     words = tf.gather(chunks.with_values(chunks.values.row_starts()), index)
     offsets = words.values - tf.gather(starts, words.value_rowids())
     return pack_words_at(pieces, words.with_values(offsets), preprocessor.special_token_ids)

@@ -1,11 +1,11 @@
 """Loads a split of a named dataset, or one file in a dataset's own format, as records.
 
-Whatever the source, the same record type and the same label names come out. The texts may differ
-a little: TensorFlow Datasets holds other copies of some datasets.
+All sources give the same record type and the same label names. The texts may differ a little:
+TensorFlow Datasets has other copies of some datasets.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, check_scheme, convert_scheme, scheme_tags
 from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
 
 SPLITS = ("train", "dev", "test")
 SOURCES = ("files", "tfds", "sample")
@@ -37,23 +38,29 @@ def load_dataset(
     source: str = "files",
     data_dir: str | Path | None = None,
     scheme: str = "IOB2",
+    columns: Mapping[str, str] | None = None,
 ) -> list[Record | TaggedSentence]:
-    """Reads one split of a dataset that is listed in `DATASETS`.
+    """Reads one split of a dataset that is listed in `DATASETS`, or any of TensorFlow Datasets.
 
     Args:
-        name: a key of `DATASETS`.
+        name: a key of `DATASETS`; with `columns` a name of TensorFlow Datasets.
         split: train, dev or test. A dataset without a dev split gets a fixed part of train as
-            dev, which is then missing from train; `split_description` says so.
+            dev, which is removed from train; see `split_description`.
         source: files (the publisher's files, in `data_dir`), tfds (TensorFlow Datasets, which
-            downloads what is not in its own `data_dir` yet) or sample (ships with the project).
+            downloads datasets that are not in `data_dir` yet) or sample (ships with the project).
         data_dir: a folder.
         scheme: IOB1, IOB2 or BIOES, the tag scheme of the result; tags are checked strictly in
             the scheme of the source first.
+        columns: with source tfds, the features of a dataset that is not in `DATASETS`, by `text`,
+            or `text_a` and `text_b`, by `label` and `group`. `split` is then TensorFlow Datasets'
+            own name, or a part such as `train[:10%]`; labels are the names of the classes.
 
     Raises:
-        ConfigError: no such dataset, split, source or scheme; no `data_dir` for files.
-        DataError: a file or split is missing, or what is in it is wrong.
+        ConfigError: no such dataset, split, source, scheme or feature; no `data_dir` for files.
+        DataError: a file or split is missing, or its content is wrong.
     """
+    if columns is not None:
+        return _of_columns(name, split, source, data_dir, columns)
     info = _checked(name, split, source)
     from_split = "train" if _is_cut(info, split) else split
     if source == "tfds":
@@ -70,6 +77,23 @@ def load_dataset(
     return _checked_labels(name, info, examples, split, source_scheme, scheme)
 
 
+def _of_columns(
+    name: str, split: str, source: str, data_dir: str | Path | None, columns: Mapping[str, str]
+) -> list[Record]:
+    from tf_adapt.data.tfds_columns import read_columns
+
+    if source != "tfds":
+        raise ConfigError(f"columns: expected none but with source: tfds, got source {source!r}")
+    columns = {"text_a" if role == "text" else role: column for role, column in columns.items()}
+    roles = ("text_a", "text_b", "label", "group")
+    if "text_a" not in columns or not set(columns).issubset(roles):
+        raise ConfigError(
+            "columns: expected text, or text_a and text_b, with or without label and group, got "
+            f"{', '.join(map(repr, columns)) or 'none'}"
+        )
+    return read_columns(name, {"split": split}, data_dir, columns)[0]["split"]
+
+
 def read_file(
     path: str | Path, data: object, labelled: bool = True
 ) -> list[Record | TaggedSentence]:
@@ -81,12 +105,12 @@ def read_file(
     Args:
         path: a file.
         data: the section, of known dataset (`.dataset`) or of own files (`.format`, `.kind`,
-            `.columns`, `.scheme`).
-        labelled: False leaves labels out; the file need not have any.
+            `.columns`, `.delimiter`, `.scheme`).
+        labelled: False ignores labels; the file need not have any.
 
     Raises:
         ConfigError: no such dataset, or format and kind do not fit.
-        DataError: what is in the file is wrong.
+        DataError: the content of the file is wrong.
     """
     name = getattr(data, "dataset", None)
     if name is not None:
@@ -104,7 +128,7 @@ def read_file(
 
 
 def dataset_info(name: str) -> DatasetInfo:
-    """The table's row.
+    """The metadata of a named dataset.
 
     Raises:
         ConfigError: no such dataset.
@@ -129,7 +153,7 @@ def dataset_labels(name: str, scheme: str = "IOB2") -> list[str] | None:
 
 
 def split_description(name: str, split: str, source: str = "files") -> str:
-    """What a split really is, in words.
+    """A text that describes a split and its origin.
 
     Raises:
         ConfigError: no such dataset, split or source.
@@ -151,10 +175,10 @@ def split_description(name: str, split: str, source: str = "files") -> str:
 
 
 def is_held_out(record: Record) -> bool:
-    """True for the part of train that serves as dev where a dataset has none.
+    """True for the part of train that serves as dev if a dataset has none.
 
-    A function of the text alone: equal texts are never in both parts, and neither order nor
-    version changes the cut.
+    A function of the text alone: equal texts are never in both parts, and the cut does not depend
+    on the order of the examples.
     """
     digest = hashlib.sha256(f"{DEV_SEED}:{record.text_a}".encode()).digest()
     return int.from_bytes(digest[:8]) % 100 < DEV_PERCENT
@@ -236,7 +260,7 @@ def _read_own_sentences(
     if data.format != "conll":
         raise ConfigError(f"data.format: expected conll for kind tagging, got {data.format!r}")
     sentences = formats.read_conll(path, **columns, labelled=labelled)
-    if labelled:
+    if labelled and data.scheme is not None:
         check_scheme(sentences, data.scheme)
     return sentences
 
@@ -249,6 +273,14 @@ def _read_own_records(
         raise ConfigError(
             f"data.format: expected tsv, csv or jsonl for kind {data.kind}, got {data.format!r}"
         )
-    is_regression = data.kind == "pair_regression"
-    parse_label = formats.number_label if is_regression else formats.text_label
-    return readers[data.format](path, columns, parse_label, labelled)
+    more = {"delimiter": data.delimiter or ","} if data.format == "csv" else {}
+    return readers[data.format](
+        path, columns, label_parser(data.kind, data.format), labelled, **more
+    )
+
+
+def label_parser(kind: str, form: str) -> Callable:
+    """What reads the labels of a kind of task in a user's own file of a format."""
+    if kind == MULTILABEL:
+        return formats.listed_labels if form == "jsonl" else formats.joined_labels
+    return formats.number_label if kind in REGRESSIONS else formats.text_label

@@ -1,40 +1,55 @@
-"""Data that is already in Python (lists, dicts, a pandas frame) as what readers return."""
+"""Records from data in Python: lists, columns, a pandas frame or a `tf.data.Dataset`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from numbers import Number
+from typing import TYPE_CHECKING, Any
 
-from tf_adapt.data.formats import Record, TaggedSentence, check_group
+import numpy as np
+
+from tf_adapt.data.formats import Record, TaggedSentence, check_group, listed_labels
+from tf_adapt.data.in_memory_columns import rows_of
 from tf_adapt.data.labels import check_scheme
 from tf_adapt.errors import DataError
-from tf_adapt.tasks import Task
+
+if TYPE_CHECKING:  # it imports TensorFlow
+    from tf_adapt.tasks.task import Task
 
 _COLUMNS = ("text", "text_a", "text_b", "label", "words", "tags")
 _COLUMNS_OF_TEXTS = (*_COLUMNS, "group")
 
 
-def in_memory_records(data: Any, task: Task) -> list[Record | TaggedSentence]:
-    """One record for each example, checked for its shape; texts and labels are checked later.
+def in_memory_records(data: Any, task: "Task") -> list[Record | TaggedSentence]:
+    """One record for each example, after a check of its form; texts and labels are checked later.
 
     Args:
-        data: a pandas frame with the columns `text` or `text_a` (and `text_b`), `label` and
-            `group`; for tagging `words` and `tags`; or a list of such rows as dicts, of records, or
+        data: rows, or columns.
+
+            Rows are a *list* (or another iterable) of records, of dicts with the keys below, or of
             - one text: `text` or `(text, label)`;
             - a pair: `(text_a, text_b)` or `(text_a, text_b, label)`;
-            - tagging: `[word, …]` or `([word, …], [tag, …])`; each is a document of its own, only
-              records say which sentences belong together.
-        task: says which of these an example is.
+            - tagging: `[word, …]` or `([word, …], [tag, …])`; each is its own document, only
+              records can mark which sentences form one.
+
+            Columns are lists, tuples, arrays, Series or tensors, texts in them `str` or UTF-8:
+            - a dict or a pandas frame with `text`, or `text_a` and `text_b`, and optionally `label`
+              and `group`; for tagging `words` and `tags`;
+            - `(x, y)`: texts (or such a dict) and labels; for pairs `((texts_a, texts_b), y)`, for
+              tagging sentences and their tags. A tuple of two columns always means this, hence rows
+              must not come in a tuple; for pairs `(texts_a, texts_b)` is `x` without labels;
+            - a `tf.data.Dataset` (not for tagging) of texts, `(x, y)` or dicts, batched if its
+              texts have an axis; it is read once, in its order, and must be finite.
+
+            A label is a name or an id among the task's labels, for a regression a number; for a
+            multilabel task a list, tuple or set of names, empty if none applies, or for all
+            examples a matrix (array or tensor) of 0 and 1 with a column for each label.
+        task: its kind selects the form of an example.
 
     Raises:
-        DataError: there are no examples, an example has another form, or tags are not legal in
-            the task's scheme.
+        DataError: there are no examples, an example has another form, columns differ in length or
+            are not UTF-8, a dataset is infinite, or tags are not legal in the task's scheme.
     """
-    if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Iterable):
-        raise DataError(
-            f"data: expected a list of examples or a pandas frame, got {type(data).__name__}"
-        )
-    is_frame = hasattr(data, "to_dict") and hasattr(data, "columns")
-    rows = data.to_dict("records") if is_frame else data
+    rows = rows_of(data, task)
     convert = _tagged_sentence if task.is_tagging else _record
     records = [convert(row, task, number) for number, row in enumerate(rows, 1)]
     if not records:
@@ -42,7 +57,7 @@ def in_memory_records(data: Any, task: Task) -> list[Record | TaggedSentence]:
     return records
 
 
-def _record(row: Any, task: Task, number: int) -> Record:
+def _record(row: Any, task: "Task", number: int) -> Record:
     where = f"example {number}"
     if isinstance(row, Record):
         record = row if row.where else replace(row, where=where)
@@ -57,7 +72,25 @@ def _record(row: Any, task: Task, number: int) -> Record:
     texts = [record.text_a] + ([] if record.text_b is None else [record.text_b])
     if len(texts) != 1 + task.is_pair or not all(isinstance(text, str) for text in texts):
         raise _wrong_form(row, task, where)
+    if task.is_multilabel and record.label is not None:
+        return replace(record, label=_names(record.label, record.where))
+    if not task.is_multilabel and isinstance(record.label, (list, tuple, set, Mapping, np.ndarray)):
+        raise DataError(
+            f"{record.where}: expected one label, got {repr(record.label)[:80]}; for scores or a "
+            "row of 0 and 1 give the index of the largest, `.argmax(axis=1)`"
+        )
     return record
+
+
+def _names(labels: Any, where: str) -> tuple[str, ...]:
+    is_list = isinstance(labels, (list, tuple, set, np.ndarray))
+    # A row of 0 and 1 could be two ids, or a multi-hot vector.
+    if is_list and any(isinstance(label, Number) for label in labels):
+        raise DataError(
+            f"{where}: expected names of labels, got {repr(labels)[:80]}; a matrix of 0 and 1 "
+            "must be an array or a tensor, as y or as the column 'label'"
+        )
+    return listed_labels(labels, where)
 
 
 def _text_and_label(row: tuple | list, where: str) -> Record:
@@ -76,7 +109,7 @@ def _record_of_mapping(row: Mapping, where: str) -> Record:
     )
 
 
-def _tagged_sentence(row: Any, task: Task, number: int) -> TaggedSentence:
+def _tagged_sentence(row: Any, task: "Task", number: int) -> TaggedSentence:
     where = f"example {number}"
     if isinstance(row, TaggedSentence):
         return row if row.where else replace(row, where=where)
@@ -94,7 +127,7 @@ def _tagged_sentence(row: Any, task: Task, number: int) -> TaggedSentence:
         raise _wrong_form(row, task, where)
     if tags is not None and len(tags) != len(words):
         raise DataError(f"{where}: expected {len(words)} tags, one for each word, got {len(tags)}")
-    # Negative, so that it is no document of the records among which the example may stand.
+    # Negative, so that it differs from the documents of records in the same list.
     sentence = TaggedSentence(words, tags, where, document=-number)
     # Tags may also be given as ids; those are checked against the task's tags only.
     if tags is not None and all(isinstance(tag, str) for tag in tags):
@@ -112,17 +145,17 @@ def _check_columns(row: Mapping, where: str, known: tuple[str, ...]) -> None:
 
 
 def _present(value: Any) -> Any:
-    """None for what pandas shows as missing; only NaN differs from itself."""
+    """The value, or None if pandas treats it as missing; only NaN differs from itself."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     return None if isinstance(value, float) and value != value else value
 
 
-def _wrong_form(row: Any, task: Task, where: str) -> DataError:
+def _wrong_form(row: Any, task: "Task", where: str) -> DataError:
     if task.is_tagging:
         expected = "a list of words, or (words, tags)"
     elif task.is_pair:
         expected = "(text, text) or (text, text, label)"
     else:
-        expected = "a text or (text, label)"
+        expected = f"a text or (text, {'[label, …]' if task.is_multilabel else 'label'})"
     return DataError(f"{where}: expected {expected} for {task.kind}, got {repr(row)[:80]}")

@@ -1,25 +1,36 @@
-"""Labels and tags: checked in Python, before any device sees an id; see `tf_adapt.tag_schemes`."""
+"""Labels and tags: checked in Python, before ids reach a device."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 
+from tf_adapt.data.formats.label_sets import check_separated
 from tf_adapt.data.formats.records import Record, TaggedSentence, check_score
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.spans import spans
-from tf_adapt.tag_schemes import SCHEMES, can_follow, is_tag, split_tag, tag_forms
+from tf_adapt.tasks.kinds import REGRESSIONS
+from tf_adapt.tasks.spans import spans
+from tf_adapt.tasks.tag_schemes import SCHEMES, can_follow, is_tag, split_tag, tag_forms
 
 _FILE_AND_LINE = re.compile(r"(?s)(.*):([0-9]+)")
 
 
+def gold_answers(examples: Sequence[Record | TaggedSentence], kind: str) -> list:
+    """The label of each example, in the form of `tf_adapt.runs.prediction_files`."""
+    if kind == "tagging":
+        return [list(example.tags) for example in examples]
+    if kind in REGRESSIONS:
+        return [float(example.label) for example in examples]
+    return [example.label for example in examples]
+
+
 def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:
-    """Checks that every tag is legal where it stands; nothing is repaired.
+    """Checks that every tag is legal in its position; nothing is repaired.
 
     Raises:
         ConfigError: no such scheme.
-        DataError: a tag that is malformed, of another scheme, or illegal after or before its
-            neighbour; a sentence without tags, or with another number of tags than of words.
+        DataError: a tag that is malformed, of another scheme, or illegal next to its neighbour; a
+            sentence without tags, or with another number of tags than of words.
     """
     _check_name(scheme)
     for sentence in sentences:
@@ -36,10 +47,29 @@ def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:
             before = tag
 
 
+def recognised_scheme(sentences: Sequence[TaggedSentence], where: str) -> str:
+    """The scheme in which every tag is legal; it is unique if there is an entity.
+
+    Raises:
+        DataError: the tags fit none; `where` names the data.
+    """
+    faults = {}
+    for scheme in ("IOB2", *SCHEMES):  # without entities any scheme fits
+        try:
+            check_scheme(sentences, scheme)
+            return scheme
+        except DataError as error:
+            faults[scheme] = str(error).partition("; correct it")[0]
+    raise DataError(
+        f"{where}: expected tags that are legal in one of {', '.join(SCHEMES)}, got tags that fit "
+        f"none: {', and '.join(faults.values())}; correct them"
+    )
+
+
 def convert_scheme(
     sentences: Sequence[TaggedSentence], source: str, target: str
 ) -> list[TaggedSentence]:
-    """The same entities in another scheme, after `check_scheme` in the first.
+    """The same entities in another scheme, after `check_scheme` in the source scheme.
 
     Raises:
         ConfigError, DataError: as `check_scheme`.
@@ -70,7 +100,7 @@ def scheme_tags(types: Iterable[str], scheme: str) -> list[str]:
 
 
 def word_where(sentence: TaggedSentence, index: int) -> str:
-    """The place of a word: words of a sentence stand on consecutive lines of its file."""
+    """The location of a word: the words of a sentence are on consecutive lines of its file."""
     match = _FILE_AND_LINE.fullmatch(sentence.where)
     if match:
         return f"{match[1]}:{int(match[2]) + index}"
@@ -82,16 +112,21 @@ def label_set(records: Iterable[Record | TaggedSentence], where: str) -> list[st
 
     Raises:
         DataError: there is no example (`where` names the data), one has no label, or a label is
-            not a text.
+            not a text; for sets of labels, all are empty, or a label seems to be several.
     """
     labels = set()
-    tagged = False
+    tagged = of_sets = False
     for record in records:
         tagged = isinstance(record, TaggedSentence)
-        for label, place in _labels(record):
+        of_sets = not tagged and isinstance(record.label, tuple)
+        for label, location in _labels(record):
             if not isinstance(label, str):
-                raise DataError(f"{place}: expected a text as label, got {label!r}")
+                raise DataError(f"{location}: expected a text as label, got {label!r}")
             labels.add(label)
+    if of_sets:
+        if not labels:
+            raise DataError(f"no labels in {where}; expected an example with at least one")
+        check_separated(labels, where)
     if not labels:
         raise DataError(f"no examples in {where}; expected at least one")
     return sorted(labels, key=_tag_order if tagged else None)
@@ -105,23 +140,25 @@ def check_labels(
 ) -> None:
     """Checks each label against the task's labels, or each regression target (`labels` None).
 
-    Labels are names, or ids from 0 to the number of labels - 1.
+    Labels are names, or ids from 0 to the number of labels - 1; in sets of labels names only.
 
     Raises:
-        DataError: a label is unknown (with its first place and count), an id out of range, a
+        DataError: a label is unknown (with its first location and count), an id out of range, a
             target not finite in float32 or outside `label_range`; an example has no label.
     """
-    places: dict[object, str] = {}
+    first_locations: dict[object, str] = {}
     counts: Counter = Counter()
+    of_sets = False
     for record in records:
+        of_sets = isinstance(getattr(record, "label", None), tuple)
         for label, where in _labels(record):
             if labels is None:
                 _check_target(label, label_range, where)
             elif not _is_known(label, labels):
-                places.setdefault(label, where)
+                first_locations.setdefault(label, where)
                 counts[label] += 1
     if counts:
-        raise _unknown_labels(places, counts, labels, split)
+        raise _unknown_labels(first_locations, counts, labels, split, of_sets)
 
 
 def _check_name(scheme: str) -> None:
@@ -141,17 +178,18 @@ def _tags(sentence: TaggedSentence) -> tuple[str, ...]:
 
 
 def _fault(before: str, tag: str, after: str, scheme: str) -> str | None:
-    """Why a legal `before` may not be followed by `tag`, or `tag` by `after`; else None."""
+    """Why `tag` is illegal after `before` or before `after`; None if it is legal."""
     if not is_tag(tag, scheme):
         return f"expected {tag_forms(scheme)}"
     prefix, kind = split_tag(tag)
     if not can_follow(before, tag, scheme):
         if scheme == "IOB1":
             return (
-                f"B-{kind} only parts two neighbouring entities of that type, before it is {before}"
+                f"B-{kind} only separates two neighbouring entities of that type, but follows "
+                f"{before}"
             )
         return f"expected B-{kind} or I-{kind} before it, got {before}"
-    # Where the neighbour after it is at fault, it is named in its own turn.
+    # An illegal tag after it is reported at its own position.
     if scheme == "BIOES" and prefix in ("B", "I") and not can_follow(tag, after, scheme):
         return f"expected I-{kind} or E-{kind} after it, got {after}"
     return None
@@ -159,23 +197,25 @@ def _fault(before: str, tag: str, after: str, scheme: str) -> str | None:
 
 def _write_tags(entities: list[tuple[str, int, int]], length: int, scheme: str) -> list[str]:
     tags = ["O"] * length
-    touched = None  # type and end of the entity before
+    previous = None  # type and end of the entity before
     for kind, start, end in entities:
         tags[start:end] = [f"I-{kind}"] * (end - start)
-        if scheme != "IOB1" or touched == (kind, start):
+        if scheme != "IOB1" or previous == (kind, start):
             tags[start] = f"B-{kind}"
         if scheme == "BIOES":
             tags[end - 1] = f"E-{kind}" if end - start > 1 else f"S-{kind}"
-        touched = (kind, end)
+        previous = (kind, end)
     return tags
 
 
 def _labels(record: Record | TaggedSentence) -> list[tuple[object, str]]:
-    """Each label of an example with its place."""
+    """Each label of an example with its location."""
     if isinstance(record, TaggedSentence):
         return [(tag, word_where(record, i)) for i, tag in enumerate(_tags(record))]
     if record.label is None:
         raise DataError(f"{record.where}: expected a label, got none")
+    if isinstance(record.label, tuple):
+        return [(label, record.where) for label in record.label]
     return [(record.label, record.where)]
 
 
@@ -198,14 +238,18 @@ def _check_target(label: object, label_range: tuple[float, float] | None, where:
 
 
 def _unknown_labels(
-    places: dict[object, str], counts: Counter, labels: Sequence[str], split: str
+    first_locations: dict[object, str],
+    counts: Counter,
+    labels: Sequence[str],
+    split: str,
+    of_sets: bool,
 ) -> DataError:
     found = "; ".join(
         f"{label!r}, first at {where}, {counts[label]} in all"
-        for label, where in list(places.items())[:5]
+        for label, where in list(first_locations.items())[:5]
     )
+    ids = "" if of_sets else f" (or ids from 0 to {len(labels) - 1})"
     return DataError(
-        f"{split}: expected the labels {', '.join(map(repr, labels))} "
-        f"(or ids from 0 to {len(labels) - 1}), got {found}; "
+        f"{split}: expected the labels {', '.join(map(repr, labels))}{ids}, got {found}; "
         "correct them, or add such examples to the training data"
     )

@@ -1,4 +1,4 @@
-"""Records to units: every text is tokenized and checked once, before the first batch."""
+"""Records to tokens: every text is tokenized and checked once, before the first batch."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -13,20 +13,25 @@ from tf_adapt.data.context import check_document_context, context_windows, docum
 from tf_adapt.data.formats import Record, TaggedSentence, check_text
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.data.labels import check_labels, word_where
+from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.prepared import PreparedData
+from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks import Task
+from tf_adapt.tasks.task import Task
 
-# No word of a language is that long; BERT's tokenizer and ELMo would see next to nothing of it.
+# Longer than any natural word; BERT's tokenizer and ELMo would drop most of it.
 LONGEST_WORD = 1000
 _CHUNK = 8192
-# What is one word to the encoder: BERT also splits at punctuation and around Chinese characters,
-# ELMo at white space only.
+# Word boundaries: WordPiece also splits at punctuation and around Chinese characters, others at
+# white space only.
 _CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
-_LONG_WORD = {
-    "bert": re.compile(rf"[^\W{_CHINESE}]{{{LONGEST_WORD + 1},}}"),
-    "elmo": re.compile(rf"[^ \t\n\r\v\f]{{{LONGEST_WORD + 1},}}"),
-}
+_LONG_BETWEEN_PUNCTUATION = re.compile(rf"[^\W{_CHINESE}]{{{LONGEST_WORD + 1},}}")
+_LONG_BETWEEN_BLANKS = re.compile(rf"[^ \t\n\r\v\f]{{{LONGEST_WORD + 1},}}")
+
+
+def task_of(splits: Splits) -> Task:
+    """The task of a run's data."""
+    return Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
 
 
 def prepare(
@@ -40,18 +45,18 @@ def prepare(
     """Tokenizes and checks all examples.
 
     Args:
-        records: what a reader returned, or what `in_memory_records` accepts.
-        encoder: its `preprocessor`, `family`, `joint_pairs` and `max_length` are used.
-        max_length: most units of a packed row, special tokens included; by default the encoder's.
-        truncate: cut what is longer, and count it; sentences in tagging are split instead, so that
-            only a single word can be too long.
-        document_context: read each sentence with its neighbours of the same document (consecutive
-            records with the same `document`), as many as fit; only its own words count. Tagging
-            with BERT only: see `tf_adapt.data.context`.
+        records: the result of a file reader, or what `in_memory_records` accepts.
+        encoder: its `preprocessor`, `joint_pairs`, `max_length` and `bounded` are used.
+        max_length: most tokens of a packed row, special tokens included; by default the encoder's.
+        truncate: cut longer examples, and count them; sentences in tagging are split instead, so
+            that only a single word can be too long.
+        document_context: encode each sentence with its neighbours of the same document (consecutive
+            records with the same `document`), as many as fit; outputs are for its own words only.
+            Tagging with BERT only: see `tf_adapt.data.context`.
 
     Raises:
-        ConfigError: `max_length` is out of range, or there is no document context for the task or
-            the encoder.
+        ConfigError: `max_length` is out of range, or the task or the encoder does not support
+            document context.
         DataError: a text or a label is wrong, or an example is too long.
     """
     if document_context:
@@ -68,19 +73,20 @@ def prepare(
 
 
 def checked_limit(max_length: int | None, encoder: Any) -> int:
-    """Most units of a packed row, special tokens included; by default the encoder's.
+    """Most tokens of a packed row, special tokens included; by default the encoder's.
 
     Raises:
         ConfigError: `max_length` is out of range.
     """
     if max_length is None:
         return encoder.max_length
-    # ELMo has no table of positions: there, the encoder's number is only a sensible bound.
-    highest = encoder.max_length if encoder.family == "bert" else None
+    highest = encoder.max_length if encoder.bounded else MOST_TOKENS
     lowest = encoder.preprocessor.special_tokens(2) + 1
-    if max_length < lowest or (highest is not None and max_length > highest):
-        bound = f" and at most {highest}, which the encoder can take" if highest else ""
-        raise ConfigError(f"max_length: expected at least {lowest}{bound}, got {max_length}")
+    if not lowest <= max_length <= highest:
+        raise ConfigError(
+            f"max_length: expected at least {lowest} and at most {highest}, which the encoder can "
+            f"take, got {max_length}"
+        )
     return max_length
 
 
@@ -94,11 +100,11 @@ def _prepare_texts(
     for column in texts:
         for text, record in zip(column, records, strict=True):
             check_text(text, record.where)
-    units = [_in_chunks(preprocessor.tokenize, column) for column in texts]
-    groups = [units] if joint else [[segment] for segment in units]
+    tokens = [_in_chunks(preprocessor.tokenize, column) for column in texts]
+    groups = [tokens] if joint else [[segment] for segment in tokens]
     budget = limit - preprocessor.special_tokens(len(groups[0]))
     lengths = np.stack([sum(s.row_lengths() for s in group).numpy() for group in groups])
-    long_words = _long_words(records, preprocessor.family)
+    long_words = _long_words(records, preprocessor)
     if not may_cut:
         _refuse_long_words(long_words)
         _refuse_long(lengths.max(axis=0), budget, limit, [record.where for record in records])
@@ -125,23 +131,23 @@ def _prepare_tagging(
     document_context: bool,
 ) -> PreparedData:
     _check_words(sentences)
-    units = _in_chunks(lambda words: _word_units(preprocessor, words), sentences)
+    tokens = _in_chunks(lambda part: _word_tokens(preprocessor, part), sentences)
     budget = limit - preprocessor.special_tokens(1)
-    word_lengths = units.values.row_lengths().numpy()
-    long_words = _long_words(sentences, preprocessor.family)
+    word_lengths = tokens.values.row_lengths().numpy()
+    long_words = _long_words(sentences, preprocessor)
     if not may_cut:
         _refuse_long_words(long_words)
-        places = _Places(sentences, units.row_splits.numpy())
-        _refuse_long(word_lengths, budget, limit, places, "one word of ")
-    sentence_of_word = units.value_rowids().numpy()
+        locations = _WordLocations(sentences, tokens.row_splits.numpy())
+        _refuse_long(word_lengths, budget, limit, locations, "one word of ")
+    sentence_of_word = tokens.value_rowids().numpy()
     cut = set(sentence_of_word[word_lengths > budget].tolist()) | set(long_words)
-    chunks = split_words(cut_words(units, budget), budget)
+    chunks = split_words(cut_words(tokens, budget), budget)
     targets = _targets(sentences, task)
     if targets is not None:
         targets = tf.RaggedTensor.from_row_splits(targets, chunks.row_splits)
     windows, lengths = None, chunks.merge_dims(1, 2).row_lengths()
     if document_context:
-        documents = document_splits(sentences, units.row_splits.numpy())
+        documents = document_splits(sentences, tokens.row_splits.numpy())
         windows = context_windows(chunks, documents, budget)
         lengths = windows[:, 1] - windows[:, 0]
     return PreparedData(
@@ -149,10 +155,10 @@ def _prepare_tagging(
         segments=[chunks],
         joint=True,
         lengths=lengths.numpy() + limit - budget,
-        uncut_lengths=units.merge_dims(1, 2).row_lengths().numpy() + limit - budget,
+        uncut_lengths=tokens.merge_dims(1, 2).row_lengths().numpy() + limit - budget,
         targets=targets,
         truncated=len(cut),
-        sentence_splits=units.row_splits.numpy(),
+        sentence_splits=tokens.row_splits.numpy(),
         windows=windows,
     )
 
@@ -169,15 +175,17 @@ def _in_chunks(tokenize: Callable, values: Sequence) -> tf.RaggedTensor:
     return tf.concat(parts, axis=0)
 
 
-def _word_units(preprocessor: Any, sentences: list[TaggedSentence]) -> tf.RaggedTensor:
+def _word_tokens(preprocessor: Any, sentences: list[TaggedSentence]) -> tf.RaggedTensor:
+    """`[sentences, (words), (tokens)]`."""
     words = tf.constant([word for sentence in sentences for word in sentence.words])
     lengths = [len(sentence.words) for sentence in sentences]
     return preprocessor.tokenize_words(tf.RaggedTensor.from_row_lengths(words, lengths))
 
 
 def _targets(records: list, task: Task) -> tf.Tensor | None:
-    """Ids or numbers of the examples (tagging: of all words, in one row); None without labels."""
-    if task.is_language_model:  # the text is its own target; zeros stand for it
+    """Ids or numbers `[examples]`, tagging `[words]` of all sentences, multilabel
+    `[examples, labels]`; None without labels."""
+    if task.is_language_model:  # the text is its own target; zeros are placeholders
         return tf.zeros([len(records)], tf.int32)
     labels = [r.tags if isinstance(r, TaggedSentence) else r.label for r in records]
     if all(label is None for label in labels):
@@ -186,14 +194,19 @@ def _targets(records: list, task: Task) -> tf.Tensor | None:
     if task.is_regression:
         return tf.constant(labels, tf.float32)
     ids = {name: number for number, name in enumerate(task.labels)}
+    if task.is_multilabel:
+        targets = np.zeros([len(labels), len(ids)], "float32")
+        for row, names in zip(targets, labels, strict=True):
+            row[[ids[name] for name in names]] = 1
+        return tf.constant(targets)
     names = [tag for tags in labels for tag in tags] if task.is_tagging else labels
     return tf.constant(
         [name if isinstance(name, Integral) else ids[name] for name in names], tf.int32
     )
 
 
-class _Places(Sequence):
-    """Where each word of tagged sentences stands, found when an error message needs it."""
+class _WordLocations(Sequence):
+    """The location of each word of tagged sentences, computed when an error message needs it."""
 
     def __init__(self, sentences: list[TaggedSentence], splits: np.ndarray):
         self._sentences, self._splits = sentences, splits
@@ -207,36 +220,39 @@ class _Places(Sequence):
 
 
 def _refuse_long(
-    lengths: np.ndarray, budget: int, limit: int, places: Sequence[str], what: str = ""
+    lengths: np.ndarray, budget: int, limit: int, locations: Sequence[str], what: str = ""
 ) -> None:
     over = np.flatnonzero(lengths > budget)
     if not len(over):
         return
     special = limit - budget
     raise DataError(
-        f"{places[over[0]]}: expected at most {limit} units (special tokens included), got {what}"
-        f"{lengths[over[0]] + special} ({len(over)} too long in all); set truncate: true, or raise "
-        "max_length if the encoder allows it"
+        f"{locations[over[0]]}: expected at most {limit} tokens (special tokens included), got "
+        f"{what}{lengths[over[0]] + special} ({len(over)} too long in all); set truncate: true, or "
+        "raise max_length if the encoder allows it"
     )
 
 
-def _long_words(records: Iterable, family: str) -> dict[int, tuple[str, int]]:
-    """Number of each example with a word beyond `LONGEST_WORD`: its place and that length."""
+def _long_words(records: Iterable, preprocessor: Any) -> dict[int, tuple[str, int]]:
+    """Index of each example with a word longer than `LONGEST_WORD` → its location and length."""
+    long = _LONG_BETWEEN_PUNCTUATION if preprocessor.splits_at_punctuation else _LONG_BETWEEN_BLANKS
     found = {}
     for number, record in enumerate(records):
-        for where, word in _words_to_measure(record, family):
+        for where, word in _words_to_measure(record, long):
             if len(word) > LONGEST_WORD:
                 found.setdefault(number, (where, len(word)))
     return found
 
 
-def _words_to_measure(record: Record | TaggedSentence, family: str) -> Iterable[tuple[str, str]]:
+def _words_to_measure(
+    record: Record | TaggedSentence, long: re.Pattern
+) -> Iterable[tuple[str, str]]:
     if isinstance(record, TaggedSentence):
         if max(map(len, record.words)) <= LONGEST_WORD:
             return []
         return ((word_where(record, index), word) for index, word in enumerate(record.words))
     texts = [text for text in (record.text_a, record.text_b) if text and len(text) > LONGEST_WORD]
-    return ((record.where, word) for text in texts for word in _LONG_WORD[family].findall(text))
+    return ((record.where, word) for text in texts for word in long.findall(text))
 
 
 def _refuse_long_words(found: dict[int, tuple[str, int]]) -> None:

@@ -1,4 +1,4 @@
-"""Tokenized examples, and how a batch of them becomes the tensors that a model takes."""
+"""Tokenized examples, and their conversion to batches of model inputs."""
 
 import functools
 from dataclasses import dataclass
@@ -8,32 +8,40 @@ import numpy as np
 import tensorflow as tf
 
 from tf_adapt.data.context import pack_windows
+from tf_adapt.data.last_pieces import with_last_piece
 
 TARGETS = "targets"
-# What stands at padding, where it is not 0.
-FILLERS = {"first_piece": -1, TARGETS: -1}
+# Keys of the first text's inputs, in training with a teacher.
+TEACHER, LABELLED = "teacher", "labelled"
+# Padding values other than 0.
+FILLERS = {"first_piece": -1, "last_piece": -1, TARGETS: -1}
 
 
 @dataclass(frozen=True)
 class PreparedData:
-    """Tokenized examples, in the order of the records.
+    """Tokenized examples, in input order.
 
     Attributes:
-        preprocessor: packs the units.
-        segments: one ragged tensor per text of an example `[examples, (units)]`; tagging: one,
-            `[examples, (words), (units)]`, where an example is a sentence or a part of one.
+        preprocessor: packs the tokens (word pieces, or words for ELMo).
+        segments: one ragged tensor per text of an example `[examples, (tokens)]`; tagging: one,
+            `[examples, (words), (tokens)]`, where an example is a sentence or a part of one.
         joint: whether the texts of a pair are packed into one row.
-        lengths: `[examples]`, units of the packed row, special tokens and context included.
-        uncut_lengths: units of each record before it was cut or split, special tokens included.
-        targets: `[examples] int32` (regression: float32), tagging `[examples, (words)] int32`, or
-            None for data without labels.
-        truncated: number of records that lost units.
-        sentence_splits: tagging: row splits of the sentences over all words, which put what is
-            computed for each word together again; else None.
-        windows: `[examples, 2]`, the pieces that each example is read with (`context_windows`);
+        lengths: `[examples]`, tokens of the packed row, special tokens and context included.
+        uncut_lengths: tokens of each record before it was cut or split, special tokens included.
+        targets: `[examples] int32` (regression: float32), multilabel `[examples, labels] float32`
+            of 0 and 1, tagging `[examples, (words)] int32`, or None for data without labels.
+        truncated: number of truncated records.
+        sentence_splits: tagging: row splits of the sentences over all words, to group the outputs
+            per word by sentence; else None.
+        windows: `[examples, 2]`, the pieces of each example with its context (`context_windows`);
             None without document context.
-        features: what a frozen encoder says of each text (`tf_adapt.features`), or None.
-        length_step: rows are padded to a multiple of so many units, so that there are few shapes.
+        features: for each text column the kept outputs of a frozen encoder
+            (`tf_adapt.encoder.feature_arrays.Features`); or None.
+        teacher: what a teacher answers, `[examples, labels]` logits (regression: `[examples]`
+            scores; tagging: `[examples, (words), labels]`), or None.
+        labelled: `[examples] float32`, 0 where a target is only a placeholder, 1 elsewhere; None:
+            all targets are real.
+        length_step: rows are padded to a multiple of this length, so that there are few shapes.
     """
 
     preprocessor: Any
@@ -46,22 +54,25 @@ class PreparedData:
     sentence_splits: np.ndarray | None = None
     windows: tf.Tensor | None = None
     features: list | None = None
+    teacher: tf.Tensor | tf.RaggedTensor | None = None
+    labelled: tf.Tensor | None = None
     length_step: int = 1
 
     @functools.cached_property
     def batch(self):
-        """Inputs, and targets where there are some, of the examples at `index` `[batch]`: packed
-        and padded, as a graph that is traced once for all epochs."""
+        """`batch(index)`: packed and padded inputs, and targets if there are any, of the examples
+        at `index` `[batch]`; a graph that is traced once for all epochs."""
         return tf.function(self._batch, autograph=False)
 
     def packed_inputs(self, index: tf.Tensor) -> dict:
         """The encoder's inputs for the texts of the examples at `index` `[batch]`."""
         preprocessor = self.preprocessor
-        if self.windows is not None:
-            return {"a": pack_windows(preprocessor, self.segments[0], self.windows, index)}
         segments = [tf.gather(segment, index) for segment in self.segments]
+        if self.windows is not None:
+            inputs = pack_windows(preprocessor, self.segments[0], self.windows, index)
+            return {"a": with_last_piece(inputs, segments[0])}
         if self.sentence_splits is not None:
-            return {"a": preprocessor.pack_words(segments[0])}
+            return {"a": with_last_piece(preprocessor.pack_words(segments[0]), segments[0])}
         if self.joint:
             return {"a": preprocessor.pack(segments)}
         return {
@@ -70,13 +81,22 @@ class PreparedData:
         }
 
     def _batch(self, index: tf.Tensor):
-        inputs = self.packed_inputs(index)
-        for name, features in zip("ab", self.features or (), strict=False):
-            inputs[name] |= features.inputs(index)
-        inputs = {
-            text: {name: self._padded(name, tensor) for name, tensor in tensors.items()}
-            for text, tensors in inputs.items()
+        kept = {
+            text: {name: tensor for one in column for name, tensor in one.inputs(index).items()}
+            for text, column in zip("ab", self.features or (), strict=False)
         }
+        if kept and all(one.part.per_text for column in self.features for one in column):
+            inputs = kept  # vectors of whole texts: a head that reads these asks for no token
+        else:
+            inputs = {
+                text: {
+                    name: self._padded(name, tensor)
+                    for name, tensor in (tensors | kept.get(text, {})).items()
+                }
+                for text, tensors in self.packed_inputs(index).items()
+            }
+        if self.teacher is not None:
+            inputs["a"] |= self._taught(index)
         if self.targets is None:
             return inputs
         targets = tf.gather(self.targets, index)
@@ -84,8 +104,15 @@ class PreparedData:
             targets = self._padded(TARGETS, targets.to_tensor(-1))
         return inputs, targets
 
+    def _taught(self, index: tf.Tensor) -> dict:
+        answers = tf.gather(self.teacher, index)
+        if isinstance(answers, tf.RaggedTensor):
+            answers = self._padded(TEACHER, answers.to_tensor(0.0))
+        labelled = {} if self.labelled is None else {LABELLED: tf.gather(self.labelled, index)}
+        return {TEACHER: answers, **labelled}
+
     def _padded(self, name: str, tensor: tf.Tensor) -> tf.Tensor:
-        """`[batch, time, …]` with time rounded up; what has no time as it is."""
+        """`[batch, time, …]` padded to a multiple of `length_step`; others are not changed."""
         if self.length_step == 1 or tensor.shape.rank == 1 or name == "pooled":
             return tensor
         missing = tf.math.floormod(-tf.shape(tensor)[1], self.length_step)

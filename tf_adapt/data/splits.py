@@ -2,11 +2,11 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
+from tf_adapt.data.cut import cut_off
 from tf_adapt.data.datasets import (
     dataset_info,
     dataset_labels,
@@ -17,14 +17,21 @@ from tf_adapt.data.datasets import (
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
+from tf_adapt.data.own_files import in_words, recognised, with_dev
+from tf_adapt.data.parts import document_indices, example_indices, part_of
 from tf_adapt.errors import ConfigError
+from tf_adapt.tasks.kinds import REGRESSIONS
 
-SUBSET_SEED, HELD_OUT_SEED = 29, 31
+HELD_OUT_SEED = 31
 
 
 @dataclass
 class Splits:
-    """The examples of a run, and what they say about the task."""
+    """The examples of a run, with the description of its task.
+
+    Attributes:
+        unlabelled: texts for a teacher, which train with `train`, after it.
+    """
 
     name: str
     kind: str
@@ -34,30 +41,39 @@ class Splits:
     scheme: str
     examples: dict[str, list[Record | TaggedSentence]]
     descriptions: dict[str, str] = field(default_factory=dict)
+    unlabelled: list[Record | TaggedSentence] = field(default_factory=list)
 
 
 def load_splits(data) -> Splits:
-    """Reads train, dev and, where there is one, test, of a config's `data` section.
+    """Reads train, dev and, if there is one, test, of a config's `data` section.
 
-    Labels are the dataset's own; of a user's own files those that the section lists, else those of
-    train in sorted order. Tags are converted to IOB2. `train_examples` takes that many examples of
-    train (tagging: of whole documents), picked by a fixed seed, in the order of the file.
-    `genre` takes the examples of one genre. `held_out` cuts that share off train first, picked by
-    another fixed seed, to play dev; dev then plays test, and a test split is not read.
+    Labels are the dataset's own. For data that the user describes (own files, or a dataset of
+    TensorFlow Datasets with `columns`) they are those of the section, else the names of its
+    classes, else those of train in sorted order. Tags are converted to IOB2.
+
+    - `train_examples`: that many examples of train, sampled with `train_examples_seed`
+      (`data.parts`), in the order of the file.
+    - `genre`: the examples of one genre.
+    - `held_out`: this share of train, sampled first with a fixed seed, serves as dev; dev then
+      serves as test, and a test split is not read.
+    - Without a dev split, a part of train serves as dev (`data.cut`).
+    - Columns and tag scheme of CoNLL files are optional (`data.own_files`).
 
     Raises:
-        ConfigError: `held_out` leaves nothing on one side; a genre that is not there.
+        ConfigError: `held_out` leaves one side empty; no such genre.
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
     if getattr(data, "kind", None) == "language_model":
         return _texts(data)
-    return _known(data) if hasattr(data, "dataset") else _own_files(data)
+    if hasattr(data, "dataset"):
+        return _known(data)
+    return _own_files(data) if hasattr(data, "format") else _from_tfds(data)
 
 
 def has_test(data) -> bool:
-    """Whether a config's `data` section has a test split of its own, without reading any.
+    """Whether a config's `data` section has its own test split; reads no data.
 
-    False, too, where `load_splits` will refuse the section's source or folder.
+    Also False if `load_splits` will refuse the section's source or folder.
     """
     if not hasattr(data, "dataset"):
         return data.test is not None
@@ -76,11 +92,13 @@ def _texts(data) -> Splits:
             examples[split], skipped = read_texts(path, data.skip_empty)
             note = f": {skipped} empty lines skipped" if skipped else ""
             descriptions[split] = f"{split} (file {path}){note}"
+    if data.dev is None:
+        with_dev(examples, descriptions, str(data.train))
     return Splits(str(data.train), data.kind, None, None, None, "IOB2", examples, descriptions)
 
 
 def fingerprint(examples: list[Record | TaggedSentence]) -> str:
-    """SHA-256 of texts, labels and groups in order; file names do not count."""
+    """SHA-256 of texts, labels and groups in order, without file names."""
     digest = hashlib.sha256()
     for example in examples:
         if isinstance(example, TaggedSentence):
@@ -104,12 +122,8 @@ def _known(data) -> Splits:
     if data.genre is not None:
         examples = {split: _of_genre(found, data.genre) for split, found in examples.items()}
         descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
-    examples, descriptions = _held_out(examples, descriptions, data)
-    available = len(examples["train"])
-    if data.train_examples is not None and data.train_examples < available:
-        picked = _picked(examples["train"], data.train_examples, SUBSET_SEED)
-        examples["train"] = [examples["train"][index] for index in picked]
-        descriptions["train"] += f": {data.train_examples} examples of {available}"
+    examples, descriptions = _held_out(examples, descriptions, data, _cut_at_random)
+    _cut_train(examples, descriptions, data)
     labels = dataset_labels(data.dataset)
     return Splits(
         data.dataset,
@@ -132,12 +146,14 @@ def _of_genre(examples: list, genre: str) -> list:
 
 
 def _reads_test(data) -> bool:
-    """Where a part of train plays dev, dev stands in the place of test."""
+    """With `held_out`, dev serves as test, and no test split is read."""
     return data.held_out is None and has_test(data)
 
 
-def _held_out(examples: dict, descriptions: dict, data) -> tuple[dict, dict]:
-    """A part of train to choose on, and dev to score on."""
+def _held_out(
+    examples: dict, descriptions: dict, data, cut: Callable[[list, int], tuple[list, list]]
+) -> tuple[dict, dict]:
+    """With `data.held_out`, a part of train becomes dev, and dev becomes test."""
     share = data.held_out
     if share is None:
         return examples, descriptions
@@ -147,54 +163,90 @@ def _held_out(examples: dict, descriptions: dict, data) -> tuple[dict, dict]:
             f"data.held_out: expected a share of {len(train)} train examples that leaves some on "
             f"either side, got {share}"
         )
-    picked = set(_picked(train, count, HELD_OUT_SEED))
-    held_out = [example for index, example in enumerate(train) if index in picked]
-    kept = [example for index, example in enumerate(train) if index not in picked]
-    said = f"held out of {descriptions['train']}: {count} examples of {len(train)}"
-    place = "test, which is not read" if has_test(data) else "test"
+    held_out, kept = cut(train, count)
+    dev = f"held out of {descriptions['train']}: {len(held_out)} examples of {len(train)}"
+    replaced = "test, which is not read" if has_test(data) else "test"
+    test = f"{descriptions['dev']}, in the place of {replaced}"
     return (
         {"train": kept, "dev": held_out, "test": examples["dev"]},
-        descriptions | {"dev": said, "test": f"{descriptions['dev']}, in the place of {place}"},
+        descriptions | {"dev": dev, "test": test},
     )
 
 
-def _picked(examples: list, count: int, seed: int) -> list[int]:
-    """Places of so many examples; of tagged sentences whole documents (the last one in part), since
-    a sentence may be read with its neighbours."""
-    random = np.random.default_rng(seed)
-    if not isinstance(examples[0], TaggedSentence):
-        return sorted(random.permutation(len(examples))[:count])
-    numbers = np.array([sentence.document for sentence in examples])
-    order = random.permutation(np.unique(numbers))
-    places = np.concatenate([np.flatnonzero(numbers == number) for number in order])
-    return sorted(places[:count])
+def _cut_train(examples: dict, descriptions: dict, data) -> None:
+    """Reduces train to `train_examples`; call it after labels and other splits are known."""
+    count, available = data.train_examples, len(examples["train"])
+    if count is not None and count < available:
+        examples["train"] = part_of(examples["train"], count, data.train_examples_seed)
+        descriptions["train"] += f": {count} examples of {available}"
+
+
+def _cut_at_random(examples: list, count: int) -> tuple[list, list]:
+    is_tagged = isinstance(examples[0], TaggedSentence)
+    indices = document_indices if is_tagged else example_indices
+    picked = set(indices(examples, count, HELD_OUT_SEED))
+    cut = [example for index, example in enumerate(examples) if index in picked]
+    return cut, [example for index, example in enumerate(examples) if index not in picked]
 
 
 def _own_labels(data) -> list[str] | None:
-    """The labels that the section lists; tags of another scheme as those of IOB2."""
+    """The labels of the section; tags of another scheme are converted to IOB2."""
     if data.labels is None or data.kind != "tagging" or data.scheme == "IOB2":
         return data.labels
     types = dict.fromkeys(tag.partition("-")[2] for tag in data.labels if tag != "O")
     return scheme_tags(types, "IOB2")
 
 
-def _own_files(data) -> Splits:
-    names = ("train", "dev", *(["test"] if _reads_test(data) else []))
-    paths = {split: getattr(data, split) for split in names}
+def _own_files(given) -> Splits:
+    data = recognised(given)
+    paths = _split_names(data)
     examples = {split: read_file(path, data) for split, path in paths.items()}
     if data.kind == "tagging":
         examples = {
             split: convert_scheme(sentences, data.scheme, "IOB2")
             for split, sentences in examples.items()
         }
-    labels = None
-    if data.kind != "pair_regression":
-        labels = _own_labels(data) or label_set(examples["train"], str(data.train))
+    descriptions = {split: f"{split} (file {path})" for split, path in paths.items()}
+    descriptions["train"] += in_words(given, data)
+    return _of_user(data, str(data.train), examples, descriptions, _own_labels(data))
+
+
+def _from_tfds(data) -> Splits:
+    from tf_adapt.data.tfds_columns import read_columns
+
+    names = _split_names(data)
+    columns = {role: name for role, name in data.columns if name is not None}
+    examples, classes = read_columns(data.name, names, data.data_dir, columns, data.kind)
+    descriptions = {
+        split: f"{split} (TensorFlow Datasets, {data.name}:{name})" for split, name in names.items()
+    }
+    return _of_user(data, data.name, examples, descriptions, data.labels or classes)
+
+
+def _split_names(data) -> dict[str, str]:
+    """The file or split name of each split that is read."""
+    names = ("train", "dev", *(["test"] if _reads_test(data) else []))
+    return {split: name for split in names if (name := getattr(data, split)) is not None}
+
+
+def _of_user(
+    data, name: str, examples: dict, descriptions: dict, labels: list[str] | None
+) -> Splits:
+    """The splits of a user's own data, after checks, with a dev split."""
+    if data.kind in REGRESSIONS:
+        labels = None
+    elif labels is None:
+        labels = label_set(examples["train"], name)
     label_range = None if data.label_range is None else tuple(data.label_range)
     for split, found in examples.items():
-        check_labels(found, labels, f"{split} ({paths[split]})", label_range)
-    descriptions = {split: f"{split} (file {paths[split]})" for split in examples}
-    examples, descriptions = _held_out(examples, descriptions, data)
-    return Splits(
-        str(data.train), data.kind, labels, None, label_range, "IOB2", examples, descriptions
-    )
+        check_labels(found, labels, f"{split} ({getattr(data, split)})", label_range)
+    if data.dev is None:
+        reason = "there is no dev file" if hasattr(data, "format") else "data.dev names no split"
+        with_dev(examples, descriptions, name, reason)
+    examples, descriptions = _held_out(examples, descriptions, data, _cut_together)
+    _cut_train(examples, descriptions, data)
+    return Splits(name, data.kind, labels, None, label_range, "IOB2", examples, descriptions)
+
+
+def _cut_together(examples: list, count: int) -> tuple[list, list]:
+    return cut_off(examples, count, HELD_OUT_SEED, "data.held_out")

@@ -1,4 +1,4 @@
-"""Records from TensorFlow Datasets, which keeps and downloads the public datasets."""
+"""Records of the named datasets from TensorFlow Datasets."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ def read_tfds(
 ) -> list[Record | TaggedSentence]:
     """Reads one of TensorFlow Datasets' splits; `where` is like `glue/mrpc:train[12]`.
 
-    Its CoNLL-2003 ends every split with a sentence of no words, which is left out.
+    Its CoNLL-2003 ends every split with a sentence without words, which is skipped.
 
     Raises:
         DataError: the dataset is not there and cannot be downloaded; an example has no label.
@@ -31,9 +31,9 @@ def _load(tfds_info: TfdsInfo, split: str, data_dir: str | Path | None) -> tuple
     try:
         import tensorflow_datasets as tfds
 
-        import tf_adapt.data.tfds_sick  # noqa: F401  (defining the builder makes `sick` known)
+        import tf_adapt.data.tfds_sick  # noqa: F401  (the import registers the builder `sick`)
 
-        with _few_retries():
+        with few_retries():
             dataset, info = tfds.load(
                 tfds_info.name,
                 split=split,
@@ -41,19 +41,24 @@ def _load(tfds_info: TfdsInfo, split: str, data_dir: str | Path | None) -> tuple
                 with_info=True,
             )
         return list(tfds.as_numpy(dataset)), info.features
-    # Unfit versions, network, disk, checksums, manual files: each fails with its own exceptions.
+    # Incompatible versions, network, disk, checksums, manual files: each has its own exceptions.
     except Exception as error:
-        reason = " ".join(str(error).split())[:500]
-        raise DataError(
-            f"{tfds_info.name}:{split}: cannot be had from TensorFlow Datasets "
-            f"({type(error).__name__}: {reason}); download it once where there is a network and "
-            "name the folder as data_dir, or use source: files"
-        ) from error
+        raise not_loaded(f"{tfds_info.name}:{split}", error) from error
+
+
+def not_loaded(what: str, error: Exception) -> DataError:
+    """An error of TensorFlow Datasets as a DataError with the remedy."""
+    reason = " ".join(str(error).split())[:500]
+    return DataError(
+        f"{what}: cannot be loaded from TensorFlow Datasets ({type(error).__name__}: {reason}); "
+        "download it once where there is a network and name the folder as data_dir, or use "
+        "source: files"
+    )
 
 
 @contextlib.contextmanager
-def _few_retries() -> Iterator[None]:
-    """Without a network, TFDS's ten retries with doubling waits last three and a half minutes."""
+def few_retries() -> Iterator[None]:
+    """Limits TFDS's retries to 4: without a network, ten with doubling waits take 3.5 minutes."""
     from tensorflow_datasets.core.download import downloader
 
     retries = downloader.MAX_RETRIES
@@ -71,8 +76,8 @@ def _records(
         where = f"{name}[{index}]"
         text_b = tfds_info.text_b
         yield Record(
-            text_a=_text(example[tfds_info.text_a], where, tfds_info.text_a),
-            text_b=None if text_b is None else _text(example[text_b], where, text_b),
+            text_a=decoded_text(example[tfds_info.text_a], where, tfds_info.text_a),
+            text_b=None if text_b is None else decoded_text(example[text_b], where, text_b),
             label=_label(example[tfds_info.label], features[tfds_info.label], where),
             where=where,
         )
@@ -84,13 +89,20 @@ def _sentences(
     tag_feature = features[tfds_info.label].feature
     for index, example in enumerate(examples):
         where = f"{name}[{index}]"
-        words = tuple(_text(word, where, tfds_info.text_a) for word in example[tfds_info.text_a])
+        words = tuple(
+            decoded_text(word, where, tfds_info.text_a) for word in example[tfds_info.text_a]
+        )
         tags = tuple(_label(tag, tag_feature, where) for tag in example[tfds_info.label])
         if words:
             yield TaggedSentence(words, tags, where)
 
 
-def _text(value: bytes, where: str, column: str) -> str:
+def decoded_text(value: bytes, where: str, column: str) -> str:
+    """A text, after a check that it is not empty.
+
+    Raises:
+        DataError: it is empty or not UTF-8.
+    """
     try:
         return check_text(value.decode("utf-8"), where, column)
     except UnicodeDecodeError as error:
@@ -99,11 +111,19 @@ def _text(value: bytes, where: str, column: str) -> str:
 
 def _label(value: object, feature: object, where: str) -> str | float:
     """A class's name, or a score."""
-    names = getattr(feature, "names", None)
-    if names is None:
+    if getattr(feature, "names", None) is None:
         return float(value)
-    if not 0 <= value < len(names):
+    return class_name(value, feature, where)
+
+
+def class_name(value: int, feature: object, where: str) -> str:
+    """The name of a class; TensorFlow Datasets has −1 for labels that are not public.
+
+    Raises:
+        DataError: there is no such class.
+    """
+    if not 0 <= value < len(feature.names):
         raise DataError(
             f"{where}: expected a label, got {value}; the labels of this split are not public"
         )
-    return names[value]
+    return feature.names[value]

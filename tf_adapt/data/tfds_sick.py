@@ -1,7 +1,7 @@
 """A TensorFlow Datasets builder for SICK (SemEval-2014 task 1), which TFDS itself lacks.
 
 Importing this module makes `tfds.load("sick")` work. It imports TensorFlow Datasets, so import it
-only where that is wanted.
+only where needed.
 """
 
 from collections.abc import Iterator

@@ -1,42 +1,52 @@
-"""BCN, the biattentive classification network, on the states of one text."""
+"""BCN, the biattentive classification network, on the hidden states of one text."""
 
 import keras
 import tensorflow as tf
 
+from tf_adapt.heads.reads import Reads, reads_states
 from tf_adapt.layers.bi_lstm import BiLstm
 from tf_adapt.layers.maxout import Maxout
-from tf_adapt.layers.pooling import masked_max, masked_mean, masked_min
+from tf_adapt.layers.pooling import (
+    POOLINGS,
+    check_pooling,
+    masked_max,
+    masked_mean,
+    masked_min,
+)
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.soft_alignment import masked_softmax
-from tf_adapt.layers.texts import read_states, text_states
+from tf_adapt.layers.texts import input_states, text_states
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class BCN(keras.layers.Layer):
-    """Two BiLSTMs with attention of the text to itself in between, four pools, three maxouts.
+    """Two BiLSTMs with self-attention in between, four poolings, three maxout layers.
 
-    1. `E = relu(x W + b)` of the encoder's states x; `H = BiLSTM(E)`.
+    1. `E = relu(x W + b)` of the encoder's hidden states x; `H = BiLSTM(E)`.
     2. `C = softmax(H Hᵀ) H`, unscaled; `I = BiLSTM([H; H − C; H ⊙ C])`.
     3. `p = [max I; min I; mean I; Σ_t softmax_t(I_t v + c) I_t]`.
-    4. Maxouts of 4 * units, 2 * units and num_outputs; the last one's outputs are the logits.
+    4. Maxout layers of width 4 * units, 2 * units and num_outputs; the last returns the logits.
 
-    With `mixed`, x is a learned average of the encoder's layers, and a second one, with weights of
-    its own, stands beside I in step 3; without, x is the top layer.
+    With `mixed`, x is a `ScalarMix` of the encoder's layers, and a second one, with its own
+    weights, is concatenated with I in step 3; without, x is the top layer.
 
     Shapes: encoded, a list of one encoder output (`layers`: list of `[batch, time, width]`,
-    `mask`: `[batch, time] bool`), and BERT's inputs, by which `[CLS]` and `[SEP]` are left out →
-    logits `[batch, num_outputs] float32`.
+    `mask`: `[batch, time] bool`), and BERT's inputs, to leave out `[CLS]` and `[SEP]` → logits
+    `[batch, num_outputs] float32`, or `[batch] float32` for regression.
 
-    Masking: padding is neither attended to nor pooled; of a text without a single real word all
-    pools are 0.
+    Masking: padding is neither attended to nor pooled; for a text without a real word all pools
+    are 0.
 
     Args:
-        num_outputs: number of labels.
+        num_outputs: number of labels; 1 for regression.
         units: width of the dense layer and of each direction of the BiLSTMs.
-        mixed: read `ScalarMix`es of all layers.
-        dropout: share of the input's units dropped while training.
+        mixed: use `ScalarMix`es of all layers.
+        dropout: dropout rate of the input x.
         encoder_dropout: of E. pool_dropout: of p.
-        first_maxout_dropout, second_maxout_dropout: of the outputs of these.
+        first_maxout_dropout, second_maxout_dropout: of the outputs of these layers.
+        regression: return one number per example instead of a row.
+        pooling: "first", "last", "mean" or "max" of I, in place of the published
+            combination (None).
 
     Source: McCann et al. 2017, section 5; AllenNLP's `biattentive_classification_network_elmo`,
     whose sizes and dropouts are the defaults.
@@ -52,9 +62,15 @@ class BCN(keras.layers.Layer):
         pool_dropout: float = 0.1,
         first_maxout_dropout: float = 0.2,
         second_maxout_dropout: float = 0.3,
+        regression: bool = False,
+        pooling: str | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        if regression and num_outputs != 1:
+            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        if pooling is not None:
+            check_pooling(pooling)
         self.num_outputs = num_outputs
         self.units = units
         self.mixed = mixed
@@ -63,6 +79,8 @@ class BCN(keras.layers.Layer):
         self.pool_dropout = pool_dropout
         self.first_maxout_dropout = first_maxout_dropout
         self.second_maxout_dropout = second_maxout_dropout
+        self.regression = regression
+        self.pooling = pooling
         policy = self.dtype_policy
         self.mix = ScalarMix(name="mix", dtype=policy) if mixed else None
         self.output_mix = ScalarMix(name="output_mix", dtype=policy) if mixed else None
@@ -71,9 +89,11 @@ class BCN(keras.layers.Layer):
         )
         self.encoder = BiLstm(units, name="encoder", dtype=policy)
         self.integrator = BiLstm(units, name="integrator", dtype=policy)
-        # A bias would add the same to the scores of all words, which a softmax does not see.
-        self.self_attention = keras.layers.Dense(
-            1, use_bias=False, name="self_attention", dtype=policy
+        # A bias would add a constant to the scores of all words, which a softmax ignores.
+        self.self_attention = (
+            keras.layers.Dense(1, use_bias=False, name="self_attention", dtype=policy)
+            if pooling is None
+            else None
         )
         self.maxouts = [
             Maxout(4 * units, name="maxout_0", dtype=policy),
@@ -101,25 +121,33 @@ class BCN(keras.layers.Layer):
         self.pre_encoder.build((None, None, width))
         self.encoder.build((None, None, self.units))
         self.integrator.build((None, None, 6 * self.units))
-        self.self_attention.build((None, None, integrated))
+        if self.self_attention:
+            self.self_attention.build((None, None, integrated))
+        pooled = 4 * integrated if self.pooling is None else integrated
         for maxout, size in zip(
-            self.maxouts, (4 * integrated, 4 * self.units, 2 * self.units), strict=True
+            self.maxouts, (pooled, 4 * self.units, 2 * self.units), strict=True
         ):
             maxout.build((None, size))
 
+    @property
+    def output_shape(self) -> tuple:
+        """Shape of the logits, for `model.summary()`."""
+        return (None, self.num_outputs)
+
     def call(self, encoded, inputs=None, training=None):
-        states, mask = text_states(read_states(encoded, self.mix, training), encoded, inputs)[0]
+        states, mask = text_states(input_states(encoded, self.mix, training), encoded, inputs)[0]
         states = self.dropouts["input"](states, training=training)
         states = self.dropouts["encoder"](self.pre_encoder(states), training=training)
         integrated = self._integrated(self.encoder(states, mask), mask)
         if self.mixed:
-            again = read_states(encoded, self.output_mix, training)
+            again = input_states(encoded, self.output_mix, training)
             again, _ = text_states(again, encoded, inputs)[0]
             integrated = tf.concat([integrated, again], axis=-1)
         features = self.dropouts["pool"](self._pooled(integrated, mask), training=training)
         for maxout in self.maxouts[:2]:
             features = self.dropouts[maxout.name](maxout(features), training=training)
-        return self.maxouts[2](features)
+        logits = self.maxouts[2](features)
+        return logits[:, 0] if self.regression else logits
 
     def _integrated(self, states, mask):
         scores = tf.matmul(states, states, transpose_b=True)  # [batch, time, time]
@@ -129,11 +157,18 @@ class BCN(keras.layers.Layer):
         return self.integrator(both, mask)
 
     def _pooled(self, states, mask):
+        if self.pooling is not None:
+            return POOLINGS[self.pooling](states, mask)
         attention = masked_softmax(self.self_attention(states)[..., 0], mask)  # [batch, time]
         visible = tf.where(mask[..., None], states, tf.zeros_like(states))
         attended = tf.einsum("bt,btw->bw", tf.cast(attention, states.dtype), visible)
         pools = [pool(states, mask) for pool in (masked_max, masked_min, masked_mean)]
         return tf.concat([*pools, attended], axis=-1)
+
+    @property
+    def reads(self) -> Reads:
+        """What has to be kept of a frozen encoder for this head."""
+        return reads_states(self.mixed)
 
     def get_config(self) -> dict:
         return super().get_config() | {
@@ -145,4 +180,6 @@ class BCN(keras.layers.Layer):
             "pool_dropout": self.pool_dropout,
             "first_maxout_dropout": self.first_maxout_dropout,
             "second_maxout_dropout": self.second_maxout_dropout,
+            "regression": self.regression,
+            "pooling": self.pooling,
         }

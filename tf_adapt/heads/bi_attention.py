@@ -1,21 +1,22 @@
-"""A head for pairs that adds nothing to learn but its last layer."""
+"""A head for pairs whose only trainable weights are those of its last layer (and of a mix)."""
 
 import keras
 import tensorflow as tf
 
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.layers.pooling import masked_max, masked_mean
+from tf_adapt.heads.reads import Reads, reads_states
+from tf_adapt.layers.pooling import POOLINGS, check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.soft_alignment import enhanced, soft_alignment
-from tf_adapt.layers.texts import read_states, text_states
+from tf_adapt.layers.texts import input_states, text_states
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class BiAttentionHead(keras.layers.Layer):
-    """ESIM's alignment and pooling straight on the encoder's states, then one dense layer.
+    """ESIM's alignment and pooling directly on the encoder's hidden states, then one dense layer.
 
-    With ã the average of b's words that a's word attends to (dot products, softmax) and b̃ the
-    other way round, m = [a; ã; a − ã; a ⊙ ã] and n likewise for b:
+    With ã the attention of a's words to b (dot products, softmax) and b̃ that of b's words to a,
+    m = [a; ã; a − ã; a ⊙ ã] and n likewise for b:
     `W dropout([mean m; max m; mean n; max n]) + b`.
 
     Shapes: encoded, a list of two encoder outputs (texts encoded separately) or of one (BERT, a
@@ -26,9 +27,11 @@ class BiAttentionHead(keras.layers.Layer):
 
     Args:
         num_outputs: number of labels; 1 for regression.
-        mixed: read a `ScalarMix` of all layers instead of the top layer.
-        dropout: share of the pooled units dropped while training.
+        mixed: use a `ScalarMix` of all layers instead of the top layer.
+        dropout: dropout rate of the pooled features.
         regression: return one number per example instead of a row.
+        pooling: "first", "last", "mean" or "max" of m and n, in place of the published
+            combination (None).
 
     Source: Peters, Ruder, Smith 2019, section 3 (fine-tuning ELMo on pairs) and table 3.
     """
@@ -39,13 +42,18 @@ class BiAttentionHead(keras.layers.Layer):
         mixed: bool = False,
         dropout: float = 0.1,
         regression: bool = False,
+        pooling: str | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        if pooling is not None:
+            check_pooling(pooling)
         self.num_outputs = num_outputs
         self.mixed = mixed
         self.dropout = dropout
         self.regression = regression
+        self.pooling = pooling
+        self._pools = ("mean", "max") if pooling is None else (pooling,)
         self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if mixed else None
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = output_layer(num_outputs)
@@ -54,19 +62,29 @@ class BiAttentionHead(keras.layers.Layer):
         text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
         if self.mix:
             self.mix.build(text["layers"])
-        self.dense.build((None, 16 * text["layers"][-1][-1]))
+        self.dense.build((None, 2 * len(self._pools) * 4 * text["layers"][-1][-1]))
+
+    @property
+    def output_shape(self) -> tuple:
+        """Shape of the logits, for `model.summary()`."""
+        return (None,) if self.regression else (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
-        states = read_states(encoded, self.mix, training)
+        states = input_states(encoded, self.mix, training)
         (a, mask_a), (b, mask_b) = text_states(states, encoded, inputs)
         aligned_a, aligned_b = soft_alignment(a, b, mask_a, mask_b)
         pooled = []
         for states, aligned, mask in ((a, aligned_a, mask_a), (b, aligned_b, mask_b)):
             matched = enhanced(states, aligned)
-            pooled += [masked_mean(matched, mask), masked_max(matched, mask)]
+            pooled += [POOLINGS[name](matched, mask) for name in self._pools]
         features = self.dropout_layer(tf.concat(pooled, axis=-1), training=training)
         logits = self.dense(features)
         return logits[:, 0] if self.regression else logits
+
+    @property
+    def reads(self) -> Reads:
+        """What has to be kept of a frozen encoder for this head."""
+        return reads_states(self.mixed)
 
     def get_config(self) -> dict:
         return super().get_config() | {
@@ -74,4 +92,5 @@ class BiAttentionHead(keras.layers.Layer):
             "mixed": self.mixed,
             "dropout": self.dropout,
             "regression": self.regression,
+            "pooling": self.pooling,
         }

@@ -1,21 +1,22 @@
-"""ESIM, the enhanced sequential inference model, on the states of two texts."""
+"""ESIM, the enhanced sequential inference model, on the hidden states of two texts."""
 
 import keras
 import tensorflow as tf
 
+from tf_adapt.heads.reads import Reads, reads_states
 from tf_adapt.layers.bi_lstm import BiLstm
-from tf_adapt.layers.pooling import masked_max, masked_mean
+from tf_adapt.layers.pooling import POOLINGS, check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.soft_alignment import enhanced, soft_alignment
-from tf_adapt.layers.texts import read_states, text_states
+from tf_adapt.layers.texts import input_states, text_states
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class ESIM(keras.layers.Layer):
     """BiLSTM, soft alignment, enhancement, BiLSTM, pooling; the same weights for both texts.
 
-    1. `ā = BiLSTM(a)`, `b̄ = BiLSTM(b)` of the states of both texts; ã and b̃ are the averages of
-       the other text's words that each word attends to (dot products, softmax).
+    1. `ā = BiLSTM(a)`, `b̄ = BiLSTM(b)` of the hidden states of both texts; ã and b̃ are the
+       attention of each word to the other text (dot products, softmax).
     2. `v_a = BiLSTM(relu([ā; ã; ā − ã; ā ⊙ ã] F + f))`, and v_b likewise.
     3. `relu([mean v_a; max v_a; mean v_b; max v_b] G + g) O + o`.
 
@@ -24,16 +25,18 @@ class ESIM(keras.layers.Layer):
     with `layers`, list of `[batch, time, width]`, and `mask` `[batch, time] bool` → logits
     `[batch, num_outputs] float32`, or `[batch] float32` for regression.
 
-    Masking: padding is neither attended to nor pooled; of a text without a single real word all
-    pools are 0.
+    Masking: padding is neither attended to nor pooled; for a text without a real word all pools
+    are 0.
 
     Args:
         num_outputs: number of labels; 1 for regression.
         units: width of the dense layers and of each direction of the BiLSTMs.
-        mixed: read a `ScalarMix` of all layers instead of the top layer.
-        dropout: share of units dropped while training: of the states before each BiLSTM with one
-            mask for all words of a text (variational), and of the inputs of G and O.
+        mixed: use a `ScalarMix` of all layers instead of the top layer.
+        dropout: dropout rate: of the input of each BiLSTM with one mask for all words of a text
+            (variational), and of the inputs of G and O.
         regression: return one number per example, on the targets' own scale, instead of a row.
+        pooling: "first", "last", "mean" or "max" of v_a and v_b, in place of the published
+            combination (None).
 
     Source: Chen et al. 2017, section 3; AllenNLP's `esim_elmo`, whose sizes, dropout and
     initialisation (Glorot-uniform dense layers; see `BiLstm`) are the defaults.
@@ -46,16 +49,21 @@ class ESIM(keras.layers.Layer):
         mixed: bool = True,
         dropout: float = 0.5,
         regression: bool = False,
+        pooling: str | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
         if regression and num_outputs != 1:
             raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        if pooling is not None:
+            check_pooling(pooling)
         self.num_outputs = num_outputs
         self.units = units
         self.mixed = mixed
         self.dropout = dropout
         self.regression = regression
+        self.pooling = pooling
+        self._pools = ("mean", "max") if pooling is None else (pooling,)
         policy = self.dtype_policy
         self.mix = ScalarMix(name="mix", dtype=policy) if mixed else None
         self.encoder = BiLstm(units, name="encoder", dtype=policy)
@@ -77,22 +85,32 @@ class ESIM(keras.layers.Layer):
         self.encoder.build((None, None, text["layers"][-1][-1]))
         self.projection.build((None, None, 8 * self.units))
         self.inference.build((None, None, self.units))
-        self.hidden.build((None, 8 * self.units))
+        self.hidden.build((None, 2 * len(self._pools) * 2 * self.units))
         self.dense.build((None, self.units))
 
+    @property
+    def output_shape(self) -> tuple:
+        """Shape of the logits, for `model.summary()`."""
+        return (None,) if self.regression else (None, self.num_outputs)
+
     def call(self, encoded, inputs=None, training=None):
-        texts = text_states(read_states(encoded, self.mix, training), encoded, inputs)
+        texts = text_states(input_states(encoded, self.mix, training), encoded, inputs)
         states, mask, size = _one_batch(*texts)
         states = self.encoder(self.word_dropouts[0](states, training=training), mask)
         a, b = _two_texts(states, size)
         aligned = tf.concat(soft_alignment(a, b, *_two_texts(mask, size)), axis=0)
         states = self.projection(enhanced(states, aligned))
         states = self.inference(self.word_dropouts[1](states, training=training), mask)
-        pools = tf.concat([masked_mean(states, mask), masked_max(states, mask)], axis=-1)
+        pools = tf.concat([POOLINGS[name](states, mask) for name in self._pools], axis=-1)
         features = tf.concat(_two_texts(pools, size), axis=-1)
         for dropout, layer in zip(self.pool_dropouts, (self.hidden, self.dense), strict=True):
             features = layer(dropout(features, training=training))
         return features[:, 0] if self.regression else features
+
+    @property
+    def reads(self) -> Reads:
+        """What has to be kept of a frozen encoder for this head."""
+        return reads_states(self.mixed)
 
     def get_config(self) -> dict:
         return super().get_config() | {
@@ -101,11 +119,12 @@ class ESIM(keras.layers.Layer):
             "mixed": self.mixed,
             "dropout": self.dropout,
             "regression": self.regression,
+            "pooling": self.pooling,
         }
 
 
 def _one_batch(first, second) -> tuple:
-    """Both texts in one batch, which halves the steps of the LSTMs: the first, then the second.
+    """Concatenates both texts along the batch axis, which halves the steps of the LSTMs.
 
     Shapes: states `[batch, words, width]` and masks of both → `[2 * batch, words, width]`, mask,
     batch.

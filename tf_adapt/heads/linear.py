@@ -1,51 +1,101 @@
-"""The simplest head for a sentence or a pair that the encoder has pooled: one dense layer."""
+"""The simplest head for texts and pairs, on one vector of each row: one dense layer."""
 
 import keras
+
+from tf_adapt.heads.reads import POOLED, Reads, reads_states
+from tf_adapt.layers.pooling import check_pooling
+from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.layers.texts import input_states, row_vectors
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class LinearHead(keras.layers.Layer):
     """`W dropout(v) + b` on the encoder's `pooled` vector v of the text or the pair.
 
-    Shapes: encoded, a list of one encoder output (`pooled`: `[batch, width]`) → logits
-    `[batch, num_outputs] float32`, or `[batch] float32` for regression.
+    With `pooling` v is the first or last hidden state of the row (for BERT that of `[CLS]`, without
+    the pooler's dense layer, or of the last `[SEP]`), or the mean or maximum of those of its words:
+    see `row_vectors`. The hidden states are those of the top layer, or with `mixed` a `ScalarMix`.
+
+    Shapes: encoded, a list of one encoder output (`pooled`: `[batch, width]`; with `pooling`
+    `layers`: list of `[batch, time, width]`, `mask`: `[batch, time] bool`); the inputs, by which
+    special tokens are left out → logits `[batch, num_outputs] float32`, or `[batch] float32` for
+    regression.
+
+    Masking: padding is not pooled; a row without a real position has the vector 0.
 
     Args:
         num_outputs: number of labels; 1 for regression.
-        dropout: share of the vector's units dropped while training.
+        dropout: dropout rate of the vector.
         regression: return one number per example instead of a row.
+        pooling: None (the encoder's pooled vector), "first", "last", "mean" or "max".
+        mixed: with `pooling`, use a `ScalarMix` of all layers instead of the top layer.
 
-    Source: Devlin et al. 2019, section 4.
+    Source: Devlin et al. 2019, section 4 (the pooled vector).
     """
 
-    def __init__(self, num_outputs: int, dropout: float = 0.1, regression: bool = False, **kwargs):
+    def __init__(
+        self,
+        num_outputs: int,
+        dropout: float = 0.1,
+        regression: bool = False,
+        pooling: str | None = None,
+        mixed: bool = False,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         if regression and num_outputs != 1:
             raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        if pooling is not None:
+            check_pooling(pooling)
         self.num_outputs = num_outputs
         self.dropout = dropout
         self.regression = regression
+        self.pooling = pooling
+        self.mixed = mixed
+        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if pooling and mixed else None
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
         text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
-        self.dense.build(text["pooled"])
+        if self.mix:
+            self.mix.build(text["layers"])
+        width = (text["layers"][-1] if self.pooling else text["pooled"])[-1]
+        self.dense.build((None, width))
+
+    @property
+    def output_shape(self) -> tuple:
+        """Shape of the logits, for `model.summary()`."""
+        return (None,) if self.regression else (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
-        logits = self.dense(self.dropout_layer(encoded[0]["pooled"], training=training))
+        vector = self._vector(encoded, inputs, training)
+        logits = self.dense(self.dropout_layer(vector, training=training))
         return logits[:, 0] if self.regression else logits
+
+    def _vector(self, encoded, inputs, training):
+        if self.pooling is None:
+            return encoded[0]["pooled"]
+        states = input_states(encoded[:1], self.mix, training)
+        return row_vectors(states, encoded[:1], inputs, self.pooling)[0]
+
+    @property
+    def reads(self) -> Reads:
+        """What has to be kept of a frozen encoder for this head."""
+        return reads_states(self.mixed, self.pooling) if self.pooling else POOLED
 
     def get_config(self) -> dict:
         return super().get_config() | {
             "num_outputs": self.num_outputs,
             "dropout": self.dropout,
             "regression": self.regression,
+            "pooling": self.pooling,
+            "mixed": self.mixed,
         }
 
 
 def output_layer(num_outputs: int) -> keras.layers.Dense:
-    """The dense layer that makes logits, in float32 under every policy.
+    """The dense layer that computes logits, in float32 under every dtype policy.
 
     Truncated normal kernel with σ = 0.02 and zero bias, as google-research/bert initialises its
     classifiers.

@@ -1,35 +1,44 @@
-"""The simplest head on states that the encoder has not pooled: their maximum, a dense layer."""
+"""The simplest head on hidden states: max pooling, then a dense layer."""
 
 import keras
 import tensorflow as tf
 
+from tf_adapt.errors import ConfigError
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.layers.pooling import masked_max
+from tf_adapt.heads.reads import Reads, reads_states
+from tf_adapt.layers.pooling import POOLINGS, check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
-from tf_adapt.layers.texts import read_states, text_states
+from tf_adapt.layers.texts import input_states, row_vectors, text_states
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class MaxPoolingHead(keras.layers.Layer):
-    """`W dropout(v) + b` on the largest value of each unit over the words of a text.
+    """`W dropout(v) + b` with v the maximum of each feature over the words of a text.
 
-    Of two texts with the vectors u and v, `[u; v; |u − v|; u ⊙ v]`, or with `compared` off
-    `[u; v]`, in which nothing relates one text to the other.
+    With another `pooling` v is their mean, or the first or last hidden state of the text's row
+    (for BERT that of `[CLS]` or `[SEP]`: see `row_vectors`).
+
+    For two texts with the vectors u and v the features are `[u; v; |u − v|; u ⊙ v]`, or without
+    `compared` `[u; v]`, in which nothing relates one text to the other.
 
     Shapes: encoded, a list of one or two encoder outputs (`layers`: list of
-    `[batch, time, width]`, `mask`: `[batch, time] bool`); the inputs, by which a pair that BERT
-    has read as one row is taken apart (see `text_states`) → logits `[batch, num_outputs] float32`,
-    or `[batch] float32` for regression.
+    `[batch, time, width]`, `mask`: `[batch, time] bool`); the inputs, to split a pair that BERT
+    encodes as one row (see `text_states`) → logits `[batch, num_outputs] float32`, or
+    `[batch] float32` for regression.
 
-    Masking: padding is never pooled; a text without a single real word has the vector 0.
+    Masking: padding is not pooled; a text without a real word has the vector 0.
 
     Args:
         num_outputs: number of labels; 1 for regression.
         pair: an example is two texts.
-        compared: the features of a pair hold its difference and its product.
-        mixed: read a `ScalarMix` of all layers instead of the top layer.
-        dropout: share of the features dropped while training.
+        compared: whether the features of a pair include difference and product.
+        mixed: use a `ScalarMix` of all layers instead of the top layer.
+        dropout: dropout rate of the features.
         regression: return one number per example instead of a row.
+        pooling: "max", "mean", "first" or "last"; the last two need a row for each text.
+
+    Raises:
+        ConfigError: `first` or `last` for the two texts of one row.
 
     Source: Peters, Ruder, Smith 2019, section 3, and table 3 (a pair that is not compared);
     Conneau et al. 2017, figure 1 (features of a pair).
@@ -43,17 +52,20 @@ class MaxPoolingHead(keras.layers.Layer):
         mixed: bool = False,
         dropout: float = 0.1,
         regression: bool = False,
+        pooling: str = "max",
         **kwargs,
     ):
         super().__init__(**kwargs)
         if regression and num_outputs != 1:
             raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        check_pooling(pooling)
         self.num_outputs = num_outputs
         self.pair = pair
         self.compared = compared
         self.mixed = mixed
         self.dropout = dropout
         self.regression = regression
+        self.pooling = pooling
         self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if mixed else None
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = output_layer(num_outputs)
@@ -65,15 +77,39 @@ class MaxPoolingHead(keras.layers.Layer):
         vectors = (4 if self.compared else 2) if self.pair else 1
         self.dense.build((None, vectors * text["layers"][-1][-1]))
 
+    @property
+    def output_shape(self) -> tuple:
+        """Shape of the logits, for `model.summary()`."""
+        return (None,) if self.regression else (None, self.num_outputs)
+
     def call(self, encoded, inputs=None, training=None):
-        texts = text_states(read_states(encoded, self.mix, training), encoded, inputs)
-        vectors = [masked_max(states, mask) for states, mask in texts[: 1 + self.pair]]
+        vectors = self._vectors(input_states(encoded, self.mix, training), encoded, inputs)
         if self.pair and self.compared:
             u, v = vectors
             vectors += [tf.abs(u - v), u * v]
         features = self.dropout_layer(tf.concat(vectors, axis=-1), training=training)
         logits = self.dense(features)
         return logits[:, 0] if self.regression else logits
+
+    def _vectors(self, states, encoded, inputs) -> list:
+        """One for each text."""
+        if self.pooling not in ("first", "last"):
+            texts = text_states(states, encoded, inputs)[: 1 + self.pair]
+            return [POOLINGS[self.pooling](*text) for text in texts]
+        if len(encoded) != 1 + self.pair:
+            raise ConfigError(
+                f"pooling: {self.pooling} is the state at one end of a row, and these two texts "
+                "are one row; encode them separately (encoder.pairs: separate), or take the head "
+                "linear"
+            )
+        return row_vectors(states, encoded, inputs, self.pooling)
+
+    @property
+    def reads(self) -> Reads:
+        """What has to be kept of a frozen encoder for this head."""
+        # Both texts of a pair may be in one row, of which the mean would be another.
+        rows = not self.pair or self.pooling in ("first", "last")
+        return reads_states(self.mixed, self.pooling if rows else None)
 
     def get_config(self) -> dict:
         return super().get_config() | {
@@ -83,4 +119,5 @@ class MaxPoolingHead(keras.layers.Layer):
             "mixed": self.mixed,
             "dropout": self.dropout,
             "regression": self.regression,
+            "pooling": self.pooling,
         }

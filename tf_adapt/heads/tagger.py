@@ -1,43 +1,47 @@
-"""Heads for tagging: the state of each word, BiLSTMs or none, then softmax or a CRF."""
+"""Heads for tagging: the hidden state of each word, optional BiLSTMs, then softmax or a CRF."""
 
 import keras
-import tensorflow as tf
 
 from tf_adapt.heads.linear import output_layer
+from tf_adapt.heads.reads import Reads, reads_states
 from tf_adapt.layers.bi_lstm import BiLstm
 from tf_adapt.layers.crf import CRF
+from tf_adapt.layers.pooling import check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
-from tf_adapt.layers.texts import read_states
+from tf_adapt.layers.texts import input_states
+from tf_adapt.layers.word_pieces import word_states
 
-# A gentle pull of the mix of layers towards equal weights.
+# L2 penalty of the mix's weights, towards a plain mean of the layers.
 MIX_PENALTY = 1e-3
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class Tagger(keras.layers.Layer):
-    """`W dropout(h) + b` on a state h of each word, and with `crf` a linear-chain CRF on these.
+    """`W dropout(h) + b` on the hidden state h of each word; with `crf` a linear-chain CRF on top.
 
-    The states are those of the encoder's top layer, or with `mixed` a learned average of its
+    The hidden states are those of the encoder's top layer, or with `mixed` a `ScalarMix` of its
     layers. `lstm_layers` BiLSTMs run over them, for BERT over all word pieces, with dropout before
-    each; then a word's state is that of its first piece.
+    each; then a word's state is that of its first piece, or as `word_pieces` says.
 
     Shapes: encoded, a list of one encoder output (`layers`: list of `[batch, time, width]`,
     `mask`: `[batch, time] bool`); inputs with `first_piece` `[batch, words] int32`, the position of
-    each word's first piece, or without it where the encoder has one state a word → logits
-    `[batch, words, num_outputs] float32`. With `crf` a dict: these `logits`, from which the CRF's
-    loss is computed, and `tags` `[batch, words] int32`, the best path (−1 at padding).
+    each word's first piece, and `last_piece`, of its last, or without them if the encoder has one
+    state per word → logits `[batch, words, num_outputs] float32`. With `crf` a dict: these
+    `logits`, from which the CRF's loss is computed, and `tags` `[batch, words] int32`, the best
+    path (−1 at padding).
 
-    Masking: logits at padding (`first_piece` −1) have no meaning.
+    Masking: logits at padding (`first_piece` −1) are undefined.
 
     Args:
         num_outputs: number of tags.
         lstm_layers: number of BiLSTMs.
         units: width of each direction of a BiLSTM.
-        crf: score sequences of tags instead of each tag by itself.
+        crf: score sequences of tags instead of each tag independently.
         constraints: for the CRF, which tag may follow which: see `tag_constraints`.
-        mixed: read a `ScalarMix` of all layers.
-        dropout: share of each state's units dropped while training, before each BiLSTM and before
-            the last layer.
+        mixed: use a `ScalarMix` of all layers.
+        dropout: dropout rate before each BiLSTM and before the last layer.
+        word_pieces: "first", "last", "mean" or "max": a word's state from those of its pieces, see
+            `word_states`.
 
     Source: Peters, Ruder, Smith 2019, section 3 and table 5; Lample et al. 2016 (BiLSTM and CRF);
     Devlin et al. 2019, section 5.3 (first piece). Without start and end scores, as in AllenNLP's
@@ -53,9 +57,11 @@ class Tagger(keras.layers.Layer):
         constraints: list[list[bool]] | None = None,
         mixed: bool = False,
         dropout: float = 0.1,
+        word_pieces: str = "first",
         **kwargs,
     ):
         super().__init__(**kwargs)
+        check_pooling(word_pieces, "word_pieces")
         self.num_outputs = num_outputs
         self.lstm_layers = lstm_layers
         self.units = units
@@ -63,6 +69,7 @@ class Tagger(keras.layers.Layer):
         self.constraints = constraints
         self.mixed = mixed
         self.dropout = dropout
+        self.word_pieces = word_pieces
         policy = self.dtype_policy
         self.mix = ScalarMix(l2=MIX_PENALTY, name="mix", dtype=policy) if mixed else None
         self.dropouts = [keras.layers.Dropout(dropout, dtype=policy) for _ in range(lstm_layers)]
@@ -89,15 +96,16 @@ class Tagger(keras.layers.Layer):
         if self.chain:
             self.chain.build((None, None, self.num_outputs))
 
+    @property
+    def output_shape(self) -> tuple:
+        """Shape of the logits, for `model.summary()`."""
+        return (None, None, self.num_outputs)
+
     def call(self, encoded, inputs=None, training=None):
-        (states,), mask = read_states(encoded, self.mix, training), encoded[0]["mask"]
+        (states,), mask = input_states(encoded, self.mix, training), encoded[0]["mask"]
         for dropout, lstm in zip(self.dropouts, self.lstms, strict=True):
             states = lstm(dropout(states, training=training), mask)
-        if inputs is not None and "first_piece" in inputs:
-            # Several times faster than `keras.ops.take_along_axis`, which repeats the positions
-            # for every unit.
-            states = tf.gather(states, tf.maximum(inputs["first_piece"], 0), batch_dims=1)
-            mask = inputs["first_piece"] >= 0
+        states, mask = word_states(states, mask, inputs, self.word_pieces)
         logits = self.dense(self.last_dropout(states, training=training))
         if not self.chain:
             return logits
@@ -105,20 +113,25 @@ class Tagger(keras.layers.Layer):
         return {"logits": logits, "tags": tags}
 
     def probabilities(self, outputs: dict):
-        """Of each word's tags under the CRF, 0 at padding: not in the outputs, since training has
-        no use for them.
+        """Marginal probabilities of each word's tags under the CRF, 0 at padding. Not among the
+        outputs of a call, because training does not need them.
 
         Shapes: the outputs of a call → `[batch, words, num_outputs] float32`.
         """
         return self.chain.marginals(outputs["logits"], outputs["tags"] >= 0)
 
     def loss(self, targets, outputs: dict, sample_weight=None):
-        """The CRF's: minus the log-likelihood of a sentence's tags, averaged over sentences.
+        """The CRF's negative log-likelihood, averaged over sentences.
 
         Shapes: targets `[batch, words] int32` (−1 is padding), the outputs of a call,
         sample_weight `[batch]` → scalar.
         """
         return self.chain.loss(targets, outputs["logits"], sample_weight)
+
+    @property
+    def reads(self) -> Reads:
+        """What has to be kept of a frozen encoder for this head."""
+        return reads_states(self.mixed)
 
     def get_config(self) -> dict:
         return super().get_config() | {
@@ -129,4 +142,5 @@ class Tagger(keras.layers.Layer):
             "constraints": self.constraints,
             "mixed": self.mixed,
             "dropout": self.dropout,
+            "word_pieces": self.word_pieces,
         }

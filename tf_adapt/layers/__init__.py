@@ -1,1 +1,1 @@
-"""Layers between an encoder and the answer, one a file: each can be used in any Keras model."""
+"""Layers between an encoder and the outputs, one a file: each can be used in any Keras model."""

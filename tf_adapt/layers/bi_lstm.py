@@ -1,4 +1,4 @@
-"""LSTMs in both directions, with zeros at padding."""
+"""Bidirectional LSTM with zeros at padding."""
 
 import keras
 import tensorflow as tf
@@ -9,7 +9,7 @@ from tf_adapt.layers.packing import Packing
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class LstmWeights(keras.layers.Layer):
-    """The weights of one direction, as Keras' own LSTM has them.
+    """The weights of one direction, in the layout of Keras' own LSTM.
 
     kernel `[width, 4 * units]`, recurrent_kernel `[units, 4 * units]`, bias `[4 * units]`, gates in
     the order i, f, g, o (input, forget, candidate, output).
@@ -43,11 +43,10 @@ class BiLstm(keras.layers.Layer):
 
     `i, f, g, o = x K + h U + b`; `c = σ(f) c + σ(i) tanh(g)`; `h = σ(o) tanh(c)`, from zero states.
 
-    Shapes: states `[batch, time, width]`, mask `[batch, time] bool` → `[batch, time, 2 * units]`,
+    Shapes: inputs `[batch, time, width]`, mask `[batch, time] bool` → `[batch, time, 2 * units]`,
     forward then backward, in the compute dtype.
 
-    Masking: padding, which must come after the real positions, is not read; the outputs there are
-    0.
+    Masking: padding, which must come after the real positions, is skipped; outputs there are 0.
 
     Args:
         units: width of each direction.
@@ -63,7 +62,7 @@ class BiLstm(keras.layers.Layer):
     def __init__(self, units: int, **kwargs):
         super().__init__(**kwargs)
         self.units = units
-        # Packed rows have sizes that XLA would have to know beforehand.
+        # The number of packed positions is a shape that XLA cannot know beforehand.
         self.supports_jit = False
         self.forward = LstmWeights(units, name="forward", dtype=self.dtype_policy)
         self.backward = LstmWeights(units, name="backward", dtype=self.dtype_policy)

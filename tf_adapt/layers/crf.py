@@ -9,7 +9,7 @@ import tensorflow as tf
 from tf_adapt.layers.crf_best_path import best_path
 from tf_adapt.layers.crf_checks import check_shape, checked_matrix, checked_values
 from tf_adapt.layers.crf_recursions import log_partition, path_score
-from tf_adapt.losses import global_mean
+from tf_adapt.layers.global_mean import global_mean
 
 REDUCTIONS = ("mean", "sum")
 
@@ -20,23 +20,23 @@ class CRF(keras.layers.Layer):
 
     `score(x, y) = start[y_1] + Σ_t logits[t, y_t] + Σ_t transitions[y_t, y_{t+1}] + end[y_n]`.
 
-    Train with `loss`, read tags with `decode`. Calling the layer decodes, and returns
-    `{"tags", "score"}`. Sums are float64 inside, results float32, under every dtype policy.
+    Train with `loss`, predict with `decode`. Calling the layer decodes, and returns
+    `{"tags", "score"}`. Sums are computed in float64, results are float32 under every dtype policy.
 
     Shapes: logits `[batch, time, num_tags]` of any float type, tags `[batch, time] int`, mask
-    `[batch, time] bool`; results are described at each method.
+    `[batch, time] bool`; for results see each method.
 
-    Masking: the real words of a sentence stand first; without a mask all are real. What stands at
-    padding, even a NaN, reaches neither a result nor a gradient. A sentence without a single real
-    word has log-likelihood, score and gradient 0.
+    Masking: padding follows the real words; without a mask all are real. Values at padding, even
+    NaN, affect neither results nor gradients. A sentence without a real word has log-likelihood,
+    score and gradient 0.
 
     Args:
         num_tags: number of tags.
         constraints: `[num_tags + 2, num_tags + 2]` nested lists of bool: may tag j (column) follow
             tag i (row), with the start and the end of the sentence as the last two indices; see
-            `tag_constraints`. They act in `decode` only: there a legal path beats every other one;
-            where there is none, the best with the fewest illegal steps is taken.
-        boundary_scores: learn scores of the first and the last tag.
+            `tag_constraints`. They apply in `decode` only, which prefers any legal path; if there
+            is none, it returns the best path with the fewest illegal transitions.
+        boundary_scores: add trainable scores of the first and the last tag.
         reduction: "mean" or "sum" over the sentences of the batch in `loss`.
 
     Attributes:
@@ -60,7 +60,7 @@ class CRF(keras.layers.Layer):
         reduction: str = "mean",
         **kwargs,
     ):
-        # Keras would round logits to half precision before they come here.
+        # With autocast, Keras would round the logits to half precision.
         super().__init__(**{"autocast": False} | kwargs)
         if not isinstance(num_tags, Integral) or num_tags < 1:
             raise ValueError(f"num_tags: expected a whole number of at least 1, got {num_tags!r}")
@@ -86,7 +86,7 @@ class CRF(keras.layers.Layer):
         return {"tags": tags, "score": score}
 
     def compute_mask(self, logits, previous_mask=None):
-        """No mask for what reads the results: −1 says where padding is."""
+        """None: padding is −1 in the tags, and later layers need no mask."""
         return
 
     def log_likelihood(self, logits, tags, mask=None):
@@ -97,10 +97,10 @@ class CRF(keras.layers.Layer):
         return tf.cast(score - log_partition(scores, transitions, lengths), tf.float32)
 
     def loss(self, targets, logits, sample_weight=None):
-        """Minus the log-likelihood, its mean or sum over the sentences → scalar float32.
+        """Negative log-likelihood, its mean or sum over the sentences → scalar float32.
 
-        The mean is that over the non-empty sentences of the global batch, however it is spread over
-        devices (see `tf_adapt.losses`); the sum is that of each device's share.
+        The mean is over the non-empty sentences of the global batch, on any number of devices
+        (see `tf_adapt.layers.global_mean`); the sum is over each device's part.
 
         Shapes: targets `[batch, time]`, −1 at padding; sample_weight `[batch]`.
         """
@@ -116,7 +116,7 @@ class CRF(keras.layers.Layer):
     def decode(self, logits, mask=None):
         """The best path (Viterbi) → tags `[batch, time] int32`, −1 at padding; score `[batch]`.
 
-        The score is that of the path, without penalties; its gradient is that of a fixed path.
+        The score is that of the path, without penalties; the path is a constant for its gradient.
         """
         scores, transitions, lengths = self._prepared(logits, mask)
         forbidden = None if self.constraints is None else ~np.array(self.constraints)
@@ -129,10 +129,10 @@ class CRF(keras.layers.Layer):
     def marginals(self, logits, mask=None):
         """`p(y_t = j | logits)` → `[batch, time, num_tags] float32`, 0 at padding; no gradient.
 
-        Constraints do not act here.
+        Constraints do not apply here.
         """
         scores, transitions, lengths = self._prepared(logits, mask)
-        # Else a training step around this would build the gradient of the gradient, and drop it.
+        # Else a training step that calls this would build an unused second-order gradient.
         scores, transitions = tf.stop_gradient(scores), tf.stop_gradient(transitions)
         with tf.GradientTape() as tape:
             tape.watch(scores)
@@ -150,13 +150,14 @@ class CRF(keras.layers.Layer):
 
     def _weight(self, name: str, rank: int, initializer):
         shape = (self.num_tags,) * rank
-        # An enclosing layer under mixed precision would read it in half precision.
+        # Under mixed precision an enclosing layer would cast it to half precision.
         return self.add_weight(
             shape=shape, initializer=initializer, name=name, dtype="float32", autocast=False
         )
 
     def _prepared(self, logits, mask):
-        """Scores with those of the boundaries, and transitions, in float64; lengths."""
+        """Logits plus boundary scores `[batch, time, num_tags]` and transitions, both float64;
+        lengths `[batch] int32`."""
         if not self.built:
             self.build()
         logits = tf.convert_to_tensor(logits)
@@ -167,7 +168,7 @@ class CRF(keras.layers.Layer):
         lengths = tf.reduce_sum(tf.cast(real, tf.int32), axis=1)
         if mask is not None:
             ends = tf.reduce_max(tf.where(real, positions + 1, 0), axis=1)
-            # Without a single position the maximum is that of nothing.
+            # With time = 0 the maximum is the smallest int32.
             is_right_padded = tf.maximum(ends, 0) == lengths
             expected = "mask: expected every real word before all padding"
             real = checked_values(real, is_right_padded, expected)

@@ -1,4 +1,4 @@
-"""The best path of a linear-chain CRF: Viterbi's algorithm, with or without forbidden steps.
+"""The best path of a linear-chain CRF (Viterbi), with or without forbidden transitions.
 
 Shapes as in `crf_recursions.py`.
 """
@@ -12,20 +12,20 @@ HUGE = 1e30
 
 
 def best_path(scores, transitions, lengths, forbidden=None):
-    """The path with the highest score among those with the fewest forbidden steps.
+    """The path with the highest score among those with the fewest forbidden transitions.
 
-    The forward loop keeps only the best scores; the way back finds again where each came from.
-    Of equally good tags the lowest wins.
+    The forward loop keeps only the best scores; the backward loop computes each best predecessor
+    from them. Of equally good tags the lowest id wins.
 
     Args:
         forbidden: `[tags + 2, tags + 2] bool`, from row to column, with the start and the end as
-            the last two; None: every step is allowed.
+            the last two; None: every transition is allowed.
 
     Shapes: → `[batch, time] int32`, −1 at padding.
     """
     batch, time, num_tags = *tf.unstack(tf.shape(scores))[:2], transitions.shape[0]
     real = tf.sequence_mask(lengths, time)
-    # The same number taken from all tags of a word changes no choice, and keeps float32 exact.
+    # Subtracting one number from all tags of a word changes no choice, and keeps float32 exact.
     scores = tf.clip_by_value(scores, -HUGE, HUGE)
     scores -= tf.reduce_max(scores, axis=-1, keepdims=True)
     to_from = tf.transpose(tf.clip_by_value(transitions, -HUGE, HUGE))
@@ -40,14 +40,14 @@ def best_path(scores, transitions, lengths, forbidden=None):
     steps = tf.broadcast_to(tf.cast(steps, tf.float32), [num_tags, num_tags, batch])
     best = tf.transpose(_best_scores(by_time, steps), [0, 1, 3, 2])
     choices = to_from - penalty[:, None, None] * forbidden_steps  # [batch or 1, tags, tags]
-    # After the last word there is nothing to add.
+    # No transition after the last word.
     choices = tf.pad(tf.cast(choices, tf.float32), [[0, 0], [0, 1], [0, 0]])
     tags = tf.reshape(_trace_back(best, choices, lengths - 1), [-1, batch])[:time]
     return tf.where(real, tf.transpose(tags), -1)
 
 
 def _penalty(scores, to_from, lengths):
-    """More than a path can gain by one forbidden step → `[batch]`."""
+    """More than a path can gain by one forbidden transition → `[batch]`."""
     real = tf.sequence_mask(lengths, tf.shape(scores)[1])
     gains = tf.where(real, -tf.reduce_min(scores, axis=-1), 0.0)
     spread = tf.reduce_max(to_from) - tf.reduce_min(to_from)
@@ -55,7 +55,7 @@ def _penalty(scores, to_from, lengths):
 
 
 def _forbidden_ends(forbidden, lengths, time):
-    """How many of start and end are forbidden for each tag of each word."""
+    """Number of forbidden boundary transitions of each tag of each word `[batch, time, tags]`."""
     is_first = tf.range(time) == 0
     is_last = tf.range(time) == lengths[:, None] - 1
     at_start = tf.where(is_first[:, None], forbidden[-2, :-2], 0.0)
@@ -63,11 +63,11 @@ def _forbidden_ends(forbidden, lengths, time):
 
 
 def _best_scores(by_time, steps):
-    """Score of the best path to each tag, up to a number for all tags of a word.
+    """Score of the best path to each tag, up to a constant for all tags of a word.
 
     Shapes: by_time `[time, tags, batch]`, steps `[tags, tags, batch]`, to row from column →
-    `[blocks, POSITIONS_AT_ONCE, tags, batch]`. With the batch last, the largest score is found for
-    many rows at once.
+    `[blocks, POSITIONS_AT_ONCE, tags, batch]`. The batch comes last so that the maximum is computed
+    for many rows at once.
     """
     blocks = in_blocks(by_time)
 
@@ -89,8 +89,8 @@ def _trace_back(best, choices, last):
     """The tag at each position, from the last one to the first.
 
     Shapes: best `[blocks, POSITIONS_AT_ONCE, batch, tags]`; choices `[batch or 1, tags + 1, tags]`:
-    what to add for each next tag, or the end; last `[batch]`, the last position →
-    `[blocks, POSITIONS_AT_ONCE, batch]`, without meaning behind the last position.
+    transition scores to each next tag, or the end; last `[batch]`, the last position →
+    `[blocks, POSITIONS_AT_ONCE, batch]`, undefined after the last position.
     """
     num_tags = best.shape[-1]
     is_own = tf.cast(tf.shape(choices)[0] > 1, tf.int32)

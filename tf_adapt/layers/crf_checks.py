@@ -1,10 +1,10 @@
-"""What a CRF refuses, before it computes anything."""
+"""Checks of a CRF's arguments and inputs."""
 
 import tensorflow as tf
 
 
 def checked_matrix(constraints, num_tags: int) -> list[list[bool]]:
-    """The constraints as nested lists of bool, if they are a matrix of the right size."""
+    """The constraints as nested lists of bool, after a check of their size."""
     size = num_tags + 2
     rows = [[bool(entry) for entry in row] for row in constraints]
     if [len(row) for row in rows] != [size] * size:
@@ -16,13 +16,13 @@ def checked_matrix(constraints, num_tags: int) -> list[list[bool]]:
 
 
 def check_shape(what: str, tensor, expected) -> None:
-    """Raises ValueError where the known sizes are not the expected ones."""
+    """Raises ValueError if the static shape is not the expected one."""
     if not tensor.shape.is_compatible_with(expected):
         raise ValueError(f"CRF: {what}: expected shape {tuple(expected)}, got {tensor.shape}")
 
 
 def checked_values(values, condition, expected: str):
-    """The values, if the condition holds everywhere; otherwise an error that says what is expected.
+    """The values, after a check that the condition holds everywhere.
 
     Raises:
         ValueError: eagerly.
@@ -33,6 +33,6 @@ def checked_values(values, condition, expected: str):
         if not is_met:
             raise ValueError(f"{message} {values.numpy().tolist()}")
         return values
-    # Checked first: what comes after may fail with a message that says less.
+    # Checked first: later operations may fail with a less helpful message.
     with tf.control_dependencies([tf.debugging.Assert(is_met, [message, values], summarize=100)]):
         return tf.identity(values)

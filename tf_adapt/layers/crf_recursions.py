@@ -4,16 +4,16 @@ A path of tags y over n words has the score `Σ_t scores[t, y_t] + Σ_t transiti
 scores of the first and the last tag are in `scores[0]` and `scores[n - 1]`.
 
 Shapes everywhere: scores `[batch, time, tags] float64`, finite at padding; transitions
-`[tags, tags] float64`, from row to column; lengths `[batch] int32`, the real words of each row,
-which stand first.
+`[tags, tags] float64`, from row to column; lengths `[batch] int32`, the number of real words of
+each row, which precede padding.
 """
 
 import tensorflow as tf
 
-# The scheduling of an iteration costs more than the arithmetic of a position.
+# A loop iteration costs more in scheduling than the arithmetic of one position.
 POSITIONS_AT_ONCE = 8
-# Best and worst transition may differ by this much before e^(difference) is too near to the
-# smallest float64, e^−708, to be added up exactly.
+# Largest difference of two transitions for which e^(−difference) is far enough from the smallest
+# float64, e^−708, for exact sums.
 LARGEST_SPREAD = 300.0
 
 
@@ -31,8 +31,8 @@ def path_score(scores, transitions, lengths, tags):
 def log_partition(scores, transitions, lengths):
     """`log Σ_y exp(score of y)` over all paths → `[batch] float64`; 0 for an empty row.
 
-    The recursions from the front and from behind run in one loop, so that the gradient is a few
-    operations on whole arrays: `∂/∂scores[t, j] = p(y_t = j)`, and
+    The forward and the backward recursion run in one loop, so that the gradient is a few operations
+    on whole arrays: `∂/∂scores[t, j] = p(y_t = j)`, and
     `∂/∂transitions[i, j] = Σ_t p(y_t = i, y_{t+1} = j)`.
     """
     spread = tf.reduce_max(transitions) - tf.reduce_min(transitions)
@@ -60,7 +60,7 @@ def log_partition(scores, transitions, lengths):
 
 
 def _by_products(scores, transitions, lengths):
-    """Sums of exponentials as matrix products, scaled to 1 at every word."""
+    """The recursions in probability space: matrix products, rescaled at every word."""
     real = tf.sequence_mask(lengths, tf.shape(scores)[1])
     best_score = tf.reduce_max(scores, axis=-1, keepdims=True)
     best_transition = tf.reduce_max(transitions)
@@ -83,7 +83,7 @@ def _gradients_by_products(transitions, factors, from_front, from_behind, weight
     prefixes, suffixes = factors * from_front, factors * from_behind
     joint = prefixes * from_behind
     weights /= tf.reduce_sum(joint, axis=-1)
-    # A pair of neighbours counts at its first word; there is none across two rows.
+    # A pair of neighbours is indexed by its first word; there is no pair across two rows.
     following = tf.where(real, 1 / tf.reduce_sum(suffixes, axis=-1), 0.0)
     following = tf.pad(following, [[0, 0], [0, 1]])[:, 1:]
     before = _rows(prefixes * (weights * following)[..., None])[:-1]
@@ -93,7 +93,7 @@ def _gradients_by_products(transitions, factors, from_front, from_behind, weight
 
 
 def _by_logarithms(scores, transitions, lengths):
-    """Slower, but for transitions of any size, such as −10000 for what must never be."""
+    """The recursions in log space: slower, but for transitions of any size, such as −10000."""
     steps = tf.stack([transitions, tf.transpose(transitions)])[:, None]  # [2, 1, from, to]
 
     def advance(score, message):
@@ -109,7 +109,7 @@ def _gradients_by_logarithms(transitions, scores, from_front, from_behind, weigh
     prefixes, suffixes = scores + from_front, scores + from_behind
     total = tf.reduce_logsumexp(prefixes + from_behind, axis=-1, keepdims=True)
     of_scores = tf.exp(prefixes + from_behind - total) * weights[..., None]
-    # One more position, so that there is one to read from in a batch without words.
+    # One position more, so that index 0 exists in a batch without words.
     before = tf.pad(prefixes - total, [[0, 0], [0, 1], [0, 0]])
     after = tf.pad(suffixes, [[0, 0], [0, 1], [0, 0]])
     weights = tf.pad(tf.where(real[:, 1:], weights[:, :-1], 0.0), [[0, 0], [0, 2]])
@@ -117,7 +117,7 @@ def _gradients_by_logarithms(transitions, scores, from_front, from_behind, weigh
     def add_pairs(index, pairs):
         weight = weights[:, index, None, None]
         logs = before[:, index, :, None] + transitions + after[:, index + 1, None]
-        # At padding they are no probabilities, and e^logs may be infinite.
+        # At padding e^logs is no probability and may be infinite.
         logs = tf.where(weight != 0, logs, 0.0)
         return index + 1, pairs + tf.reduce_sum(weight * tf.exp(logs), axis=0)
 
@@ -128,10 +128,10 @@ def _gradients_by_logarithms(transitions, scores, from_front, from_behind, weigh
 
 
 def _messages(words, first, advance, lengths):
-    """`m_0 = first`, `m_{t+1} = advance(words_t, m_t)`, from the front and from the last real word.
+    """`m_0 = first`, `m_{t+1} = advance(words_t, m_t)`, from the first and from the last real word.
 
-    Shapes: words `[batch, time, tags]` → two of the same; advance takes and gives
-    `[2, batch, tags]`, the second half of which runs backwards.
+    Shapes: words `[batch, time, tags]` → two of the same shape; argument and result of advance
+    `[2, batch, tags]`, forward then backward.
     """
     batch, time, num_tags = *tf.unstack(tf.shape(words))[:2], words.shape[2]
     rows, positions = tf.range(batch), tf.range(time)[:, None]
@@ -157,7 +157,7 @@ def _messages(words, first, advance, lengths):
 
 
 def in_blocks(by_time):
-    """`[time, …]` → `[blocks, POSITIONS_AT_ONCE, …]`: at least one, filled up with 1."""
+    """`[time, …]` → `[blocks, POSITIONS_AT_ONCE, …]`: at least one block, padded with 1."""
     time, *rest = tf.unstack(tf.shape(by_time))
     count = tf.maximum(-(-time // POSITIONS_AT_ONCE), 1)
     missing = count * POSITIONS_AT_ONCE - time

@@ -1,7 +1,7 @@
 """The loop of an LSTM over packed rows, with a gradient written by hand.
 
-Differentiated step by step, the loop would add up the recurrent kernel's gradient at each step and
-compute each factor of it on the way back. Here these are single operations over all steps.
+Automatic differentiation would accumulate the recurrent kernel's gradient, and compute its factors,
+step by step. Here these are single operations over all steps.
 """
 
 import tensorflow as tf
@@ -9,13 +9,13 @@ import tensorflow as tf
 
 @tf.custom_gradient
 def lstm_recurrence(gates_from_input, recurrent_kernel, counts, before):
-    """States of an LSTM whose input part of the gates is given; it starts from zeros.
+    """Hidden states of an LSTM, given the input's part of its gates; it starts from zeros.
 
     `i, f, g, o = gates_from_input + h_before U`, `c = σ(f) c_before + σ(i) tanh(g)`,
     `h = σ(o) tanh(c)`.
 
-    Shapes: gates_from_input `[places, 4 * units] float32` and `counts`, `before` as in `Packing`;
-    recurrent_kernel U `[units, 4 * units] float32` → h `[places, units]`.
+    Shapes: gates_from_input `[packed, 4 * units] float32` and `counts`, `before` as in `Packing`;
+    recurrent_kernel U `[units, 4 * units] float32` → h `[packed, units]`.
     """
     units = recurrent_kernel.shape[0]
     steps = tf.shape(counts)[0]
@@ -44,7 +44,7 @@ def lstm_recurrence(gates_from_input, recurrent_kernel, counts, before):
         from_input, hiddens_before = _gradient(
             upstream, gates, cells, hiddens, recurrent_kernel, counts, before
         )
-        # One product over all steps: [units, places] × [places, 4 * units].
+        # One product over all steps: [units, packed] × [packed, 4 * units].
         return from_input, tf.matmul(hiddens_before, from_input, transpose_a=True), None, None
 
     return hiddens, gradient
@@ -56,7 +56,7 @@ def _gradient(upstream, gates, cells, hiddens, recurrent_kernel, counts, before)
     entry, keep, candidate, output = tf.split(gates, 4, axis=1)
     entry, keep, output = tf.sigmoid(entry), tf.sigmoid(keep), tf.sigmoid(output)
     candidate, tanh_cells = tf.tanh(candidate), tf.tanh(cells)
-    # What the gradients of c, c, c and h are multiplied with to have those of i, f, g and o.
+    # The gradients of i, f, g and o are those of c, c, c and h times these factors.
     factors = tf.concat(
         [
             candidate * entry * (1 - entry),
@@ -72,7 +72,7 @@ def _gradient(upstream, gates, cells, hiddens, recurrent_kernel, counts, before)
     )
 
     def step(t, hidden, cell, all_gates):
-        # Rows that end at this step come in with zeros.
+        # Rows whose last position is this step start with zeros.
         ending = [[0, counts[t] - tf.shape(hidden)[0]], [0, 0]]
         hidden = upstream.read(t) + tf.pad(hidden, ending)
         cell = tf.pad(cell, ending) + hidden * to_cell.read(t)
@@ -92,7 +92,7 @@ def _gradient(upstream, gates, cells, hiddens, recurrent_kernel, counts, before)
 
 
 def _earlier(states, before):
-    """Each place's row one step earlier; zeros in the first step."""
+    """`[packed, width]` of the same rows one step earlier; zeros in the first step."""
     return tf.gather(tf.pad(states, [[1, 0], [0, 0]]), before)
 
 

@@ -1,4 +1,4 @@
-"""A layer whose units are each the largest of several linear ones."""
+"""A layer whose outputs are each the maximum of several linear functions."""
 
 import keras
 import tensorflow as tf
@@ -6,14 +6,14 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class Maxout(keras.layers.Layer):
-    """`max_k (W_k x + b_k)`, with `pool` linear pieces for each unit.
+    """`max_k (W_k x + b_k)`, with `pool` linear functions for each output.
 
-    Shapes: `[..., width]` → `[..., units]` in the compute dtype. The pieces of a unit are side by
-    side in the kernel `[width, units * pool]`.
+    Shapes: `[..., width]` → `[..., units]` in the compute dtype. The functions of one output are
+    adjacent columns of the kernel `[width, units * pool]`.
 
     Args:
         units: width of the output.
-        pool: linear pieces of a unit.
+        pool: number of linear functions of each output.
 
     Source: Goodfellow et al. 2013, "Maxout networks", equation in section 3.
     """

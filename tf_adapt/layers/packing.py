@@ -1,4 +1,4 @@
-"""Where the real positions of a batch go when padding is left out, and where they come from."""
+"""Packs the real positions of a batch without padding, ordered by time step, and unpacks them."""
 
 import tensorflow as tf
 
@@ -6,17 +6,18 @@ import tensorflow as tf
 class Packing:
     """The real positions of right-padded rows, step by step, longest rows first in each step.
 
-    A step holds the rows that have not ended before it: always the first few of the step before.
+    A step holds the rows that are longer than it: always the first few of the previous step.
 
     Args:
         mask: `[batch, time] bool`, with padding after the real positions.
 
     Attributes:
-        counts: `[steps] int32`, rows in each step; at least one step, be it of no rows.
-        before: `[places] int32`, 1 + the place of the same row one step earlier; 0 in the first.
-        forward: `[places] int32`, position (`row * time + step`) of what a place holds where rows
-            are read from the first word on.
-        backward: the same where rows are read from the last real word back.
+        counts: `[steps] int32`, rows in each step; at least one step, possibly without rows.
+        before: `[packed] int32`, 1 + the packed index of the same row one step earlier; 0 in the
+            first step.
+        forward: `[packed] int32`, index of each packed position in the flattened batch
+            (`row * time + step`), for rows from the first word to the last.
+        backward: the same, for rows from the last real word to the first.
     """
 
     def __init__(self, mask):
@@ -37,13 +38,13 @@ class Packing:
         self.before = tf.where(step > 0, 1 + tf.gather(starts_before, step) + rank, 0)
 
     def pack(self, states, positions):
-        """`[batch, time, width]` → `[places, width]`, by `forward` or `backward`."""
+        """`[batch, time, width]` → `[packed, width]`, by `forward` or `backward`."""
         width = states.shape[-1]
         flat = tf.reshape(states, [self.shape[0] * self.shape[1], width])
         return tf.gather(flat, positions)
 
     def unpack(self, packed, positions):
-        """`[places, width]` → `[batch, time, width]`, with zeros at padding."""
+        """`[packed, width]` → `[batch, time, width]`, with zeros at padding."""
         width = packed.shape[-1]
         flat = tf.scatter_nd(positions[:, None], packed, [self.shape[0] * self.shape[1], width])
         return tf.reshape(flat, [self.shape[0], self.shape[1], width])

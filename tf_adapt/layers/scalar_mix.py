@@ -1,4 +1,6 @@
-"""A learned average of an encoder's layers."""
+"""A trainable weighted average of an encoder's layers."""
+
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -10,27 +12,27 @@ EPSILON = 1e-13
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class ScalarMix(keras.layers.Layer):
-    """`γ · Σₖ softmax(w)ₖ · hₖ`: one number for each of an encoder's layers, and a scale.
+    """`γ · Σₖ softmax(w)ₖ · hₖ`: a weight for each of an encoder's layers, and a scale.
 
-    With `layer_norm` each layer is first made `(hₖ − mean) / √(variance + 1e-13)`, with *one* mean
-    and variance over all unmasked positions and features of the batch, so that a sentence's result
-    depends on the batch it is in (under a distribution strategy: on its device's share of it).
+    With `layer_norm` each layer is first normalised, `(hₖ − mean) / √(variance + 1e-13)`, with
+    *one* mean and variance over all unmasked positions and features of the batch, so that a
+    sentence's result depends on its batch (under a distribution strategy: on its device's part).
 
-    Several mixes may read one run of an encoder; each has weights of its own.
+    Several mixes can share the outputs of one encoder; each has its own weights.
 
-    Shapes: layers, a list of `[batch, time, width]`, mask `[batch, time] bool` →
+    Shapes: layers, a list of hidden states `[batch, time, width]`, mask `[batch, time] bool` →
     `[batch, time, width]` in the compute dtype.
 
-    Masking: padding does not count in the layer norm; the result there has no meaning.
+    Masking: the layer norm ignores padding; outputs there are undefined.
 
     Args:
         layer_norm: normalise the layers, which may differ much in scale.
-        dropout: share of the mixed states' units dropped while training.
+        dropout: dropout rate of the mixed states.
         l2: weight of the penalty `l2 · Σ w²`, which pulls the average towards equal weights.
 
     Attributes:
-        scalars: w, `[layers] float32`; at first 0, the plain mean.
-        gamma: γ, a number; at first 1.
+        scalars: w, `[layers] float32`; initially 0, which is the plain mean.
+        gamma: γ, a scalar; initially 1.
         layer_weights: softmax(w) as an array, bottom layer first.
 
     Source: Peters et al. 2018, equation 1; its section 3.2 (layer norm, penalty).
@@ -53,9 +55,14 @@ class ScalarMix(keras.layers.Layer):
         )
         self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones", autocast=False)
 
+    def start_from(self, scalars: Sequence[float], gamma: float) -> None:
+        """Sets w, one number a layer, and γ, as an ELMo module has learned them."""
+        self.scalars.assign(np.asarray(scalars, np.float32))
+        self.gamma.assign(gamma)
+
     @property
     def layer_weights(self) -> np.ndarray:
-        """How much of each layer is in the mix: `[layers]`, of sum 1."""
+        """The weight of each layer in the mix: `[layers]`, with sum 1."""
         return tf.nn.softmax(tf.convert_to_tensor(self.scalars)).numpy()
 
     def call(self, layers, mask, training=None):
@@ -84,7 +91,7 @@ class ScalarMix(keras.layers.Layer):
 
 
 def _normalised(states, mask):
-    """States less their mean, over their standard deviation; padding does not count."""
+    """`(states − mean) / √(variance + EPSILON)` over real positions and features, 0 at padding."""
     states = tf.cast(states, tf.float32)
     real = tf.cast(mask, tf.bool)[..., None]
     count = tf.cast(tf.math.count_nonzero(real) * tf.shape(states, tf.int64)[-1], tf.float32)

@@ -1,10 +1,10 @@
-"""Attention of the words of one text to those of another, by their dot products."""
+"""Dot-product attention between the words of two texts."""
 
 import tensorflow as tf
 
 
 def masked_softmax(scores, mask):
-    """Softmax over the last axis among the unmasked; zeros where nothing is unmasked.
+    """Softmax over the unmasked positions of the last axis; zeros if all are masked.
 
     Shapes: scores `[..., time]`, mask of a shape that broadcasts to it → `[..., time] float32`.
     """
@@ -15,7 +15,7 @@ def masked_softmax(scores, mask):
 
 
 def attended(scores, states, mask):
-    """Average of the states, weighed by `masked_softmax(scores)`.
+    """Average of the states, weighted by `masked_softmax(scores)`.
 
     Shapes: scores `[batch, queries, time]`, states `[batch, time, width]`, mask
     `[batch, time] bool` → `[batch, queries, width]` in the states' dtype.
@@ -25,14 +25,14 @@ def attended(scores, states, mask):
 
 
 def soft_alignment(a, b, mask_a, mask_b):
-    """What each word of one text attends to in the other, both ways, by unscaled dot products.
+    """Attention from each word of one text to the other text, both ways, without scaling.
 
     `ã = softmax(a bᵀ) b` and `b̃ = softmax(b aᵀ) a`, zeros where the other text is empty.
 
     Shapes: a `[batch, time_a, width]`, b `[batch, time_b, width]`, masks `[batch, time] bool` →
     ã like a, b̃ like b.
 
-    Masking: padding is not attended to; what padding itself attends to has no meaning.
+    Masking: padding is not attended to; outputs at padding are undefined.
 
     Source: Chen et al. 2017, equations 11 to 13.
     """

@@ -1,13 +1,15 @@
-"""What a head reads of an encoder's outputs: which layers, and which positions are words."""
+"""A head's input from an encoder's outputs: a mix of layers; texts, or a vector of each row."""
 
 import tensorflow as tf
 
+from tf_adapt.layers.pooling import POOLINGS
 
-def read_states(encoded: list[dict], mix=None, training=None) -> list:
-    """The states that a head reads: a mix of each encoder output's layers, or the top layer.
+
+def input_states(encoded: list[dict], mix=None, training=None) -> list:
+    """A head's input: for each encoder output a mix of its layers, or its top layer.
 
     Shapes: encoded with `layers`, list of `[batch, time, width]`, and `mask` `[batch, time]`; mix a
-    `ScalarMix` or None → for each of `encoded` `[batch, time, width]`.
+    `ScalarMix` or None → for each of `encoded` hidden states `[batch, time, width]`.
     """
     if mix is None:
         return [text["layers"][-1] for text in encoded]
@@ -15,13 +17,13 @@ def read_states(encoded: list[dict], mix=None, training=None) -> list:
 
 
 def text_states(states: list, encoded: list[dict], inputs: dict | None) -> list[tuple]:
-    """States and mask of each text, without BERT's special tokens.
+    """Hidden states and mask of each text, without BERT's special tokens.
 
-    BERT reads a pair as one row, `[CLS] a [SEP] b [SEP]`; the row is taken apart at its segments.
-    `[CLS]` and `[SEP]` are left out: they are no words of either text, what attends to them would
-    be aligned with nothing, and both would stand in every average and maximum over a text. The
-    second segment of a single text is empty. Texts that BERT read one by one, `[CLS] a [SEP]`, lose
-    theirs too.
+    BERT encodes a pair as one row, `[CLS] a [SEP] b [SEP]`, which is split into its segments; a
+    second separator between the texts, as in RoBERTa's row, has the type 2. `[CLS]` and `[SEP]` are
+    left out: they are words of neither text, and would take part in every alignment, average and
+    maximum. The second segment of a single text is empty. Texts that BERT encodes separately,
+    `[CLS] a [SEP]`, lose their special tokens too.
 
     Shapes: states, one `[batch, time, width]` for each of `encoded`; inputs with BERT's
     `input_mask` and `input_type_ids` `[batch, time] int32`, or without → for each text
@@ -34,14 +36,33 @@ def text_states(states: list, encoded: list[dict], inputs: dict | None) -> list[
         starts = [tf.ones_like(length) for length in lengths]
         return [_part(*text) for text in zip(states, starts, lengths, strict=True)]
     real = tf.cast(inputs["input_mask"], tf.bool)
-    second = tf.cast(inputs["input_type_ids"], tf.bool)
+    types = inputs["input_type_ids"]
     # Without [CLS] and the first [SEP]; without the second [SEP].
-    first_length = tf.maximum(_count(real & ~second) - 2, 0)
-    second_length = tf.maximum(_count(real & second) - 1, 0)
+    first_length = tf.maximum(_count(real & (types == 0)) - 2, 0)
+    second_length = tf.maximum(_count(real & (types == 1)) - 1, 0)
+    between = 2 + _count(real & (types == 2))
     return [
         _part(states[0], tf.ones_like(first_length), first_length),
-        _part(states[0], first_length + 2, second_length),
+        _part(states[0], first_length + between, second_length),
     ]
+
+
+def row_vectors(states: list, encoded: list[dict], inputs: dict | None, pooling: str) -> list:
+    """One vector for each encoded row, a text or a pair that is one row.
+
+    `mean` and `max` are over the words of the row's texts, without special tokens: see
+    `text_states`. `first` and `last` are the states at the row's first and last position, special
+    tokens included: for BERT `[CLS]` and the last `[SEP]`, for ELMo the first and the last word.
+
+    Shapes: as `text_states`; pooling, a key of `POOLINGS` → for each of `encoded` `[batch, width]`.
+    """
+    pool = POOLINGS[pooling]
+    if pooling in ("first", "last"):
+        return [pool(one, text["mask"]) for one, text in zip(states, encoded, strict=True)]
+    texts = text_states(states, encoded, inputs)
+    if len(encoded) == 1:
+        texts = [[tf.concat(parts, axis=1) for parts in zip(*texts, strict=True)]]
+    return [pool(*text) for text in texts]
 
 
 def _count(flags):
@@ -49,8 +70,11 @@ def _count(flags):
 
 
 def _part(states, start, length):
-    """`length` states of each row from `start` on, padded at the end; and their mask."""
+    """`length` states of each row from `start` on, right-padded; and their mask.
+
+    Shapes: start, length `[batch] int32` → `[batch, words, width]`, `[batch, words] bool`.
+    """
     offsets = tf.range(tf.reduce_max(tf.concat([length, [0]], axis=0)))
-    places = start[:, None] + offsets
-    places = tf.minimum(places, tf.shape(states)[1] - 1)
-    return tf.gather(states, places, batch_dims=1), offsets < length[:, None]
+    positions = start[:, None] + offsets
+    positions = tf.minimum(positions, tf.shape(states)[1] - 1)
+    return tf.gather(states, positions, batch_dims=1), offsets < length[:, None]

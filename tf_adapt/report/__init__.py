@@ -1,1 +1,1 @@
-"""A comparison as files for people: `report.md`, one-file `report.html`, figures; no TensorFlow."""
+"""A comparison's report: `report.md`, one-file `report.html`, figures. Imports no TensorFlow."""

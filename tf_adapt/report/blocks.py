@@ -1,6 +1,6 @@
-"""What a report consists of; Markdown and HTML are two ways to write the same blocks.
+"""The blocks of a report, to be written as Markdown, HTML or terminal lines.
 
-Every text is plain; who writes it escapes it.
+All texts are plain; the writers escape them.
 """
 
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ class Entry:
 
     Attributes:
         text: the value.
-        note: smaller, behind it.
-        tone: "tune" or "freeze": coloured so, and the word is written too; None: not coloured.
+        note: smaller text after it.
+        tone: "tune" or "freeze", shown as colour; None: not coloured.
         strong: emphasised.
-        share: 0 to 1: how dark the field is, for confusion matrices; None: not at all.
+        share: darkness of the field, 0 to 1, for confusion matrices; None: not shaded.
     """
 
     text: str
@@ -27,17 +27,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of fields; a field is a list of entries, one a line; the first column names the row."""
+    """Rows of fields; a field is a list of entries, one per line; the first field is the header."""
 
     caption: str
     columns: list[str]
     rows: list[list[list[Entry]]]
-    left: tuple[int, ...] = ()  # columns of words, aligned left
+    left: tuple[int, ...] = ()  # text columns, aligned left
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The answer, large, over what it is the answer to."""
+class Banner:
+    """The verdict in large type, with its subject above."""
 
     subject: str
     sentence: str
@@ -53,7 +53,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Sentences; `warning`: they limit what the report can say."""
+    """Sentences; `warning`: they limit the conclusions of the report."""
 
     text: str
     warning: bool = False
@@ -61,9 +61,10 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Items:
-    """A list of sentences."""
+    """A list of sentences, with an optional subject as its title."""
 
     texts: list[str]
+    subject: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to copy."""
+    """Lines of code to copy."""
 
     lines: list[str]
 
 
 @dataclass(frozen=True)
 class Example:
-    """A text, its label, and which cells gave which answer: (answer, is it right, cells)."""
+    """An example with its label; `answers`: (predicted label, is it correct, names of cells)."""
 
     title: str
     texts: list[tuple[str, str]]
@@ -94,7 +95,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Folded:
-    """Blocks that open on a click."""
+    """Collapsed blocks that open on a click."""
 
     summary: str
     blocks: list = field(default_factory=list)

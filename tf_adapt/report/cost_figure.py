@@ -1,20 +1,21 @@
-"""The figure of the costs: score against training time, and what nothing beats in both."""
+"""The figure of the costs: score against training time, with the Pareto front."""
 
 import math
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from tf_adapt import words
+from tf_adapt.printing import words
 from tf_adapt.report.cells import Ranked
+from tf_adapt.report.content import Content
 from tf_adapt.report.drawing import FAINT, WIDTH, marker
 
-AXES, LINE, MARGIN = 2.5, 0.17, 0.72  # inches
-LONGEST_NAME = 58
+AXES, LINE, MARGIN = 3.0, 0.17, 0.72  # inches
+LONGEST_NAME = 90
 LOG_FROM = 8.0
 NEAR = 10.0
-# Where a number may stand beside its point, in points of type; the first free place is taken.
-# The line of the front never comes from the upper left.
+# Offsets of a number from its point, in points of type; the first free one is used. Upper left is
+# first, since the line of the front never comes from there.
 PLACES = [
     (round(radius * math.cos(angle), 1), round(radius * math.sin(angle), 1))
     for radius in (NEAR, 15, 20, 25)
@@ -23,28 +24,28 @@ PLACES = [
 
 
 def has_costs(order: list[Ranked]) -> bool:
-    """Whether there are two points or more to draw."""
+    """Whether there are at least two points to draw."""
     return len(_known(order)) > 1
 
 
 def fastest_first(order: list[Ranked]) -> list[Ranked]:
-    """The cells that are better than every faster one, by training time."""
+    """The Pareto front: cells that score higher than every faster one, by training time."""
     front = []
-    # Of cells that took the same time the better one stands first in `order`.
+    # The sort is stable: of cells with equal time, the better one comes first.
     for one in sorted(_known(order), key=_seconds):
-        if not front or one.cell["mean"] > front[-1].cell["mean"]:
+        if not front or one.cell.results.mean > front[-1].cell.results.mean:
             front.append(one)
     return front
 
 
-def cost_figure(order: list[Ranked], content: dict) -> Figure:
-    """Each cell as a point with its number; a line joins `fastest_first`, listed below."""
+def cost_figure(order: list[Ranked], content: Content) -> Figure:
+    """Each cell as a numbered point; a line joins `fastest_first`, which is listed below."""
     known, front = _known(order), fastest_first(order)
     listed = LINE * (len(front) + 1)
     height = AXES + MARGIN + listed
     figure = Figure((WIDTH, height))
-    axes = figure.add_axes((0.115, (listed + 0.62) / height, 0.85, AXES / height))
-    xs, ys = [_seconds(one) for one in known], [100 * one.cell["mean"] for one in known]
+    axes = figure.add_axes((0.085, (listed + 0.62) / height, 0.885, AXES / height))
+    xs, ys = [_seconds(one) for one in known], [100 * one.cell.results.mean for one in known]
     if min(xs) > 0 and max(xs) / min(xs) >= LOG_FROM:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -52,12 +53,13 @@ def cost_figure(order: list[Ranked], content: dict) -> Figure:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.margins(0.12)
     axes.grid()
-    axes.plot([_seconds(one) for one in front], [100 * one.cell["mean"] for one in front],
+    axes.plot([_seconds(one) for one in front], [100 * one.cell.results.mean for one in front],
               color=FAINT, linewidth=1.2, drawstyle="steps-post")  # fmt: skip
     for one, x, y in zip(known, xs, ys, strict=True):
-        axes.plot([x], [y], linestyle="none", markersize=7, **marker(one.cell))
+        looks = marker(one.cell.adaptation, one.cell.pretrained)
+        axes.plot([x], [y], linestyle="none", markersize=7, **looks)
     axes.set_xlabel("seconds of training")
-    axes.set_ylabel(f"{words.metric_name(content['metric'])} × 100")
+    axes.set_ylabel(f"{words.metric_name(content.metric)} × 100")
     _number(figure, axes, known, xs, ys)
     lines = [one.fitted(LONGEST_NAME) for one in front]
     figure.text(0.03, listed / height, "No faster cell scores higher than:", fontsize=8,
@@ -69,15 +71,15 @@ def cost_figure(order: list[Ranked], content: dict) -> Figure:
 
 
 def _known(order: list[Ranked]) -> list[Ranked]:
-    return [one for one in order if one.cell["trained"] and _seconds(one) is not None]
+    return [one for one in order if one.cell.results.trained and _seconds(one) is not None]
 
 
 def _seconds(one: Ranked) -> float | None:
-    return (one.cell["costs"] or {}).get("training_seconds")
+    return one.cell.costs.training_seconds
 
 
 def _number(figure: Figure, axes, known: list[Ranked], xs: list[float], ys: list[float]) -> None:
-    """Writes each number where neither a point nor another number stands."""
+    """Writes each number beside its point, clear of points and other numbers."""
     axes.set_xlim(axes.get_xlim())
     axes.set_ylim(axes.get_ylim())
     unit = 72 / figure.dpi
@@ -88,7 +90,7 @@ def _number(figure: Figure, axes, known: list[Ranked], xs: list[float], ys: list
         taken.append((x + dx, y + dy))
         line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0}
         axes.annotate(str(one.number), point, xytext=(dx, dy), textcoords="offset points",
-                      fontsize=7.5, ha="center", va="center",
+                      fontsize=8, ha="center", va="center",
                       arrowprops=line if math.hypot(dx, dy) > NEAR + 1 else None)  # fmt: skip
 
 

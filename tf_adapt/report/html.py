@@ -1,12 +1,15 @@
-"""Blocks as one HTML file that needs nothing else: no script, no other file, no network."""
+"""Blocks as one self-contained HTML file: no script, no other file, no network."""
 
+import re
 from html import escape
 from importlib import resources
+from pathlib import Path
 from string import Template
 
+from hub_modules.storage.json_files import read_bytes
+from tf_adapt.printing.words import visible
 from tf_adapt.report import blocks
 from tf_adapt.report.drawing import Drawing
-from tf_adapt.words import visible
 
 PAGE = Template("""\
 <!DOCTYPE html>
@@ -29,6 +32,23 @@ $body
 """)
 
 LONG_NAME, LONG_SENTENCE = 24, 160
+FRAME_HEIGHT = "40rem"
+
+
+def _icon(name: str, paths: str) -> str:
+    return (
+        f'<svg class="icon" viewBox="0 0 16 16" role="img" aria-label="{name}">'
+        f'<path d="{paths}"/></svg>'
+    )
+
+
+# Icons as SVG paths: a filled flame; a snowflake of three crossed arms with branches.
+_FLAME = "M8 1c.5 3 4 4.5 4 8.5a4 4 0 0 1-8 0C4 7.5 5 6.5 5.5 5.5 6 7 7 7 7 6 7 4 7 2.5 8 1z"
+_SNOW = (
+    "M8 1v14M2 4.5l12 7M2 11.5l12-7M6 2l2 2 2-2M6 14l2-2 2 2M2 7.5l2.5-1-.5-2.5"
+    "M14 7.5l-2.5-1 .5-2.5M2 8.5l2.5 1-.5 2.5M14 8.5l-2.5 1 .5 2.5"
+)
+ICONS = {"🔥": _icon("tuned", _FLAME), "\N{SNOWFLAKE}": _icon("frozen", _SNOW)}
 
 
 def to_html(title: str, parts: list, drawings: dict[str, Drawing]) -> str:
@@ -36,6 +56,21 @@ def to_html(title: str, parts: list, drawings: dict[str, Drawing]) -> str:
     style = resources.files("tf_adapt.report").joinpath("report.css").read_text("utf-8")
     body = "\n".join(_block(part, drawings) for part in parts)
     return PAGE.substitute(title=escape(title), style=style, body=body)
+
+
+def to_frame(report: str | Path) -> str:
+    """A written `report.html` in an iframe, for a notebook or another page: styles and ids are
+    isolated.
+
+    Raises:
+        ArtifactError: it cannot be read.
+    """
+    page = read_bytes(Path(report)).decode("utf-8")
+    return (
+        f'<iframe sandbox srcdoc="{escape(page)}" title="report" style="width: 100%; '
+        f'height: {FRAME_HEIGHT}; resize: vertical; border: 1px solid #8b939c"></iframe>\n'
+        f"<p>report: <code>{escape(visible(report))}</code></p>"
+    )
 
 
 def _block(part, drawings: dict[str, Drawing]) -> str:
@@ -47,7 +82,7 @@ def _block(part, drawings: dict[str, Drawing]) -> str:
     return WRITERS[type(part)](part)
 
 
-def _verdict(part: blocks.Verdict) -> str:
+def _banner(part: blocks.Banner) -> str:
     states = {True: "decided", False: "not decided", None: "open"}
     state = states[part.decided]
     looks = "decided" if part.decided else "undecided"
@@ -65,18 +100,26 @@ def _paragraph(part: blocks.Paragraph) -> str:
 
 
 def _items(part: blocks.Items) -> str:
-    return "<ul>\n" + "\n".join(f"<li>{_foreign(text)}</li>" for text in part.texts) + "\n</ul>"
+    texts = "\n".join(f"<li>{_whole_names(text)}</li>" for text in part.texts)
+    found = f"<ul>\n{texts}\n</ul>"
+    if not part.subject:
+        return found
+    return f'<section class="about">\n<h3>{escape(part.subject)}</h3>\n{found}\n</section>'
 
 
 def _picture(part: blocks.Picture, drawings: dict[str, Drawing]) -> str:
     drawing = drawings[part.name].inline(part.name, part.alternative)
-    return f"<figure>\n{drawing}\n<figcaption>{escape(part.caption)}</figcaption>\n</figure>"
+    return (
+        f'<figure>\n<div class="scroll" role="region" tabindex="0" '
+        f'aria-label="{escape(part.caption)}">\n{drawing}\n</div>\n'
+        f"<figcaption>{escape(part.caption)}</figcaption>\n</figure>"
+    )
 
 
 def _table(part: blocks.Table) -> str:
     sides = ["left" if i == 0 or i in part.left else "" for i in range(len(part.columns))]
     header = "".join(
-        f'<th scope="col"{_class(side)}>{_in_table(column)}</th>'
+        f'<th scope="col"{_class(side)}>{_whole_names(column)}</th>'
         for column, side in zip(part.columns, sides, strict=True)
     )
     longest = max((len(row[0][0].text) for row in part.rows), default=0)
@@ -100,12 +143,12 @@ def _entries(entries: list[blocks.Entry]) -> str:
 
 
 def _entry(entry: blocks.Entry) -> str:
-    text = _in_table(entry.text)
+    text = _whole_names(entry.text)
     if entry.strong:
         text = f"<strong>{text}</strong>"
     if entry.tone:
         text = f'<strong class="{entry.tone}">{text}</strong>'
-    return text + (f" <small>{_in_table(entry.note)}</small>" if entry.note else "")
+    return text + (f" <small>{_whole_names(entry.note)}</small>" if entry.note else "")
 
 
 def _shade(entries: list[blocks.Entry]) -> str:
@@ -134,13 +177,28 @@ def _example(part: blocks.Example) -> str:
 
 
 def _foreign(text: str) -> str:
-    """Escaped, and with a direction of its own where it may have another one."""
-    return escape(text) if text.isascii() else f"<bdi>{escape(text)}</bdi>"
+    """Escaped text, isolated in direction unless ASCII, with ❄ and 🔥 as icons, which fonts may
+    lack."""
+    plain = text.replace("🔥", "").replace("\N{SNOWFLAKE}", "")
+    found = escape(text) if plain.isascii() else f"<bdi>{escape(text)}</bdi>"
+    for character, icon in ICONS.items():
+        # No line break between the icon and the following word.
+        whole = rf'<span class="name">{icon} \1</span>'
+        found = re.sub(rf"{character} ([\w.-]{{1,{LONG_NAME}}})", whole, found)
+        found = found.replace(character, icon)
+    return found
 
 
-def _in_table(text: str) -> str:
-    """As `_foreign`, and long names may break after their underscores."""
-    return _foreign(text).replace("_", "_<wbr>")
+def _whole_names(text: str) -> str:
+    """As `_foreign`, without line breaks in words with underscores."""
+    return re.sub(r"[\w.+-]*_[\w.+-]*", _whole, _foreign(text))
+
+
+def _whole(name: re.Match) -> str:
+    # Names wider than a phone's column may break after underscores.
+    if len(name[0]) > LONG_NAME:
+        return name[0].replace("_", "_<wbr>")
+    return f'<span class="name">{name[0]}</span>'
 
 
 WRITERS = {
@@ -150,5 +208,5 @@ WRITERS = {
     blocks.Items: _items,
     blocks.Paragraph: _paragraph,
     blocks.Table: _table,
-    blocks.Verdict: _verdict,
+    blocks.Banner: _banner,
 }

@@ -1,13 +1,13 @@
-"""Blocks as Markdown (GitHub's), with every foreign text escaped."""
+"""Blocks as GitHub Markdown, with all texts escaped."""
 
 import html
 import re
 
+from tf_adapt.printing.words import visible
 from tf_adapt.report import blocks
-from tf_adapt.words import visible
 
 TONES = {"tune": "🔴", "freeze": "🔵"}
-# Between these a text's direction ends with the text.
+# Unicode controls that isolate the direction of the text between them.
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 
 
@@ -17,15 +17,15 @@ def to_markdown(parts: list) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown and the HTML in it show as it is."""
+    """Text escaped for Markdown and its inline HTML."""
     text = html.escape(text, quote=False)
     text = re.sub(r"([\\`*\[\]|~$])", r"\\\1", text)
-    # An underscore inside a word emphasises nothing.
+    # Underscores inside words need no escape.
     return re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", text)
 
 
 def fenced(lines: list[str]) -> str:
-    """Lines as code, between fences longer than any in them."""
+    """Lines as a code block, with a fence longer than any in the lines."""
     text = "\n".join(visible(line) for line in lines)
     fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", text)), default=0))
     return f"{fence}text\n{text}\n{fence}"
@@ -35,7 +35,7 @@ def _block(part) -> str:
     return WRITERS[type(part)](part)
 
 
-def _verdict(part: blocks.Verdict) -> str:
+def _banner(part: blocks.Banner) -> str:
     states = {True: "decided", False: "not decided", None: "open"}
     return f"{escaped(part.subject)} — {states[part.decided]}\n\n# {escaped(part.sentence)}"
 
@@ -45,7 +45,8 @@ def _paragraph(part: blocks.Paragraph) -> str:
 
 
 def _items(part: blocks.Items) -> str:
-    return "\n".join(f"- {escaped(text)}" for text in part.texts)
+    found = "\n".join(f"- {escaped(text)}" for text in part.texts)
+    return f"**{escaped(part.subject)}**\n\n{found}" if part.subject else found
 
 
 def _picture(part: blocks.Picture) -> str:
@@ -104,5 +105,5 @@ WRITERS = {
     blocks.Paragraph: _paragraph,
     blocks.Picture: _picture,
     blocks.Table: _table,
-    blocks.Verdict: _verdict,
+    blocks.Banner: _banner,
 }

@@ -1,8 +1,10 @@
 """The pairwise tests as tables: those against the best cell first."""
 
-from tf_adapt import words
+from tf_adapt.printing import words
 from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import Ranked
+from tf_adapt.report.content import Content
+from tf_adapt.statistics.relation import PairTest
 
 REASONS = {
     "identical": "the same answers with every seed",
@@ -11,48 +13,44 @@ REASONS = {
     "more_test_examples": "more test examples needed: seeds alone would hardly do",
     "no_look_left": "no look is left that may decide",
 }
-# Nothing was compared, or too little.
+# Reasons without a meaningful p-value and interval.
 WITHOUT_NUMBERS = ("identical", "few_items")
 MANY = 100
+Turned = tuple[Ranked, Ranked, PairTest]  # first, second, the test of first − second
 
 
-def pair_tables(content: dict, order: list[Ranked]) -> tuple[Table | None, Table | None]:
-    """The tests against the best cell, and all others; None where there are none.
+def pair_tables(content: Content, order: list[Ranked]) -> tuple[Table | None, Table | None]:
+    """The tests against the best cell, and all others; None for an empty table.
 
-    Every pair is turned so that the cell with the better mean comes first.
+    In every pair the cell with the better mean comes first.
     """
-    places = {one.cell["id"]: one for one in order}
+    places = {one.cell.id: one for one in order}
     turned = sorted(
-        (_turned(pair, places) for pair in content["pairs"]),
+        (_turned(pair, places) for pair in content.pairs),
         key=lambda found: (found[0].number, found[1].number),
     )
-    best = (content["verdict"] or {}).get("best") or (order[0].cell["id"] if order else None)
-    kind = "best" if not order or best == order[0].cell["id"] else "best pretrained"
-    against_best = [found for found in turned if best in (found[2]["a"], found[2]["b"])]
-    others = [found for found in turned if best not in (found[2]["a"], found[2]["b"])]
-    tested = sum(pair["p_holm"] is not None for pair in content["pairs"])
-    seeds = len(content["seeds"])
+    best = content.verdict.best if content.verdict else None
+    best = best or (order[0].cell.id if order else None)
+    kind = "best" if not order or best == order[0].cell.id else "best pretrained"
+    against_best = [found for found in turned if best in (found[2].a, found[2].b)]
+    others = [found for found in turned if best not in (found[2].a, found[2].b)]
+    tested = sum(pair.p_holm is not None for pair in content.pairs)
+    seeds = len(content.seeds)
     return (
         _table(f"Against the {kind} cell", against_best, tested, seeds),
         _table("The other pairs", others, tested, seeds),
     )
 
 
-def _turned(pair: dict, places: dict[str, Ranked]) -> tuple[Ranked, Ranked, dict]:
-    first, second = places[pair["a"]], places[pair["b"]]
-    if first.number < second.number:
-        return first, second, pair
-    bounds = pair["interval"]
-    if bounds and None not in bounds:
-        bounds = [-bounds[1], -bounds[0]]
-    change = None if pair["difference"] is None else -pair["difference"]
-    return second, first, pair | {"difference": change, "interval": bounds}
+def _turned(pair: PairTest, places: dict[str, Ranked]) -> Turned:
+    first, second = sorted((places[pair.a], places[pair.b]), key=lambda one: one.number)
+    return first, second, pair.seen_from(first.cell.id)
 
 
-def _table(title: str, found: list, tested: int, seeds: int) -> Table | None:
+def _table(title: str, found: list[Turned], tested: int, seeds: int) -> Table | None:
     if not found:
         return None
-    levels = sorted({pair["level"] for _, _, pair in found if pair["level"] is not None})
+    levels = sorted({pair.level for _, _, pair in found})
     level = " / ".join(f"{100 * level:.4g} %" for level in levels)
     columns = [
         "second",
@@ -74,29 +72,29 @@ def _table(title: str, found: list, tested: int, seeds: int) -> Table | None:
     return Table(caption, columns, rows, left=(columns.index("second"), len(columns) - 1))
 
 
-def _values(pair: dict, seeds: int) -> list[list[Entry]]:
-    known = pair["why"] not in WITHOUT_NUMBERS
+def _values(pair: PairTest, seeds: int) -> list[list[Entry]]:
+    known = pair.why not in WITHOUT_NUMBERS
     return [
         field_of(text)
         for text in (
-            words.difference(pair["difference"]),
-            words.interval(pair["interval"] if known else None),
-            words.probability(pair["p"] if known else None),
-            words.probability(pair["p_holm"]),
+            words.signed_points(pair.difference),
+            words.interval(pair.interval if known else None),
+            words.probability(pair.p if known else None),
+            words.probability(pair.p_holm),
             decision(pair, seeds),
         )
     ]
 
 
-def decision(pair: dict, seeds: int) -> str:
-    """`yes`, `alike`, or what it would take."""
-    if pair["alike"]:
-        return "alike: within a point" + (", though decided" if pair["decided"] else "")
-    if pair["decided"]:
+def decision(pair: PairTest, seeds: int) -> str:
+    """`yes`, `alike …`, or `no: …` with what would decide it."""
+    if pair.alike:
+        return "alike: within a point" + (", though decided" if pair.decided else "")
+    if pair.decided:
         return "yes"
-    if pair["why"] != "more_seeds":
-        return f"no: {REASONS.get(pair['why'], words.visible(pair['why']))}"
-    fewest, most = (max(n or MANY + 1, seeds + 1) for n in pair["seeds_needed"])
+    if pair.why != "more_seeds":
+        return f"no: {REASONS.get(pair.why, words.visible(pair.why))}"
+    fewest, most = (max(n or MANY + 1, seeds + 1) for n in pair.seeds_needed)
     if fewest > MANY:
         return f"no: over {MANY} seeds in all needed"
     if most > MANY:

@@ -1,126 +1,149 @@
 """The table in the paper's form: encoders in rows, adaptations in columns."""
 
-from tf_adapt import paper, words
+from tf_adapt import paper
 from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.printing import words
+from tf_adapt.printing.words import shortened, visible
 from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import encoder_name, encoder_of, variant
+from tf_adapt.report.content import Content
+from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.statistics.relation import AHEAD, BEHIND, OPEN, relation
-from tf_adapt.words import shortened, visible
 
 LONGEST_LABEL = 40
 
 
-def paper_table(content: dict) -> Table:
-    """The scores, coloured where the choice of 🔥 or ❄ is decided, and those of the baseline."""
-    cells, rows = content["cells"], []
-    present = dict.fromkeys(cell["adaptation"] for cell in cells)
+def paper_table(content: Content) -> Table:
+    """The scores of cells and baseline, coloured where the tests decide between 🔥 and ❄."""
+    cells, rows = content.cells, []
+    present = dict.fromkeys(cell.adaptation for cell in cells)
     first = [name for name in (FROZEN, TUNED) if name in present]
     adaptations = first + [name for name in present if name not in first]
     for own in _by_encoder(cells):
         tones = _tones(own, content)
         row = [field_of(_row_name(own))]
         for name in adaptations:
-            fitting = [cell for cell in own if cell["adaptation"] == name]
-            entries = [_score_entry(cell, tones, len(content["seeds"])) for cell in fitting]
+            fitting = [cell for cell in own if cell.adaptation == name]
+            entries = [_score_entry(cell, tones, len(content.seeds)) for cell in fitting]
             row.append(entries or field_of(words.NOTHING))
         rows.append(row)
-    # It adapts nothing, so that it is no column's own.
-    reached = field_of(words.score(content["baseline"]["score"]))
-    rows.append([[Entry("baseline", baseline_text(content))], *[reached] * len(adaptations)])
+    rows += _papers_row(content, adaptations)
+    # The baseline has no adaptation: the same score in every column.
+    reached = field_of(words.score(content.baseline.score))
+    rows.append(
+        [
+            [Entry("baseline", baseline_text(content.baseline.answer, content.kind))],
+            *[reached] * len(adaptations),
+        ]
+    )
     columns = ["encoder", *(_adaptation(name) for name in adaptations)]
     return Table(_caption(content), columns, rows)
 
 
-def baseline_text(content: dict) -> str:
-    """What the baseline answers: `always 'yes'`."""
-    answer = content["baseline"]["answer"]
+def _papers_row(content: Content, adaptations: list[str]) -> list[list[list[Entry]]]:
+    """The paper's Skip-thoughts ❄, which a sentence module is compared with; for other encoders and
+    data no row."""
+    dataset = paper.NAMED_DATASETS.get(content.dataset)
+    score = paper.SKIP_THOUGHTS.get(dataset)
+    if score is None or not any(cell.family == "sentence" for cell in content.cells):
+        return []
+    if content.metric != paper.TABLE_2_DATASETS[dataset][1].split(",")[0].lower():
+        return []
+    name = Entry("Skip-thoughts", "the paper's table 2, on test")
+    fields = [field_of(f"{score:.1f}" if one == FROZEN else words.NOTHING) for one in adaptations]
+    return [[[name], *fields]] if FROZEN in adaptations else []
+
+
+def baseline_text(answer: str | float | list[str], kind: str) -> str:
+    """The baseline's constant prediction for a kind of task: `always 'yes'`."""
     if isinstance(answer, float):
         return f"always {words.amount(answer)}, train's mean"
-    if content["kind"] == "tagging":
+    if isinstance(answer, list):
+        said = visible(shortened(", ".join(map(repr, answer)), LONGEST_LABEL)) or "no label"
+        return f"always {said}"
+    if kind == "tagging":
         return "always O"
     return f"always {visible(repr(shortened(answer, LONGEST_LABEL)))}"
 
 
-def _by_encoder(cells: list[dict]) -> list[list[dict]]:
+def _by_encoder(cells: list[ScoredCell]) -> list[list[ScoredCell]]:
     """The cells of each row."""
-    rows: dict[tuple, list[dict]] = {}
+    rows: dict[tuple, list[ScoredCell]] = {}
     for cell in cells:
         rows.setdefault(_row_of(cell, cells), []).append(cell)
     return list(rows.values())
 
 
-def _row_of(cell: dict, cells: list[dict]) -> tuple:
-    """The encoder of a cell, pretrained or not.
+def _row_of(cell: ScoredCell, cells: list[ScoredCell]) -> tuple:
+    """The row of a cell: its encoder, pretrained or not.
 
-    A cell of which no run has finished knows neither its module nor the family, by which texts are
-    read jointly or separately: it stands with the others of its name.
+    A cell without a finished run has no module hash or family, which sets the default for pairs; it
+    joins the row of a cell with the same encoder name.
     """
-    if cell["module"] is None:
-        own = (cell["encoder"], cell["pretrained"], cell["execution"])
+    if cell.module is None:
+        own = (cell.encoder, cell.pretrained, cell.execution)
         named = [
             one
             for one in cells
-            if one["module"] and (one["encoder"], one["pretrained"], one["execution"]) == own
+            if one.module and (one.encoder, one.pretrained, one.execution) == own
         ]
-        cell = min(named, key=lambda one: one["pairs"] != cell["pairs"], default=cell)
-    return (*encoder_of(cell), cell["pretrained"])
+        cell = min(named, key=lambda one: one.pairs != cell.pairs, default=cell)
+    return (*encoder_of(cell), cell.pretrained)
 
 
-def _row_name(own: list[dict]) -> str:
-    return encoder_name(next((cell for cell in own if cell["module"]), own[0]))
+def _row_name(own: list[ScoredCell]) -> str:
+    return encoder_name(next((cell for cell in own if cell.module), own[0]))
 
 
-def _tones(own: list[dict], content: dict) -> dict[str, tuple[str, float]]:
-    """Which cell of an encoder is coloured: the better one of the best ❄ and the best 🔥, where
-    their difference is decided and no seed of either failed; none where no cell is above the
-    baseline."""
+def _tones(own: list[ScoredCell], content: Content) -> dict[str, tuple[str, float]]:
+    """The coloured cell of an encoder, with tone and 🔥 − ❄ in points: the better of the best ❄ and
+    the best 🔥, if their difference is decided and no seed of either failed. Empty if no cell is
+    above the baseline."""
     best = []
     for name in (FROZEN, TUNED):
-        trained = [cell for cell in own if cell["adaptation"] == name and cell["trained"]]
-        best += sorted(trained, key=lambda cell: -cell["mean"])[:1]
+        trained = [cell for cell in own if cell.adaptation == name and cell.results.trained]
+        best += sorted(trained, key=lambda cell: -cell.results.mean)[:1]
     if len(best) < 2 or not _above_baseline(content):
         return {}
-    frozen, tuned = (cell["id"] for cell in best)
-    pair = next(one for one in content["pairs"] if {one["a"], one["b"]} == {frozen, tuned})
-    failed = any(any(cell["failed"].values()) for cell in best)
+    frozen, tuned = (cell.id for cell in best)
+    pair = next(one for one in content.pairs if {one.a, one.b} == {frozen, tuned})
+    failed = any(cell.results.failed.total for cell in best)
     how = OPEN if failed else relation(pair, tuned)
     if how not in (AHEAD, BEHIND):
         return {}
-    points = abs(100 * pair["difference"]) * (1 if how == AHEAD else -1)
+    points = abs(100 * pair.difference) * (1 if how == AHEAD else -1)
     tone = paper.colour(points)
     return {tuned if how == AHEAD else frozen: (tone, points)} if tone else {}
 
 
-def _above_baseline(content: dict) -> bool:
-    return bool((content["verdict"] or {}).get("above_baseline"))
+def _above_baseline(content: Content) -> bool:
+    return content.verdict is not None and content.verdict.above_baseline
 
 
-def _score_entry(cell: dict, tones: dict, seeds: int) -> Entry:
-    notes = [variant(cell)]
-    failed = sum(cell["failed"].values())
+def _score_entry(cell: ScoredCell, tones: dict[str, tuple[str, float]], seeds: int) -> Entry:
+    notes, results = [variant(cell)], cell.results
+    failed = results.failed.total
     if failed:
         notes.append(f"failed in {failed} of {words.counted(seeds, 'seed')}")
-        if cell["trained"]:
+        if results.trained:
             pronoun = "it" if failed == 1 else "them"
-            notes.append(f"{words.score(cell['mean_of_all'])} with {pronoun}")
-    tone, points = tones.get(cell["id"], (None, 0.0))
+            notes.append(f"{words.score(results.mean_of_all)} with {pronoun}")
+    tone, points = tones.get(cell.id, (None, 0.0))
     if tone:
-        notes.append(f"{tone}: 🔥 − ❄ {words.difference(points / 100)}")
-    return Entry(words.mean_and_deviation(cell), "; ".join(notes), tone)
+        notes.append(f"{tone}: 🔥 − ❄ {words.signed_points(points / 100)}")
+    return Entry(results.shown, "; ".join(notes), tone)
 
 
-def _caption(content: dict) -> str:
-    cells, seeds = content["cells"], len(content["seeds"])
+def _caption(content: Content) -> str:
+    cells, seeds = content.cells, len(content.seeds)
     spread = f"mean ± deviation over {seeds} seeds" if seeds > 1 else "one seed, so no deviation"
-    if any(any(cell["failed"].values()) and cell["trained"] for cell in cells):
+    if any(cell.results.failed.total and cell.results.trained for cell in cells):
         spread += "; where some failed, over those that trained"
-    said = [
-        f"{words.metric_name(content['metric'])} × 100 on {visible(content['scored_on'])}, {spread}"
-    ]
+    said = [f"{words.metric_name(content.metric)} × 100 on {visible(content.scored_on)}, {spread}"]
     compared = [
-        (_row_of(cell, cells), cell["adaptation"])
+        (_row_of(cell, cells), cell.adaptation)
         for cell in cells
-        if cell["adaptation"] in (FROZEN, TUNED)
+        if cell.adaptation in (FROZEN, TUNED)
     ]
     if len({adaptation for _, adaptation in compared}) == 2:
         of_several = ", of several heads the best," if len(set(compared)) < len(compared) else ""

@@ -5,26 +5,28 @@ import math
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tf_adapt import words
 from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.printing import words
 from tf_adapt.report.cells import Ranked
+from tf_adapt.report.content import Content
 from tf_adapt.report.drawing import INK, PAPER, WIDTH, colour_of, marker
+from tf_adapt.report.scored_cells import AT_BASELINE, TRAINED, SeedResults
 
-LANE, MARGIN, LEGEND = 0.43, 0.53, 0.16  # inches; of the legend, a row
-LEGEND_COLUMNS = 3
-LONGEST_NAME, SHORTEST_NAME = 60, 12
+LANE, MARGIN, LEGEND = 0.43, 0.53, 0.16  # inches; LEGEND: a row of the legend
+LEGEND_COLUMNS = 4
+LONGEST_NAME, SHORTEST_NAME = 90, 12
 BETWEEN = 6  # points, from a name to its result
 DASHED = {"color": INK, "linewidth": 1.0, "linestyle": (0, (4, 3))}
 CROSS = {"marker": "x", "markeredgewidth": 1.2}
-# Of the axis, for the scores.
+# The share of the axis that the scores must span; otherwise the baseline is left out.
 SMALLEST_SHARE = 0.25
 ROUNDING = 1e-9
 
 
-def shows_baseline(order: list[Ranked], content: dict) -> bool:
-    """Whether the baseline is drawn: not where the scores would be too close to each other."""
-    baseline = content["baseline"]["score"]
-    ends = [end for one in order for end in _ends(one.cell)]
+def shows_baseline(order: list[Ranked], content: Content) -> bool:
+    """Whether the baseline can be drawn without compressing the scores."""
+    baseline = content.baseline.score
+    ends = [end for one in order for end in _ends(one.cell.results)]
     if not ends:
         return True
     spread = max(ends) - min(ends)
@@ -32,10 +34,10 @@ def shows_baseline(order: list[Ranked], content: dict) -> bool:
     return spread < ROUNDING or spread >= SMALLEST_SHARE * whole
 
 
-def score_figure(order: list[Ranked], content: dict) -> Figure:
+def score_figure(order: list[Ranked], content: Content) -> Figure:
     """Every seed as a dot, the mean as a line, the deviation as a band behind it.
 
-    Seeds that failed are crosses. Cells without any score have a lane that says so.
+    Failed seeds are crosses. The lane of a cell without scores shows `no score`.
     """
     handles = _legend(order, content)
     below = MARGIN + LEGEND * math.ceil(len(handles) / LEGEND_COLUMNS)
@@ -45,15 +47,15 @@ def score_figure(order: list[Ranked], content: dict) -> Figure:
     for lane, one in enumerate(order):
         _lane(axes, lane, one)
     if shows_baseline(order, content):
-        axes.axvline(100 * content["baseline"]["score"], zorder=0, **DASHED)
+        axes.axvline(100 * content.baseline.score, zorder=0, **DASHED)
     axes.set_ylim(len(order) - 0.35, -0.6)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
-    axes.use_sticky_edges = False  # the deviations' bars would end the axis
+    axes.use_sticky_edges = False  # else the axis ends at the deviation bars
     axes.margins(x=0.06)
-    metric = words.metric_name(content["metric"])
-    axes.set_xlabel(f"{metric} × 100 on {words.visible(content['scored_on'])}")
+    metric = words.metric_name(content.metric)
+    axes.set_xlabel(f"{metric} × 100 on {words.visible(content.scored_on)}")
     figure.legend(
         handles=handles,
         loc="lower center",
@@ -68,29 +70,29 @@ def score_figure(order: list[Ranked], content: dict) -> Figure:
 
 
 def _lane(axes, lane: int, one: Ranked) -> None:
-    cell, place = one.cell, lane + 0.12
+    cell, results, place = one.cell, one.cell.results, lane + 0.12
     _name(axes, lane, one)
-    trained, failed = _points(cell, "trained"), _points(cell, "at_baseline")
+    trained, failed = _points(results, TRAINED), _points(results, AT_BASELINE)
     if not trained and not failed:
         axes.text(0, place, "no score", fontsize=8, style="italic", va="center",
                   **_over_grid(axes))  # fmt: skip
-    if cell["mean"] is not None:
-        mean = 100 * cell["mean"]
-        if cell["deviation"]:
-            half = 100 * cell["deviation"]
+    colour, looks = colour_of(cell.adaptation), marker(cell.adaptation, cell.pretrained)
+    if results.mean is not None:
+        mean = 100 * results.mean
+        if results.deviation:
+            half = 100 * results.deviation
             axes.barh(place, 2 * half, left=mean - half, height=0.3, alpha=0.25,
-                      color=colour_of(cell), linewidth=0)  # fmt: skip
+                      color=colour, linewidth=0)  # fmt: skip
         axes.plot([mean, mean], [place - 0.2, place + 0.2], color=INK, linewidth=1.6)
-    for points, looks in ((failed, CROSS | {"color": colour_of(cell)}), (trained, marker(cell))):
-        axes.plot(points, [place] * len(points), linestyle="none", markersize=5.5, **looks)
+    for points, look in ((failed, CROSS | {"color": colour}), (trained, looks)):
+        axes.plot(points, [place] * len(points), linestyle="none", markersize=5.5, **look)
 
 
 def _name(axes, lane: int, one: Ranked) -> None:
-    """The name on the left, shortened until the result on the right has its room."""
-    cell = one.cell
-    result, failed = words.mean_and_deviation(cell), sum(cell["failed"].values())
+    """The name on the left, shortened to leave room for the result on the right."""
+    result, failed = one.cell.results.shown, one.cell.results.failed.total
     if failed:
-        result = f"{result} ({failed} of {len(cell['scores'])} failed)"
+        result = f"{result} ({failed} of {len(one.cell.results.scores)} failed)"
     looks = {"fontsize": 8.5, "va": "center", **_over_grid(axes)}
     looks["fontweight"] = "bold" if lane == 0 else "normal"
     right = axes.text(1, lane - 0.32, result, ha="right", **looks)
@@ -103,39 +105,39 @@ def _name(axes, lane: int, one: Ranked) -> None:
 
 
 def _over_grid(axes) -> dict:
-    """Texts stand on a piece of paper, from the left to the right end of the axes."""
+    """Text options: a background that hides the grid; x from 0 to 1 across the axes."""
     box = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
     return {"bbox": box, "transform": axes.get_yaxis_transform()}
 
 
-def _points(cell: dict, outcome: str) -> list[float]:
-    """The scores × 100 of the seeds that ended so."""
-    ended = zip(cell["scores"], cell["outcomes"], strict=True)
+def _points(results: SeedResults, outcome: str) -> list[float]:
+    """The scores × 100 of the seeds with this outcome."""
+    ended = zip(results.scores, results.outcomes, strict=True)
     return [100 * score for score, how in ended if score is not None and how == outcome]
 
 
-def _ends(cell: dict) -> list[float]:
-    """What the axis has to hold of a cell: its scores, and the deviation around the mean."""
-    found = [score for score in cell["scores"] if score is not None]
-    if cell["deviation"]:
-        found += [cell["mean"] - cell["deviation"], cell["mean"] + cell["deviation"]]
+def _ends(results: SeedResults) -> list[float]:
+    """The values of a cell that the axis must include: its scores, and mean ± deviation."""
+    found = [score for score in results.scores if score is not None]
+    if results.deviation:
+        found += [results.mean - results.deviation, results.mean + results.deviation]
     return found
 
 
-def _legend(order: list[Ranked], content: dict) -> list[Line2D]:
-    """One entry for each kind of marker that is there."""
+def _legend(order: list[Ranked], content: Content) -> list[Line2D]:
+    """A legend entry for each kind of marker in the figure, the mean and the baseline."""
     found = {}
     for one in order:
-        name = one.cell["adaptation"]
+        name = one.cell.adaptation
         group = name if name in (FROZEN, TUNED) else "another adaptation"
-        found.setdefault(group, marker(one.cell | {"pretrained": True}))
-        if not one.cell["pretrained"]:
-            found["untrained (hollow)"] = marker({"adaptation": FROZEN, "pretrained": False})
-        if _points(one.cell, "at_baseline"):
+        found.setdefault(group, marker(name, pretrained=True))
+        if not one.cell.pretrained:
+            found["untrained (hollow)"] = marker(FROZEN, pretrained=False)
+        if _points(one.cell.results, AT_BASELINE):
             found["a seed that failed"] = {"color": INK, **CROSS}
     lines = [Line2D([], [], linestyle="none", label=name, **look) for name, look in found.items()]
     lines.append(Line2D([], [], color=INK, linewidth=1.6, label="mean"))
-    label = f"baseline {words.score(content['baseline']['score'])}"
+    label = f"baseline {words.score(content.baseline.score)}"
     if not shows_baseline(order, content):
         return [*lines, Line2D([], [], linestyle="none", label=f"{label}, far off")]
     return [*lines, Line2D([], [], label=label, **DASHED)]

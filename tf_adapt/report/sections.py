@@ -1,8 +1,8 @@
-"""What a report says, in order, as blocks."""
+"""The sections of a report, in order, as blocks."""
 
 from typing import Any
 
-from tf_adapt import words
+from tf_adapt.printing.words import counted, visible
 from tf_adapt.report import tables
 from tf_adapt.report.blocks import (
     Code,
@@ -11,32 +11,31 @@ from tf_adapt.report.blocks import (
     Items,
     Paragraph,
     Picture,
-    Verdict,
 )
 from tf_adapt.report.cells import Ranked, best_of, ranked
+from tf_adapt.report.content import Content, Teacher
 from tf_adapt.report.cost_figure import fastest_first, has_costs
 from tf_adapt.report.examples import examples
+from tf_adapt.report.learning_curves import learning_curves
 from tf_adapt.report.pairs import pair_tables
 from tf_adapt.report.panels import with_curves, with_weights
 from tf_adapt.report.paper_table import paper_table
 from tf_adapt.report.score_figure import shows_baseline
-from tf_adapt.words import counted, visible
+from tf_adapt.report.slices import slices
+from tf_adapt.report.verdict_blocks import verdict_blocks
 
-AGREES = {
-    True: "This comparison agrees with it.",
-    False: "This comparison does not agree with it.",
-    None: "This comparison can neither confirm nor contradict it.",
-}
 MANY_LABELS = 10
 
 
-def sections(content: dict) -> list:
+def sections(content: Content) -> list:
     """The whole report as blocks."""
-    order = ranked(content["cells"])
+    order = ranked(content.cells)
     return [
-        *_verdict(content, order),
+        *verdict_blocks(content, order),
         *_scores(content, order),
-        *_costs(order),
+        *learning_curves(content, order),
+        *slices(content, order),
+        *_costs(order, content.teacher),
         *_tests(content, order),
         *_learning(content, order),
         *_weights(order),
@@ -46,64 +45,7 @@ def sections(content: dict) -> list:
     ]
 
 
-def title(content: dict) -> str:
-    """The name of the report."""
-    return f"To tune or not to tune: {visible(content['dataset'])}"
-
-
-def _verdict(content: dict, order: list[Ranked]) -> list:
-    verdict = content["verdict"] or {}
-    sentence = verdict.get("sentence") or "No verdict: the comparison has not come to one."
-    blocks = [Verdict(title(content), visible(sentence), verdict.get("decided"))]
-    missing = _missing(content, order)
-    if missing:
-        blocks.append(Paragraph(missing, warning=True))
-    evidence = [visible(text) for text in verdict.get("evidence") or []]
-    guideline = verdict.get("guideline") or {}
-    if guideline.get("sentence"):
-        agrees = AGREES[guideline.get("agrees")]
-        evidence.append(f"The paper's guideline: {visible(guideline['sentence'])} {agrees}")
-    names = {one.cell["id"]: one.name for one in order}
-    if verdict.get("alternatives"):
-        others = "; ".join(names.get(one, visible(one)) for one in verdict["alternatives"])
-        evidence.append(f"Not decided against the best: {others}.")
-    if verdict.get("exported"):
-        evidence.append(f"Exported for serving: {visible(verdict['exported'])}")
-    blocks.append(Items([*evidence, _what(content)]))
-    if content["summary"]:
-        blocks.append(Paragraph(visible(content["summary"])))
-    return blocks
-
-
-def _what(content: dict) -> str:
-    counts = ", ".join(f"{split} {count:,}" for split, count in content["examples"].items())
-    return (
-        f"Compared: {counted(len(content['cells']), 'cell')} with "
-        f"{counted(len(content['seeds']), 'seed')} each on {visible(content['dataset'])} "
-        f"({visible(content['kind'])}; examples: {visible(counts)})."
-    )
-
-
-def _missing(content: dict, order: list[Ranked]) -> str:
-    """The cells of which seeds failed, with how each ended."""
-    seeds, lacking = len(content["seeds"]), []
-    for one in order:
-        diverged, low = (one.cell["failed"][kind] for kind in ("diverged", "at_baseline"))
-        said = [f"diverged in {diverged} of {seeds}"] if diverged else []
-        said += [f"no better than the baseline on dev in {low} of {seeds}"] if low else []
-        lacking += [f"{one.name}: {', '.join(said)}"] if said else []
-    if not lacking:
-        return ""
-    means = "Means and tests are of the seeds that trained"
-    if any(one.cell["mean"] is not None and not one.cell["trained"] for one in order):
-        means += " (means, where none did, of those with a score)"
-    return (
-        f"Seeds that failed: {'; '.join(lacking)}. {means}; a cell of which fewer than two did is "
-        "not decided."
-    )
-
-
-def _scores(content: dict, order: list[Ranked]) -> list:
+def _scores(content: Content, order: list[Ranked]) -> list:
     dashed = "dashed, the baseline" if shows_baseline(order, content) else "the baseline is far off"
     picture = Picture(
         "scores",
@@ -115,19 +57,19 @@ def _scores(content: dict, order: list[Ranked]) -> list:
         Heading("Scores"),
         paper_table(content),
         picture,
-        Folded("Every score", [tables.seeds_table(order, content["seeds"])]),
+        Folded("Every score", [tables.seeds_table(order, content.seeds)]),
     ]
 
 
 def _summary(order: list[Ranked]) -> str:
-    return "; ".join(f"{one.name} {words.mean_and_deviation(one.cell)}" for one in order)
+    return "; ".join(f"{one.name} {one.cell.results.shown}" for one in order)
 
 
-def _costs(order: list[Ranked]) -> list:
+def _costs(order: list[Ranked], teacher: Teacher | None) -> list:
     blocks = [Heading("Costs")]
     if has_costs(order):
         front = "; ".join(one.name for one in fastest_first(order))
-        trained = all(one.cell["trained"] for one in order)
+        trained = all(one.cell.results.trained for one in order)
         without = "" if trained else " Cells of which no seed trained are not in it."
         blocks.append(
             Picture(
@@ -137,16 +79,17 @@ def _costs(order: list[Ranked]) -> list:
                 f"Score against seconds of training. No faster cell scores higher than: {front}",
             )
         )
-    return [*blocks, tables.cost_table(order)]
+    blocks.append(tables.cost_table(order))
+    return blocks if teacher is None else [*blocks, tables.teacher_table(teacher, order)]
 
 
-def _tests(content: dict, order: list[Ranked]) -> list:
+def _tests(content: Content, order: list[Ranked]) -> list:
     against_best, others = pair_tables(content, order)
     if against_best is None and others is None:
         few = "One cell alone" if len(order) == 1 else "Fewer than two cells trained"
         return [Heading("Pairwise tests"), Paragraph(f"{few}: there is nothing to test.")]
     blocks = [Heading("Pairwise tests")]
-    without = [one.name for one in order if not one.cell["trained"]]
+    without = [one.name for one in order if not one.cell.results.trained]
     if without:
         blocks.append(Paragraph(f"In no pair, since no seed trained: {'; '.join(without)}."))
     blocks += [against_best] if against_best else []
@@ -155,13 +98,13 @@ def _tests(content: dict, order: list[Ranked]) -> list:
     return blocks
 
 
-def _learning(content: dict, order: list[Ranked]) -> list:
+def _learning(content: Content, order: list[Ranked]) -> list:
     shown = with_curves(order)
     if not shown:
         return []
     picture = Picture(
         "curves",
-        f"The score on {visible(content['chosen_on'])} after each epoch, a line a seed; the other "
+        f"The score on {visible(content.chosen_on)} after each epoch, a line a seed; the other "
         "cells faint behind.",
         "Learning curves of " + "; ".join(one.name for one in shown),
     )
@@ -173,9 +116,7 @@ def _weights(order: list[Ranked]) -> list:
     if not shown:
         return []
     table = tables.weights_table(shown)
-    heaviest = "; ".join(
-        f"{one.name}: layer {_heaviest(one.cell['layer_weights'])}" for one in shown
-    )
+    heaviest = "; ".join(f"{one.name}: layer {_heaviest(one.cell.layer_weights)}" for one in shown)
     picture = Picture(
         "layer_weights",
         "How much each layer counts in the learned mix, mean over seeds.",
@@ -188,12 +129,12 @@ def _heaviest(weights: list[float]) -> int:
     return max(range(len(weights)), key=weights.__getitem__)
 
 
-def _errors(content: dict, order: list[Ranked]) -> list:
+def _errors(content: Content, order: list[Ranked]) -> list:
     blocks = []
     chosen = [one for one in (best_of(order, frozen=True), best_of(order, frozen=False)) if one]
     matrices = [
         tables.confusion_table(
-            one, content["labels"], sum(score is not None for score in one.cell["scores"])
+            one, content.labels, sum(score is not None for score in one.cell.results.scores)
         )
         for one in chosen
     ]
@@ -214,14 +155,14 @@ def _errors(content: dict, order: list[Ranked]) -> list:
     return blocks
 
 
-def _choices(content: dict, order: list[Ranked]) -> list:
-    chosen_on, scored_on = visible(content["chosen_on"]), visible(content["scored_on"])
-    seeds = ", ".join(visible(seed) for seed in content["seeds"])
-    texts = [f"{visible(name)}: {visible(text)}" for name, text in content["splits"].items()]
-    trials = content["trials"]
+def _choices(content: Content, order: list[Ranked]) -> list:
+    chosen_on, scored_on = visible(content.chosen_on), visible(content.scored_on)
+    seeds = ", ".join(visible(seed) for seed in content.seeds)
+    texts = [f"{visible(name)}: {visible(text)}" for name, text in content.splits.items()]
+    trials = content.trials
     chosen = "epochs" if trials == 1 else "epochs and learning rates"
     texts.append(f"{chosen} were chosen on {chosen_on}; the scores above are on {scored_on}.")
-    run_with = f"was run with {counted(len(content['seeds']), 'seed')} ({seeds})."
+    run_with = f"was run with {counted(len(content.seeds), 'seed')} ({seeds})."
     if trials == 1:
         texts.append(f"One learning rate in each cell, which {run_with}")
     else:
@@ -229,7 +170,9 @@ def _choices(content: dict, order: list[Ranked]) -> list:
             f"{trials} learning rates tried in each cell, with a seed that is not scored; the "
             f"chosen one {run_with}"
         )
-    texts += [_different(*found, order) for found in content["different"].items()]
+    if content.start is not None:
+        texts.append(f"Every run starts from {content.start}.")
+    texts += [_different(*found, order) for found in content.different.items()]
     blocks = [Heading("How it was chosen"), Items(texts)]
     if chosen_on == scored_on:
         warning = f"{chosen_on} both chose and scored: the scores are too good by that much."
@@ -241,25 +184,27 @@ def _different(key: str, values: dict[str, Any], order: list[Ranked]) -> str:
     """`Not the same in all cells: training.epochs is 15 (feature_extraction), 4 (fine_tuning).`"""
     adaptations: dict[str, list[str]] = {}
     for one in order:
-        adaptations.setdefault(str(values[one.cell["id"]]), []).append(one.cell["adaptation"])
+        value = values[one.cell.id]
+        shown = "not set" if value is None else str(value)
+        adaptations.setdefault(shown, []).append(one.cell.adaptation)
     said = [f"{value} ({', '.join(dict.fromkeys(n))})" for value, n in adaptations.items()]
     return visible(f"Not the same in all cells: {key} is {', '.join(said)}.")
 
 
-def _origin(content: dict, order: list[Ranked]) -> list:
-    hashes = {f"module {name}": value for name, value in content["modules"].items()}
-    hashes |= {f"data {name}": value for name, value in content["data"].items()}
-    versions = content["versions"] | {"machine": content["machine"]}
+def _origin(content: Content, order: list[Ranked]) -> list:
+    hashes = {f"module {name}": value for name, value in content.modules.items()}
+    hashes |= {f"data {name}": value for name, value in content.data.items()}
+    versions = content.versions | {"machine": content.machine}
     return [
         Heading("To repeat it"),
-        Code([content["command"]]),
+        Code([content.command]),
         Folded(
             "The command of every run",
             [
                 block
                 for one in order
-                for block in (Paragraph(one.name), Code(one.cell["commands"]))
-                if one.cell["commands"]
+                for block in (Paragraph(one.name), Code(one.cell.commands))
+                if one.cell.commands
             ],
         ),
         Folded(

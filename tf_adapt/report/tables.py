@@ -1,41 +1,42 @@
-"""The tables with a row for each cell, once for Markdown and HTML."""
+"""The tables with a row for each cell, for both Markdown and HTML."""
 
-from tf_adapt import words
+from tf_adapt.printing import words
+from tf_adapt.printing.words import visible
 from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import Ranked
-from tf_adapt.words import visible
+from tf_adapt.report.content import Teacher
+from tf_adapt.report.scored_cells import AT_BASELINE, DIVERGED, Costs, Trial
+from tf_adapt.runs.run_folder import BYTES_PER_WEIGHT
 
 
-def seeds_table(order: list[Ranked], seeds: list) -> Table:
-    """Every score: one column a seed."""
+def seeds_table(order: list[Ranked], seeds: list[int]) -> Table:
+    """Every score: one column for each seed."""
     columns = ["cell", "mean ± deviation", "lowest", "highest"]
     columns += [f"seed {visible(seed)}" for seed in seeds]
     rows = []
     for one in order:
-        cell = one.cell
-        summary = [
-            words.mean_and_deviation(cell), words.score(cell["min"]), words.score(cell["max"])
-        ]  # fmt: skip
-        ended = zip(cell["scores"], cell["outcomes"], strict=True)
+        results = one.cell.results
+        summary = [results.shown, words.score(results.min), words.score(results.max)]
+        ended = zip(results.scores, results.outcomes, strict=True)
         rows.append([*_row(one.name, *summary), *([_seed_entry(*end)] for end in ended)])
     caption = (
         "Every score × 100; mean, lowest and highest are of the seeds that trained "
         "(where none did, of all)"
     )
-    if any(one.cell["failed"]["at_baseline"] for one in order):
+    if any(one.cell.results.failed.at_baseline for one in order):
         caption += ". Failed: no better than the baseline on the split that chooses"
     return Table(caption, columns, rows)
 
 
 def _seed_entry(score: float | None, outcome: str | None) -> Entry:
-    if outcome == "diverged":
+    if outcome == DIVERGED:
         return Entry("diverged")
-    note = "failed" if outcome == "at_baseline" else ""
+    note = "failed" if outcome == AT_BASELINE else ""
     return Entry(words.score(score), note)
 
 
 def cost_table(order: list[Ranked]) -> Table:
-    """What each cell costs, beside its score."""
+    """The costs of each cell, with its score."""
     columns = [
         "cell",
         "score × 100",
@@ -47,30 +48,62 @@ def cost_table(order: list[Ranked]) -> Table:
     ]
     rows = []
     for one in order:
-        costs = one.cell["costs"] or {}
-        measured = ("training_seconds", "peak_memory_mb", "serving_seconds_per_1000")
+        costs = one.cell.costs
+        measured = (costs.training_seconds, costs.peak_memory_mb, costs.serving_seconds_per_1000)
         rows.append([
             field_of(one.name),
-            field_of(words.mean_and_deviation(one.cell)),
+            field_of(one.cell.results.shown),
             [_trainable(costs)],
-            *(field_of(words.amount(costs.get(name))) for name in measured),
-            field_of(words.amount(costs.get("task_megabytes"))),
+            *(field_of(words.amount(value)) for value in measured),
+            field_of(words.amount(costs.task_megabytes)),
         ])  # fmt: skip
     title = "Costs, means over seeds (of memory the least; a process's first run traces steps too)"
     return Table(title, columns, rows)
 
 
+def teacher_table(teacher: Teacher, order: list[Ranked]) -> Table:
+    """The teacher, and its students below it."""
+    columns = ["model", "score × 100", "parameters", "MB", "seconds per 1,000 served"]
+    rows = [
+        _row(
+            f"teacher: {visible(teacher.run)}",
+            words.score(teacher.score),
+            words.parameters(teacher.parameters),
+            words.amount(teacher.megabytes),
+            words.amount(teacher.serving_seconds_per_1000),
+        )
+    ]
+    for one in order:
+        costs = one.cell.costs
+        total = costs.total_parameters
+        rows.append(
+            _row(
+                one.name,
+                one.cell.results.shown,
+                words.parameters(total),
+                words.amount(None if total is None else total * BYTES_PER_WEIGHT / 1e6),
+                words.amount(costs.serving_seconds_per_1000),
+            )
+        )
+    further = words.counted(teacher.unlabelled, "text")
+    caption = (
+        f"Teacher and students: temperature {teacher.temperature:g}, weight of the teacher's "
+        f"answers {teacher.weight:g}, {further} without labels; MB of weights in float32"
+    )
+    return Table(caption, columns, rows)
+
+
 def tried_table(order: list[Ranked], chosen_on: str) -> Table:
-    """Which learning rates were tried in each cell, and what they scored."""
-    most = max((len(one.cell["tried"] or []) for one in order), default=0)
+    """The learning rates tried in each cell, and their scores."""
+    most = max((len(one.cell.tried) for one in order), default=0)
     if not most:
-        rates = [_row(one.name, words.rate(one.cell["learning_rate"])) for one in order]
+        rates = [_row(one.name, words.rate(one.cell.learning_rate)) for one in order]
         return Table("Learning rates; none was chosen", ["cell", "rate"], rates)
     columns = ["cell", "chosen rate", *(f"trial {number}" for number in range(1, most + 1))]
     rows = []
     for one in order:
-        chosen = one.cell["learning_rate"]
-        trials = [_trial(trial, chosen) for trial in one.cell["tried"] or []]
+        chosen = one.cell.learning_rate
+        trials = [_trial(trial, chosen) for trial in one.cell.tried]
         trials += [field_of("")] * (most - len(trials))
         rows.append([field_of(one.name), field_of(words.rate(chosen)), *trials])
     caption = (
@@ -81,12 +114,12 @@ def tried_table(order: list[Ranked], chosen_on: str) -> Table:
 
 
 def weights_table(order: list[Ranked]) -> Table:
-    """The learned mix of each cell that has one, bottom to top."""
-    mixed = [one for one in order if one.cell["layer_weights"]]
-    most = max(len(one.cell["layer_weights"]) for one in mixed)
+    """The learned layer weights of each cell that has some, bottom to top."""
+    mixed = [one for one in order if one.cell.layer_weights]
+    most = max(len(one.cell.layer_weights) for one in mixed)
     rows = [
-        _row(one.name, *(f"{weight:.3f}" for weight in one.cell["layer_weights"]),
-             *[""] * (most - len(one.cell["layer_weights"])))
+        _row(one.name, *(f"{weight:.3f}" for weight in one.cell.layer_weights),
+             *[""] * (most - len(one.cell.layer_weights)))
         for one in mixed
     ]  # fmt: skip
     columns = ["cell", *(f"layer {number}" for number in range(most))]
@@ -94,8 +127,8 @@ def weights_table(order: list[Ranked]) -> Table:
 
 
 def confusion_table(one: Ranked, labels: list[str] | None, seeds: int) -> Table:
-    """How often each label was taken for each."""
-    matrix = one.cell["confusion"]
+    """The confusion matrix of a cell, with shares of each row."""
+    matrix = one.cell.confusion
     names = [visible(label) for label in labels or range(len(matrix))]
     rows = []
     for name, counts in zip(names, matrix, strict=True):
@@ -122,14 +155,14 @@ def _row(*texts: str) -> list[list[Entry]]:
     return [field_of(text) for text in texts]
 
 
-def _trial(trial: dict, chosen: float | None) -> list[Entry]:
-    is_chosen = chosen is not None and trial["learning_rate"] == chosen
-    result = "diverged" if trial["score"] is None else words.score(trial["score"])
-    note = f"at {words.rate(trial['learning_rate'])}" + (", chosen" if is_chosen else "")
+def _trial(trial: Trial, chosen: float | None) -> list[Entry]:
+    is_chosen = chosen is not None and trial.learning_rate == chosen
+    result = "diverged" if trial.score is None else words.score(trial.score)
+    note = f"at {words.rate(trial.learning_rate)}" + (", chosen" if is_chosen else "")
     return [Entry(result, note, strong=is_chosen)]
 
 
-def _trainable(costs: dict) -> Entry:
-    trainable, total = costs.get("trainable_parameters"), costs.get("total_parameters")
+def _trainable(costs: Costs) -> Entry:
+    trainable, total = costs.trainable_parameters, costs.total_parameters
     share = f"{words.share(trainable, total)} of all" if trainable is not None and total else ""
     return Entry(words.parameters(trainable), share)

@@ -1,37 +1,39 @@
-"""Writing a report: the figures, `report.md`, `report.html`, and last `report.json`."""
+"""Writes a report: figures, `report.md`, `report.html`, and last `report.json`."""
 
 import json
 from pathlib import Path
 
-from tf_adapt.files import write_bytes, write_text
+from hub_modules.storage.files import write_bytes, write_text
 from tf_adapt.report.cells import ranked
+from tf_adapt.report.content import Content, to_json
 from tf_adapt.report.cost_figure import cost_figure, has_costs
 from tf_adapt.report.drawing import Drawing, draw
+from tf_adapt.report.examples_figure import examples_figure
 from tf_adapt.report.html import to_html
 from tf_adapt.report.markdown import to_markdown
 from tf_adapt.report.panels import curve_figure, weight_figure, with_curves, with_weights
 from tf_adapt.report.score_figure import score_figure
-from tf_adapt.report.sections import sections, title
+from tf_adapt.report.sections import sections
+from tf_adapt.report.verdict_blocks import title
 
-FIGURES = ("scores", "costs", "curves", "layer_weights")
+FIGURES = ("scores", "examples", "costs", "curves", "layer_weights")
 
 
-def write_report(content: dict, folder: str | Path) -> None:
+def write_report(content: Content, folder: str | Path) -> None:
     """Writes a comparison's report; the same content gives the same bytes.
 
-    Each file is whole or absent. Figures that the content has nothing for are removed, so that
-    none of an earlier report stays. `report.json` is written last: where it is, all others are.
+    Each file is written atomically. Figures without content are removed, so that none of an earlier
+    report remains. `report.json` is written last: if it exists, so do all others.
 
     Args:
-        content: plain values, as they are in `report.json`; unknown ones are None.
-        folder: gets `report.json`, `report.md`, `report.html` and `figures/NAME.svg` and `.png`.
+        folder: for `report.json`, `report.md`, `report.html`, `figures/NAME.svg` and `.png`.
 
     Raises:
-        ValueError: a number of the content is not finite; nothing is written.
+        ValueError: a number in the content is not finite; nothing is written.
         ArtifactError: a file cannot be written.
     """
     folder = Path(folder)
-    record = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    record = json.dumps(to_json(content), indent=1, allow_nan=False) + "\n"
     drawings = _drawings(content)
     parts = sections(content)
     for name in FIGURES:
@@ -46,10 +48,12 @@ def write_report(content: dict, folder: str | Path) -> None:
     write_text(folder / "report.json", record)
 
 
-def _drawings(content: dict) -> dict[str, Drawing]:
-    """The figures that the content has something for."""
-    order = ranked(content["cells"])
+def _drawings(content: Content) -> dict[str, Drawing]:
+    """The figures, by name; only those with content."""
+    order = ranked(content.cells)
     found = {"scores": draw(score_figure, order, content)}
+    if content.learning_curves is not None:
+        found["examples"] = draw(examples_figure, order, content)
     if has_costs(order):
         found["costs"] = draw(cost_figure, order, content)
     if with_curves(order):

@@ -1,1 +1,1 @@
-"""Statistics of a comparison: scores as sums over items, the test of two cells, all pairs."""
+"""Statistics of a comparison: scores as sums over items, significance tests of cells."""

@@ -1,4 +1,4 @@
-"""Every two cells of a comparison, and each cell against the baseline, corrected for how many."""
+"""Tests of all pairs of cells, and of each cell against the baseline, with Holm's correction."""
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
@@ -6,25 +6,24 @@ from itertools import combinations
 import numpy as np
 
 from tf_adapt.statistics.looks import LEVELS, level_of
+from tf_adapt.statistics.relation import FEWEST_ITEMS, BaselineTest, PairTest
 from tf_adapt.statistics.scores import RANGES
 from tf_adapt.statistics.two_cells import (
-    Cell,
-    Comparison,
-    cell_of,
+    CellDifference,
+    CellSample,
     compare_cells,
     enough_items,
+    sample_of,
     seeds_needed,
 )
 
-# With fewer, the variance over the items is too uncertain, and a single one counts for too much.
-FEWEST_ITEMS = 20
-# Scores: within this, the paper colours no difference.
+# Scores within a point of each other are alike; the paper colours larger differences only.
 MARGIN = 0.01
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the order given: rejecting those up to α keeps the probability
-    of any false rejection below α.
+    """Holm's adjusted p-values, in the order given: rejecting those ≤ α bounds the probability of
+    any false rejection by α.
 
     The k-th smallest of m becomes the largest of `(m − j + 1)·p_(j)` over j ≤ k, at most 1.
 
@@ -43,37 +42,35 @@ def compare_pairs(
     statistics: Mapping[str, np.ndarray],
     look: int = 1,
     standing: Collection[tuple[str, str]] = (),
-) -> list[dict]:
-    """`compare_cells` of every two cells, as the report's `pairs`, a before b in the order given.
+) -> list[PairTest]:
+    """`compare_cells` for all pairs of cells, a before b in input order.
 
-    Keys: `a`, `b`, `difference`, `interval` (of this pair alone, not simultaneous; cut at what the
-    metric allows), `level` (of the interval: 1 − α with α of this look), `p`, `p_holm` (over all
-    pairs that can be tested), `decided` (p_holm ≤ α, or decided at an earlier look in the same
-    direction), `alike` (the interval lies within `MARGIN`: both one-sided tests pass α / 2 after
-    Holm's correction), `seeds_needed` and `why`:
+    The interval has level 1 − α with α of this look. A pair is decided if p_holm ≤ α, or if an
+    earlier look decided it in the same direction; alike if the interval lies within `MARGIN`: both
+    one-sided tests pass α / 2 after Holm's correction. `why` is one of:
 
     - `decided`, `alike`;
-    - `identical`: the same on every item with every seed, so that nothing was compared;
+    - `identical`: equal on every item with every seed, so that there is nothing to test;
     - `few_items`: fewer than `FEWEST_ITEMS`;
-    - `one_seed`: a cell has fewer than two seeds, and how far seeds lead apart is unknown; p and
-      interval cover the test items only;
-    - `more_seeds`: with a number of seeds between the two of `seeds_needed` (None: more than 100) a
-      difference as large as the one seen would be decided at the next look with probability 0.8,
-      even if no other pair is decided that is not now;
+    - `one_seed`: a cell has fewer than two seeds, and the variance over seeds is unknown; p and
+      interval account for the test items only;
+    - `more_seeds`: with a number of seeds between the two of `seeds_needed` (None: more than 100)
+      the observed difference would be decided at the next look with probability 0.8, even if no
+      other open pair is decided;
     - `more_test_examples`: on these test items hardly any number of seeds would decide;
-    - `no_look_left`: `LEVELS` are used up.
+    - `no_look_left`: all `LEVELS` are used.
 
     Args:
         metric: as for `item_statistics`.
-        statistics: by cell, `[seeds, items, k]`: `item_statistics` of each seed's run; numbers of
-            seeds may differ.
+        statistics: by cell, `[seeds, items, k]`: `item_statistics` of each seed's run; cells may
+            differ in their numbers of seeds.
         look: from 1, see `level_of`.
         standing: pairs (ahead, behind) that an earlier look has decided.
 
     Raises:
         ValueError: the cells differ in their numbers of items.
     """
-    cells = {name: cell_of(metric, values) for name, values in statistics.items()}
+    cells = {name: sample_of(metric, values) for name, values in statistics.items()}
     names = list(combinations(cells, 2))
     alpha = level_of(look)
     level = 1 - (alpha or LEVELS[-1])
@@ -95,51 +92,50 @@ def compare_pairs(
         elif testable:
             why, needed = _what_is_needed(cells[a], cells[b], look, open_pairs)
         pairs.append(
-            {
-                "a": a,
-                "b": b,
-                "difference": result.difference,
-                "interval": _possible(result, metric),
-                "level": level,
-                "p": result.p,
-                "p_holm": adjusted.get(number),
-                "decided": decided,
-                "alike": alike,
-                "seeds_needed": needed,
-                "why": why,
-            }
+            PairTest(
+                a=a,
+                b=b,
+                difference=result.difference,
+                interval=_possible(result, metric),
+                level=level,
+                p=result.p,
+                p_holm=adjusted.get(number),
+                decided=decided,
+                alike=alike,
+                seeds_needed=needed,
+                why=why,
+            )
         )
     return pairs
 
 
 def above_baseline(
     metric: str, statistics: Mapping[str, np.ndarray], baseline: np.ndarray, look: int = 1
-) -> dict[str, dict]:
-    """Whether each cell is above the constant answer of the baseline, by the same test.
+) -> dict[str, BaselineTest]:
+    """Whether each cell is above the constant prediction of the baseline, by the same test.
 
-    Keys by cell: `difference`, `p`, `p_holm` (over the cells) and `above`: p_holm ≤ α of this look,
-    and the difference is positive. With one seed the test says that this one model is above. With
-    fewer than `FEWEST_ITEMS` test items none is.
+    `above`: p_holm ≤ α of this look, and the difference is positive. With one seed the test is
+    about this one model. With fewer than `FEWEST_ITEMS` test items `above` is False.
 
     Shapes: statistics by cell `[seeds, items, k]`, baseline `[items, k]`.
     """
-    constant = cell_of(metric, baseline[None])
+    constant = sample_of(metric, baseline[None])
     alpha, enough = level_of(look) or LEVELS[-1], len(baseline) >= FEWEST_ITEMS
-    results = [compare_cells(cell_of(metric, values), constant) for values in statistics.values()]
+    results = [compare_cells(sample_of(metric, values), constant) for values in statistics.values()]
     adjusted = holm([result.p for result in results])
     return {
-        name: {
-            "difference": result.difference,
-            "p": result.p,
-            "p_holm": p,
-            "above": bool(enough and result.difference > 0 and p <= alpha),
-        }
+        name: BaselineTest(
+            result.difference,
+            result.p,
+            p_holm=p,
+            above=bool(enough and result.difference > 0 and p <= alpha),
+        )
         for name, result, p in zip(statistics, results, adjusted, strict=True)
     }
 
 
 def _obstacle(a: np.ndarray, b: np.ndarray) -> str | None:
-    """Why two cells cannot be tested."""
+    """Why two cells cannot be tested; None if they can."""
     if a.shape == b.shape and np.array_equal(a, b):
         return "identical"
     if a.shape[1] < FEWEST_ITEMS:
@@ -147,8 +143,8 @@ def _obstacle(a: np.ndarray, b: np.ndarray) -> str | None:
     return "one_seed" if min(len(a), len(b)) < 2 else None
 
 
-def _possible(result: Comparison, metric: str) -> list[float] | None:
-    """The interval, cut at the differences that the metric allows."""
+def _possible(result: CellDifference, metric: str) -> list[float] | None:
+    """The interval, clipped to the differences that the metric allows."""
     if result.interval is None:
         return None
     low, high = RANGES[metric]
@@ -157,9 +153,9 @@ def _possible(result: Comparison, metric: str) -> list[float] | None:
 
 
 def _what_is_needed(
-    a: Cell, b: Cell, look: int, open_pairs: int
+    a: CellSample, b: CellSample, look: int, open_pairs: int
 ) -> tuple[str, list[int | None] | None]:
-    """For a decision at the next look."""
+    """`why` and `seeds_needed` of an open pair, for a decision at the next look."""
     alpha = level_of(look + 1)
     if not alpha:
         return "no_look_left", None

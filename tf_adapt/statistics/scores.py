@@ -1,20 +1,36 @@
-"""Scores as functions of sums over test items, so that leaving an item out is a subtraction."""
+"""Scores as functions of sums over test items, so that the jackknife is a subtraction."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tf_adapt.spans import spans
-from tf_adapt.tag_schemes import SCHEMES
+from tf_adapt.tasks.spans import spans
+from tf_adapt.tasks.tag_schemes import SCHEMES
 
 SPAN_METRICS = ("span_f1", "strict_span_f1")
-METRICS = ("accuracy", "matthews", "pearson", *SPAN_METRICS)
+SET_METRICS = ("micro_f1", "macro_f1")
+METRICS = ("accuracy", "matthews", "pearson", *SPAN_METRICS, *SET_METRICS)
 # The lowest and the highest score.
 RANGES = dict.fromkeys(METRICS, (0, 1)) | dict.fromkeys(("matthews", "pearson"), (-1, 1))
 
 
-def summary(scores: Sequence[float]) -> dict[str, float | None]:
-    """`mean`, `deviation` (of the sample, n − 1; None with one score), `min` and `max`.
+@dataclass(frozen=True)
+class Summary:
+    """What several scores come to.
+
+    Attributes:
+        deviation: of the sample (n − 1); None with one score.
+    """
+
+    mean: float
+    deviation: float | None
+    min: float
+    max: float
+
+
+def summary(scores: Sequence[float]) -> Summary:
+    """Mean, deviation, minimum and maximum.
 
     Raises:
         ValueError: there is no score.
@@ -22,12 +38,12 @@ def summary(scores: Sequence[float]) -> dict[str, float | None]:
     if not len(scores):
         raise ValueError("scores: expected at least one, got none")
     values = np.asarray(scores, np.float64)
-    return {
-        "mean": float(values.mean()),
-        "deviation": float(values.std(ddof=1)) if len(values) > 1 else None,
-        "min": float(values.min()),
-        "max": float(values.max()),
-    }
+    return Summary(
+        mean=float(values.mean()),
+        deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
+        min=float(values.min()),
+        max=float(values.max()),
+    )
 
 
 def item_statistics(
@@ -37,27 +53,29 @@ def item_statistics(
     labels: Sequence | None = None,
     scheme: str | None = None,
 ) -> np.ndarray:
-    """What each test item adds to the sums of which `score_of` is a function.
+    """The summands of each test item; `score_of` is a function of their sums.
 
     accuracy: right, 1. matthews: right, then one-hot the true label and the predicted one.
     pearson: 1, x, y, x², y², xy with x the gold and y the predicted score, both centred by their
-    means, which changes no correlation and keeps differences of large sums exact; a constant side
-    (as in `tf_adapt.metrics.PearsonCorrelation`) becomes zeros. span_f1: right, true and predicted
-    entities of a sentence, as conlleval counts them; strict_span_f1: strictly in the scheme; see
-    `tf_adapt.spans`.
+    means, which does not change the correlation and keeps differences of large sums exact; a
+    constant side (as in `tf_adapt.tasks.metrics.PearsonCorrelation`) becomes zeros. span_f1: right,
+    true and predicted entities of a sentence, as in conlleval; strict_span_f1: strict in the
+    scheme; see `tf_adapt.tasks.spans`. micro_f1: right, true and predicted labels; macro_f1:
+    whether each label is right, then true, then predicted.
 
-    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 6 and 3.
+    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 6, 3, 3 and 3 labels.
 
     Args:
         metric: one of METRICS.
-        predictions, gold: one a test item, of one run: labels (names or ids), numbers (pearson), or
-            the tags of a sentence (span_f1, strict_span_f1).
-        labels: all labels, for matthews.
+        predictions, gold: of one run, one for each test item: labels (names or ids), numbers
+            (pearson), the tags of a sentence (span_f1, strict_span_f1), or a collection of labels
+            (micro_f1, macro_f1).
+        labels: all labels, for matthews, micro_f1 and macro_f1.
         scheme: "IOB1", "IOB2" or "BIOES", for span_f1 and strict_span_f1.
 
     Raises:
-        ValueError: another metric; numbers of items or tags differ, or there are none; a label is
-            not among `labels`, or those are missing; a number is not finite; another scheme.
+        ValueError: unknown metric or scheme; numbers of items or tags differ, or there are none; a
+            label is not among `labels`, or these are missing; a number is not finite.
     """
     if metric not in METRICS:
         raise ValueError(f"metric: expected one of {', '.join(METRICS)}, got {metric!r}")
@@ -72,6 +90,10 @@ def item_statistics(
         strict = scheme if metric == "strict_span_f1" else None
         rows = [_entities(*pair, strict) for pair in zip(gold, predictions, strict=True)]
         return np.array(rows, np.float64)
+    if metric in SET_METRICS:
+        true, predicted = _multi_hot(gold, labels), _multi_hot(predictions, labels)
+        counts = np.stack([true * predicted, true, predicted], axis=1)  # [items, 3, labels]
+        return counts.sum(-1) if metric == "micro_f1" else counts.reshape(len(gold), -1)
     if metric == "pearson":
         return _products(np.asarray(gold, np.float64), np.asarray(predictions, np.float64))
     right = np.array([a == b for a, b in zip(predictions, gold, strict=True)], np.float64)
@@ -83,7 +105,7 @@ def item_statistics(
 
 
 def of_groups(statistics: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """The statistics of items that belong together added up: the items of the test.
+    """The sums of the statistics over each group of dependent examples: the items of the test.
 
     Shapes: statistics `[items, k]`, groups `[items] int` (ids from 0) → `[groups, k]`.
     """
@@ -97,14 +119,18 @@ def score_of(metric: str, sums: np.ndarray) -> np.ndarray:
 
     accuracy: `right / n`. matthews: Gorodkin's `(c·s − Σ tₖpₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²))`.
     pearson: `(nΣxy − ΣxΣy) / √((nΣx² − (Σx)²)(nΣy² − (Σy)²))`. span_f1:
-    `2·right / (true + predicted)`, and strict_span_f1 too.
+    `2·right / (true + predicted)`, and strict_span_f1 and micro_f1 too; macro_f1: the mean of that
+    over the labels.
 
     Shapes: `[…, k] float64` → `[…]`.
     """
     if metric == "accuracy":
         return _ratio(sums[..., 0], sums[..., 1])
-    if metric in SPAN_METRICS:
+    if metric in (*SPAN_METRICS, "micro_f1"):
         return _ratio(2.0 * sums[..., 0], sums[..., 1] + sums[..., 2])
+    if metric == "macro_f1":
+        right, true, predicted = np.split(sums, 3, axis=-1)
+        return _ratio(2.0 * right, true + predicted).mean(-1)
     if metric == "matthews":
         true, predicted = np.split(sums[..., 1:], 2, axis=-1)
         count = true.sum(-1, keepdims=True)
@@ -120,7 +146,7 @@ def score_of(metric: str, sums: np.ndarray) -> np.ndarray:
 
 
 def pseudo_values(metric: str, statistics: np.ndarray) -> np.ndarray:
-    """The jackknife's share of each item in a score: `n·score − (n − 1)·score without the item`.
+    """The jackknife pseudo-value of each item: `n·score − (n − 1)·score without the item`.
 
     For accuracy it is 1 for a right item and 0 for a wrong one. For any metric here the variance of
     its mean estimates that of the score, over test sets of this size.
@@ -154,12 +180,26 @@ def _centred(values: np.ndarray) -> np.ndarray:
     return np.zeros_like(values) if constant else centred
 
 
-def _one_hot(answers: Sequence, labels: Sequence | None) -> np.ndarray:
-    places = {label: place for place, label in enumerate(labels or ())}
-    unknown = sorted({str(answer) for answer in answers if answer not in places})
+def _one_hot(used: Sequence, labels: Sequence | None) -> np.ndarray:
+    ids = _ids(used, labels)
+    return np.eye(len(ids))[[ids[label] for label in used]]
+
+
+def _multi_hot(sets: Sequence, labels: Sequence | None) -> np.ndarray:
+    ids = _ids([label for one in sets for label in one], labels)
+    rows = np.zeros((len(sets), len(ids)))
+    for row, one in zip(rows, sets, strict=True):
+        row[[ids[label] for label in one]] = 1
+    return rows
+
+
+def _ids(used: Sequence, labels: Sequence | None) -> dict:
+    """Label → id, after a check that `labels` has all used ones."""
+    ids = {label: number for number, label in enumerate(labels or ())}
+    unknown = sorted({str(label) for label in used if label not in ids})
     if unknown:
         raise ValueError(f"labels: expected all that occur, {', '.join(unknown[:5])} are missing")
-    return np.eye(len(places))[[places[answer] for answer in answers]]
+    return ids
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -52,7 +52,7 @@ def simulated(random, difference, cells, deviations, items, seeds) -> dict[str, 
     statistics = [named(runs[:, :count]) for count in seeds]
     looks = [compare_pairs("accuracy", rows, look) for look, rows in enumerate(statistics, 1)]
     old = [_alike_before(rows, gains) for rows in statistics]
-    alike = any(pair["alike"] for look in looks for pair in _apart(look, gains))
+    alike = any(pair.alike for look in looks for pair in _apart(look, gains))
     false = difference * 0.01 >= MARGIN
     return {
         "falsely alike before": any(old) if false else None,
@@ -60,12 +60,12 @@ def simulated(random, difference, cells, deviations, items, seeds) -> dict[str, 
         "falsely alike after, five looks": alike if false and len(seeds) > 1 else None,
         "alike before": None if false else any(old),
         "alike after": None if false else alike,
-        "decided after": any(pair["decided"] for look in looks for pair in look),
-        "both after": any(pair["alike"] and pair["decided"] for look in looks for pair in look),
+        "decided after": any(pair.decided for look in looks for pair in look),
+        "both after": any(pair.alike and pair.decided for look in looks for pair in look),
     }
 
 
-def _apart(pairs: list[dict], gains: list[float]) -> list[dict]:
+def _apart(pairs: list, gains: list[float]) -> list:
     """Those of cells that differ, if any do."""
     order = combinations(range(len(gains)), 2)
     found = [p for p, (a, b) in zip(pairs, order, strict=True) if gains[a] != gains[b]]
@@ -74,6 +74,6 @@ def _apart(pairs: list[dict], gains: list[float]) -> list[dict]:
 
 def _alike_before(statistics: dict, gains: list[float]) -> bool:
     return any(
-        not pair["decided"] and all(abs(bound) <= MARGIN for bound in pair["interval"])
+        not pair.decided and all(abs(bound) <= MARGIN for bound in pair.test.interval)
         for pair in _apart(pairs_before("accuracy", statistics), gains)
     )

@@ -49,7 +49,7 @@ def simulated(random, metric, answers, deviation, items, cells) -> dict[str, boo
         kept = [rows[mask] for rows, mask in zip(runs, trained, strict=True)]
         bias = 100 * float(effects[trained].mean()) if trained.any() else None
     found = above_baseline(metric, named(kept), baseline)
-    return {"bias": bias, "above after": any(cell["above"] for cell in found.values())}
+    return {"bias": bias, "above after": any(test.above for test in found.values())}
 
 
 def nearly_constant(random, items: int, cells: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,9 +6,16 @@ import numpy as np
 from scipy.special import nctdtr, stdtrit
 
 from benchmarks.verdict_errors.columns import Mean, Quantiles, Share
-from benchmarks.verdict_errors.rules import old_freedom, old_test
+from benchmarks.verdict_errors.rules import OldTest, old_freedom, old_test
 from tf_adapt.statistics.looks import level_of
-from tf_adapt.statistics.two_cells import Cell, cell_of, compare_cells, enough_items, seeds_needed
+from tf_adapt.statistics.two_cells import (
+    CellDifference,
+    CellSample,
+    compare_cells,
+    enough_items,
+    sample_of,
+    seeds_needed,
+)
 
 ABOUT = (
     "Two cells with three seeds each on 200 test items, all effects normal; the difference that "
@@ -60,7 +67,7 @@ def simulated(random, right_number, difference, one_seed) -> dict[str, bool | fl
         if right_number:
             found[f"difference {when}"] = units
             full = _tested(*cells(random, units, one_seed, right_number), when)
-            found[f"power {when}"] = full["p"] <= level
+            found[f"power {when}"] = full.p <= level
         if when == "before":
             found["said before"] = most
         else:
@@ -70,7 +77,7 @@ def simulated(random, right_number, difference, one_seed) -> dict[str, bool | fl
     return found
 
 
-def cells(random, units: float, one_seed: float, seeds: int) -> tuple[Cell, Cell]:
+def cells(random, units: float, one_seed: float, seeds: int) -> tuple[CellSample, CellSample]:
     """Two cells on the same kind of items; what infinitely many seeds would show has exactly this
     mean and, over the items, exactly this deviation."""
     items = random.standard_normal(ITEMS)
@@ -79,7 +86,7 @@ def cells(random, units: float, one_seed: float, seeds: int) -> tuple[Cell, Cell
     values += one_seed / 100 * random.standard_normal((2, seeds, 1))
     values[0] += np.sqrt(2) * OWN * (items + units / np.sqrt(ITEMS))
     statistics = np.stack([values, np.ones_like(values)], axis=-1)
-    return cell_of("accuracy", statistics[0]), cell_of("accuracy", statistics[1])
+    return sample_of("accuracy", statistics[0]), sample_of("accuracy", statistics[1])
 
 
 @lru_cache
@@ -91,19 +98,19 @@ def deciding(number: int, one_seed: float, when: str) -> float:
     random, enough = np.random.default_rng(number), []
     for _ in range(DRAWS):
         a, b = cells(random, 0.0, one_seed, number)
-        low, high = _tested(a, b, when)["interval"]
+        low, high = _tested(a, b, when).interval
         enough.append((high - low) / 2 - (a.scores.mean() - b.scores.mean()))
     return float(np.quantile(enough, POWER) / np.sqrt(2 * OWN**2 / ITEMS))
 
 
-def said_after(a: Cell, b: Cell, level: float) -> tuple[bool, float, float]:
+def said_after(a: CellSample, b: CellSample, level: float) -> tuple[bool, float, float]:
     """Whether no number would do, and the range that is said."""
     if not enough_items(a, b, level):
         return True, np.inf, np.inf
     return False, *(number or np.inf for number in seeds_needed(a, b, level))
 
 
-def said_before(a: Cell, b: Cell, level: float) -> tuple[bool, float, float]:
+def said_before(a: CellSample, b: CellSample, level: float) -> tuple[bool, float, float]:
     """As `said_after`, of the rule before: one number, as if the items were drawn again."""
     counts = len(a.scores)
     difference = abs(a.scores.mean() - b.scores.mean())
@@ -118,11 +125,10 @@ def said_before(a: Cell, b: Cell, level: float) -> tuple[bool, float, float]:
     return False, np.inf, np.inf
 
 
-def _tested(a: Cell, b: Cell, when: str) -> dict:
+def _tested(a: CellSample, b: CellSample, when: str) -> OldTest | CellDifference:
     if when == "before":
         return old_test(a, b)
-    found = compare_cells(a, b, 1 - LEVELS[when])
-    return {"interval": found.interval, "p": found.p}
+    return compare_cells(a, b, 1 - LEVELS[when])
 
 
 def _old_power(difference: float, shares, own: float, number: int, level: float) -> float:

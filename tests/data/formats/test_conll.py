@@ -67,10 +67,10 @@ def test_conll2003_without_labels_has_one_column_or_four(tmp_path):
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        ("a O\nb\n", {}, r"txt:2: expected 2 columns, got 1; columns are parted by one blank"),
+        ("a O\nb\n", {}, r"txt:2: expected 2 columns, got 1; columns are separated by one space"),
         ("a O\nb O O\n", {}, r"txt:2: expected 2 columns, got 3"),
         ("a  O\n", {"num_columns": 2}, r"txt:1: expected 2 columns, got 3"),
-        ("a\tO\nb O\n", {}, r"txt:2: expected 2 columns, got 1; columns are parted by one tab"),
+        ("a\tO\nb O\n", {}, r"txt:2: expected 2 columns, got 1; columns are separated by one tab"),
         ("a O\n O\n", {}, r"txt:2: expected a value in every column, got nothing in column 1"),
         ("a O\nb \n", {}, r"txt:2: expected a value in every column, got nothing in column 2"),
         ("a\nb\n", {}, r"txt:1: expected 2 columns, got 1"),

@@ -31,6 +31,14 @@ READERS = {
     "csv": (partial(formats.read_csv, columns=ONE), TABLE.replace(b"\t", b",")),
     "tsv with groups": (partial(formats.read_tsv, columns=GROUPED), TABLE),
     "jsonl": (partial(formats.read_jsonl, columns=ONE), JSON),
+    "tsv of sets": (
+        partial(formats.read_tsv, columns=ONE, parse_label=formats.joined_labels),
+        b"text\tlabel\na\tx|y\nb\t\nc\ty\n",
+    ),
+    "jsonl of sets": (
+        partial(formats.read_jsonl, columns=ONE, parse_label=formats.listed_labels),
+        JSON.replace(b'"x"', b'["x", "y"]').replace(b": 1", b": [1]"),
+    ),
     "conll": (formats.read_conll, b"EU B-ORG\nsays O\n\nyes O\n"),
     "conll2003": (formats.read_conll2003, CONLL),
     "sst2": (formats.read_sst2, b"sentence\tlabel\na b \t1\nc\t0\n"),

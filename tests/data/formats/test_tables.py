@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -177,10 +178,45 @@ def test_table_errors_name_file_and_line(tmp_path, text, message):
 
 
 def test_a_forgotten_quote_never_joins_rows(tmp_path):
-    for middle in ('"b', '"b""', 'b,"', '"b\nc",x\n"d"'):
+    for middle in ('"b', '"b""', 'b,"', '"b\nc",x\n"d'):
         text = f'text,label\na,x\n{middle},x\ne,x\n"f",x\n'
-        with pytest.raises(DataError, match="file:3: expected comma-separated values"):
+        line = 5 if "c" in middle else 3
+        with pytest.raises(
+            DataError, match=f"file:{line}: expected values separated by ','.*begins"
+        ):
             read_csv(_write(tmp_path, text), ONE)
+
+
+def test_a_quote_that_is_never_closed_is_named_where_it_begins(tmp_path):
+    text = 'text,label\n"a\nb",x\n"c,x\nd,x\n'
+    with pytest.raises(DataError, match="file:4: .*a quote is never closed"):
+        read_csv(_write(tmp_path, text), ONE)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_quoted_fields_hold_line_breaks(tmp_path, end):
+    lines = ['"text",label', '"a', "", 'b, ""c""",x', "d,y", '"e', 'f",x']
+    path = _write(tmp_path, end.join(lines) + end)
+    assert read_csv(path, ONE) == [
+        Record('a\n\nb, "c"', label="x", where=f"{path}:2"),
+        Record("d", label="y", where=f"{path}:5"),
+        Record("e\nf", label="x", where=f"{path}:6"),
+    ]
+    with pytest.raises(DataError, match="file:6: expected 2 columns, got 1"):
+        read_csv(_write(tmp_path, end.join([*lines[:5], '"e', 'f"'])), ONE)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_other_delimiters(tmp_path, delimiter):
+    rows = [["text", "label"], [f'"a{delimiter} b, c"', "x"], ["d", "y"]]
+    path = _write(tmp_path, "".join(delimiter.join(row) + "\n" for row in rows))
+    found = read_csv(path, ONE, delimiter=delimiter)
+    assert [one.text_a for one in found] == [f"a{delimiter} b, c", "d"]
+    # What the file looks like is said where its header is one column.
+    with pytest.raises(
+        DataError, match=re.escape(f"it looks separated by {delimiter!r}: set data")
+    ):
+        read_csv(path, ONE)
 
 
 @pytest.mark.parametrize(
@@ -235,3 +271,9 @@ def test_labels_by_name():
     assert text_label("x", "f:1") == "x"
     with pytest.raises(DataError, match="f:1: expected a text as label, got NoneType None"):
         text_label(None, "f:1")
+
+
+def test_a_field_of_a_million_characters(tmp_path):
+    text = "word " * 200_000
+    (record,) = read_csv(_write(tmp_path, f'text\n"{text}"\n'), {"text_a": "text"})
+    assert record.text_a == text

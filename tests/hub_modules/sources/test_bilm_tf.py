@@ -5,7 +5,7 @@ import h5py
 import numpy as np
 import pytest
 
-from hub_modules.elmo import ElmoEncoder
+from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.sources import bilm_tf
 from hub_modules.sources.names import to_foreign
 from tf_adapt.errors import ArtifactError

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from safetensors.numpy import load_file
 
-from hub_modules.bert import BertEncoder
+from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import google_bert, huggingface
 from tf_adapt.errors import ArtifactError
 

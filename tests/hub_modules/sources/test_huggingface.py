@@ -1,11 +1,10 @@
-import json
-
 import ml_dtypes
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from huggingface_folders import edit_json, edit_weights
+from safetensors.numpy import load_file
 
-from hub_modules.bert import BertEncoder
+from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import huggingface
 from tf_adapt.errors import ArtifactError
 
@@ -14,17 +13,6 @@ from tf_adapt.errors import ArtifactError
 def folder(tiny_bert, tmp_path):
     huggingface.write(tiny_bert, tmp_path / "bert")
     return tmp_path / "bert"
-
-
-def edit_json(path, **changes) -> None:
-    settings = json.loads(path.read_text("utf-8")) | changes
-    settings = {key: value for key, value in settings.items() if value is not ...}
-    path.write_text(json.dumps(settings), encoding="utf-8")
-
-
-def edit_weights(folder, edit) -> None:
-    path = folder / "model.safetensors"
-    save_file(edit(load_file(path)), path)
 
 
 def test_written_and_read_back(folder, tiny_bert, assert_same_source):

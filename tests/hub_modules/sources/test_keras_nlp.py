@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from hub_modules.bert import BertEncoder
+from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import keras_nlp
 from hub_modules.sources.names import to_foreign
 from tf_adapt.errors import ArtifactError

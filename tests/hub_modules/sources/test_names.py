@@ -18,6 +18,9 @@ def row(step: str, shape: tuple[int, ...], heads: int = 1) -> Row:
         ("split_columns", 2, [1, 2, 3, 4], [[1, 2], [3, 4]]),
         ("split_rows", 2, [[1], [2], [3], [4]], [[[1], [2]], [[3], [4]]]),
         ("leading_one", 1, [[1, 2]], [[[1, 2]]]),
+        ("join_columns", 1, [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], [[1, 5], [2, 6], [3, 7], [4, 8]]),
+        ("join_bias", 1, [[1, 2], [3, 4]], [1, 2, 3, 4]),
+        ("join_rows", 1, [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], [[1, 3, 5, 7], [2, 4, 6, 8]]),
     ],
 )
 def test_steps_by_hand_in_both_directions(step, heads, ours, theirs):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.bert import BertEncoder
+from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import published_bert
 from hub_modules.sources.names import to_foreign
 from tf_adapt.errors import ArtifactError

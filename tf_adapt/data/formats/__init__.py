@@ -1,4 +1,4 @@
-"""Bytes to records: one reader per file format, and nothing that needs TensorFlow."""
+"""Bytes to records: one reader per file format. Imports no TensorFlow."""
 
 from tf_adapt.data.formats.benchmarks import (
     MNLI_LABELS,
@@ -15,6 +15,7 @@ from tf_adapt.data.formats.benchmarks import (
     read_trec,
 )
 from tf_adapt.data.formats.conll import read_conll
+from tf_adapt.data.formats.label_sets import joined_labels, listed_labels
 from tf_adapt.data.formats.records import (
     Record,
     TaggedSentence,
@@ -40,6 +41,8 @@ __all__ = [
     "check_group",
     "check_score",
     "check_text",
+    "joined_labels",
+    "listed_labels",
     "named_label",
     "number_label",
     "read_cola",

@@ -1,9 +1,8 @@
 """The public datasets' own files, as their publishers (or GLUE) wrote them.
 
-Texts are kept to the character, blanks at their ends included (SST-2's phrases all end in one):
-the encoders split at blanks, so the blanks change no example, and the file stays what it is.
-With `labelled=False` every reader leaves labels out; what a file without labels looks like stands
-with each reader.
+Texts are kept exactly, including spaces at their ends (SST-2's phrases all end in one): the
+encoders split at white space, so that these change no example. With `labelled=False` every reader
+ignores labels; each docstring gives the format of files without labels.
 """
 
 import re
@@ -31,7 +30,7 @@ _TREC_FINE_LABEL = re.compile(f"({'|'.join(TREC_LABELS)}):[a-z]+")
 
 
 def read_conll2003(path: str | Path, labelled: bool = True) -> list[TaggedSentence]:
-    """Token, POS, chunk, NER, parted by blanks; tags as on disk. Unlabelled: token alone will do.
+    """Token, POS, chunk, NER, separated by spaces; tags as on disk. Unlabelled: token is enough.
 
     The shared task's own files are in the scheme IOB1.
     """
@@ -39,12 +38,12 @@ def read_conll2003(path: str | Path, labelled: bool = True) -> list[TaggedSenten
 
 
 def read_sst2(path: str | Path, labelled: bool = True) -> list[Record]:
-    """Header `sentence label`, labels 0 and 1. Unlabelled: a column `sentence` will do."""
+    """Header `sentence label`, labels 0 and 1. Unlabelled: a column `sentence` is enough."""
     return read_tsv(path, {"text_a": "sentence", "label": "label"}, _sst2_label, labelled)
 
 
 def read_sick_entailment(path: str | Path, labelled: bool = True) -> list[Record]:
-    """SICK with its entailment judgment. Unlabelled: `sentence_A` and `sentence_B` will do."""
+    """SICK with its entailment judgment. Unlabelled: `sentence_A` and `sentence_B` are enough."""
     columns = _SICK_TEXTS | {"label": "entailment_judgment"}
     return read_tsv(path, columns, _sick_label, labelled)
 
@@ -56,7 +55,7 @@ def read_sick_relatedness(path: str | Path, labelled: bool = True) -> list[Recor
 
 
 def read_mrpc(path: str | Path, labelled: bool = True) -> list[Record]:
-    """Header `Quality … #1 String #2 String`. Unlabelled: the two strings will do."""
+    """Header `Quality … #1 String #2 String`. Unlabelled: the two strings are enough."""
     columns = {"text_a": "#1 String", "text_b": "#2 String", "label": "Quality"}
     return read_tsv(path, columns, _mrpc_label, labelled)
 
@@ -79,8 +78,8 @@ def read_mnli(path: str | Path, labelled: bool = True) -> list[Record]:
 def read_stsb(path: str | Path, labelled: bool = True) -> list[Record]:
     """Genre, file, year, id, score (0 to 5), two sentences; no header.
 
-    Up to two columns more, notes on the source, are allowed and ignored. Unlabelled: the score is
-    ignored and may be empty, or the two sentences stand alone.
+    Up to two more columns, notes on the source, are allowed and ignored. Unlabelled: the score is
+    ignored and may be empty, or there are only the two sentences.
     """
 
     def parse(columns: list[str], where: str) -> Record:
@@ -96,7 +95,7 @@ def read_stsb(path: str | Path, labelled: bool = True) -> list[Record]:
 def read_cola(path: str | Path, labelled: bool = True) -> list[Record]:
     """Source, label (0 or 1), the author's mark (may be empty), sentence; no header.
 
-    Unlabelled: the label is ignored and may be empty, or the sentence stands alone.
+    Unlabelled: the label is ignored and may be empty, or there is only the sentence.
     """
 
     def parse(columns: list[str], where: str) -> Record:
@@ -110,10 +109,10 @@ def read_cola(path: str | Path, labelled: bool = True) -> list[Record]:
 
 
 def read_trec(path: str | Path, labelled: bool = True) -> list[Record]:
-    """`COARSE:fine question`, parted by the first blank; the label is the coarse class.
+    """`COARSE:fine question`, separated by the first space; the label is the coarse class.
 
-    Unlabelled: the label is cut off where there is one; the question may stand alone. The
-    publisher's files are in Latin-1 and must be converted to UTF-8 first.
+    Unlabelled: a label is removed if there is one. The publisher's files are in Latin-1 and must be
+    converted to UTF-8 first.
     """
 
     def parse(columns: list[str], where: str) -> Record:
@@ -130,7 +129,7 @@ def read_trec(path: str | Path, labelled: bool = True) -> list[Record]:
 
 
 def _read_rows(path: str | Path, parse: Callable[[list[str], str], Record]) -> list[Record]:
-    """Records of a file without a header, one a line, columns parted by tabs."""
+    """Records of a file without a header, one a line, columns separated by tabs."""
     lines = read_lines(path)
     if not any(lines):
         raise no_examples(path)

@@ -16,21 +16,22 @@ def read_conll(
     num_columns: int | None = None,
     labelled: bool = True,
 ) -> list[TaggedSentence]:
-    """Reads sentences from columns that are parted by one blank each, or by one tab each.
+    """Reads sentences from columns that are separated by one space or by one tab each.
 
-    The first word's line decides which of the two, and, unless `num_columns` says so, how many
-    columns there are. A line that starts with `-DOCSTART-` opens a document and is no word. Tags
-    are returned as written: the scheme is checked by `tf_adapt.data.labels.check_scheme`.
+    The line of the first word decides which, and, without `num_columns`, the number of columns. A
+    line that starts with `-DOCSTART-` begins a document and is no word. Tags are returned as
+    written: `tf_adapt.data.labels.check_scheme` checks the scheme.
 
     Args:
         path: file in UTF-8.
         words: column of the words, counted from 0.
         tags: column of the tags.
         num_columns: the number of columns every line must have.
-        labelled: False reads words only; a file of one column (words) will do.
+        labelled: False reads words only; a file of one column (words) is enough.
 
     Raises:
-        DataError: not UTF-8 text; a line with a column too many, too few or empty; no sentence.
+        DataError: not UTF-8 text; a line with a wrong number of columns or an empty one; no
+            sentence.
     """
     sentences: list[TaggedSentence] = []
     rows: list[list[str]] = []
@@ -56,6 +57,24 @@ def read_conll(
     return sentences
 
 
+def last_column(path: str | Path) -> int:
+    """The number, from 0, of the last column, by the line of the first word.
+
+    Raises:
+        DataError: not UTF-8 text; only one column; no word.
+    """
+    for number, line in enumerate(read_lines(path), start=1):
+        if not is_blank(line) and not _starts_document(line):
+            last = line.count("\t" if "\t" in line else " ")
+            if last == 0:
+                raise DataError(
+                    f"{path}:{number}: expected a word and its tag, separated by a space or a tab, "
+                    "got 1 column; is this a CoNLL file?"
+                )
+            return last
+    raise no_examples(path)
+
+
 def _starts_document(line: str) -> bool:
     return line == DOCUMENT_START or line.startswith((DOCUMENT_START + " ", DOCUMENT_START + "\t"))
 
@@ -76,10 +95,10 @@ def _split(line: str, layout: tuple[str, int], where: str) -> list[str]:
     separator, expected = layout
     columns = line.split(separator)
     if len(columns) != expected:
-        name = "tab" if separator == "\t" else "blank"
+        name = "tab" if separator == "\t" else "space"
         raise DataError(
             f"{where}: expected {expected} columns, got {len(columns)}; "
-            f"columns are parted by one {name} each"
+            f"columns are separated by one {name} each"
         )
     if "" in columns:
         raise DataError(

@@ -1,4 +1,4 @@
-"""What every reader returns, and the checks that hold for each example wherever it came from."""
+"""The records that every reader returns, and checks of each example from any source."""
 
 import math
 import re
@@ -14,14 +14,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One text, or one pair of texts, with its label; `where` is used in error messages.
+    """One text, or one pair of texts, with its label; `where` is its location for error messages.
 
-    Examples with the same `group` belong together: see `tf_adapt.data.groups`.
+    For multilabel tasks `label` is a sorted tuple.
+
+    Examples with the same `group` are not independent: see `tf_adapt.data.groups`.
     """
 
     text_a: str
     text_b: str | None = None
-    label: str | float | None = None
+    label: str | float | tuple[str, ...] | None = None
     where: str = ""
     genre: str | None = None
     group: str | None = None
@@ -29,7 +31,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class TaggedSentence:
-    """One sentence of a tagging dataset; `where` is the place of its first word."""
+    """One sentence of a tagging dataset; `where` is the location of its first word."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...] | None = None
@@ -38,9 +40,9 @@ class TaggedSentence:
 
 
 def check_text(text: str, where: str, column: str = "text") -> str:
-    """Returns `text` unchanged if an encoder can read it.
+    """Returns `text` unchanged if it can be an encoder's input.
 
-    A text is empty if it holds nothing but ASCII white space, at which the encoders split.
+    A text is empty if it holds only ASCII white space, at which the encoders split.
 
     Raises:
         DataError: the text is empty, or holds a NUL or half of a surrogate pair.

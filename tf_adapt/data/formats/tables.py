@@ -1,10 +1,12 @@
 """A user's own tables: tab-separated values, comma-separated values and JSON lines.
 
-In all three a line is one example, so no quote can join two of them. `columns` maps `text_a`,
-`text_b`, `label`, `genre` and `group` (all but the first optional) to the names in the file.
+A line is one example, except that quoted fields of comma-separated values may hold line breaks.
+`columns` maps `text_a`, `text_b`, `label`, `genre` and `group` (all but the first optional) to the
+names in the file.
 """
 
 import csv
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -14,10 +16,13 @@ from tf_adapt.data.formats.records import Record, check_group, check_score, chec
 from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
 from tf_adapt.errors import DataError
 
-ParseLabel = Callable[[object, str], str | float]
+DELIMITERS = (",", ";", "\t", "|")
+ParseLabel = Callable[[object, str], str | float | tuple[str, ...]]
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# What is there to train and to score with: a file to be predicted need not have it.
+# Columns that only training and scoring need, not prediction.
 _OF_LABELLED = ("label", "group")
+# A setting of the whole process, by default 131,072 characters; it is only raised.
+csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
 
 
 def read_tsv(
@@ -26,19 +31,19 @@ def read_tsv(
     parse_label: ParseLabel | None = None,
     labelled: bool = True,
 ) -> list[Record]:
-    """Reads tab-separated values with a header; there is no quoting, a `"` is a character.
+    """Reads tab-separated values with a header, without quoting: a `"` is an ordinary character.
 
     Args:
         path: file in UTF-8.
-        columns: names of the columns, see the top of this file.
+        columns: names of the columns, see the module's docstring.
         parse_label: `text_label` (default), `number_label` or `named_label(…)`.
         labelled: False leaves every label and group None; the file need not have those columns.
 
     Raises:
-        DataError: not UTF-8 text; a column is missing, doubled, or a line has too many or too
+        DataError: not UTF-8 text; a column is missing or a duplicate, or a line has too many or too
             few; an empty text, label or group; no example.
     """
-    return _read_table(path, columns, parse_label, labelled, _split_tabs)
+    return _read_table(path, columns, parse_label, labelled, tab_rows)
 
 
 def read_csv(
@@ -46,15 +51,18 @@ def read_csv(
     columns: Mapping[str, str],
     parse_label: ParseLabel | None = None,
     labelled: bool = True,
+    delimiter: str = ",",
 ) -> list[Record]:
     """Reads comma-separated values with a header, fields quoted as in RFC 4180.
 
-    Unlike there, a quoted field must end on its line: a forgotten quote would otherwise join the
-    examples up to the next one. Texts with line breaks belong into JSON lines.
+    A quoted field may hold line breaks, which become line feeds; `where` is the first line of an
+    example.
 
-    Args and Raises as in `read_tsv`; a quote that is not closed is a DataError too.
+    Args and Raises as in `read_tsv`; a quote that is never closed, or is followed by more than a
+    delimiter, is a DataError too.
     """
-    return _read_table(path, columns, parse_label, labelled, _split_commas)
+    rows = functools.partial(delimited_rows, delimiter)
+    return _read_table(path, columns, parse_label, labelled, rows)
 
 
 def read_jsonl(
@@ -65,18 +73,17 @@ def read_jsonl(
 ) -> list[Record]:
     """Reads JSON lines: one object a line, its fields named by `columns`.
 
-    An integer as label of a classification, or as group, is taken as its decimal digits, as in a
-    table.
+    An integer as label of a classification, or as group, becomes its decimal digits, as in a table.
 
     Raises:
-        DataError: not UTF-8 text; a line is not one JSON object; a key is written twice; NaN or
+        DataError: not UTF-8 text; a line is not one JSON object; a duplicate key; NaN or
             Infinity; a field is missing or of the wrong type; an empty text, label or group; no
             example.
     """
     records = []
     for number, line in _example_lines(path, read_lines(path), start=1):
         where = f"{path}:{number}"
-        fields = _parse_json(line, where)
+        fields = json_object(line, where)
         for name in _wanted(columns, labelled):
             if name not in fields:
                 raise DataError(
@@ -88,7 +95,7 @@ def read_jsonl(
 
 
 def text_label(value: object, where: str) -> str:
-    """A label as it is written.
+    """A label as text, unchanged.
 
     Raises:
         DataError: it is empty, or neither text nor an integer.
@@ -116,7 +123,7 @@ def number_label(value: object, where: str) -> float:
 
 
 def named_label(names: Mapping[str, str]) -> ParseLabel:
-    """A parser of labels that are written in one way in the file and named in another."""
+    """A parser of labels that maps the values in a file to label names."""
 
     def parse(value: object, where: str) -> str:
         if value not in names:
@@ -142,30 +149,39 @@ def _read_table(
     columns: Mapping[str, str],
     parse_label: ParseLabel | None,
     labelled: bool,
-    split: Callable[[str, str], list[str]],
+    split: Callable[[str | Path, list[str]], Iterator[tuple[int, list[str]]]],
 ) -> list[Record]:
     lines = read_lines(path)
-    if not lines or all(map(is_blank, lines)):
+    if all(map(is_blank, lines)):
         raise no_examples(path)
-    header = split(lines[0], f"{path}:1")
+    rows = split(path, lines)
+    _, header = next(rows)
     _check_header(header, _wanted(columns, labelled), f"{path}:1")
+    if all(map(is_blank, lines[1:])):
+        raise no_examples(path)
     records = []
-    for number, line in _example_lines(path, lines[1:], start=2):
+    for number, row in rows:
         where = f"{path}:{number}"
-        row = check_columns(split(line, where), len(header), where)
+        if not row:
+            raise _empty_line(where)
+        check_columns(row, len(header), where)
         fields = dict(zip(header, row, strict=True))
         records.append(_record(fields, columns, parse_label, labelled, where))
     return records
 
 
 def _example_lines(path: str | Path, lines: list[str], start: int) -> Iterator[tuple[int, str]]:
-    """Numbered lines; an empty one is refused, so that nobody counts examples wrongly."""
+    """Numbered lines; an empty one is refused, so that line numbers count examples."""
     if all(map(is_blank, lines)):
         raise no_examples(path)
     for number, line in enumerate(lines, start):
         if line == "":
-            raise DataError(f"{path}:{number}: expected an example, got an empty line; remove it")
+            raise _empty_line(f"{path}:{number}")
         yield number, line
+
+
+def _empty_line(where: str) -> DataError:
+    return DataError(f"{where}: expected an example, got an empty line; remove it")
 
 
 def _check_header(header: list[str], wanted: list[str], where: str) -> None:
@@ -175,24 +191,56 @@ def _check_header(header: list[str], wanted: list[str], where: str) -> None:
             raise DataError(
                 f"{where}: expected one column {name!r}, got {got}; "
                 "the first line names the columns, and `columns` says which to read"
+                f"{_delimiter_hint(header)}"
             )
 
 
-def _split_tabs(line: str, where: str) -> list[str]:
-    return line.split("\t")
+def _delimiter_hint(header: list[str]) -> str:
+    """A hint at another delimiter for a header of one column."""
+    found = [one for one in DELIMITERS if len(header) == 1 and one in header[0]]
+    if not found:
+        return ""
+    return f"; it looks separated by {found[0]!r}: set data.format and data.delimiter accordingly"
 
 
-def _split_commas(line: str, where: str) -> list[str]:
-    try:
-        return next(csv.reader([line], strict=True))
-    except csv.Error as error:
-        raise DataError(
-            f"{where}: expected comma-separated values, got a line that is none ({error}); "
-            'a `"` inside a field is doubled, and a field ends on its line'
-        ) from None
+def tab_rows(path: str | Path, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Number and columns of each line; an empty line has none."""
+    for number, line in enumerate(lines, start=1):
+        yield number, line.split("\t") if line else []
 
 
-def _parse_json(line: str, where: str) -> dict[str, object]:
+def delimited_rows(
+    delimiter: str, path: str | Path, lines: list[str]
+) -> Iterator[tuple[int, list[str]]]:
+    """As `tab_rows`, with the number of the line on which each row begins.
+
+    Raises:
+        DataError: quotes are not as in RFC 4180.
+    """
+    rows = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
+    start = 1
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            ended = rows.line_num == len(lines) and "end of data" in str(error)
+            problem = "a quote is never closed" if ended else str(error)
+            raise DataError(
+                f"{path}:{start}: expected values separated by {delimiter!r}, got an example that "
+                f'begins here and is none ({problem}); a `"` inside a quoted field is doubled'
+            ) from None
+        if row is None:
+            return
+        yield start, row
+        start = rows.line_num + 1
+
+
+def json_object(line: str, where: str) -> dict[str, object]:
+    """The fields of one of the JSON lines.
+
+    Raises:
+        DataError: it is not one JSON object; a duplicate key; NaN or Infinity.
+    """
     try:
         value = json.loads(line, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

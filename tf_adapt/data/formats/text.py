@@ -1,11 +1,15 @@
-"""Bytes to lines: strict UTF-8, split at line feeds only, everything else refused by name.
+"""Bytes to lines: strict UTF-8, split at line feeds only; other formats are refused by name.
 
 `str.splitlines` breaks at characters that occur inside sentences (U+2028, U+0085, 0x0B, 0x1C),
-and a lenient decoder replaces what it cannot read; both change examples without a word.
+and a lenient decoder replaces invalid bytes; both change examples silently.
 """
 
 import codecs
+import gzip
+import os
 import string
+import sys
+import zlib
 from pathlib import Path
 
 from tf_adapt.data.formats.records import Record, check_text
@@ -20,17 +24,52 @@ _SIGNATURES = {
 }
 
 
-def read_lines(path: str | Path) -> list[str]:
+class StandardInput:
+    """Standard input in place of a path, for a reader; messages call it `<stdin>`."""
+
+    def __str__(self) -> str:
+        return "<stdin>"
+
+    def read_bytes(self) -> bytes:
+        """All bytes to the end, whatever the terminal's encoding."""
+        if sys.stdin is None:  # closed before the start
+            raise OSError("it is closed")
+        return sys.stdin.buffer.read()
+
+
+class GzipText:
+    """A gzip file in place of a path, for a reader, which gets its content unpacked."""
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = Path(path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def read_bytes(self) -> bytes:
+        """All bytes, unpacked."""
+        try:
+            return gzip.decompress(self.path.read_bytes())
+        except (EOFError, zlib.error) as error:
+            raise OSError(f"a damaged gzip file: {error}") from error
+
+
+def named_input(name: str | os.PathLike) -> Path | StandardInput:
+    """The input of a command: a file, or standard input if the name is `-`."""
+    return StandardInput() if str(name) == "-" else Path(name)
+
+
+def read_lines(path: str | Path | StandardInput | GzipText) -> list[str]:
     """The lines of a UTF-8 file, without their ends; line `i` of the file is item `i - 1`.
 
-    A byte order mark at the start and carriage returns before line feeds are taken off. Every
-    other character stays, whatever its kind.
+    A byte order mark at the start and carriage returns before line feeds are removed. Every other
+    character is kept.
 
     Raises:
         DataError: the file is missing, a folder or unreadable; it is not UTF-8 text; it holds a
             NUL byte; its lines end in carriage returns alone.
     """
-    content = _read_bytes(Path(path))
+    content = _read_bytes(path)
     _refuse_other_formats(path, content)
     _refuse_nul(path, content)
     text = _decode(path, content).removeprefix("\ufeff")
@@ -46,10 +85,10 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def read_texts(path: str | Path, skip_empty: bool = False) -> tuple[list[Record], int]:
-    """The texts of a file, one a line, and how many lines were empty.
+    """The texts of a file, one a line, and the number of empty lines.
 
     Args:
-        skip_empty: leave out lines that hold nothing but white space; otherwise they are refused.
+        skip_empty: skip lines of white space only; otherwise they are refused.
 
     Raises:
         DataError: as `read_lines`; a line is empty; there is no text.
@@ -72,20 +111,27 @@ def read_texts(path: str | Path, skip_empty: bool = False) -> tuple[list[Record]
 
 
 def no_examples(path: str | Path) -> DataError:
-    """The error for a file in which a reader found nothing."""
+    """The error for a file without examples."""
     return DataError(f"{path}: no examples in this file; expected at least one")
 
 
 def is_blank(line: str) -> bool:
-    """True if the line holds nothing but blanks and tabs (other white space may be a token)."""
+    """True if the line holds only spaces and tabs (other white space may be a token)."""
     return not line.strip(" \t")
 
 
-def _read_bytes(path: Path) -> bytes:
+def _read_bytes(path: str | Path | StandardInput | GzipText) -> bytes:
     try:
-        return path.read_bytes()
+        if isinstance(path, StandardInput | GzipText):
+            return path.read_bytes()
+        if Path(path).is_char_device() and not str(path).startswith(("/dev/std", "/dev/fd")):
+            raise DataError(f"{path}: expected a file, got a device, which may never end")
+        return Path(path).read_bytes()
     except FileNotFoundError:
-        raise DataError(f"{path}: expected a file, got nothing of that name") from None
+        raise DataError(
+            f"{path}: expected a file, got nothing of that name; a path in a config begins at the "
+            "folder from which tf-adapt is called"
+        ) from None
     except IsADirectoryError:
         raise DataError(f"{path}: expected a file, got a folder; name a file in it") from None
     except (OSError, ValueError) as error:

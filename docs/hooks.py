@@ -1,0 +1,129 @@
+"""What mkdocs does beyond its pages: the keys of a config, the changelog, links out of `docs/`."""
+
+import json
+import posixpath
+import re
+from pathlib import Path
+
+from tf_adapt.comparison.schema import config_schema
+from tf_adapt.comparison.sections import VARIED
+
+ROOT = Path(__file__).resolve().parents[1]
+CHANGELOG, CONFIG_PAGE = "changelog.md", "reference/config.md"
+# Files that pages link to beside pages: the site has them under the same name.
+SHOWN = ("configs/**/*.yaml", "examples/*.py")
+_KEYS = re.compile(r"<!-- keys:.*-->")
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+_REFERENCE = re.compile(r"#/\$defs/(\w+)")
+
+
+def on_files(files, config):
+    """Adds the changelog and the files that pages may link to."""
+    from mkdocs.structure.files import File
+
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](")
+    files.append(File.generated(config, CHANGELOG, content=text))
+    for pattern in SHOWN:
+        for path in sorted(ROOT.glob(pattern)):
+            name = path.relative_to(ROOT).as_posix()
+            files.append(File.generated(config, name, abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Links that hold on the site, and the keys of a config."""
+    if page.file.src_uri == CONFIG_PAGE:
+        markdown, found = _KEYS.subn(lambda _: keys_page(config_schema()), markdown)
+        if found != 1:
+            raise ValueError(f"{CONFIG_PAGE}: expected one line `<!-- keys: … -->`, got {found}")
+    return site_links(markdown, page.file.src_uri)
+
+
+def site_links(markdown: str, page: str) -> str:
+    """Links to files outside `docs/`: to their copy on the site where there is one, else as text.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    shown = {path for pattern in SHOWN for path in ROOT.glob(pattern)}
+
+    def on_the_site(link: re.Match) -> str:
+        text, target, _ = link.groups()
+        if "://" in target:
+            return link[0]
+        name = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), target))
+        if name.startswith("docs/"):
+            return link[0]
+        if not (ROOT / name).exists():
+            raise ValueError(f"docs/{page}: expected a file or folder in a link, got {target}")
+        home = posixpath.dirname(page) or "."
+        if name == "CHANGELOG.md":
+            return f"[{text}]({posixpath.relpath(CHANGELOG, home)})"
+        if ROOT / name in shown:
+            return f"[{text}]({posixpath.relpath(name, home)})"
+        return text if name in text else f"{text} (`{name}`)"
+
+    return _LINK.sub(on_the_site, markdown)
+
+
+def keys_page(schema: dict) -> str:
+    """All keys of a config as Markdown, section by section."""
+    sections, paths = schema["$defs"], {}
+    _note_paths(sections, "Run", "", paths)
+    _note_paths(sections, "Compare", "compare", paths)
+    titles = {name: ", ".join(f"`{path}`" for path in found) for name, found in paths.items()}
+    several = {title for title in titles.values() if list(titles.values()).count(title) > 1}
+    for name, title in titles.items():
+        if title in several:  # forms of one section
+            words = sections[name]["description"].splitlines()[0].split(";")[0].rstrip(".")
+            titles[name] = f"{title}: {words[0].lower()}{words[1:]}"
+    titles["Run"] = "A run"
+    moved = ", ".join(f"`{'.'.join(key)}` (here `{home}`)" for key, home in VARIED.items())
+    extra = {"Compare": f"Beside it stand the sections of a run, without {moved}."}
+    parts = []
+    for name, title in titles.items():
+        parts += [f"### {title}", sections[name]["description"], extra.get(name, "")]
+        parts.append(_keys(sections[name]))
+    return "\n\n".join(parts)
+
+
+def _note_paths(sections: dict, name: str, path: str, paths: dict[str, list[str]]) -> None:
+    """Where each section can stand: first itself, then those in it."""
+    paths.setdefault(name, []).append(path)
+    if len(paths[name]) > 1:
+        return
+    for key, field in sections[name]["properties"].items():
+        for inner in _inner(field):
+            _note_paths(sections, inner, f"{path}.{key}".lstrip("."), paths)
+
+
+def _inner(field: dict) -> list[str]:
+    return _REFERENCE.findall(json.dumps(field))
+
+
+def _keys(section: dict) -> str:
+    needed = section.get("required", [])
+    lines = []
+    for key, field in section["properties"].items():
+        meaning, _, expected = field.get("description", "").partition("Expected: ")
+        words = expected.rstrip(".") or _form(field)
+        default = " · needed" if key in needed else _default(field)
+        lines.append(
+            f"- **`{key}`** · {words}{default}" + (f"  \n    {meaning}" if meaning else "")
+        )
+    return "\n".join(lines)
+
+
+def _form(field: dict) -> str:
+    """What a key without a word of its own holds: a section, or what another key holds."""
+    forms = len(_inner(field))
+    if not forms:
+        return "the name of a column"
+    return "a section" if forms == 1 else "a section in one of the forms below"
+
+
+def _default(field: dict) -> str:
+    value = field.get("default", ...)
+    if value is ... or isinstance(value, dict):  # the keys of a section have theirs
+        return ""
+    return f" · default `{json.dumps(value, ensure_ascii=False)}`"

@@ -1,0 +1,35 @@
+"""The families of encoders, and what differs between them outside of the encoders themselves."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the encoders of a family have in common.
+
+    Attributes:
+        joins_pairs: they can read both texts of a pair as one row, and do so by default.
+        like: "bert" or "elmo", the family of the paper whose heads and learning rates they take.
+        has_words: they return a state for each word or piece; without, one vector for a text.
+    """
+
+    joins_pairs: bool
+    like: str
+    has_words: bool = True
+
+
+FAMILIES = {
+    "bert": Family(joins_pairs=True, like="bert"),
+    "elmo": Family(joins_pairs=False, like="elmo"),
+    # Bidirectional backbones of keras-hub: RoBERTa, ELECTRA, DeBERTa-v3, ….
+    "keras": Family(joins_pairs=True, like="bert"),
+    "causal": Family(joins_pairs=True, like="bert"),
+    "sentence": Family(joins_pairs=False, like="bert", has_words=False),
+    "words": Family(joins_pairs=False, like="elmo"),
+}
+
+
+def joins_pairs(family: str | None) -> bool:
+    """Whether encoders of a family read both texts of a pair as one row by default; False for none
+    or one that is not known."""
+    return family in FAMILIES and FAMILIES[family].joins_pairs

@@ -1,0 +1,127 @@
+"""Modules of ours: config and vocabulary from the manifest's folder, weights from its variables."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hub_modules.errors import ArtifactError, ConfigError
+from hub_modules.export import native_encoder
+from hub_modules.kept_layers import (
+    check_keep_layers,
+    kept_config,
+    kept_hash,
+    kept_weights,
+    refuse_keep_layers,
+)
+from hub_modules.loading.loaded_module import LoadedModule
+from hub_modules.preprocess import BertPreprocessor, CausalPreprocessor, ElmoPreprocessor
+from hub_modules.sources.bert_layout import bert_shapes
+from hub_modules.sources.bilm_tf import elmo_shapes
+from hub_modules.sources.causal_layout import causal_shapes, read_own_byte_pairs
+from hub_modules.sources.folder import read_vocabulary
+from hub_modules.sources.layer_mix import LayerMix, layer_mix
+from hub_modules.storage.tf_checkpoint import read_variables, variable_shapes
+from hub_modules.verified import Verified
+
+_SHAPES = {"bert": bert_shapes, "elmo": elmo_shapes, "causal": causal_shapes}
+
+
+def load_native(
+    found: Verified,
+    own: Verified | None,
+    options: dict,
+    pretrained: bool,
+    keep_layers: Sequence[int] | None = None,
+) -> LoadedModule:
+    """A module of ours as a native encoder.
+
+    Args:
+        own: the preprocessing module that the user names; refused, for the module brings its own.
+        options: of `native_encoder`; with `new_rows` each row ends in the first new token.
+        pretrained: whether the encoder gets the module's weights; False: random ones.
+        keep_layers: the layers that the encoder has; None: all.
+
+    Raises:
+        ArtifactError: its weights do not fit its manifest, or its vocabulary is damaged.
+        ConfigError: `own` is given, or as `check_keep_layers`, `refuse_keep_layers`.
+    """
+    manifest, config = found.manifest, found.manifest.arguments()
+    _check_fit(found.folder, manifest.kind, config)
+    if keep_layers is not None:
+        where = f"module {found.folder}"
+        refuse_keep_layers(keep_layers if manifest.kind == "elmo" else None, where, "an ELMo")
+        check_keep_layers(keep_layers, config["num_layers"], where)
+        config = kept_config(config, keep_layers)
+    encoder = native_encoder(manifest.kind, config, **options)
+    mix = None
+    if pretrained:
+        arrays = read_variables(found.folder / "encoder")
+        weights = _without_mix(arrays)
+        if keep_layers is not None:
+            weights = kept_weights(weights, keep_layers)
+        encoder.load_weights_by_name(weights)
+        mix = _mix(arrays, config, found.folder)
+    return LoadedModule(
+        family=manifest.kind,
+        encoder=encoder,
+        preprocessor=own_preprocessor(found, own, "new_rows" in options),
+        hash=kept_hash(found.content, keep_layers),
+        execution="native",
+        max_length=config.get("max_positions"),
+        mix=mix,
+    )
+
+
+def _check_fit(folder: Path, kind: str, config: dict) -> None:
+    """Compares the weights of a config with the stored ones, before memory is allocated.
+
+    Raises:
+        ArtifactError: names or shapes differ.
+    """
+    shapes = _SHAPES[kind](config)
+    stored = _without_mix(variable_shapes(folder / "encoder"))
+    names = sorted(shapes.keys() | stored)
+    differing = [name for name in names if shapes.get(name) != stored.get(name)]
+    for name in differing[:1]:
+        raise ArtifactError(
+            f"{folder}: weight {name}: expected {shapes.get(name, 'none')} by the manifest's "
+            f"config, got {stored.get(name, 'none')} in the files ({len(differing)} weights "
+            "differ); convert the module again"
+        )
+
+
+def _without_mix(weights: dict) -> dict:
+    """Weights without an ELMo module's own scalar mix, which is not part of the encoder."""
+    return {name: value for name, value in weights.items() if not name.startswith("aggregation/")}
+
+
+def _mix(arrays: dict, config: dict, folder: Path) -> LayerMix | None:
+    """An ELMo module's own mix of its layers; None for a module without."""
+    weights, scale = (arrays.get(f"aggregation/{name}") for name in ("weights", "scaling"))
+    if weights is None or scale is None:
+        return None
+    return layer_mix(weights, scale, config["num_layers"] + 1, str(folder))
+
+
+def own_preprocessor(found: Verified, own: Verified | None, classification_token: bool = False):
+    """The preprocessor that a module of ours brings.
+
+    Args:
+        classification_token: see `CausalPreprocessor`.
+
+    Raises:
+        ConfigError: the user names another one.
+        ArtifactError: the vocabulary is damaged.
+    """
+    if own is not None:
+        raise ConfigError(
+            f"preprocessor: module {found.folder} brings its own preprocessing; leave the argument "
+            "out (encoder.preprocessor: null)"
+        )
+    if found.manifest.kind == "elmo":
+        return ElmoPreprocessor()
+    rows = found.manifest.config.vocabulary_size
+    if found.manifest.kind == "causal":
+        pieces = read_own_byte_pairs(found.folder, rows)
+        return CausalPreprocessor(*pieces, classification_token, rows)
+    vocabulary = read_vocabulary(found.folder / "vocab.txt", rows)
+    return BertPreprocessor(vocabulary, found.manifest.lower_case)

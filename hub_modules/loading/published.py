@@ -1,0 +1,81 @@
+"""Published BERT modules: weights and vocabulary are read from the SavedModel's variables."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hub_modules.errors import ConfigError
+from hub_modules.export import native_encoder
+from hub_modules.find import encoder_folder
+from hub_modules.kept_layers import check_keep_layers, kept_config, kept_hash, kept_weights
+from hub_modules.loading.loaded_module import LoadedModule
+from hub_modules.preprocess import BertPreprocessor, SavedModelPreprocessor
+from hub_modules.saved_model import restore_program
+from hub_modules.sources import ModuleSource, published_bert
+from hub_modules.verified import Verified
+
+
+def load_published(
+    found: Verified,
+    own: Verified | None,
+    options: dict,
+    pretrained: bool,
+    keep_layers: Sequence[int] | None = None,
+) -> LoadedModule:
+    """A published BERT module as a native encoder.
+
+    Args:
+        own: the preprocessing module that the user names, or None.
+        options: of `native_encoder`.
+        pretrained: whether the encoder gets the module's weights; False: random ones.
+        keep_layers: the layers that the encoder has; None: all.
+
+    Raises:
+        ArtifactError: the module is damaged.
+        ConfigError: it brings no preprocessing, and none is named; or as `check_keep_layers`.
+    """
+    source = published_source(found.folder)
+    config, weights = source.config, source.weights
+    if keep_layers is not None:
+        check_keep_layers(keep_layers, config["num_layers"], f"module {found.folder}")
+        config, weights = kept_config(config, keep_layers), kept_weights(weights, keep_layers)
+    encoder = native_encoder("bert", config, **options)
+    if pretrained:
+        encoder.load_weights_by_name(weights)
+    return LoadedModule(
+        family="bert",
+        encoder=encoder,
+        preprocessor=foreign_preprocessor(found, source, own),
+        hash=kept_hash(found.content, keep_layers),
+        execution="native",
+        max_length=source.config["max_positions"],
+    )
+
+
+def published_source(folder: Path) -> ModuleSource | None:
+    """Config, weights and vocabulary of a published BERT module; None for any other module."""
+    saved_model = encoder_folder(folder)
+    if published_bert.recognise(saved_model) is None:
+        return None
+    return published_bert.read(saved_model)
+
+
+def foreign_preprocessor(found: Verified, source: ModuleSource | None, own: Verified | None):
+    """The preprocessor of a BERT module without a manifest.
+
+    In this order: the preprocessing module that the user names, the module's own vocabulary, the
+    preprocessing module in the same folder.
+
+    Raises:
+        ConfigError: there is none of them.
+    """
+    if own is not None:
+        return SavedModelPreprocessor(restore_program(own.folder, own.content, "preprocess"))
+    if source is not None and source.vocabulary is not None and source.lower_case is not None:
+        return BertPreprocessor(source.vocabulary, source.lower_case)
+    if (found.folder / "preprocess").is_dir():
+        beside = restore_program(found.folder / "preprocess", found.content, "preprocess")
+        return SavedModelPreprocessor(beside)
+    raise ConfigError(
+        f"module {found.folder}: it brings no preprocessing; name its preprocessing module with "
+        "preprocessor= (encoder.preprocessor in a config)"
+    )

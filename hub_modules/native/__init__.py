@@ -1,0 +1,1 @@
+"""Encoders as Keras layers with the weights of a module, trainable or frozen."""

@@ -1,0 +1,205 @@
+"""BERT as a Keras layer that returns the hidden states of all layers; any part can be frozen."""
+
+import functools
+
+import keras
+from keras import ops
+
+from hub_modules.native.adapters import Added, with_adapter_group
+from hub_modules.native.bert_embeddings import BertEmbeddings
+from hub_modules.native.given_states import given_states
+from hub_modules.native.lora import GROUP, Lora, low_rank_layers
+from hub_modules.native.projected_attention import ProjectedAttention
+from hub_modules.native.recomputation import recomputed
+from hub_modules.native.transformer import TransformerBlock
+from hub_modules.native.transformer_encoder import TransformerEncoder
+from hub_modules.native.weights import is_trainable
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class BertEncoder(TransformerEncoder):
+    """A BERT that returns the hidden states of every layer.
+
+    Shapes: inputs `input_word_ids`, `input_mask` (1 = token, 0 = padding), `input_type_ids`, each
+    `[batch, time] int32` → `{"layers": [num_layers + 1 times [batch, time, width]], bottom (the
+    embedding output) to top, "mask": [batch, time] bool, "pooled": [batch, width]}`, in the layer's
+    compute dtype.
+
+    Given states: if the inputs hold, say, `states_of_layer_2` `[batch, time, width]`, the encoder
+    starts above that layer, and `layers` begins with it. See `lower_layers`.
+
+    Masking: padding is never attended to; hidden states at padding are undefined.
+
+    Freezing: a layer without trainable weights runs in inference mode, and no gradient is computed
+    below the lowest trainable one. The LayerNorms of the layers with adapters are trained together
+    with them: they are in the group `adapters`, the last, and in no other; where all layers have
+    adapters, so is the LayerNorm of the embeddings. It comes after the embedding tables, which get
+    no gradient where only adapters are trainable. LoRA's matrices alone are the group `lora`.
+
+    Args:
+        activation: "gelu_exact" (erf; HuggingFace checkpoints) or "gelu_tanh"
+            (google-research/bert, keras-hub, published Hub modules).
+        dropout: dropout rate after the embeddings and each sub-layer.
+        attention_dropout: dropout rate of the attention weights.
+        adapters: "bottleneck" (two in each block; see `TransformerBlock`) or their settings as
+            `BottleneckAdapters`, "projected_attention" (one in parallel to each block; see
+            `ProjectedAttention`), a `Lora`, or None.
+        adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
+
+    Attributes:
+        gradient_checkpointing: keep only the input of each layer that gets a gradient, and compute
+            the layer again in the backward pass; False. The results are the same.
+
+    Raises:
+        ConfigError: the adapters are of an unknown kind, their size is out of range, or a layer
+            that is to have some does not exist.
+
+    Source: Devlin et al. 2019, "BERT".
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        width: int,
+        num_layers: int,
+        num_heads: int,
+        intermediate_width: int,
+        max_positions: int,
+        type_vocabulary_size: int = 2,
+        activation: str = "gelu_exact",
+        layer_norm_epsilon: float = 1e-12,
+        dropout: float = 0.1,
+        attention_dropout: float = 0.1,
+        adapters: Added = None,
+        adapter_size: int = 64,
+        **kwargs,
+    ):
+        super().__init__(
+            "bert",
+            vocabulary_size,
+            width,
+            num_layers,
+            num_heads,
+            intermediate_width,
+            max_positions,
+            activation,
+            layer_norm_epsilon,
+            dropout,
+            attention_dropout,
+            adapters,
+            adapter_size,
+            **kwargs,
+        )
+        self.type_vocabulary_size = type_vocabulary_size
+        policy = self.dtype_policy
+        self.embeddings = BertEmbeddings(
+            vocabulary_size,
+            width,
+            max_positions,
+            type_vocabulary_size,
+            layer_norm_epsilon,
+            dropout,
+            name="embeddings",
+            dtype=policy,
+        )
+        self.blocks = self.make_blocks(TransformerBlock)
+        self.pooler = keras.layers.Dense(
+            width,
+            activation="tanh",
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+            name="pooler",
+            dtype=policy,
+        )
+        self.projected_attention = None
+        if adapters == "projected_attention":
+            self.projected_attention = ProjectedAttention(
+                width,
+                adapter_size,
+                num_layers,
+                activation,
+                attention_dropout,
+                name="projected_attention",
+                dtype=policy,
+            )
+
+    def build_top(self) -> None:
+        """Builds the pooler and the attention in parallel."""
+        self.pooler.build((None, self.width))
+        if self.projected_attention is not None:
+            self.projected_attention.build()
+
+    @property
+    def adapter_layers(self) -> list[keras.layers.Layer]:
+        """The adapters or LoRA's matrices, bottom to top; no module stores them."""
+        if isinstance(self.adapters, Lora):
+            return low_rank_layers(self)
+        if self.projected_attention is not None:
+            return [self.projected_attention]
+        return [adapter for block in self.blocks for adapter in block.adapter_layers]
+
+    @property
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """The layer groups, bottom to top, as (name, weights)."""
+        layers = [self.embeddings, *self.blocks, self.pooler]
+        groups = [(layer.name, layer.weights) for layer in layers]
+        if self.adapters is None:
+            return groups
+        if isinstance(self.adapters, Lora):
+            return with_adapter_group(groups, self.adapter_layers, GROUP)
+        in_layers = None if self.bottlenecks is None else self.bottlenecks.in_layers
+        norms = [self.embeddings.layer_norm] if in_layers is None else []
+        norms += self.norms_of_blocks(in_layers)
+        return with_adapter_group(groups, [*self.adapter_layers, *norms])
+
+    def call(self, inputs, training=None):
+        mask = ops.cast(inputs["input_mask"], "bool")
+        layers, frozen = self.states_up_to(inputs, mask, self.num_layers, training)
+        pooled = self.pooler(layers[-1][:, 0])
+        if frozen and not is_trainable(self.pooler):
+            pooled = ops.stop_gradient(pooled)
+        return {"layers": layers, "mask": mask, "pooled": pooled}
+
+    def states_up_to(self, inputs: dict, mask, top: int, training) -> tuple[list, bool]:
+        """See `TransformerEncoder`."""
+        names = [layer.name for layer in (self.embeddings, *self.blocks)]
+        first, states = given_states(inputs, names)
+        frozen_so_far = states is not None or not is_trainable(self.embeddings)
+        if states is None:
+            states = self.embeddings(
+                inputs["input_word_ids"],
+                inputs["input_type_ids"],
+                training=training and is_trainable(self.embeddings),
+            )
+        states = ops.stop_gradient(states) if frozen_so_far else states
+        layers = [states]
+        for index in range(first, top):
+            block = self.blocks[index]
+            block_inputs = [states]
+            if self.projected_attention is not None:
+                block_inputs.append(self._in_parallel(states, mask, index, training))
+            frozen_so_far = frozen_so_far and not (
+                is_trainable(block) or self._parallel_is_trainable
+            )
+            run = functools.partial(_run, block, training and is_trainable(block))
+            if self.gradient_checkpointing and training and not frozen_so_far:
+                states = recomputed(block, run, block_inputs, mask, in_slices=not self.supports_jit)
+            else:
+                states = run(mask, *block_inputs)
+            states = ops.stop_gradient(states) if frozen_so_far else states
+            layers.append(states)
+        return layers, frozen_so_far
+
+    def _in_parallel(self, states, mask, index: int, training):
+        training = training and self._parallel_is_trainable
+        return self.projected_attention(states, mask, index=index, training=training)
+
+    @property
+    def _parallel_is_trainable(self) -> bool:
+        return self.projected_attention is not None and is_trainable(self.projected_attention)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {"type_vocabulary_size": self.type_vocabulary_size}
+
+
+def _run(block, training, mask, states, added=None):
+    return block(states, mask, added, training=training)

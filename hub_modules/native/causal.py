@@ -1,0 +1,234 @@
+"""GPT-2 as a Keras layer that returns the hidden states of all layers; any part can be frozen."""
+
+import functools
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from hub_modules.native.adapters import Added, is_chosen, with_adapter_group
+from hub_modules.native.causal_block import CausalBlock
+from hub_modules.native.causal_embeddings import CausalEmbeddings
+from hub_modules.native.given_states import given_states
+from hub_modules.native.layer_norm import LayerNorm
+from hub_modules.native.lora import GROUP, Lora, low_rank_layers
+from hub_modules.native.recomputation import recomputed
+from hub_modules.native.transformer_encoder import TransformerEncoder
+from hub_modules.native.weights import is_trainable
+
+NEW_EMBEDDINGS = "new_embeddings"
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class CausalEncoder(TransformerEncoder):
+    """A transformer that reads from left to right and returns the hidden states of every layer.
+
+    Shapes: inputs `input_word_ids`, `input_mask` (1 = token, 0 = padding, at the right) and, where
+    there are segments, `input_type_ids`, each `[batch, time] int32` → `{"layers": [num_layers + 1
+    times [batch, time, width]], bottom (the embedding output) to top (after the final LayerNorm),
+    "mask": [batch, time] bool, "pooled": [batch, width]}`, the top state of each row's last token.
+
+    Given states: as of `BertEncoder`.
+
+    Masking: a position attends to itself and to tokens before it, never to padding; hidden states
+    at padding are undefined.
+
+    Freezing: a layer without trainable weights runs in inference mode, and no gradient is computed
+    below the lowest trainable one. The final LayerNorm belongs to the top layer's group. New rows
+    and segments, which no module stores, are the last group, `new_embeddings`; with adapters or
+    LoRA they are in the group `adapters` or `lora`. The LayerNorms of the layers with adapters are
+    in `adapters` too.
+
+    Args:
+        activation: "gelu_tanh" (GPT-2) or "gelu_exact".
+        dropout: dropout rate after the embeddings and each sub-layer.
+        attention_dropout: dropout rate of the attention weights.
+        new_rows: number of additional word embeddings, for special tokens; their ids follow those
+            of the vocabulary.
+        segments: number of segment embeddings, which are added to each token's by its
+            `input_type_ids`; 0: none.
+        adapters: "bottleneck" (two in each block; see `CausalBlock`) or their settings as
+            `BottleneckAdapters`, a `Lora`, or None.
+        adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
+
+    Attributes:
+        gradient_checkpointing: as of `BertEncoder`.
+
+    Raises:
+        ConfigError: the adapters are of an unknown kind, or their size is out of range.
+
+    Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        width: int,
+        num_layers: int,
+        num_heads: int,
+        intermediate_width: int,
+        max_positions: int,
+        activation: str = "gelu_tanh",
+        layer_norm_epsilon: float = 1e-5,
+        dropout: float = 0.1,
+        attention_dropout: float = 0.1,
+        new_rows: int = 0,
+        segments: int = 0,
+        adapters: Added = None,
+        adapter_size: int = 64,
+        **kwargs,
+    ):
+        super().__init__(
+            "causal",
+            vocabulary_size,
+            width,
+            num_layers,
+            num_heads,
+            intermediate_width,
+            max_positions,
+            activation,
+            layer_norm_epsilon,
+            dropout,
+            attention_dropout,
+            adapters,
+            adapter_size,
+            **kwargs,
+        )
+        self.new_rows = new_rows
+        self.segments = segments
+        policy = self.dtype_policy
+        self.embeddings = CausalEmbeddings(
+            vocabulary_size,
+            width,
+            max_positions,
+            dropout,
+            new_rows,
+            segments,
+            name="embeddings",
+            dtype=policy,
+        )
+        self.blocks = self.make_blocks(CausalBlock)
+        self.final_norm = LayerNorm(epsilon=layer_norm_epsilon, name="final_norm", dtype=policy)
+
+    def build_top(self) -> None:
+        """Builds the final LayerNorm."""
+        self.final_norm.build((None, None, self.width))
+
+    @property
+    def adapter_layers(self) -> list[keras.layers.Layer]:
+        """What no module stores: new embeddings, and adapters or LoRA, bottom to top."""
+        new = [] if self.embeddings.new is None else [self.embeddings.new]
+        if isinstance(self.adapters, Lora):
+            return new + low_rank_layers(self)
+        return new + [adapter for block in self.blocks for adapter in block.adapter_layers]
+
+    @property
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """The layer groups, bottom to top, as (name, weights)."""
+        groups = [(layer.name, layer.weights) for layer in (self.embeddings, *self.blocks)]
+        groups[-1] = (groups[-1][0], groups[-1][1] + self.final_norm.weights)
+        if self.adapters is None:
+            return with_adapter_group(groups, self.adapter_layers, NEW_EMBEDDINGS)
+        if isinstance(self.adapters, Lora):
+            return with_adapter_group(groups, self.adapter_layers, GROUP)
+        in_layers = self.bottlenecks.in_layers
+        norms = self.norms_of_blocks(in_layers)
+        norms += [self.final_norm] if is_chosen(in_layers, self.num_layers - 1) else []
+        return with_adapter_group(groups, [*self.adapter_layers, *norms])
+
+    def call(self, inputs, training=None):
+        mask = ops.cast(inputs["input_mask"], "bool")
+        layers, _ = self.states_up_to(inputs, mask, self.num_layers, training)
+        return {"layers": layers, "mask": mask, "pooled": last_states(layers[-1], mask)}
+
+    def logits(self, states):
+        """Logits of the next word, tied to the word embeddings: see `CausalEmbeddings.logits`.
+
+        Shapes: top hidden states `[…, width]` → `[…, vocabulary_size + new_rows] float32`.
+        """
+        return self.embeddings.logits(states)
+
+    def step(self, inputs: dict, cache: dict | None = None) -> tuple:
+        """Logits of the word after `inputs`, which follow what the cache holds; in inference mode.
+
+        The first call takes the beginnings of the texts, each later one usually one token a row:
+        equal to a call on the whole rows, without computing the positions before again.
+
+        Shapes: inputs as of a call, `[batch, time]`; a row's tokens come after its tokens of the
+        calls before, whatever padding was between → logits `[batch, vocabulary_size + new_rows]
+        float32` after each row's last token, and the cache: `mask` `[batch, positions] bool` and,
+        for each layer, `past`: keys and values `[batch, heads, positions, head_width]`.
+        """
+        mask = ops.cast(inputs["input_mask"], "bool")
+        cache = self._empty_cache(ops.shape(mask)[0]) if cache is None else cache
+        before = ops.shape(cache["mask"])[1]
+        seen = ops.concatenate([cache["mask"], mask], axis=1)
+        positions = ops.maximum(ops.cumsum(ops.cast(seen, "int32"), axis=1) - 1, 0)[:, before:]
+        visible = _not_later(seen)[:, before:]
+        states = self.embeddings(
+            inputs["input_word_ids"], positions, inputs.get("input_type_ids"), training=False
+        )
+        past = []
+        for block, block_past in zip(self.blocks, cache["past"], strict=True):
+            states, block_past = block.step(states, visible, block_past)
+            past.append(block_past)
+        logits = self.logits(last_states(self.final_norm(states), mask))
+        return logits, {"mask": seen, "past": past}
+
+    def _empty_cache(self, batch) -> dict:
+        shape = (batch, self.num_heads, 0, self.width // self.num_heads)
+        nothing = ops.zeros(shape, self.compute_dtype)
+        return {
+            "mask": ops.zeros((batch, 0), "bool"),
+            "past": [(nothing, nothing)] * self.num_layers,
+        }
+
+    def states_up_to(self, inputs: dict, mask, top: int, training) -> tuple[list, bool]:
+        """See `TransformerEncoder`."""
+        names = [layer.name for layer in (self.embeddings, *self.blocks)]
+        first, states = given_states(inputs, names)
+        frozen_so_far = states is not None or not is_trainable(self.embeddings)
+        if states is None:
+            states = self.embeddings(
+                inputs["input_word_ids"],
+                ops.arange(ops.shape(mask)[1]),
+                inputs.get("input_type_ids"),
+                training=training and is_trainable(self.embeddings),
+            )
+        states = ops.stop_gradient(states) if frozen_so_far else states
+        layers, visible = [states], _not_later(mask)
+        for index in range(first, top):
+            block, is_top = self.blocks[index], index == self.num_layers - 1
+            learns = is_trainable(block) or (is_top and is_trainable(self.final_norm))
+            frozen_so_far = frozen_so_far and not learns
+            run = functools.partial(_run, block, training and is_trainable(block))
+            if self.gradient_checkpointing and training and not frozen_so_far:
+                in_slices = not self.supports_jit
+                states = recomputed(block, run, [states], visible, in_slices=in_slices)
+            else:
+                states = run(visible, states)
+            if is_top:
+                states = self.final_norm(states)
+            states = ops.stop_gradient(states) if frozen_so_far else states
+            layers.append(states)
+        return layers, frozen_so_far
+
+    def get_config(self) -> dict:
+        return super().get_config() | {"new_rows": self.new_rows, "segments": self.segments}
+
+
+def last_states(states, mask):
+    """The state of each row's last token: `[batch, time, width]`, `[batch, time] bool` →
+    `[batch, width]`."""
+    last = ops.maximum(ops.sum(ops.cast(mask, "int32"), axis=1) - 1, 0)
+    return tf.gather(states, last, batch_dims=1)
+
+
+def _not_later(mask):
+    """Which positions each one attends to: `[batch, time] bool` → `[batch, time, time] bool`."""
+    places = ops.arange(ops.shape(mask)[1])
+    return ops.logical_and(places[None, :] <= places[:, None], mask[:, None, :])
+
+
+def _run(block, training, visible, states):
+    return block(states, visible, training=training)

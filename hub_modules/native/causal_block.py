@@ -1,0 +1,54 @@
+"""The transformer layer of GPT-2: a LayerNorm before self-attention and before feed-forward."""
+
+import keras
+from keras import ops
+
+from hub_modules.native.activations import ACTIVATIONS
+from hub_modules.native.transformer import TransformerBlock, as_rows
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class CausalBlock(TransformerBlock):
+    """One pre-LayerNorm transformer layer: the parts of `TransformerBlock`, in another order.
+
+    `h = x + Attention(LN(x))`, `y = h + W₂ gelu(W₁ LN(h))`, dropout before each sum; with adapters
+    `h = x + Adapter₁(Attention(LN(x)))`, `y = h + Adapter₂(W₂ gelu(W₁ LN(h)))`, dropout before each
+    of them.
+
+    Shapes: hidden states `[batch, time, width]`, visible `[batch, time, keys] bool`: which
+    positions each one attends to → `[batch, time, width]`.
+
+    Args:
+        adapter_operation: "dense"; a convolution would read later positions.
+
+    Source: Radford et al. 2019, "GPT-2", section 2.3; openai/gpt-2.
+    """
+
+    def call(self, states, visible, training=None):
+        attended = self.attention(self.attention_layer_norm(states), visible, training=training)
+        return self._above_attention(states, attended, training)
+
+    def step(self, states, visible, past: tuple) -> tuple:
+        """As a call in inference mode, with the keys and values of the positions before.
+
+        Shapes: past, a key and a value `[batch, heads, positions, head_width]` → hidden states, and
+        `past` with those of `states` behind.
+        """
+        normalized = self.attention_layer_norm(states)
+        new = self.attention.keys_and_values(normalized)
+        past = tuple(ops.concatenate(pair, axis=2) for pair in zip(past, new, strict=True))
+        attended = self.attention.attend(normalized, *past, visible, training=False)
+        return self._above_attention(states, attended, training=False), past
+
+    def _above_attention(self, states, attended, training):
+        shape = ops.shape(states)
+        attended = self.attention_output_dropout(as_rows(attended), training=training)
+        if self.attention_adapter is not None:
+            attended = self.attention_adapter(attended)
+        states = as_rows(states) + attended
+        inner = self.intermediate(self.output_layer_norm(states))
+        inner = self.output_projection(ACTIVATIONS[self.activation](inner))
+        inner = self.output_dropout(inner, training=training)
+        if self.output_adapter is not None:
+            inner = self.output_adapter(inner)
+        return ops.reshape(states + inner, shape)

@@ -1,0 +1,42 @@
+"""A layer in inference mode as one `tf.function`, for passes over many texts."""
+
+from collections.abc import Callable
+
+import keras
+import tensorflow as tf
+
+from hub_modules.native.half_kernels import given_kernels, half_kernels
+
+
+class InferenceGraph:
+    """A function that calls a layer, as a graph that is traced once for all data.
+
+    In half precision the kernels are cast once per pass instead of in each call: see
+    `hub_modules.native.half_kernels`.
+
+    Args:
+        layer: the layer that the function calls.
+        function: tensors → tensors, in inference mode.
+    """
+
+    def __init__(self, layer: keras.layers.Layer, function: Callable):
+        self._layer = layer
+
+        def call(kernels, *inputs):
+            with given_kernels(layer, kernels):
+                return function(*inputs)
+
+        # Without AutoGraph, which would translate all of Keras for nothing.
+        self._graph = tf.function(call, autograph=False, reduce_retracing=True)
+
+    def for_pass(self, *specs) -> Callable:
+        """The function for one pass over texts, with the current weights.
+
+        Args:
+            specs: of the inputs, for texts of any length; without them each new shape may trace a
+                graph.
+        """
+        kernels = half_kernels(self._layer)
+        if specs:
+            self._graph.get_concrete_function(kernels, *specs)
+        return lambda *inputs: self._graph(kernels, *inputs)

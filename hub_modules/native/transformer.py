@@ -1,0 +1,240 @@
+"""The transformer layer of BERT: self-attention and feed-forward, each followed by a LayerNorm."""
+
+import keras
+from keras import ops
+
+from hub_modules.native.activations import ACTIVATIONS
+from hub_modules.native.adapters import BottleneckAdapter
+from hub_modules.native.layer_norm import LayerNorm
+
+
+def as_rows(states, width: int | None = None):
+    """`[…, width]` → `[rows, width]`: a matrix product then needs no shapes at run time.
+
+    With three axes it takes twenty operations of the graph, with two axes one.
+    """
+    return ops.reshape(states, (-1, width or states.shape[-1]))
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class SelfAttention(keras.layers.Layer):
+    """Multi-head scaled dot-product self-attention with an output projection.
+
+    `softmax(Q Kᵀ / √head_width) V` over the positions that are not padding, heads concatenated,
+    times the output kernel (with `projected=False` without it).
+
+    Shapes: hidden states `[batch, time, width]`, mask `[batch, time] bool` (False = padding), or
+    `[batch, time, time]` where each position has its own → `[batch, time, width]`. The softmax is
+    computed in float32.
+
+    Source: Vaswani et al. 2017, equation 1.
+    """
+
+    def __init__(
+        self, width: int, num_heads: int, dropout: float, projected: bool = True, **kwargs
+    ):
+        super().__init__(**kwargs)
+        self.width = width
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.projected = projected
+        self.query = self._dense("query")
+        self.key = self._dense("key")
+        self.value = self._dense("value")
+        self.output_projection = self._dense("output") if projected else None
+        self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+
+    def _dense(self, name: str):
+        return keras.layers.Dense(
+            self.width,
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    def build(self, input_shape=None):
+        for dense in (self.query, self.key, self.value, self.output_projection):
+            if dense is not None:
+                dense.build((None, None, self.width))
+
+    def call(self, states, mask, training=None):
+        return self.attend(states, *self.keys_and_values(states), mask, training=training)
+
+    def keys_and_values(self, states) -> tuple:
+        """`[batch, time, width]` → keys and values `[batch, heads, time, head_width]`."""
+        shape, rows = ops.shape(states)[:2], as_rows(states)
+        return self._heads(self.key(rows), shape), self._heads(self.value(rows), shape)
+
+    def attend(self, states, key, value, mask, training=None):
+        """The attention of `states` to keys and values, which may be of other positions too."""
+        shape = ops.shape(states)[:2]
+        head_width = self.width // self.num_heads
+        query = self._heads(self.query(as_rows(states)) * head_width**-0.5, shape)
+        scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
+        # [batch, heads, time, keys]
+        visible = mask[:, None, None, :] if len(mask.shape) == 2 else mask[:, None]
+        scores = ops.where(visible, ops.cast(scores, "float32"), -1e9)
+        weights = ops.softmax(scores)
+        weights = self.dropout_layer(ops.cast(weights, self.compute_dtype), training=training)
+        mixed = as_rows(ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3)), self.width)
+        mixed = self.output_projection(mixed) if self.projected else mixed
+        return ops.reshape(mixed, (*shape, self.width))
+
+    def _heads(self, rows, shape):
+        split = ops.reshape(rows, (*shape, self.num_heads, self.width // self.num_heads))
+        return ops.transpose(split, (0, 2, 1, 3))  # [batch, heads, time, head_width]
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "width": self.width,
+            "num_heads": self.num_heads,
+            "dropout": self.dropout,
+            "projected": self.projected,
+        }
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class TransformerBlock(keras.layers.Layer):
+    """One post-LayerNorm transformer layer.
+
+    `h = LN(x + Attention(x))`, `y = LN(h + W₂ gelu(W₁ h))`, dropout before each sum. With adapters
+    `h = LN(x + Adapter₁(Attention(x)))`, `y = LN(h + Adapter₂(W₂ gelu(W₁ h)))`, dropout before
+    each of them.
+
+    Shapes: hidden states `[batch, time, width]`, mask `[batch, time] bool` →
+    `[batch, time, width]`; `added` `[batch, time, width]`, the output of a layer in parallel to the
+    block, is a summand of the second sum.
+
+    Args:
+        adapter_size: width of the two bottleneck adapters; None: the block has none.
+        adapter_activation, adapter_operation: as of `BottleneckAdapter`; activation None: the
+            block's own.
+
+    Source: Devlin et al. 2019; google-research/bert. Adapters: Houlsby et al. 2019, figure 2.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        num_heads: int,
+        intermediate_width: int,
+        activation: str,
+        layer_norm_epsilon: float,
+        dropout: float,
+        attention_dropout: float,
+        adapter_size: int | None = None,
+        adapter_activation: str | None = None,
+        adapter_operation: str = "dense",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.width = width
+        self.num_heads = num_heads
+        self.intermediate_width = intermediate_width
+        self.activation = activation
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.adapter_size = adapter_size
+        self.adapter_activation = adapter_activation
+        self.adapter_operation = adapter_operation
+        policy = self.dtype_policy
+        normal = keras.initializers.TruncatedNormal(stddev=0.02)
+        self.attention = SelfAttention(
+            width, num_heads, attention_dropout, name="attention", dtype=policy
+        )
+        self.attention_layer_norm = LayerNorm(
+            epsilon=layer_norm_epsilon, name="attention_layer_norm", dtype=policy
+        )
+        self.intermediate = keras.layers.Dense(
+            intermediate_width, kernel_initializer=normal, name="intermediate", dtype=policy
+        )
+        self.output_projection = keras.layers.Dense(
+            width, kernel_initializer=normal.clone(), name="output", dtype=policy
+        )
+        self.output_layer_norm = LayerNorm(
+            epsilon=layer_norm_epsilon, name="output_layer_norm", dtype=policy
+        )
+        self.attention_output_dropout = keras.layers.Dropout(dropout, dtype=policy)
+        self.output_dropout = keras.layers.Dropout(dropout, dtype=policy)
+        self.attention_adapter = self._adapter("attention_adapter")
+        self.output_adapter = self._adapter("output_adapter")
+
+    def _adapter(self, name: str):
+        if self.adapter_size is None:
+            return None
+        return BottleneckAdapter(
+            self.width,
+            self.adapter_size,
+            self.adapter_activation or self.activation,
+            self.adapter_operation,
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    @property
+    def adapter_layers(self) -> list[keras.layers.Layer]:
+        """The two adapters, or none."""
+        return [self.attention_adapter, self.output_adapter] if self.adapter_size else []
+
+    @property
+    def linear_layers(self) -> dict[str, keras.layers.Dense]:
+        """The linear layers by the names of `hub_modules.native.lora.TARGETS`."""
+        return {
+            "query": self.attention.query,
+            "key": self.attention.key,
+            "value": self.attention.value,
+            "attention_output": self.attention.output_projection,
+            "intermediate": self.intermediate,
+            "output": self.output_projection,
+        }
+
+    @property
+    def layer_norms(self) -> list[keras.layers.Layer]:
+        """The two LayerNorms."""
+        return [self.attention_layer_norm, self.output_layer_norm]
+
+    def build(self, input_shape=None):
+        states = (None, None, self.width)
+        self.attention.build(states)
+        self.attention_layer_norm.build(states)
+        self.intermediate.build(states)
+        self.output_projection.build((None, None, self.intermediate_width))
+        self.output_layer_norm.build(states)
+        for adapter in self.adapter_layers:
+            adapter.build(states)
+
+    def call(self, states, mask, added=None, training=None):
+        attended = as_rows(self.attention(states, mask, training=training))
+        states = as_rows(states)
+        attended = self.attention_output_dropout(attended, training=training)
+        if self.attention_adapter is not None:
+            attended = self._adapted(self.attention_adapter, attended, mask)
+        states = self.attention_layer_norm(states + attended)
+        inner = ACTIVATIONS[self.activation](self.intermediate(states))
+        inner = self.output_dropout(self.output_projection(inner), training=training)
+        if self.output_adapter is not None:
+            inner = self._adapted(self.output_adapter, inner, mask)
+        if added is not None:
+            inner += as_rows(added)
+        states = self.output_layer_norm(states + inner)
+        return ops.reshape(states, (*ops.shape(mask), self.width))
+
+    def _adapted(self, adapter, rows, mask):
+        if adapter.operation == "dense":
+            return adapter(rows)
+        return as_rows(adapter(ops.reshape(rows, (*ops.shape(mask), self.width)), mask), self.width)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "width": self.width,
+            "num_heads": self.num_heads,
+            "intermediate_width": self.intermediate_width,
+            "activation": self.activation,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "dropout": self.dropout,
+            "attention_dropout": self.attention_dropout,
+            "adapter_size": self.adapter_size,
+            "adapter_activation": self.adapter_activation,
+            "adapter_operation": self.adapter_operation,
+        }

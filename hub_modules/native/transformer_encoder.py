@@ -1,0 +1,175 @@
+"""What the encoders of BERT and GPT-2 have alike: settings, layers, names of weights, states."""
+
+from typing import Any, Self
+
+import keras
+from keras import ops
+
+from hub_modules.native.activations import ACTIVATIONS
+from hub_modules.native.adapters import (
+    Added,
+    adapters_of_block,
+    add_lora,
+    bottlenecks_of,
+    check_adapters,
+    is_chosen,
+    load_pretrained,
+    with_added,
+)
+from hub_modules.native.lora import Lora
+from hub_modules.native.weights import weights_by_name
+
+
+class TransformerEncoder(keras.layers.Layer):
+    """Embeddings, and transformer layers above them, each of which returns its hidden states.
+
+    A subclass makes `embeddings` and `blocks` (`make_blocks`), what is above them
+    (`build_top`), and `states_up_to`.
+
+    Args:
+        family: "bert" or "causal", for what adapters there are; the others are the subclass's.
+
+    Raises:
+        ConfigError: the adapters are of an unknown kind, their size is out of range, or a layer
+            that is to have some does not exist.
+    """
+
+    # Positions that `lower_layers` adds to each text.
+    boundary_positions = 0
+
+    def __init__(
+        self,
+        family: str,
+        vocabulary_size: int,
+        width: int,
+        num_layers: int,
+        num_heads: int,
+        intermediate_width: int,
+        max_positions: int,
+        activation: str,
+        layer_norm_epsilon: float,
+        dropout: float,
+        attention_dropout: float,
+        adapters: Added,
+        adapter_size: int,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if activation not in ACTIVATIONS:
+            raise ValueError(
+                f"activation: expected one of {sorted(ACTIVATIONS)}, got {activation!r}"
+            )
+        if width % num_heads:
+            raise ValueError(f"width {width} is not a multiple of num_heads {num_heads}")
+        check_adapters(family, adapters, adapter_size, num_layers)
+        # Batches differ in length; compiling for each length costs more than it saves.
+        self.supports_jit = False
+        self.vocabulary_size = vocabulary_size
+        self.width = width
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.intermediate_width = intermediate_width
+        self.max_positions = max_positions
+        self.activation = activation
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.adapters = adapters
+        self.adapter_size = adapter_size
+        self.bottlenecks = bottlenecks_of(adapters, adapter_size)
+        self.gradient_checkpointing = False
+
+    def make_blocks(self, block: type) -> list[keras.layers.Layer]:
+        """The transformer layers, `layer_0` at the bottom, with the adapters that they have."""
+        return [
+            block(
+                self.width,
+                self.num_heads,
+                self.intermediate_width,
+                self.activation,
+                self.layer_norm_epsilon,
+                self.dropout,
+                self.attention_dropout,
+                **adapters_of_block(self.bottlenecks, index, self.activation),
+                name=f"layer_{index}",
+                dtype=self.dtype_policy,
+            )
+            for index in range(self.num_layers)
+        ]
+
+    @property
+    def num_states(self) -> int:
+        """Number of hidden states that a call returns: one a layer, and the embedding output."""
+        return self.num_layers + 1
+
+    @property
+    def states_width(self) -> int:
+        """Width of each hidden state."""
+        return self.width
+
+    def build(self, input_shape=None):
+        self.embeddings.build()
+        for block in self.blocks:
+            block.build()
+        self.build_top()
+        if isinstance(self.adapters, Lora):
+            add_lora(self.blocks, self.adapters)
+
+    def build_top(self) -> None:
+        """Builds what is beside embeddings and blocks."""
+        raise NotImplementedError
+
+    def norms_of_blocks(self, in_layers: tuple[int, ...] | None) -> list[keras.layers.Layer]:
+        """The LayerNorms of some layers (None: of all), bottom to top."""
+        return [
+            norm
+            for index, block in enumerate(self.blocks)
+            if is_chosen(in_layers, index)
+            for norm in block.layer_norms
+        ]
+
+    def states_up_to(self, inputs: dict, mask, top: int, training) -> tuple[list, bool]:
+        """Hidden states of each layer up to `top`, and whether all of these layers are frozen."""
+        raise NotImplementedError
+
+    def lower_layers(self, inputs: dict, top: int) -> dict:
+        """Hidden states of the layers up to number `top` (0: the embeddings), in inference mode.
+
+        Each can be an input of a later call: see "Given states" of `BertEncoder`. The keys are
+        those of a call, without `pooled`.
+        """
+        mask = ops.cast(inputs["input_mask"], "bool")
+        return {"layers": self.states_up_to(inputs, mask, top, training=False)[0], "mask": mask}
+
+    def weights_by_name(self) -> dict:
+        """Every weight by its name in a module, as `layer_0/attention/query/kernel`.
+
+        What no module stores is named in the same way: `layer_0/attention_adapter/down/kernel`,
+        `projected_attention/layer_0/query/kernel`, `layer_0_query_lora/a`, `embeddings/new/words`.
+        """
+        return weights_by_name(self, first="embeddings/word_embeddings")
+
+    def load_weights_by_name(self, arrays: dict) -> None:
+        """Sets every weight that a module stores from `{name: array}`; see `load_pretrained`."""
+        load_pretrained(self, arrays)
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {
+            "vocabulary_size": self.vocabulary_size,
+            "width": self.width,
+            "num_layers": self.num_layers,
+            "num_heads": self.num_heads,
+            "intermediate_width": self.intermediate_width,
+            "max_positions": self.max_positions,
+            "activation": self.activation,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "dropout": self.dropout,
+            "attention_dropout": self.attention_dropout,
+            "adapters": self.adapters,
+            "adapter_size": self.adapter_size,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> Self:
+        """The encoder of `get_config`."""
+        return super().from_config(with_added(config))

@@ -1,0 +1,79 @@
+"""BERT's inputs from any subword tokenizer: packing, truncation, the first piece of each word."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from hub_modules.preprocess.bert import fill_empty, pack_segments, pack_word_pieces
+from hub_modules.preprocess.segments import truncate
+from hub_modules.preprocess.whole_texts import pack_texts
+
+
+class PiecePreprocessor(tf.Module):
+    """Text → pieces → BERT's inputs, as `BertPreprocessor`, with another tokenizer.
+
+    In tagging each word is tokenized as after a blank, which belongs to its first piece.
+
+    Args:
+        tokenizer: a `BytePairTokenizer` or a `SentencePieceTokenizer`.
+        special_token_ids: `padding_id`, `start_of_sequence_id`, `end_of_segment_id`,
+            `vocab_size`, and `mask_id` if there is one.
+        unknown_id: for a word without pieces.
+        doubled: `<s> a </s></s> b </s>`, RoBERTa's row for a pair; else `[CLS] a [SEP] b [SEP]`.
+        blank: what is put before each word in tagging, where the tokenizer does not.
+    """
+
+    splits_at_punctuation = True
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        special_token_ids: dict[str, int],
+        unknown_id: int,
+        doubled: bool,
+        blank: str = "",
+    ):
+        super().__init__(name="piece_preprocessor")
+        self._tokenizer = tokenizer
+        self.special_token_ids = special_token_ids
+        self.unknown_id = unknown_id
+        self.doubled = doubled
+        self.blank = blank
+
+    def __call__(self, texts, max_length: int | None = None, truncate: bool = False) -> dict:
+        """Texts → the encoder's inputs, tokenized and packed: see `pack_texts`."""
+        return pack_texts(self, texts, max_length, truncate)
+
+    def special_tokens(self, num_segments: int) -> int:
+        """Number of special tokens in a row of `num_segments` segments."""
+        return num_segments + 1 + (num_segments - 1 if self.doubled else 0)
+
+    def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """`[batch] string` → piece ids `[batch, (pieces)] int32`, without special tokens."""
+        return self._tokenizer.tokenize(texts)
+
+    def tokenize_words(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
+        """`[batch, (words)] string` → `[batch, (words), (pieces)] int32`, no word empty."""
+        pieces = self.tokenize(tf.strings.join([self.blank, words.values]))
+        return words.with_values(fill_empty(pieces, self.unknown_id))
+
+    def pack(self, segments: list[tf.RaggedTensor], length: int | None = None) -> dict:
+        """See `pack_segments`. A doubled separator has the type 2: it belongs to neither text."""
+        if len(segments) == 1 or not self.doubled:
+            return pack_segments(segments, self.special_token_ids, length)
+        first, second = segments
+        end = tf.cast(self.special_token_ids["end_of_segment_id"], second.dtype)
+        between = tf.RaggedTensor.from_tensor(tf.fill([second.nrows(), 1], end))
+        second = tf.concat([between, second], axis=1)
+        packed = pack_segments([first, second], self.special_token_ids, length)
+        types = packed["input_type_ids"]
+        doubles = tf.cast((types == 1) & (tf.cumsum(types, axis=1) == 1), types.dtype)
+        return packed | {"input_type_ids": types + doubles}
+
+    def pack_words(self, word_pieces: tf.RaggedTensor) -> dict:
+        """See `hub_modules.preprocess.bert.pack_word_pieces`."""
+        return pack_word_pieces(word_pieces, self.special_token_ids)
+
+    def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
+        """See `hub_modules.preprocess.truncate`; `limit` without special tokens."""
+        return truncate(segments, limit)

@@ -1,0 +1,65 @@
+"""SentencePiece in the graph, with the ids of the models that were trained with it."""
+
+import tensorflow as tf
+import tensorflow_text
+
+from hub_modules.errors import ArtifactError
+
+
+class SentencePieceTokenizer(tf.Module):
+    """A SentencePiece model: texts → ids of pieces.
+
+    Args:
+        model: content of the `.spm` or `.model` file.
+        shifted: XLM-RoBERTa's ids: one more than the model's, its unknown piece 3.
+        lower_case: text is lower-cased before, as original ALBERTs ask for.
+        keep_accents: False: accents are taken off before.
+
+    Raises:
+        ArtifactError: the model cannot be read.
+
+    Source: Kudo and Richardson 2018, "SentencePiece"; for ALBERT google-research/albert,
+    `tokenization.py`; for the shift fairseq's XLM-R.
+    """
+
+    def __init__(
+        self,
+        model: bytes,
+        shifted: bool = False,
+        lower_case: bool = False,
+        keep_accents: bool = True,
+    ):
+        super().__init__(name="sentence_pieces")
+        self.shifted = shifted
+        self.lower_case = lower_case
+        self.keep_accents = keep_accents
+        try:
+            with tf.device("CPU:0"):
+                self._model = tensorflow_text.SentencepieceTokenizer(model=model)
+                self._size = int(self._model.vocab_size())
+        except (tf.errors.OpError, RuntimeError, ValueError) as error:
+            raise ArtifactError(
+                f"the SentencePiece model of {len(model)} bytes cannot be read "
+                f"({str(error)[:200]}); copy it again"
+            ) from error
+        if self._size == 0:
+            raise ArtifactError(
+                f"the SentencePiece model of {len(model)} bytes has no pieces; copy it again"
+            )
+
+    def pieces(self) -> list[str]:
+        """The pieces of the model in the order of its own ids."""
+        names = self._model.id_to_string(tf.range(self._size)).numpy()
+        return [name.decode("utf-8", "replace") for name in names]
+
+    def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """`[batch] string` → ids of pieces `[batch, (pieces)] int32`."""
+        if not self.keep_accents:
+            texts = tensorflow_text.normalize_utf8(texts, "NFKD")
+            texts = tf.strings.regex_replace(texts, r"\p{Mn}", "")
+        if self.lower_case:
+            texts = tf.strings.lower(texts, encoding="utf-8")
+        pieces = self._model.tokenize(texts)
+        if not self.shifted:
+            return pieces
+        return pieces.with_values(tf.where(pieces.values == 0, 3, pieces.values + 1))

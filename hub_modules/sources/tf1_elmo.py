@@ -1,0 +1,250 @@
+"""ELMo modules in TF Hub's first format (`google/elmo/1`, `/2`, `/3`; those of DeepPavlov).
+
+Such a checkpoint names its variables as bilm-tf's graph does. Every size is read from their shapes;
+what a checkpoint does not hold is in `ASSUMED` and `FIXED`: the published ELMo's. The module's
+program is not run.
+
+Source: bilm-tf (`bilm/model.py`); google/elmo's module pages; DeepPavlov (`elmo2tfhub.py`).
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hub_modules.errors import ArtifactError, ConfigError
+from hub_modules.sources import ModuleSource
+from hub_modules.sources.bilm_tf import CHARACTER_ROWS, RUN_TIME_CHARACTERS, elmo_shapes
+from hub_modules.sources.layer_mix import LayerMix, layer_mix
+from hub_modules.sources.names import Row, Shape, Table, check, expand, to_ours
+from hub_modules.storage.tf_checkpoint import open_checkpoint
+
+# bilm-tf stores the highway's gate as "carry".
+_CELL = "bilm/RNN_{direction}/RNN/MultiRNNCell/Cell{{layer}}/rnn/lstm_cell"
+_FORWARD, _BACKWARD = _CELL.format(direction=0), _CELL.format(direction=1)
+_CHARACTERS = "bilm/char_embed"
+_HIGHWAY = "bilm/CNN_high_{highway}"
+
+TABLE: Table = [
+    (_CHARACTERS, "char_cnn/embedding", "same"),
+    ("bilm/CNN/W_cnn_{filter}", "char_cnn/convolution_{filter}/kernel", "leading_one"),
+    ("bilm/CNN/b_cnn_{filter}", "char_cnn/convolution_{filter}/bias", "same"),
+    (f"{_HIGHWAY}/W_carry", "char_cnn/highway_{highway}/gate_kernel", "same"),
+    (f"{_HIGHWAY}/b_carry", "char_cnn/highway_{highway}/gate_bias", "same"),
+    (f"{_HIGHWAY}/W_transform", "char_cnn/highway_{highway}/transform_kernel", "same"),
+    (f"{_HIGHWAY}/b_transform", "char_cnn/highway_{highway}/transform_bias", "same"),
+    ("bilm/CNN_proj/W_proj", "char_cnn/projection/kernel", "same"),
+    ("bilm/CNN_proj/b_proj", "char_cnn/projection/bias", "same"),
+    (f"{_FORWARD}/kernel", "lstm_{layer}/forward/kernel", "same"),
+    (f"{_FORWARD}/bias", "lstm_{layer}/forward/bias", "same"),
+    (f"{_FORWARD}/projection/kernel", "lstm_{layer}/forward/projection", "same"),
+    (f"{_BACKWARD}/kernel", "lstm_{layer}/backward/kernel", "same"),
+    (f"{_BACKWARD}/bias", "lstm_{layer}/backward/bias", "same"),
+    (f"{_BACKWARD}/projection/kernel", "lstm_{layer}/backward/projection", "same"),
+]
+
+# Names of the weights and the scale of the mix of layers: Google's and DeepPavlov's.
+MIXES = (
+    ("aggregation/weights", "aggregation/scaling"),
+    ("aggregation/elmo_output_ELMo_W", "aggregation/elmo_output_ELMo_gamma"),
+)
+# States that DeepPavlov's modules carry between batches.
+_STATE = re.compile(r"bilm(_\d+)?/Variable(_\d+)?|bilm_\d+/.*")
+
+# Arguments of `ElmoEncoder` that no checkpoint holds, with the published ELMo's values.
+ASSUMED = {
+    "activation": "relu",
+    "cell_clip": 3.0,
+    "projection_clip": 3.0,
+    "skip_connections": True,
+}
+# What no checkpoint holds either, and `ElmoEncoder` has no argument for.
+FIXED = {
+    "characters": "50 a word: begin, at most 48 bytes of UTF-8, end, padding; ids are bytes + 1",
+    "sentence_boundaries": "begin and end of sentence are added before the LSTMs, and taken away",
+    "forget_bias": "1, added to the stored bias; gates in the order i, j, f, o",
+    "state": "zero at the beginning of every sentence",
+    "mix": "softmax of the weights, times the scale",
+}
+
+
+def recognise(folder: str | Path) -> bool:
+    """Whether a SavedModel's variables are named as those of an ELMo in TF Hub's first format.
+
+    Raises:
+        ArtifactError: the variables are missing or damaged.
+    """
+    with open_checkpoint(_prefix(folder)) as reader:
+        names = reader.get_variable_to_shape_map().keys()
+        return _CHARACTERS in names and any(name.startswith("bilm/RNN_0/") for name in names)
+
+
+def read(
+    path: str | Path, lower_case: bool | None = None, assumed: Mapping[str, Any] | None = None
+) -> ModuleSource:
+    """Reads the weights and the scalar mix of a module's folder, without its graph.
+
+    Args:
+        lower_case: must be None: character ids are of the text as it is.
+        assumed: other values for keys of `ASSUMED`, for a module that is not the published ELMo.
+
+    Raises:
+        ArtifactError: the variables are missing or damaged, or not those of an ELMo: a weight is
+            missing, unknown, of another shape or not finite.
+        ConfigError: `assumed` has an unknown key or a value out of range.
+    """
+    folder = Path(path)
+    if lower_case is not None:
+        raise ArtifactError(
+            f"{folder}: ELMo reads characters as they are; leave --lower-case and --cased out"
+        )
+    assumptions = ASSUMED | _checked(assumed or {})
+    with open_checkpoint(_prefix(folder)) as reader:
+        found = _shapes(reader)
+        config = _sizes(found, folder) | assumptions
+        weights, mix_names, left_out = _sorted_out(found)
+        rows = table_rows(config)
+        check(rows, _without_padding_row(weights, config, folder), _remedy(folder))
+
+        def array(name: str) -> np.ndarray:
+            value = reader.get_tensor(name)
+            # The first of 262 rows is of padding words alone, which no state of a word sees.
+            return value[-CHARACTER_ROWS:] if name == _CHARACTERS else value
+
+        arrays = to_ours(rows, array, str(folder))
+        mix = _mix(reader, mix_names, config, folder)
+    return ModuleSource("elmo", config, arrays, left_out=left_out, mix=mix)
+
+
+def sizes_and_left_out(folder: str | Path) -> tuple[dict, tuple[str, ...]]:
+    """What `read` takes from the shapes, and the names that it leaves out; no values are read.
+
+    Raises:
+        ArtifactError: the variables are missing or damaged, or not those of an ELMo.
+    """
+    with open_checkpoint(_prefix(folder)) as reader:
+        found = _shapes(reader)
+    return _sizes(found, Path(folder)), _sorted_out(found)[2]
+
+
+def table_rows(config: dict) -> list[Row]:
+    """The name table, filled in for an encoder of this configuration."""
+    counts = {
+        "filter": len(config["filters"]),
+        "highway": config["num_highway"],
+        "layer": config["num_layers"],
+    }
+    return expand(TABLE, elmo_shapes(config), counts)
+
+
+def _prefix(folder: str | Path) -> Path:
+    return Path(folder) / "variables" / "variables"
+
+
+def _shapes(reader) -> dict[str, Shape]:
+    return {name: tuple(shape) for name, shape in reader.get_variable_to_shape_map().items()}
+
+
+def _remedy(folder: Path) -> str:
+    return f"{folder} (an ELMo in TF Hub's first format; execution='saved_model' runs it as it is)"
+
+
+def _sizes(found: Mapping[str, Shape], folder: Path) -> dict:
+    """The sizes of the encoder, each from one shape; `check` then compares all the others."""
+
+    def shape(name: str, form: str) -> Shape:
+        got = found.get(name)
+        if got is None or len(got) != form.count(",") + 1 or 0 in got:
+            raise ArtifactError(
+                f"{folder}: {name}: expected a weight of the shape [{form}], got "
+                f"{'none' if got is None else list(got)}; the module is not complete or not an "
+                "ELMo: get it again, or run it as it is (execution='saved_model')"
+            )
+        return got
+
+    kernel = shape(f"{_FORWARD.format(layer=0)}/kernel", "2 * projection, 4 * cells")
+    filters = [
+        shape(f"bilm/CNN/W_cnn_{index}", "1, width, characters, filters")
+        for index in range(_count(found, r"bilm/CNN/[Wb]_cnn_(\d+)") or 1)
+    ]
+    return {
+        "filters": [[width, number] for _, width, _, number in filters],
+        "character_width": shape(_CHARACTERS, "rows, characters")[1],
+        "num_highway": _count(found, r"bilm/CNN_high_(\d+)/.*"),
+        "projection_width": kernel[0] // 2,
+        "lstm_width": kernel[1] // 4,
+        "num_layers": _count(found, r"bilm/RNN_[01]/RNN/MultiRNNCell/Cell(\d+)/.*"),
+    }
+
+
+def _count(found: Mapping[str, Shape], pattern: str) -> int:
+    """How many different numbers stand in the names of a pattern."""
+    return len({match[1] for name in found if (match := re.fullmatch(pattern, name))})
+
+
+def _sorted_out(
+    found: Mapping[str, Shape],
+) -> tuple[dict[str, Shape], tuple[str, str] | None, tuple[str, ...]]:
+    """The encoder's variables, the names of the mix's scalars, and the names that are left out."""
+    mix = next((names for names in MIXES if set(names) <= found.keys()), None)
+    weights, left_out = {}, []
+    for name, shape in found.items():
+        if name in (mix or ()):
+            continue
+        if name.startswith("bilm/") and not _STATE.fullmatch(name):
+            weights[name] = shape
+        else:
+            left_out.append(name)
+    return weights, mix, tuple(sorted(left_out))
+
+
+def _without_padding_row(
+    weights: Mapping[str, Shape], config: dict, folder: Path
+) -> dict[str, Shape]:
+    rows, width = weights[_CHARACTERS]
+    if rows not in (CHARACTER_ROWS, RUN_TIME_CHARACTERS):
+        raise ArtifactError(
+            f"{folder}: {_CHARACTERS}: expected {CHARACTER_ROWS} rows, or {RUN_TIME_CHARACTERS} "
+            f"with one for padding, got {rows}; only the character ids of the original ELMo are "
+            "supported: run the module as it is (execution='saved_model')"
+        )
+    return {**weights, _CHARACTERS: (CHARACTER_ROWS, width)}
+
+
+def _mix(reader, names: tuple[str, str] | None, config: dict, folder: Path) -> LayerMix | None:
+    if names is None:
+        return None
+    weights, scale = (np.asarray(reader.get_tensor(name), np.float64) for name in names)
+    where = f"{folder}: {' and '.join(names)}"
+    return layer_mix(weights, scale, config["num_layers"] + 1, where)
+
+
+def _checked(assumed: Mapping[str, Any]) -> dict[str, Any]:
+    """What the user says otherwise, as arguments of `ElmoEncoder`.
+
+    Raises:
+        ConfigError: an unknown key, or a value out of range.
+    """
+    forms = {
+        "activation": ("relu or tanh", lambda value: value in ("relu", "tanh")),
+        "cell_clip": ("a positive number, or null for none", _is_clip),
+        "projection_clip": ("a positive number, or null for none", _is_clip),
+        "skip_connections": ("true or false", lambda value: isinstance(value, bool)),
+    }
+    for key, value in assumed.items():
+        if key not in forms:
+            raise ConfigError(f"assumption {key!r}: expected one of {', '.join(forms)}")
+        form, fits = forms[key]
+        if not fits(value):
+            raise ConfigError(f"assumption {key}: expected {form}, got {value!r}")
+    return {
+        key: float(value) if "clip" in key and value is not None else value
+        for key, value in assumed.items()
+    }
+
+
+def _is_clip(value) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (number and 0 < value < float("inf"))

@@ -1,0 +1,1 @@
+"""Atomic writes and checked reads of files."""

@@ -1,0 +1,177 @@
+"""Atomic writes of files and folders: to a temporary name, flushed, then renamed."""
+
+import contextlib
+import errno
+import fnmatch
+import hashlib
+import os
+import re
+import shutil
+import stat
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from hub_modules.errors import ArtifactError
+
+
+def sha256(path: str | Path) -> str:
+    """Hexadecimal SHA-256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def describe(path: str | Path) -> dict[str, int | str]:
+    """Size and hash of a file, to detect later changes: `bytes` and `sha256`."""
+    return {"bytes": Path(path).stat().st_size, "sha256": sha256(path)}
+
+
+def changed_part(path: str | Path, described: Mapping[str, int | str]) -> str | None:
+    """The first key of `describe` that differs, "bytes" or "sha256"; None if the file is intact.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if Path(path).stat().st_size != described.get("bytes"):
+        return "bytes"
+    return None if sha256(path) == described.get("sha256") else "sha256"
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Writes a file so that readers see the old content or the new one, never a part.
+
+    A link to a file stays a link; a device or a pipe is written in place.
+
+    Raises:
+        ArtifactError: the disk is full or the folder is not writable; the old file is intact.
+    """
+    if _is_stream(path):
+        _write_in_place(Path(path), content)
+        return
+    path = Path(os.path.realpath(path))
+    aside = _aside(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(aside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        rename(aside, path)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):  # also where a part of the path is a file
+            aside.unlink()
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Writes UTF-8 text with `write_bytes`."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+@contextlib.contextmanager
+def publish_folder(path: str | Path) -> Iterator[Path]:
+    """Yields an empty folder beside `path`; on success it is renamed to `path`.
+
+    Raises:
+        ArtifactError: `path` already exists, or cannot be written.
+    """
+    path = Path(path)
+    if path.exists():
+        raise ArtifactError(
+            f"{path}: expected a folder that does not exist yet, got an existing one; "
+            "choose another name or remove it"
+        )
+    aside = _aside(path)
+    try:
+        aside.mkdir(parents=True)
+        yield aside
+        for file in aside.rglob("*"):
+            if file.is_file():
+                _flush(file)
+        rename(aside, path)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def is_leftover(name: str, *patterns: str) -> bool:
+    """Whether a name is the temporary one of an unfinished write whose target matches a pattern.
+
+    Args:
+        patterns: as in a shell, such as `checkpoint_*`.
+    """
+    found = _ASIDE.fullmatch(name)
+    return found is not None and any(fnmatch.fnmatchcase(found[1], one) for one in patterns)
+
+
+def remove_leftovers(folder: Path, *patterns: str) -> None:
+    """Removes the unfinished writes (`is_leftover`) of a killed process.
+
+    Call it only on a folder of this project, while holding its lock.
+    """
+    for path in list(folder.iterdir()) if folder.is_dir() else []:
+        if not is_leftover(path.name, *patterns):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def rename(source: Path, target: Path) -> None:
+    """Moves a finished file or folder to its final name, atomically; tests interrupt here."""
+    os.replace(source, target)
+
+
+def why_no_name(path: str) -> str | None:
+    """Why the system allows no file or folder of this name; None if it does."""
+    try:
+        os.lstat(path)
+    except ValueError as error:  # a NUL, or half of a surrogate pair
+        return str(error)
+    except OSError as error:
+        if not path or error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            return error.strerror if path else "an empty name"
+    return None
+
+
+def _is_stream(path: str | Path) -> bool:
+    """Whether a path is a device, a pipe, or one of this process's open descriptors."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    by_descriptor = str(path).startswith(("/dev/std", "/dev/fd/", "/proc/"))
+    return by_descriptor or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _write_in_place(path: Path, content: bytes) -> None:
+    try:
+        with open(path, "ab") as stream:  # a file behind a descriptor may have content
+            stream.write(content)
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_ASIDE = re.compile(r"\.(.+)\.[0-9a-f]{32}\.partial", re.DOTALL)
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+
+
+def _not_written(path: Path, error: OSError) -> ArtifactError:
+    return ArtifactError(
+        f"{path}: cannot be written ({error.strerror or error}); "
+        "free space or choose another folder, then run the command again"
+    )

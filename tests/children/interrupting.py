@@ -1,0 +1,138 @@
+"""Run by test_interruption.py: trains again and again, each time killed, until a run gets through.
+
+Imports TensorFlow once and forks for every attempt, before TensorFlow has started anything, so that
+an attempt costs a training and not an import. Prints one JSON object.
+
+Usage: interrupting.py CONFIG OUT KILLS SEED WAY SECONDS, where WAY is SIGKILL, SIGINT or SIGTERM at
+random moments of a run of SECONDS; `renames`: attempt n dies at its n-th rename, before or after it
+in turn; or `phases`: attempt n is killed in phase n + 1 of its adaptation.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+import tensorflow as tf  # noqa: F401  # imported before the fork
+import tensorflow_text  # noqa: F401
+
+import tf_adapt.training.train  # noqa: F401
+from hub_modules.storage import files
+from tf_adapt.commands.main import cli
+
+DIED = 9
+PATIENCE_SECONDS = 120
+
+
+def attempt(config: str, out: str, rename_to_die_at: int | None = None) -> int:
+    """Starts a training in a child process; returns its pid."""
+    child = os.fork()
+    if child:
+        return child
+    if rename_to_die_at is not None:
+        die_at_rename(rename_to_die_at)
+    log = os.open(f"{out}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    try:
+        cli(["train", config, "--out", out], prog_name="tf-adapt")
+    except SystemExit as ended:
+        os._exit(ended.code)
+    os._exit(99)
+
+
+def die_at_rename(number: int) -> None:
+    """Ends the process at the given rename: before it if the number is odd, else after it."""
+    rename, done = files.rename, 0
+
+    def counting(source, target):
+        nonlocal done
+        done += 1
+        if done == number and number % 2:
+            os._exit(DIED)
+        rename(source, target)
+        if done == number:
+            os._exit(DIED)
+
+    files.rename = counting
+
+
+def wait(child: int, seconds: float) -> int | None:
+    """Exit code of the child (negative: the signal it died of), or None if it still runs."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    return None
+
+
+def interrupted_at_random(
+    config: str, out: str, kills: int, seed: int, way: str, seconds: float
+) -> dict:
+    """Kills attempts after random times."""
+    generator = random.Random(seed)
+    moments, codes, seconds_to_end = [], [], []
+    for _ in range(kills):
+        child = attempt(config, out)
+        moments.append(round(generator.uniform(0.2, 0.5) * seconds, 3))
+        code = wait(child, moments[-1])
+        if code is None:
+            sent = time.monotonic()
+            os.kill(child, getattr(signal, way))
+            code = wait(child, PATIENCE_SECONDS)
+            seconds_to_end.append(round(time.monotonic() - sent, 2))
+        codes.append(code)
+    return {"codes": codes, "moments": moments, "seconds_to_end": seconds_to_end}
+
+
+def interrupted_at_renames(config: str, out: str, kills: int) -> dict:
+    """Attempt n dies at rename n."""
+    codes = []
+    for number in range(1, kills + 1):
+        codes.append(wait(attempt(config, out, number), PATIENCE_SECONDS))
+        if codes[-1] == 0:
+            break
+    return {"codes": codes}
+
+
+def interrupted_in_phases(config: str, out: str, kills: int) -> dict:
+    """Attempt n is killed once the run has said n + 1 times what it trains now."""
+    codes, phases = [], []
+    for number in range(1, kills + 1):
+        child = attempt(config, out)
+        end = time.monotonic() + PATIENCE_SECONDS
+        while len(phases) <= number and time.monotonic() < end:
+            time.sleep(0.01)
+            phases = list(dict.fromkeys(_lines(f"{out}.log", "now training")))
+        os.kill(child, signal.SIGKILL)
+        codes.append(wait(child, PATIENCE_SECONDS))
+    return {"codes": codes, "phases": phases}
+
+
+def _lines(path: str, start: str) -> list[str]:
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as log:
+        return [line for line in log.read().splitlines() if line.startswith(start)]
+
+
+def main() -> None:
+    config, out, kills, seed, way, seconds = sys.argv[1:]
+    if way == "renames":
+        result = interrupted_at_renames(config, out, int(kills))
+    elif way == "phases":
+        result = interrupted_in_phases(config, out, int(kills))
+    else:
+        result = interrupted_at_random(config, out, int(kills), int(seed), way, float(seconds))
+    started = time.monotonic()
+    result["codes"].append(wait(attempt(config, out), PATIENCE_SECONDS))  # left alone
+    result["seconds"] = time.monotonic() - started
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""The heads of a comparison that names none: a cheap one beside the paper's on a frozen encoder."""
+
+import pytest
+import yaml
+
+from tf_adapt.comparison.default_heads import default_heads
+from tf_adapt.comparison.sections import EncoderEntry
+from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.errors import ConfigError
+from tf_adapt.heads.table import DEFAULT_HEADS, build_head
+from tf_adapt.tasks.kinds import KINDS, MULTILABEL, PAIRS, REGRESSIONS
+from tf_adapt.tasks.task import Task
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """The cells of a comparison of ❄ and 🔥, by name."""
+
+    def load(data="sample_classification", encoders=("bert_small",), **changes):
+        content = {
+            "data": {"dataset": data, "source": "sample"},
+            "compare": {
+                "encoders": list(encoders),
+                "adaptations": ["feature_extraction", "fine_tuning"],
+            }
+            | changes,
+            "training": {"epochs": 1, "batch_size": 8},
+        }
+        (tmp_path / "c.yaml").write_text(yaml.safe_dump(content), "utf-8")
+        found = load_comparison(tmp_path / "c.yaml").cells
+        return {cell.name: cell for cell in found}
+
+    return load
+
+
+@pytest.mark.parametrize(
+    ("data", "head"),
+    [
+        ("sample_classification", "linear"),
+        ("sample_pair_classification", "linear"),
+        ("sample_pair_regression", "linear"),
+        ("sample_tagging", "linear_tagger"),
+    ],
+)
+def test_a_frozen_encoder_has_a_linear_head_too(cells, data, head):
+    found = cells(data, encoders=["elmo_small", "bert_small"])
+    assert list(found) == [
+        "elmo_small-feature_extraction",
+        f"elmo_small-feature_extraction-{head}",
+        "elmo_small-fine_tuning",
+        "bert_small-feature_extraction",
+        f"bert_small-feature_extraction-{head}",
+        "bert_small-fine_tuning",
+    ]
+    assert len({len(cell.rates) for cell in found.values()}) == 1
+    assert found[f"bert_small-feature_extraction-{head}"].config.head == head
+    assert found[f"bert_small-feature_extraction-{head}"].rates == (3e-2, 1e-2, 3e-3)
+    assert found["bert_small-feature_extraction"].rates == (6e-3, 3e-3, 1e-3)
+
+
+@pytest.mark.parametrize("heads", [["default"], ["bcn", "linear"]])
+def test_heads_of_the_config_are_all_there_are(cells, heads):
+    assert [cell.config.head for cell in cells(heads=heads).values()] == heads * 2
+
+
+def test_texts_read_separately_have_no_linear_head_on_bert(cells):
+    encoders = [{"handle": name, "pairs": "separate"} for name in ("bert_small", "elmo_small")]
+    assert list(cells("sample_pair_classification", encoders=encoders)) == [
+        "bert_small-separate-feature_extraction",
+        "bert_small-separate-fine_tuning",
+        "elmo_small-separate-feature_extraction",
+        "elmo_small-separate-feature_extraction-linear",
+        "elmo_small-separate-fine_tuning",
+    ]
+
+
+def test_an_untrained_encoder_has_its_default_head_alone(cells):
+    found = cells(encoders=[{"handle": "bert_small", "pretrained": False}])
+    assert [cell.config.head for cell in found.values()] == ["default", "default"]
+
+
+def test_a_width_by_adaptation_is_that_of_the_default_head(cells):
+    found = cells(head_units={"freeze": 50}, epochs={"freeze": 9})
+    assert [cell.config.head_units for cell in found.values()] == [50, None, None]
+    assert [cell.config.training.epochs for cell in found.values()] == [9, 9, 1]
+
+
+def test_a_mistake_in_the_data_is_said_once(cells):
+    with pytest.raises(ConfigError) as error:
+        cells("sample_clasification")
+    assert str(error.value).count("did you mean") == 1
+    with pytest.raises(ConfigError, match="data.dataset"):
+        cells(3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("family", ["elmo", "bert"])
+def test_every_task_has_the_head_and_none_has_it_by_default(kind, family):
+    data = {"format": "tsv", "kind": kind, "train": "x"}
+    encoder = EncoderEntry(handle=f"{family}_small")
+    first, cheap = default_heads(data, encoder, "feature_extraction")
+    labels = ["O", "B-a", "I-a"] if kind == "tagging" else ["a", "b"]
+    task = Task(kind, labels=None if kind in REGRESSIONS else labels)
+    head = build_head(cheap, task, family, frozen=True)
+    assert first == "default"
+    assert DEFAULT_HEADS[kind, family][0] != cheap
+    assert "bilstm" not in str(head.get_config())
+    assert default_heads(data, encoder, "fine_tuning") == ["default"]
+
+
+def test_an_unknown_module_is_taken_for_bert():
+    encoder = EncoderEntry(handle="https://example.org/module", pairs="separate")
+    data = {"kind": PAIRS[0]}
+    assert default_heads(data, encoder, "feature_extraction") == ["default"]
+    assert default_heads({"kind": MULTILABEL}, encoder, "feature_extraction")[1] == "linear"
+    assert default_heads(None, encoder, "feature_extraction") == ["default"]

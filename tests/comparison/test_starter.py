@@ -1,0 +1,98 @@
+"""`tf-adapt init`: the config that it writes runs as it is."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from tf_adapt.commands.main import cli
+from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.starter import write_config
+from tf_adapt.data.splits import load_splits
+from tf_adapt.errors import ConfigError, DataError
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, list(map(str, arguments)))
+
+
+def reviews(folder, text="review", label="stars", name="reviews.csv"):
+    quoted = [name.replace('"', '""') for name in (text, label)]
+    rows = [f'"a film, number {n},\nthat is long";{"xy"[n % 2]}\n' for n in range(60)]
+    path = folder / name
+    path.write_text(f'"{quoted[0]}";"{quoted[1]}"\n' + "".join(rows), "utf-8")
+    return path
+
+
+def tagged(folder):
+    path = folder / "names.txt"
+    path.write_text("".join(f"Ann NN I-PER\nran{n} V O\n\n" for n in range(60)), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("make", [reviews, tagged])
+def test_the_config_runs_as_it_is(tmp_path, monkeypatch, make):
+    monkeypatch.chdir(tmp_path)
+    said = run("init", make(tmp_path).name)
+    assert said.exit_code == 0
+    assert "next: tf-adapt compare config.yaml --dry-run" in said.stdout
+    # Building the models of one encoder is enough.
+    one = ("--set", "compare.encoders=[elmo_small]")
+    result = run("compare", "config.yaml", "--dry-run", "--json", *one)
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["examples"] == {"train": 49, "dev": 5, "test": 6}
+    heads = {reviews: ["bcn", "linear", "linear"], tagged: ["bilstm_crf", "linear_tagger", "crf"]}
+    assert [cell["head"] for cell in found["cells"]] == heads[make]
+    adaptations = ["feature_extraction", "feature_extraction", "fine_tuning"]
+    assert [cell["adaptation"] for cell in found["cells"]] == adaptations
+    cells = load_comparison("config.yaml").cells
+    assert [cell.config.adaptation.name for cell in cells] == adaptations * 2
+
+
+def test_what_was_guessed_is_said(tmp_path):
+    result = run("init", reviews(tmp_path), "--out", tmp_path / "c.yaml")
+    for line in (
+        "format: csv (its name ends in .csv)",
+        "kind: classification ('stars' has 2 different values: x, y)",
+        "text: review",
+        "label: stars",
+        "delimiter: ';'",
+    ):
+        assert line in result.stdout.splitlines()
+    content = (tmp_path / "c.yaml").read_text("utf-8")
+    assert "# guessed: 'stars' has 2 different values: x, y\n  kind: classification" in content
+
+
+@pytest.mark.parametrize(
+    "name", ["no", "1", "a: b", "# 1", 'the "text"', "é 🔥", "a\u2028b", "{x}"]
+)
+def test_any_name_of_a_column_or_file_is_read_back(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    path = reviews(tmp_path, text=name, name=f"{name}.csv")
+    write_config(path.name, "config.yaml")
+    data = load_comparison("config.yaml").cells[0].config.data
+    assert (data.columns.text_a, data.train) == (name, str(path))
+    assert len(load_splits(data).examples["train"]) == 49
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path):
+    out = tmp_path / "config.yaml"
+    out.write_text("mine")
+    with pytest.raises(ConfigError, match="config.yaml: it exists already .* another --out"):
+        write_config(reviews(tmp_path), out)
+    assert out.read_text() == "mine"
+
+
+def test_what_a_run_would_refuse_is_refused_at_once(tmp_path):
+    path = reviews(tmp_path)
+    path.write_text(path.read_text() + '"";x\n')
+    with pytest.raises(DataError, match="reviews.csv:122: expected a text in column 'review'"):
+        write_config(path, tmp_path / "config.yaml")
+    path.write_text("review;stars\n" + "a long text;x\na short text;y\n" * 20)
+    with pytest.raises(DataError, match="expected at least 50 examples"):
+        write_config(path, tmp_path / "config.yaml")
+    assert not (tmp_path / "config.yaml").exists()
+    assert run("init", tmp_path / "absent.csv").exit_code == 3
+    nowhere = run("init", reviews(tmp_path), "--out", tmp_path / "absent" / "config.yaml")
+    assert nowhere.exit_code == 4

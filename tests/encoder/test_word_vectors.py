@@ -1,0 +1,228 @@
+"""Word vectors as an encoder: look-ups against NumPy, what learns, what is refused, runs."""
+
+import json
+import os
+import signal
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_adapt as ta
+from hub_modules.load import load_module
+from tf_adapt.config.reading import config_from
+from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.data.prepare import prepare
+from tf_adapt.encoder.feature_cache import with_features
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.runs import checkpoints
+from tf_adapt.training.inspect import inspect_module
+from tf_adapt.training.load_run import load_run
+from tf_adapt.training.module_export import export_module
+from tf_adapt.training.steps import Steps
+from tf_adapt.training.train import train
+
+WORDS = ["the", "a", "film", "good", "dull", "man", "sings", "what", "is", "naïve"]
+VECTORS = np.random.default_rng(3).normal(size=(len(WORDS), 5)).round(3).astype("float32")
+TEXTS = ["a good film", "What IS naïve", "", "unheard-of the"]
+TASKS = {
+    "classification": ta.Task("classification", ["no", "yes"]),
+    "pair_classification": ta.Task("pair_classification", ["no", "yes"]),
+    "tagging": ta.Task("tagging", ["O", "B-PER", "I-PER"]),
+}
+RECORDS = {
+    "classification": [("a good film", "yes"), ("dull", "no")],
+    "pair_classification": [("a man sings", "the man", "yes"), ("dull", "what is it", "no")],
+    "tagging": [TaggedSentence(["a", "man", "sings"], ["O", "B-PER", "O"])],
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    lines = [" ".join([word, *map(str, row)]) for word, row in zip(WORDS, VECTORS, strict=True)]
+    file = tmp_path_factory.mktemp("vectors") / "glove.txt"
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    return file
+
+
+def looked_up(text: str) -> np.ndarray:
+    mean = VECTORS.mean(axis=0, dtype="float64")
+    rows = [VECTORS[WORDS.index(w)] if w in WORDS else mean for w in text.lower().split()]
+    return np.array(rows).reshape(-1, VECTORS.shape[1])
+
+
+def test_states_are_the_rows_of_the_words(path):
+    encoder = ta.HubEncoder(path, trainable=False)
+    outputs = encoder(TEXTS)
+    (states,), mask = outputs["layers"], outputs["mask"].numpy()
+    assert mask.tolist() == [[True] * 3, [True] * 3, [False] * 3, [True, True, False]]
+    for number, text in enumerate(TEXTS):
+        expected = looked_up(text)
+        np.testing.assert_allclose(states[number, : len(expected)], expected, rtol=1e-6)
+        assert not states[number, len(expected) :].numpy().any()
+    assert (encoder.family, encoder.execution, encoder.joint_pairs) == ("words", "native", False)
+    assert (encoder.num_layers, encoder.output_width) == (1, 5)
+    assert encoder.layer_names == ["embeddings"]
+    assert set(outputs) == {"layers", "mask"}
+
+
+def test_frozen_or_tuned_the_gradient_is_that_of_the_words(path):
+    encoder = ta.HubEncoder(path)
+    (table,) = encoder.trainable_weights
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(encoder(["good good odd"])["layers"][0])
+    gradient = tf.convert_to_tensor(tape.gradient(loss, table.value)).numpy()
+    expected = np.zeros([len(WORDS) + 1, 5])
+    expected[0], expected[1 + WORDS.index("good")] = 1, 2
+    np.testing.assert_array_equal(gradient, expected)
+    encoder.trainable = False
+    with tf.GradientTape() as tape:
+        tape.watch(table.value)
+        loss = tf.reduce_sum(encoder(["good good odd"])["layers"][0])
+    assert tape.gradient(loss, table.value) is None
+
+
+def test_random_vectors_and_half_precision(path):
+    untrained = ta.HubEncoder(path, pretrained=False)
+    states = untrained(["good"])["layers"][0].numpy()
+    assert np.abs(states).max() > 0 and not np.allclose(states[0], looked_up("good"))
+    half = ta.HubEncoder(path, dtype="mixed_bfloat16")
+    assert half(["good"])["layers"][0].dtype == "bfloat16"
+    assert half.weights[0].dtype == "float32"
+
+
+def test_options_that_it_has_not(path):
+    for options, message in [
+        ({"execution": "saved_model"}, "a file of numbers, not a program"),
+        ({"adapters": "bottleneck"}, "need layers, which word vectors have not"),
+        ({"preprocessor": "bert_small"}, "its preprocessing; leave the argument out"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            load_module(path, **options)
+    with pytest.raises(ConfigError, match="one text at a time"):
+        ta.HubEncoder(path, pairs="joint")
+    with pytest.raises(ConfigError, match="gradient_checkpointing: expected a"):
+        ta.HubEncoder(path, gradient_checkpointing=True)
+    with pytest.raises(ArtifactError, match="no such file; expected a file of word vectors"):
+        load_module(path.parent / "absent.txt")
+    with pytest.raises(ConfigError, match=r"\.txt file of word vectors"):
+        config_of(path.parent / "absent.txt")
+
+
+def test_inspect_says_that_it_lowers_case(path, tmp_path):
+    found = inspect_module(str(path))
+    assert found["lower_case"] is True
+    assert (found["family"], found["recognised"], found["layers"]) == ("words", True, 1)
+    assert found["groups"] == {"embeddings": 55}
+    (tmp_path / "cased.txt").write_text("Paris 1 2\n")
+    assert inspect_module(str(tmp_path / "cased.txt"))["lower_case"] is False
+
+
+@pytest.mark.parametrize(
+    ("kind", "adaptation", "head"),
+    [
+        ("classification", "fine_tuning", "default"),
+        ("pair_classification", "fine_tuning", "bi_attention"),
+        ("tagging", "feature_extraction", "linear_tagger"),
+    ],
+)
+def test_trained_predicted_served_and_saved(kind, adaptation, head, path, tmp_path):
+    task, records = TASKS[kind], RECORDS[kind]
+    encoder = ta.HubEncoder(path, trainable=adaptation == "fine_tuning")
+    model = ta.build_model(task, encoder, head, adaptation)
+    model.compile(keras.optimizers.Adam(0.1), loss=task.loss, metrics=task.metrics)
+    before = encoder.weights[0].numpy()
+    model.fit(ta.batches(records, task, encoder, batch_size=2), epochs=2, verbose=0)
+    assert np.array_equal(before, encoder.weights[0]) == (adaptation == "feature_extraction")
+    texts = [record.words if kind == "tagging" else record[:-1] for record in records]
+    texts = [text[0] if len(text) == 1 else text for text in texts]
+    expected = ta.predict(model, texts)
+    folder = ta.export(model, tmp_path / "1")
+    serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
+    if kind == "tagging":
+        answer = serve(tokens=tf.ragged.constant(texts).to_tensor(""))
+        assert [[tag.decode() for tag in row] for row in answer["tags"].numpy()] == [
+            list(one.label) for one in expected
+        ]
+    else:
+        columns = list(zip(*texts, strict=True)) if kind.startswith("pair") else [texts]
+        names = ["text_a", "text_b"] if kind.startswith("pair") else ["text"]
+        answer = serve(**{n: tf.constant(c) for n, c in zip(names, columns, strict=True)})
+        np.testing.assert_allclose(answer["scores"], [one.scores for one in expected], atol=1e-6)
+    model.save(tmp_path / "x.keras")
+    assert ta.predict(keras.saving.load_model(tmp_path / "x.keras"), texts) == expected
+
+
+def test_features_of_the_cache_are_the_states(path, tmp_path):
+    encoder = ta.HubEncoder(path, trainable=False)
+    prepared = prepare(RECORDS["classification"], TASKS["classification"], encoder)
+    for _ in range(2):  # written, then read
+        (features,) = with_features(prepared, encoder, tmp_path / "cache").features[0]
+        states = features.rows(0)[:, 0]
+        np.testing.assert_allclose(states, looked_up("a good film"), rtol=1e-6)
+    other = tmp_path / "other.txt"
+    other.write_text(path.read_text("utf-8").replace("good", "bad"), "utf-8")
+    prepared = prepare(RECORDS["classification"], TASKS["classification"], encoder)
+    with_features(prepared, ta.HubEncoder(other, trainable=False), tmp_path / "cache")
+    assert len(list((tmp_path / "cache").glob("*/features"))) == 2
+
+
+def config_of(handle, adaptation="fine_tuning", **sections):
+    content = {
+        "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 32},
+        "encoder": {"handle": str(handle)},
+        "head": "linear",
+        "adaptation": adaptation,
+        "training": {"epochs": 2, "batch_size": 8, "learning_rate": 1e-1},
+    }
+    return config_from(content | sections, "test")
+
+
+@pytest.fixture(scope="module")
+def whole(path, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    return folder, train(config_of(path), folder)
+
+
+def last_arrays(run) -> dict:
+    return checkpoints.read(sorted((run / "checkpoint").glob("checkpoint_*"))[-1]).arrays
+
+
+def test_a_run_has_what_every_run_has(whole, path):
+    folder, metrics = whole
+    assert metrics["encoder"] == str(path)
+    assert metrics["family"] == "words"
+    assert metrics["parameters"]["total"] == metrics["parameters"]["trainable"]
+    with pytest.raises(ConfigError, match="families bert, elmo, causal can be written as a module"):
+        export_module(folder, folder.parent / "module")
+    exported = json.loads((folder / "metrics.json").read_text())
+    assert exported["dev"] == metrics["dev"]
+
+
+def test_i2_stopped_in_an_epoch_it_ends_with_the_same_bits(whole, path, tmp_path, monkeypatch):
+    after_step = Steps.on_train_batch_end
+
+    def stopping(self, batch, logs=None):
+        if self.run.state.global_step == 5:  # in the second epoch of four steps
+            os.kill(os.getpid(), signal.SIGTERM)
+        after_step(self, batch, logs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Steps, "on_train_batch_end", stopping)
+        with pytest.raises(SystemExit):
+            train(config_of(path), tmp_path / "run")
+    train(config_of(path), tmp_path / "run")
+    expected, found = last_arrays(whole[0]), last_arrays(tmp_path / "run")
+    for group, arrays in expected.items():
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(found[group][name], array)
+
+
+def test_a1_a_run_whose_file_has_changed_is_refused(whole, path, tmp_path):
+    copied, original = tmp_path / "glove.txt", path.read_text("utf-8")
+    copied.write_text(original, "utf-8")
+    train(config_of(copied), tmp_path / "run")
+    copied.write_text(original.replace("naïve", "naive"), "utf-8")
+    with pytest.raises(ArtifactError, match="bring the module back"):
+        load_run(tmp_path / "run")

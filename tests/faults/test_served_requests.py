@@ -1,0 +1,262 @@
+"""What a hostile client sends: a clear answer each time, and the server lives (S1, S2, S4)."""
+
+import asyncio
+import contextlib
+import gzip
+import json
+import resource
+import socket
+import time
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [serve] is not installed")
+
+from servers import always_yes, running, server_of_function  # noqa: E402
+
+from tf_adapt.serving.server import slow_clients  # noqa: E402
+from tf_adapt.serving.server.limits import Limits  # noqa: E402
+
+PREDICT = "/v1/models/m:predict"
+GOOD = {"instances": ["a"]}
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def served():
+    limits = Limits(body_bytes=100_000, bodies_bytes=400_000, body_seconds=1)
+    with running(server_of_function(always_yes, limits)) as found:
+        yield found
+        assert found.ask("POST", PREDICT, GOOD).status == 200
+
+
+def raw(served, request: bytes, seconds: float = 10) -> bytes:
+    """Sends bytes; returns all that comes back until the server closes or falls silent."""
+    with socket.create_connection(("127.0.0.1", served.port), timeout=seconds) as connection:
+        connection.sendall(request)
+        found = b""
+        with contextlib.suppress(TimeoutError, ConnectionResetError):
+            while part := connection.recv(65536):
+                found += part
+        return found
+
+
+BODIES = {
+    "empty": (b"", 400, "expected JSON"),
+    "malformed": (b'{"instances": [', 400, "expected JSON"),
+    "invalid UTF-8": (b'{"instances": ["\xc3\x28"]}', 400, "expected JSON in UTF-8"),
+    "10,000 lists": (b"[" * 10_000 + b"]" * 10_000, 400, "at most 50 nested levels"),
+    "40,000 objects": (b'{"a":' * 19_000, 400, "at most 50 nested levels"),
+    "a long number": (b'{"instances": [' + b"9" * 50_000 + b"]}", 400, "expected JSON"),
+    "wrong rank": (b'{"instances": [["a"]]}', 400, "expected a text, got a list"),
+    "wrong key": (b'{"rows": ["a"]}', 400, "got 'rows'"),
+    "scalar": (b'"a"', 400, "expected a JSON object"),
+    "empty batch": (b'{"instances": []}', 400, "got an empty list"),
+    "50 MB": (b" " * 50_000_000, 413, "a body of at most 100000 bytes, got 50000000"),
+    "a little too large": (b" " * 100_001, 413, "got 100001 bytes"),
+}
+
+
+@pytest.mark.parametrize("case", BODIES)
+def test_s1_bodies(served, case):
+    body, status, message = BODIES[case]
+    answer = served.ask("POST", PREDICT, body)
+    assert (answer.status, answer.headers["content-type"]) == (status, "application/json")
+    assert message in answer.error
+
+
+def test_s1_packed_bodies(served):
+    def packed(content: bytes, encoding: str = "gzip"):
+        return served.ask("POST", PREDICT, content, Content_Encoding=encoding)
+
+    bomb = gzip.compress(b" " * 50_000_000)
+    assert len(bomb) < 100_000
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert packed(bomb).status == 413
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 20_000
+    good = gzip.compress(json.dumps(GOOD).encode())
+    assert packed(good).status == 200
+    for bad in (b"x", good[:-4], good + good):
+        assert packed(bad).status == 400
+    assert packed(good, "br").status == 415
+
+
+def test_s1_what_is_no_http(served):
+    for request in (b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"\x00" * 100 + b"\r\n\r\n"):
+        assert b"400" in raw(served, request).split(b"\r\n")[0]
+    long = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 200_000 + b"\r\n\r\n"
+    assert b"Traceback" not in raw(served, long)
+
+
+def test_s1_an_error_of_the_server_is_not_shown(caplog):
+    def broken(columns: dict) -> dict:
+        raise RuntimeError("a secret of the server")
+
+    with running(server_of_function(broken, Limits())) as found:
+        answer = found.ask("POST", PREDICT, GOOD)
+    assert (answer.status, answer.error) == (500, "an error of the server; its log says which")
+    assert "RuntimeError: a secret of the server" in caplog.text
+
+
+def test_s2_a_byte_a_second_of_a_body(served):
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
+    began = time.monotonic()
+    found = raw(served, head.encode() + b'{"inst')
+    assert 0.9 < time.monotonic() - began < 8
+    assert found.startswith(b"HTTP/1.1 408")
+    assert b"got 6 bytes of it" in found
+
+
+def test_s2_a_byte_a_second_of_the_headers(served, monkeypatch):
+    monkeypatch.setattr(slow_clients, "HEADERS_SECONDS", 0.2)
+    first = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for before in (b"", first):  # the second request of a connection, too
+        with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+            connection.sendall(before + b"GET /hea")
+            began = time.monotonic()
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                while time.monotonic() - began < 5:
+                    time.sleep(0.05)
+                    connection.sendall(b"l")
+            assert time.monotonic() - began < 2
+
+
+def test_s2_a_slow_model_is_no_slow_client(monkeypatch):
+    def slow(columns: dict) -> dict:
+        time.sleep(1)
+        return always_yes(columns)
+
+    monkeypatch.setattr(slow_clients, "HEADERS_SECONDS", 0.1)
+    with running(server_of_function(slow, Limits())) as found:
+        assert found.ask("POST", PREDICT, GOOD).status == 200
+
+
+def test_s2_a_client_that_hangs_up(served):
+    request = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 19\r\n\r\n"
+    for end in ('{"instances": ["a"', '{"instances": ["a"]}'):
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", served.port)) as connection:
+                connection.sendall((request + end).encode())
+    time.sleep(0.2)
+    # This one asks.
+    assert b"tf_adapt_active_requests 1.0" in served.get("/metrics").body
+
+
+def test_s2_500_clients_at_once():
+    """What the queue does not hold is refused at once; afterwards all is as before."""
+    calls = []
+
+    def slow(columns: dict) -> dict:
+        calls.append(len(columns["text"]))
+        time.sleep(0.05)
+        return always_yes(columns)
+
+    body = json.dumps(GOOD)
+    request = (
+        f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n{body}"
+    )
+
+    async def one(port: int) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request.encode())
+        found = await reader.read()
+        writer.close()
+        return found
+
+    async def all_at_once(port: int) -> list[bytes]:
+        return await asyncio.gather(*(one(port) for _ in range(500)))
+
+    limits = Limits(batch_rows=8, queue_rows=40, batch_wait_ms=0)
+    with running(server_of_function(slow, limits)) as found:
+        answers = asyncio.run(all_at_once(found.port))
+        statuses = [int(answer.split()[1]) for answer in answers]
+        assert set(statuses) == {200, 429}
+        assert statuses.count(200) == sum(calls) >= 40
+        refused = next(answer for answer in answers if b" 429 " in answer[:20])
+        assert b"retry-after: 1" in refused
+        began = time.monotonic()
+        assert found.ask("POST", PREDICT, GOOD).status == 200
+        assert time.monotonic() - began < 5
+
+
+def test_s2_bodies_that_fill_the_memory(served):
+    """Nobody's body is kept beyond what all may hold together."""
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
+    with contextlib.ExitStack() as stack:
+        for _ in range(6):
+            one = socket.create_connection(("127.0.0.1", served.port))
+            stack.enter_context(one).sendall(head.encode() + b" " * 90_000)
+        time.sleep(0.3)
+        metrics = served.get("/metrics").body.decode()
+        assert 'status="429"' in metrics
+    time.sleep(0.2)
+    assert served.ask("POST", PREDICT, GOOD).status == 200
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["..", "../..", "../../etc/passwd", "%2e%2e", "%2e%2e%2fetc", "..%00", "m%2f..", "m/../m", "*"],
+)
+def test_s4_path_tricks(served, name):
+    for request in (f"GET /v1/models/{name}", f"POST /v1/models/{name}:predict", f"GET /{name}"):
+        head = f"{request} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0"
+        found = raw(served, f"{head}\r\n\r\n".encode())
+        assert found.split()[1] in (b"400", b"404", b"405")
+        assert b"root:" not in found
+        assert json.loads(found.split(b"\r\n\r\n", 1)[1]).keys() == {"error"}
+    assert served.get(f"/page/{name}").status == 404
+
+
+def test_s4_html_is_never_answered_as_html(served):
+    evil = "<script>alert(1)</script>"
+    for answer in (
+        served.get(f"/v1/models/{evil}"),
+        served.ask("POST", PREDICT, {evil: 1}),
+        served.predict("m", instances=[evil], signature_name=evil),
+    ):
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.error
+
+
+def test_s4_other_origins_and_names(served):
+    own = f"http://127.0.0.1:{served.port}"
+    for headers, status in (
+        ({"Origin": own}, 200),
+        ({"Origin": "https://example.org"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": f"http://127.0.0.1:{served.port + 1}"}, 403),
+        ({"Host": "localhost:1"}, 200),
+        ({"Host": "[::1]:80"}, 200),
+        ({"Host": "example.org"}, 403),
+        ({"Host": "127.0.0.1.example.org"}, 403),
+        ({"Host": "[::1"}, 403),
+        ({"Host": ""}, 403),
+    ):
+        answer = served.ask("POST", PREDICT, GOOD, **headers)
+        assert answer.status == status, headers
+        assert "access-control-allow-origin" not in answer.headers
+    assert served.ask("OPTIONS", PREDICT, Origin="https://example.org").status == 403
+
+
+def test_s4_no_answer_without_the_token():
+    server = server_of_function(always_yes, Limits(), TOKEN)
+    with running(server) as found:
+        for path in (
+            "/v1/models",
+            "/v1/models/m",
+            "/metrics",
+            "/openapi.json",
+            "/page/models.json",
+        ):
+            assert found.get(path).status == 401
+            assert found.get(path, Authorization=f"Bearer {TOKEN}").status == 200
+        for wrong in ("", TOKEN, f"Bearer {TOKEN[:-1]}", f"bearer {TOKEN}", f"Bearer {TOKEN}x"):
+            answer = found.ask("POST", PREDICT, GOOD, Authorization=wrong)
+            assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
+            assert TOKEN not in answer.error
+        assert found.ask("POST", PREDICT, GOOD, Authorization=f"Bearer {TOKEN}").status == 200
+        # The page asks for the token itself; a probe has none.
+        for path in ("/", "/page/page.js", "/healthz", "/readyz"):
+            assert found.get(path).status == 200

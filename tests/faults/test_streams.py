@@ -1,0 +1,130 @@
+"""Exit codes and text where the streams are closed, full, or of another encoding, and programs in
+the current folder."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from tf_adapt.commands.main import cli
+from tf_adapt.comparison import running
+from tf_adapt.comparison.runs import Outcomes
+from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.errors import ArtifactError
+from tf_adapt.printing.streams import printable, printable_json
+
+ADVISE = "advise --encoder bert --task tagging"
+
+
+def shell(command: str, **environment) -> subprocess.CompletedProcess:
+    """`tf-adapt …` as a shell runs it."""
+    program = f"{sys.executable} -P -m tf_adapt"
+    return subprocess.run(
+        ["sh", "-c", command.replace("tf-adapt", program)],
+        capture_output=True,
+        env=os.environ | environment,
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (f"tf-adapt {ADVISE} >&-", 0),
+        (f"tf-adapt {ADVISE} >&- 2>&-", 0),
+        (f"tf-adapt {ADVISE} <&- >&- 2>&-", 0),
+        ("tf-adapt advise --encoder bert 2>&-", 2),
+        ("tf-adapt advise --encoder bert >&- 2>&-", 2),
+        ("tf-adapt advise --encoder bert >&-", 2),
+        ("tf-adapt predict absent --input absent --output absent >&- 2>&-", 4),
+        (f"tf-adapt {ADVISE} > /dev/full", 4),
+        ("tf-adapt advise --encoder bert 2> /dev/full", 2),
+    ],
+)
+def test_the_exit_code_does_not_depend_on_the_streams(command, code):
+    done = shell(command)
+    assert done.returncode == code, done
+    assert b"Traceback" not in done.stderr
+    if "full" in command and code == 4:
+        message = b"ArtifactError: standard output: cannot be written (No space left on device)"
+        assert message in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252"])
+def test_a_terminal_of_another_encoding(encoding):
+    plain, as_json = (
+        shell(f"tf-adapt {ADVISE}{option}", PYTHONIOENCODING=encoding) for option in ("", " --json")
+    )
+    assert (plain.returncode, as_json.returncode) == (0, 0), plain.stderr
+    expected = json.loads(shell(f"tf-adapt {ADVISE} --json", PYTHONIOENCODING="utf-8").stdout)
+    assert json.loads(as_json.stdout.decode(encoding)) == expected
+
+
+def test_predictions_for_a_closed_standard_output_are_an_error(tmp_path):
+    program = "from tf_adapt.serving.output_files import write_output; write_output('-', b'x')"
+    program = f"from tf_adapt.printing.streams import open_streams; open_streams(); {program}"
+    command = f'{sys.executable} -P -c "{program}" >&-'
+    done = subprocess.run(["sh", "-c", command], capture_output=True)
+    assert done.returncode == 1
+    assert b"<stdout>: cannot be written (it is closed); name a file" in done.stderr
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path):
+    result = CliRunner().invoke(cli, ["train", "a\x1b]0;title\x07\x9b2Jb\u202ec", "--out", "x"])
+    assert result.exit_code == 2
+    assert "\\x1b]0;title\\x07\\x9b2Jb\\u202ec" in result.stderr
+    assert not set("\x1b\x07\x9b\u202e") & set(result.output)
+    config = tmp_path / "config.yaml"
+    config.write_text("data: {dataset: \x22a\\e[31mb\x22}\nencoder: {handle: x}\n")
+    result = CliRunner().invoke(cli, ["train", str(config), "--out", "x"])
+    assert result.exit_code == 2
+    assert "\x1b" not in result.output
+    assert printable("tab\tline\n\x00é\U0001f600") == "tab\tline\n\\x00é\U0001f600"
+    text = json.dumps({"a": "\x1b\x9b\u202e"}, ensure_ascii=False)
+    assert json.loads(printable_json(text)) == {"a": "\x1b\x9b\u202e"}
+    assert "\x9b" not in printable_json(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGTERM, 143, b"Terminated"), (signal.SIGINT, 130, b"Int")]
+)
+def test_a_signal_is_named(number, code, word, tmp_path):
+    fifo = tmp_path / "config.yaml"
+    os.mkfifo(fifo)
+    program = [sys.executable, "-P", "-m", "tf_adapt", "train", str(fifo), "--out", "x"]
+    process = subprocess.Popen(program, stderr=subprocess.PIPE)
+    with open(fifo, "w"):  # opened once the command reads it
+        time.sleep(0.2)
+        process.send_signal(number)
+        _, error = process.communicate(timeout=90)
+    assert process.returncode == code
+    assert error.lstrip().startswith(word)
+    assert b"the same command goes on" in error
+
+
+def test_programs_in_the_current_folder_are_not_run(tmp_path, monkeypatch):
+    """What a comparison starts: its workers, and the export of its winner."""
+    marker = tmp_path / "marker"
+    for name in ("click", "numpy", "json", "tf_adapt"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "data: {dataset: sample_classification, source: sample}\n"
+        "compare: {encoders: [elmo_small], adaptations: [fine_tuning], learning_rates: [1.0e-3]}\n"
+        "training: {epochs: 1, batch_size: 32}\n"
+    )
+    outcomes = Outcomes(load_comparison(config), tmp_path / "out")
+    run = next(outcomes.waiting())
+    monkeypatch.chdir(tmp_path)
+    worker = running._start(run, 1)
+    worker.stdin.close()
+    assert worker.wait(60) == 0, run.log.read_text()
+    from tf_adapt.comparison import comparing
+
+    with pytest.raises(ArtifactError):
+        comparing._export(run, tmp_path / "winner")
+    assert not marker.exists()

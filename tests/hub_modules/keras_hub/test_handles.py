@@ -1,0 +1,112 @@
+"""Which handles are keras-hub's, and what to do about those that are almost."""
+
+import builtins
+import sys
+import types
+
+import pytest
+from huggingface_folders import write_folder
+
+from hub_modules.errors import ArtifactError, ConfigError
+from hub_modules.find import find_module
+from hub_modules.keras_hub.handles import is_preset_name, keras_folder
+from hub_modules.load import load_module
+
+
+def test_folders_and_names(preset, tmp_path):
+    folder = preset("bert")[0]
+    assert keras_folder(folder) == keras_folder(f"keras:{folder}") == find_module(folder) == folder
+    assert keras_folder(tmp_path) is None
+    assert keras_folder("bert_small") is None
+    assert is_preset_name("keras:roberta_base_en")
+    assert not is_preset_name(f"keras:{folder}")
+    assert not is_preset_name("roberta_base_en")
+
+
+@pytest.mark.parametrize(
+    ("handle", "message"),
+    [
+        (
+            "roberta-base",
+            "run `hf download roberta-base --local-dir roberta-base` and give keras:./roberta-base"
+            ".*keras:roberta_base",
+        ),
+        (
+            "google/electra-small-discriminator",
+            "hf download google/electra-small-discriminator --local-dir "
+            "electra-small-discriminator` and give keras:./electra-small-discriminator",
+        ),
+        ("keras:FacebookAI/roberta-base", "hf download FacebookAI/roberta-base"),
+        ("keras:./nowhere", "no such folder; expected keras: with a folder"),
+        ("keras:", "no such folder"),
+        ("keras:no_such_preset", "no preset of this name; expected one of .*roberta_base_en"),
+    ],
+)
+def test_names_get_the_line_that_makes_them_work(handle, message):
+    with pytest.raises(ArtifactError, match=message):
+        load_module(handle)
+
+
+@pytest.mark.parametrize(
+    ("family", "changes", "message"),
+    [
+        ("roberta", {}, "HuggingFace's format .roberta.; give it as keras:"),
+        ("bert", {}, "tf-adapt module convert --from huggingface .* or give it as keras:"),
+        ("bert", {"model_type": "gpt2"}, "GPT-2 reads from left to right"),
+        ("bert", {"model_type": "t5"}, "expected one of the families"),
+    ],
+)
+def test_a_folder_of_huggingface_given_by_itself(family, changes, message, tmp_path):
+    folder = write_folder(family, tmp_path, **changes)
+    with pytest.raises(ArtifactError, match=message):
+        load_module(folder, trust=True)
+
+
+def test_a_preset_is_downloaded_by_its_name(preset, monkeypatch):
+    asked = []
+
+    def download(handle):
+        asked.append(handle)
+        return str(preset("roberta")[0])
+
+    monkeypatch.setitem(sys.modules, "kagglehub", types.SimpleNamespace(model_download=download))
+    assert load_module("keras:roberta_base_en").family == "keras"
+    assert asked[0].startswith("keras/roberta/keras/roberta_base_en/")
+
+
+def test_a_download_that_fails(monkeypatch):
+    def download(handle):
+        raise OSError("no route")
+
+    monkeypatch.setitem(sys.modules, "kagglehub", types.SimpleNamespace(model_download=download))
+    with pytest.raises(
+        ArtifactError, match="cannot be downloaded .OSError: no route.*keras:FOLDER"
+    ):
+        load_module("keras:roberta_base_en")
+
+
+def test_an_old_keras_hub(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras_hub", types.SimpleNamespace(__version__="0.20.1"))
+    with pytest.raises(ConfigError, match="expected keras-hub 0.32 or newer, got 0.20.1"):
+        load_module(f"keras:{write_folder('roberta', tmp_path)}")
+
+
+@pytest.mark.parametrize("missing", ["keras_hub", "safetensors"])
+def test_what_to_install(missing, tmp_path, monkeypatch):
+    folder = write_folder("roberta", tmp_path)
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.split(".")[0] == missing:
+            raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.delitem(sys.modules, "hub_modules.keras_hub.huggingface", raising=False)
+    monkeypatch.delattr("hub_modules.keras_hub.huggingface", raising=False)
+    # It is imported anew, as in a process in which it was never there.
+    monkeypatch.delitem(sys.modules, "hub_modules.sources.safetensors_file", raising=False)
+    monkeypatch.delitem(sys.modules, missing, raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr("importlib.import_module", lambda name: without(name))
+    with pytest.raises(ConfigError, match=rf"{missing}.*pip install 'tf_adapt\[keras-hub\]'"):
+        load_module(f"keras:{folder}")

@@ -1,0 +1,139 @@
+"""The native ELMo: distinct words, state, freezing, masking."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from hub_modules.native.elmo import ElmoEncoder
+
+CONFIG = {
+    "filters": [[1, 4], [2, 8]],
+    "character_width": 4,
+    "num_highway": 1,
+    "projection_width": 6,
+    "lstm_width": 10,
+}
+
+
+def built(**changes):
+    encoder = ElmoEncoder(**CONFIG | changes)
+    encoder.build()
+    rng = np.random.default_rng(0)
+    encoder.load_weights_by_name(
+        {n: rng.normal(0, 0.5, w.shape) for n, w in encoder.weights_by_name().items()}
+    )
+    return encoder
+
+
+def characters(rows=3, time=5, seed=1):
+    ids = np.random.default_rng(seed).integers(1, 257, (rows, time, 50)).astype("int32")
+    ids[1, 3:] = 0
+    ids[0, 2] = ids[2, 4] = ids[0, 0]  # the same word in three places
+    return {"character_ids": ids}
+
+
+def test_layers_are_the_token_layer_twice_and_both_directions():
+    outputs = built()(characters())
+    assert [tuple(layer.shape) for layer in outputs["layers"]] == [(3, 5, 12)] * 3
+    tokens = outputs["layers"][0]
+    np.testing.assert_array_equal(tokens[..., :6], tokens[..., 6:])
+    np.testing.assert_array_equal(
+        outputs["mask"], [[True] * 5, [True] * 3 + [False] * 2, [True] * 5]
+    )
+    assert not np.any(outputs["layers"][2][1, 3:])
+
+
+def test_the_character_cnn_runs_once_for_each_distinct_word(monkeypatch):
+    encoder, seen = built(), []
+    run = encoder.char_cnn.call
+    monkeypatch.setattr(encoder.char_cnn, "call", lambda ids: seen.append(ids.shape[0]) or run(ids))
+    outputs = encoder(characters())
+    # 13 real words, of which 3 are the same; begin, end and padding words are one each.
+    assert seen == [11 + 3]
+    tokens = outputs["layers"][0].numpy()
+    np.testing.assert_array_equal(tokens[0, 0], tokens[2, 4])
+    assert np.abs(tokens[0, 0] - tokens[0, 1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("extra", [1, 7, 50])
+def test_padding_never_changes_a_real_word(extra):
+    encoder, plain = built(), characters()
+    padded = {"character_ids": np.pad(plain["character_ids"], ((0, 0), (0, extra), (0, 0)))}
+    for one, other in zip(encoder(plain)["layers"], encoder(padded)["layers"], strict=True):
+        np.testing.assert_allclose(one, other[:, :5], atol=1e-6)
+
+
+def test_a_sentence_alone_equals_the_sentence_in_a_batch():
+    encoder, batch = built(), characters()
+    together = encoder(batch)["layers"]
+    for row, length in enumerate((5, 3, 5)):
+        alone = encoder({"character_ids": batch["character_ids"][row : row + 1, :length]})
+        for one, other in zip(alone["layers"], together, strict=True):
+            np.testing.assert_allclose(one[0], other[row, :length], atol=5e-6)
+
+
+def test_stateless_repeats_itself_and_stateful_remembers_until_reset():
+    stateless, batch = built(), characters()
+    np.testing.assert_array_equal(stateless(batch)["layers"][2], stateless(batch)["layers"][2])
+    stateful = built(stateful=True)
+    first = stateful(batch)["layers"][2]
+    np.testing.assert_allclose(first, stateless(batch)["layers"][2], atol=1e-6)
+    assert np.abs(stateful(batch)["layers"][2] - first).max() > 1e-3
+    stateful.reset_states()
+    np.testing.assert_allclose(stateful(batch)["layers"][2], first, atol=1e-6)
+
+
+def test_rows_beyond_the_batch_keep_their_state():
+    stateful, batch = built(stateful=True), characters()
+    stateful(batch)
+    third = stateful.carried_hidden.numpy()[:, :, 2]
+    stateful({"character_ids": batch["character_ids"][:2]})
+    np.testing.assert_array_equal(stateful.carried_hidden.numpy()[:, :, 2], third)
+    assert np.abs(third).max() > 0
+
+
+def gradients(encoder):
+    weights = [weight.value for weight in encoder.weights_by_name().values()]
+    with tf.GradientTape() as tape:
+        tape.watch(weights)
+        loss = tf.reduce_sum(encoder(characters())["layers"][2] ** 2)
+    found = tape.gradient(loss, weights)
+    return dict(zip(encoder.weights_by_name(), found, strict=True))
+
+
+def test_every_weight_gets_a_gradient():
+    for name, gradient in gradients(built()).items():
+        dense = tf.convert_to_tensor(gradient)
+        assert np.abs(dense).max() > 0, name
+
+
+def test_no_gradient_is_computed_below_the_lowest_trainable_group():
+    encoder = built()
+    encoder.char_cnn.trainable = False
+    encoder.lstms[0].trainable = False
+    without = {name for name, gradient in gradients(encoder).items() if gradient is None}
+    assert without == {n for n in encoder.weights_by_name() if not n.startswith("lstm_1")}
+
+
+def test_clipping_binds():
+    tight = built(cell_clip=0.01, projection_clip=0.02)
+    hidden = tight(characters())["layers"][1]
+    assert np.abs(hidden).max() <= 0.02 + 1e-7
+
+
+def test_half_precision_is_near():
+    encoder, half = built(), ElmoEncoder(**CONFIG, dtype="mixed_bfloat16")
+    half.build()
+    half.load_weights_by_name({n: w.numpy() for n, w in encoder.weights_by_name().items()})
+    got = np.asarray(half(characters())["layers"][2], "float32")
+    assert np.abs(got - encoder(characters())["layers"][2]).mean() < 0.02
+
+
+def test_configuration_is_complete():
+    encoder = built(skip_connections=False, cell_clip=1.0, stateful=True)
+    copy = ElmoEncoder.from_config(encoder.get_config())
+    copy.build()
+    copy.load_weights_by_name({n: w.numpy() for n, w in encoder.weights_by_name().items()})
+    np.testing.assert_array_equal(
+        copy(characters())["layers"][2], encoder(characters())["layers"][2]
+    )

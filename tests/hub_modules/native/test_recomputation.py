@@ -1,0 +1,161 @@
+"""Gradient checkpointing: the gradients that TensorFlow computes from what it keeps."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_adapt as ta
+from hub_modules.native import recomputation
+from hub_modules.native.bert import BertEncoder
+from hub_modules.native.weights import set_trainable
+from tf_adapt.errors import ConfigError
+
+CONFIG = {
+    "vocabulary_size": 50,
+    "width": 8,
+    "num_layers": 3,
+    "num_heads": 2,
+    "intermediate_width": 16,
+    "max_positions": 12,
+    "dropout": 0.3,
+    "attention_dropout": 0.3,
+}
+INPUTS = {
+    "input_word_ids": np.random.default_rng(0).integers(1, 50, (2, 5)).astype("int32"),
+    "input_mask": np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], "int32"),
+    "input_type_ids": np.zeros((2, 5), "int32"),
+}
+
+
+def step(encoder, inputs=INPUTS):
+    """Loss and gradients of one batch, as a graph."""
+    target = tf.random.stateless_normal([5, 8], [0, 1])
+
+    @tf.function
+    def run():
+        with tf.GradientTape() as tape:
+            encoded = encoder(inputs, training=True)
+            top = tf.cast(encoded["layers"][-1], tf.float32) * target
+            loss = tf.reduce_sum(top) + tf.reduce_sum(tf.cast(encoded["pooled"], tf.float32))
+        return loss, tape.gradient(loss, [weight.value for weight in encoder.trainable_weights])
+
+    return run
+
+
+def seeds_of(encoder):
+    layers = encoder._flatten_layers()
+    return [generator.state for layer in layers for generator in layer._seed_generators]
+
+
+CASES = {
+    "all learns": ({}, None),
+    "top layers": ({}, ["layer_1", "layer_2", "pooler"]),
+    "a frozen layer above": ({}, ["layer_0"]),
+    "bottlenecks": ({"adapters": "bottleneck", "adapter_size": 4}, ["adapters"]),
+    "in parallel": ({"adapters": "projected_attention", "adapter_size": 4}, ["adapters"]),
+    "half precision": ({"dtype": "mixed_bfloat16"}, None),
+    "in one piece": ({}, None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("graph", [True, False])
+def test_same_gradients_with_the_same_dropout(case, graph):
+    changes, learning = CASES[case]
+    encoder = BertEncoder(**CONFIG | changes)
+    encoder.supports_jit = case == "in one piece"
+    encoder.build()
+    if learning is not None:
+        set_trainable(encoder.layer_groups, learning)
+    seeds, found = seeds_of(encoder), {}
+    start = [seed.numpy() for seed in seeds]
+    tf.config.run_functions_eagerly(not graph)
+    try:
+        for checkpointing in (False, True):
+            encoder.gradient_checkpointing = checkpointing
+            for seed, value in zip(seeds, start, strict=True):
+                seed.assign(value)
+            run = step(encoder)
+            found[checkpointing] = [run(), run()], [seed.numpy() for seed in seeds]
+    finally:
+        tf.config.run_functions_eagerly(False)
+    (plain, seeds_after), (again, seeds_again) = found[False], found[True]
+    np.testing.assert_array_equal(seeds_after, seeds_again)
+    tolerance = 0.05 if case == "half precision" else 1e-5
+    for (loss, gradients), (expected, by_tensorflow) in zip(again, plain, strict=True):
+        np.testing.assert_allclose(loss, expected, rtol=tolerance)
+        for ours, theirs in zip(gradients, by_tensorflow, strict=True):
+            ours, theirs = tf.convert_to_tensor(ours), tf.convert_to_tensor(theirs)
+            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+    assert not np.array_equal(plain[0][0], plain[1][0]), "dropout drew nothing"
+
+
+@pytest.mark.parametrize("adapters", [None, pytest.param("bottleneck", marks=pytest.mark.slow)])
+def test_slices_of_a_batch_are_as_if_each_came_alone(monkeypatch, adapters):
+    """Two texts, then the third: with the dropout that they draw one after the other."""
+    monkeypatch.setattr(recomputation, "SLICE_POSITIONS", 11)
+    size = 4 if adapters else None
+    encoder = BertEncoder(**CONFIG, adapters=adapters, adapter_size=size)
+    encoder.build()
+    learning = ["adapters"] if adapters else ["layer_0", "layer_1", "layer_2", "pooler"]
+    set_trainable(encoder.layer_groups, learning)
+    encoder.embeddings.dropout_layer.rate = 0.0  # they read the whole batch at once
+    inputs = {name: np.concatenate([array, array[:1]]) for name, array in INPUTS.items()}
+    seeds = seeds_of(encoder)
+    start = [seed.numpy() for seed in seeds]
+    parts = []
+    for rows in (slice(0, 2), slice(2, 3)):
+        parts.append(step(encoder, {name: array[rows] for name, array in inputs.items()})())
+    seeds_after = [seed.numpy() for seed in seeds]
+    for seed, value in zip(seeds, start, strict=True):
+        seed.assign(value)
+    encoder.gradient_checkpointing = True
+    loss, gradients = step(encoder, inputs)()
+    np.testing.assert_array_equal([seed.numpy() for seed in seeds], seeds_after)
+    np.testing.assert_allclose(loss, parts[0][0] + parts[1][0], rtol=1e-5)
+    for whole, *of_parts in zip(gradients, parts[0][1], parts[1][1], strict=True):
+        np.testing.assert_allclose(whole, of_parts[0] + of_parts[1], rtol=1e-5, atol=1e-5)
+
+
+def test_a_device_that_gets_no_text():
+    encoder = BertEncoder(**CONFIG)
+    encoder.build()
+    encoder.gradient_checkpointing = True
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 5], tf.int32)] * 3)
+    def gradients(words, mask, types):
+        inputs = dict(zip(INPUTS, (words, mask, types), strict=True))
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(encoder(inputs, training=True)["layers"][-1])
+        weights = [weight.value for weight in encoder.trainable_weights]
+        return tape.gradient(loss, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+
+    for found in gradients(*(array[:0] for array in INPUTS.values())):
+        assert not np.any(tf.convert_to_tensor(found))
+
+
+def softmaxes(graph):
+    """In the graph and in its functions, which the loops over slices are."""
+    nodes = [*graph.node, *(node for part in graph.library.function for node in part.node_def)]
+    return sum(node.op == "Softmax" for node in nodes)
+
+
+def test_activations_are_computed_again_above_what_learns_and_only_there():
+    encoder = BertEncoder(**CONFIG)
+    encoder.build()
+    counts = []
+    for learning in (["layer_0", "layer_1", "layer_2"], ["layer_2"], ["layer_1"]):
+        set_trainable(encoder.layer_groups, learning)
+        for checkpointing in (False, True):
+            encoder.gradient_checkpointing = checkpointing
+            counts.append(softmaxes(step(encoder).get_concrete_function().graph.as_graph_def()))
+    assert counts == [3, 6, 3, 4, 3, 5]
+
+
+def test_elmo_and_black_boxes_are_refused(tiny_elmo, tiny_bert):
+    with pytest.raises(ConfigError, match="a transformer that runs natively, got the family elmo"):
+        ta.HubEncoder(tiny_elmo, gradient_checkpointing=True)
+    with pytest.raises(ConfigError, match="family bert, execution saved_model; leave it out"):
+        ta.HubEncoder("bert_small", execution="saved_model", gradient_checkpointing=True)
+    encoder = ta.HubEncoder(tiny_bert, gradient_checkpointing=True)
+    assert ta.HubEncoder.from_config(encoder.get_config()).encoder.gradient_checkpointing

@@ -1,0 +1,123 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from hub_modules.preprocess import CausalPreprocessor
+from hub_modules.preprocess.byte_pairs import LONGEST_PART, BytePairTokenizer, byte_signs
+
+RECORDED = Path(__file__).parents[2] / "parity" / "recorded" / "huggingface_gpt2" / "model"
+VOCABULARY = [*byte_signs(), "<|endoftext|>", "ab", "abc", "bc", "aa", "Ġa"]
+MERGES = ["b c", "a b", "ab c", "a a", "Ġ a"]
+END, TOKEN = 256, 300
+
+
+def letters(text: str) -> list[int]:
+    return [VOCABULARY.index(piece) for piece in text.split()]
+
+
+@pytest.fixture(scope="module")
+def preprocessor() -> CausalPreprocessor:
+    return CausalPreprocessor(VOCABULARY, MERGES)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("abc", "a bc"),  # b c comes before a b, and a bc is no merge
+        ("abbc", "ab bc"),
+        ("aaaaa", "aa aa a"),
+        ("aaab", "aa ab"),
+        (" a a", "Ġa Ġa"),
+        ("  a", "Ġ Ġa"),
+        ("", ""),
+    ],
+)
+def test_merges_in_their_order(preprocessor, text, pieces):
+    assert preprocessor.tokenize([text]).to_list() == [letters(pieces)]
+
+
+def merged_by_hand(word: str, ranks: dict) -> list[str]:
+    """One merge at a time, as the original program does it."""
+    pieces = [byte_signs()[byte] for byte in word.encode()]
+    while pairs := [p for p in zip(pieces, pieces[1:], strict=False) if p in ranks]:
+        first, merged, at = min(pairs, key=ranks.__getitem__), [], 0
+        while at < len(pieces):
+            size = 2 if tuple(pieces[at : at + 2]) == first else 1
+            merged.append("".join(pieces[at : at + size]))
+            at += size
+        pieces = merged
+    return pieces
+
+
+def test_random_words_against_a_program_that_merges_step_by_step():
+    ids = json.loads((RECORDED / "vocab.json").read_text("utf-8"))
+    merges = (RECORDED / "merges.txt").read_text("utf-8").splitlines()[1:]
+    ranks = {tuple(merge.split(" ")): number for number, merge in enumerate(merges)}
+    random = np.random.default_rng(0)
+    words = ["".join(random.choice(list("theacdsn"), length)) for length in range(1, 200, 3)]
+    tokenizer = BytePairTokenizer(ids, merges, unknown_id=0)
+    tokenize = tf.function(lambda texts: tokenizer.tokenize(texts))
+    for word, found in zip(words, tokenize(tf.constant(words)).to_list(), strict=True):
+        assert found == [ids[piece] for piece in merged_by_hand(word, ranks)], word
+
+
+def test_the_longest_words_are_merged_in_parts(preprocessor):
+    """Each part by itself, so that a text without blanks cannot hang the process."""
+    found = preprocessor.tokenize(["b" + "aa" * LONGEST_PART]).to_list()[0]
+    half = [VOCABULARY.index("aa")] * (LONGEST_PART // 2 - 1)
+    a, aa, b = letters("a aa b")
+    assert found == [b, *half, a, *half, aa, a]
+
+
+def test_texts_in_a_row(preprocessor):
+    found = preprocessor(["ab", "", "aa a"])
+    assert found["input_word_ids"].numpy().tolist() == [
+        [END, *letters("ab"), END, END],
+        [END, END, END, END],
+        [END, *letters("aa Ġa"), END],
+    ]
+    assert found["input_mask"].numpy().sum(axis=1).tolist() == [3, 2, 4]
+    assert not found["input_type_ids"].numpy().any()
+
+
+def test_pairs_in_one_row_and_the_classification_token():
+    plain = CausalPreprocessor(VOCABULARY, MERGES)
+    marked = CausalPreprocessor(VOCABULARY, MERGES, classification_token=True, rows=TOKEN)
+    pair = (["a", "ab"], ["aa aa", ""])
+    assert plain(pair)["input_word_ids"].numpy().tolist() == [
+        [END, *letters("a"), END, *letters("aa Ġ aa"), END],
+        [END, *letters("ab"), END, END, END, END, END],
+    ]
+    assert plain(pair)["input_type_ids"].numpy().tolist() == [
+        [0] * 3 + [1] * 4,
+        [0] * 3 + [1, 0, 0, 0],
+    ]
+    expected = plain(pair)["input_word_ids"].numpy()
+    expected[[0, 1], [6, 3]] = TOKEN
+    np.testing.assert_array_equal(marked(pair)["input_word_ids"], expected)
+    assert CausalPreprocessor(VOCABULARY, MERGES, True).classification_id == len(VOCABULARY)
+
+
+def test_words_with_the_place_of_their_first_piece(preprocessor):
+    words = tf.ragged.constant([["abc", "x", "a"], ["bc"]])
+    packed = preprocessor.pack_words(preprocessor.tokenize_words(words))
+    first = [END, *letters("Ġa bc Ġ x Ġa"), END]
+    second = [END, *letters("Ġ bc"), END, END, END, END]
+    assert packed["input_word_ids"].numpy().tolist() == [first, second]
+    assert packed["first_piece"].numpy().tolist() == [[1, 3, 5], [1, -1, -1]]
+    assert preprocessor.tokenize_words(tf.ragged.constant([[""]])).to_list() == [[letters("Ġ")]]
+
+
+def test_special_tokens_in_a_text_are_letters(preprocessor):
+    assert END not in preprocessor.tokenize(["<|endoftext|>"]).to_list()[0]
+
+
+def test_in_a_dataset(preprocessor):
+    texts = ["abc aa", " x", ""]
+    batches = tf.data.Dataset.from_tensor_slices(texts).batch(2).map(preprocessor)
+    rows = [row for batch in batches for row in batch["input_word_ids"].numpy().tolist()]
+    expected = preprocessor(texts)["input_word_ids"].numpy().tolist()
+    assert [row + [END] * (len(expected[0]) - len(row)) for row in rows] == expected

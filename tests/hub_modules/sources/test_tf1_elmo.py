@@ -1,0 +1,138 @@
+"""ELMo in TF Hub's first format: sizes from shapes, DeepPavlov's names, what is refused."""
+
+import numpy as np
+import pytest
+from random_modules import tf1_elmo_arrays, write_tf1_module
+
+from hub_modules.native.elmo import ElmoEncoder
+from hub_modules.sources import published_bert, tf1_elmo
+from hub_modules.sources.layer_mix import LayerMix
+from tf_adapt.errors import ArtifactError, ConfigError
+
+CELL = "bilm/RNN_1/RNN/MultiRNNCell/Cell1/rnn/lstm_cell"
+SIZES = {
+    "filters": [[1, 3], [3, 5]],
+    "character_width": 4,
+    "num_highway": 1,
+    "projection_width": 6,
+    "lstm_width": 10,
+    "num_layers": 2,
+}
+
+
+@pytest.fixture
+def arrays() -> dict:
+    return tf1_elmo_arrays(weights=(0.5, -1.0, 2.0), scale=0.25)
+
+
+def test_sizes_come_from_shapes_and_the_rest_is_the_published_elmos(arrays, tmp_path):
+    folder = write_tf1_module(tmp_path / "elmo", arrays)
+    assert tf1_elmo.recognise(folder)
+    source = tf1_elmo.read(folder)
+    published = {"activation": "relu", "cell_clip": 3.0, "projection_clip": 3.0}
+    assert source.config == SIZES | published | {"skip_connections": True}
+    assert tf1_elmo.sizes_and_left_out(folder) == (SIZES, ())
+    assert source.mix == LayerMix((0.5, -1.0, 2.0), 0.25)
+    encoder = ElmoEncoder(**source.config)
+    encoder.build()
+    encoder.load_weights_by_name(source.weights)
+    weights = source.weights
+    np.testing.assert_array_equal(weights["char_cnn/embedding"], arrays["bilm/char_embed"][1:])
+    np.testing.assert_array_equal(
+        weights["char_cnn/convolution_1/kernel"], arrays["bilm/CNN/W_cnn_1"][0]
+    )
+    np.testing.assert_array_equal(
+        weights["char_cnn/highway_0/gate_kernel"], arrays["bilm/CNN_high_0/W_carry"]
+    )
+    np.testing.assert_array_equal(weights["lstm_1/backward/kernel"], arrays[f"{CELL}/kernel"])
+
+
+def test_deeppavlovs_names_and_states(arrays, tmp_path):
+    right = tf1_elmo.read(write_tf1_module(tmp_path / "google", arrays))
+    weights, scale = arrays.pop("aggregation/weights"), arrays.pop("aggregation/scaling")
+    arrays["aggregation/elmo_output_ELMo_W"] = weights
+    arrays["aggregation/elmo_output_ELMo_gamma"] = scale[None]
+    arrays["bilm/char_embed"] = arrays["bilm/char_embed"][1:]  # 261 rows
+    states = ["bilm/Variable", "bilm/Variable_1", "bilm_1/Variable", "bilm_1/Variable_7"]
+    arrays |= {name: np.ones([16, 10], "float32") for name in states}
+    arrays["global_step"] = np.int64(3)
+    folder = write_tf1_module(tmp_path / "deeppavlov", arrays)
+    assert tf1_elmo.recognise(folder)
+    source = tf1_elmo.read(folder)
+    assert source.left_out == (*states, "global_step")
+    assert (source.config, source.mix) == (right.config, right.mix)
+    for name, array in right.weights.items():
+        np.testing.assert_array_equal(source.weights[name], array)
+
+
+def test_a_module_without_a_mix_has_none(arrays, tmp_path):
+    del arrays["aggregation/weights"], arrays["aggregation/scaling"]
+    assert tf1_elmo.read(write_tf1_module(tmp_path / "elmo", arrays)).mix is None
+
+
+def test_what_the_module_does_not_hold_can_be_said_otherwise(arrays, tmp_path):
+    folder = write_tf1_module(tmp_path / "elmo", arrays)
+    said = {
+        "activation": "tanh",
+        "cell_clip": None,
+        "projection_clip": 5,
+        "skip_connections": False,
+    }
+    assert tf1_elmo.read(folder, assumed=said).config == SIZES | said
+    for key, value, message in (
+        ("activation", "gelu", "activation: expected relu or tanh, got 'gelu'"),
+        ("cell_clip", 0, "cell_clip: expected a positive number, or null for none, got 0"),
+        ("projection_clip", True, "projection_clip: expected a positive number.*got True"),
+        ("skip_connections", 1, "skip_connections: expected true or false, got 1"),
+        ("forget_bias", 1, "'forget_bias': expected one of activation, cell_clip"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            tf1_elmo.read(folder, assumed={key: value})
+    with pytest.raises(ArtifactError, match="leave --lower-case and --cased out"):
+        tf1_elmo.read(folder, lower_case=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (f"{CELL}/bias", None, "expected 23 weights, 1 are missing: bilm/RNN_1/RNN/.*/bias"),
+        (f"{CELL}/projection/kernel", None, "1 are missing: .*Cell1/rnn/lstm_cell/projection"),
+        ("bilm/CNN/W_cnn_1", None, r"W_cnn_1: expected a weight of the shape \[1, width, .*none"),
+        ("bilm/CNN/b_cnn_1", np.zeros(4, "float32"), r"b_cnn_1: expected shape \(5,\), got \(4,\)"),
+        (f"{CELL}/kernel", np.zeros([12, 8], "float32"), r"expected shape \(12, 40\), got \(12, 8"),
+        (f"{CELL}/w_f_diag", np.zeros(10, "float32"), "1 weights are unknown: .*w_f_diag"),
+        ("bilm/char_embed", np.zeros([300, 4], "float32"), "char_embed: expected 261 rows, or 262"),
+        ("bilm/char_embed", np.zeros(4, "float32"), r"expected a weight of the shape \[rows, char"),
+        ("bilm/CNN_proj/b_proj", np.full(6, np.nan, "float32"), "b_proj: expected finite numbers"),
+        ("aggregation/weights", np.zeros(4, "float32"), r"weights \[3\] and a scale.*got \[4\]"),
+        (
+            "aggregation/scaling",
+            np.zeros(2, "float32"),
+            r"a scale \[\] or \[1\].*got \[3\] and \[2",
+        ),
+        ("aggregation/scaling", np.float32("inf"), "expected finite numbers in the mix of layers"),
+    ],
+)
+def test_a_module_that_is_no_whole_elmo_is_refused(arrays, tmp_path, name, value, message):
+    arrays[name] = value
+    whole = {key: array for key, array in arrays.items() if array is not None}
+    folder = write_tf1_module(tmp_path / "elmo", whole)
+    with pytest.raises(ArtifactError, match=message) as refused:
+        tf1_elmo.read(folder)
+    assert str(folder) in str(refused.value)
+
+
+def test_a_half_downloaded_module_is_refused(arrays, tmp_path):
+    folder = write_tf1_module(tmp_path / "elmo", arrays)
+    data = folder / "variables" / "variables.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:1000])
+    for use in (tf1_elmo.recognise, tf1_elmo.read):
+        with pytest.raises(ArtifactError, match="bytes of variables, got data files of 1000; copy"):
+            use(folder)
+
+
+def test_other_modules_are_not_recognised(arrays, tmp_path, reference):
+    assert not tf1_elmo.recognise(reference / "published_hub_bert" / "encoder")
+    other = {"bilm/table": arrays["bilm/char_embed"]}
+    assert not tf1_elmo.recognise(write_tf1_module(tmp_path / "other", other))
+    assert published_bert.recognise(write_tf1_module(tmp_path / "elmo", arrays)) is None

@@ -1,0 +1,248 @@
+"""Several tasks on one encoder: what a step changes, against single-task models."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_adapt as ta
+from tf_adapt.errors import ConfigError
+
+TASKS = {
+    "pair": ta.Task("pair_classification", labels=["no", "yes"]),
+    "tag": ta.Task("tagging", labels=["O", "B-X", "I-X"]),
+}
+TRAIN = {
+    "pair": [("the what", "who", "yes"), ("where is", "is", "no"), ("who", "what", "no")],
+    "tag": [(["the", "who"], ["B-X", "I-X"]), (["what"], ["O"]), (["is", "the"], ["O", "B-X"])],
+}
+WEIGHTS = {"pair": 0.5, "tag": 3.0}
+
+
+def without_dropout(model):
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.layers.Dropout):
+            layer.rate = 0.0
+
+
+def multi(handle, optimizer=None, **options):
+    keras.utils.set_random_seed(0)
+    encoder = ta.HubEncoder(handle)
+    model = ta.build_multi_task_model(TASKS, encoder, **{"adaptation": "fine_tuning"} | options)
+    without_dropout(model)
+    optimizer = optimizer or keras.optimizers.SGD(0.1)
+    model.compile(ta.DiscriminativeOptimizer(optimizer, encoder))
+    return model
+
+
+def only(name, model, **options):
+    return ta.multi_task_batches({name: TRAIN[name]}, TASKS, model.encoder, **options)
+
+
+def values(weights) -> list[np.ndarray]:
+    return [weight.numpy() for weight in weights]
+
+
+def gradients(model, name) -> dict[str, np.ndarray]:
+    """Of the mean cross-entropy of a task's examples, without a line of our training."""
+    [(x, y)] = ta.batches(TRAIN[name], TASKS[name], model.encoder, shuffle=False)
+    with tf.GradientTape() as tape:
+        logits = model.models[name](x, training=True)
+        losses = -tf.gather(tf.nn.log_softmax(logits), tf.maximum(y, 0), batch_dims=y.shape.rank)
+        real = tf.cast(y >= 0, tf.float32)
+        loss = tf.reduce_sum(losses * real) / tf.reduce_sum(real)
+    found = tape.gradient(loss, model.weights)
+    return [
+        np.zeros(weight.shape) if one is None else tf.convert_to_tensor(one).numpy()
+        for one, weight in zip(found, model.weights, strict=True)
+    ]
+
+
+def test_two_steps_move_by_the_weighted_sum_of_two_gradients(tiny_bert):
+    model = multi(tiny_bert, loss_weights=WEIGHTS)
+    start = values(model.weights)
+    moves = []
+    for name in TASKS:
+        expected = gradients(model, name)
+        model.fit(only(name, model), verbose=0)
+        moved = [after - before for after, before in zip(values(model.weights), start, strict=True)]
+        moves.append(moved)
+        for move, gradient in zip(moved, expected, strict=True):
+            np.testing.assert_allclose(move, -0.1 * WEIGHTS[name] * gradient, atol=2e-6)
+        for weight, value in zip(model.weights, start, strict=True):
+            weight.assign(value)
+    # Not by chance: both move the encoder, each its own head alone.
+    heads = {id(w): name for name, one in model.models.items() for w in one.head.weights}
+    for weight, first, second in zip(model.weights, *moves, strict=True):
+        owner = heads.get(id(weight))
+        assert np.any(first) == (owner in (None, "pair") and bool(np.any(first)))
+        assert not np.any(second if owner == "pair" else first if owner == "tag" else 0)
+    encoder = [move for w, move in zip(model.weights, moves[0], strict=True) if id(w) not in heads]
+    assert sum(np.any(move) for move in encoder) > 10
+
+
+def test_epochs_of_one_task_are_those_of_a_model_of_this_task(tiny_bert):
+    """Bit by bit, AdamW's slots too; the other head and its slots stay what they were."""
+    model = multi(tiny_bert, keras.optimizers.AdamW(1e-2))
+    one = model.models["pair"]
+    alone = ta.build_model(TASKS["pair"], ta.HubEncoder(tiny_bert), adaptation="fine_tuning")
+    without_dropout(alone)
+    for target, source in zip(alone.weights, one.weights, strict=True):
+        target.assign(source)
+    alone.compile(
+        ta.DiscriminativeOptimizer(keras.optimizers.AdamW(1e-2), alone.encoder),
+        TASKS["pair"].loss,
+        metrics=TASKS["pair"].metrics,
+    )
+    other = values(model.models["tag"].head.weights)
+    batches = ta.batches(TRAIN["pair"], TASKS["pair"], alone.encoder, batch_size=2)
+    expected = alone.fit(batches, epochs=2, verbose=0).history
+    found = model.fit(only("pair", model, batch_size=2), epochs=2, verbose=0).history
+    for weight, target in zip(one.weights, alone.weights, strict=True):
+        np.testing.assert_array_equal(weight, target, err_msg=weight.path)
+    for before, weight in zip(other, model.models["tag"].head.weights, strict=True):
+        np.testing.assert_array_equal(before, weight)
+    slots = {w.variable.path: w.slots for w in model.optimizer._weights.values()}
+    head = [slots[weight.path] for weight in model.models["tag"].head.weights]
+    assert not any(np.any(slot.numpy()) for found in head for slot in found)
+    for name, history in expected.items():
+        assert found[f"pair/{name}"] == history
+        assert all(map(np.isnan, found[f"tag/{'loss' if name == 'loss' else 'span_f1'}"]))
+
+
+@pytest.fixture(scope="module")
+def fitted(tiny_bert):
+    model = multi(tiny_bert, keras.optimizers.AdamW(1e-2), loss_weights=WEIGHTS)
+    batches = ta.multi_task_batches(
+        TRAIN, TASKS, model.encoder, batch_size=2, sampling="annealed", epochs=2
+    )
+    return model, model.fit(batches, epochs=2, verbose=0).history
+
+
+def test_scores_are_those_of_each_tasks_own_model(fitted):
+    model, history = fitted
+    assert {"loss", "pair/accuracy", "pair/loss", "tag/span_f1"} <= set(history)
+    batches = ta.multi_task_batches(TRAIN, TASKS, model.encoder, batch_size=2, shuffle=False)
+    found = model.evaluate(batches, return_dict=True, verbose=0)
+    weighted = 0
+    for name, task in TASKS.items():
+        dataset = ta.batches(TRAIN[name], task, model.encoder, batch_size=2, shuffle=False)
+        scores = model.models[name].evaluate(dataset, return_dict=True, verbose=0)
+        for metric in ("accuracy", "span_f1"):
+            assert found.get(f"{name}/{metric}") == scores.get(metric)
+        weighted += WEIGHTS[name] * found[f"{name}/loss"] * len(TRAIN[name])
+    assert found["loss"] == pytest.approx(weighted / 6, rel=1e-5)
+    assert len(ta.predict(model.models["tag"], [["who", "is"]])[0].label) == 2
+
+
+def test_saved_and_loaded_it_is_the_same_model(fitted, tmp_path):
+    model, _ = fitted
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.loss_weights == WEIGHTS and list(loaded.models) == list(TASKS)
+    assert len({id(one.encoder) for one in loaded.models.values()}) == 1
+    for one, other in (
+        (model.weights, loaded.weights),
+        (model.optimizer.variables, loaded.optimizer.variables),
+    ):
+        assert len(one) == len(other)
+        for weight, same in zip(one, other, strict=True):
+            np.testing.assert_array_equal(weight, same)
+
+
+def test_a_group_that_one_head_reads_is_trained(tiny_bert):
+    """The pooler: the pair's head reads it, the tagger does not."""
+    encoder = ta.HubEncoder(tiny_bert)
+    for order in (("pair", "tag"), ("tag", "pair")):
+        ta.build_multi_task_model(
+            {name: TASKS[name] for name in order}, encoder, adaptation="fine_tuning"
+        )
+        assert "pooler" in encoder.trainable_groups
+    tags = {"one": TASKS["tag"], "two": TASKS["tag"]}
+    ta.build_multi_task_model(tags, encoder, adaptation="fine_tuning")
+    assert "pooler" not in encoder.trainable_groups
+
+
+def test_phases_apply_to_the_encoder_and_all_heads(tiny_bert):
+    encoder = ta.HubEncoder(tiny_bert)
+    model = ta.build_multi_task_model(TASKS, encoder, adaptation="two_stage")
+    model.compile(ta.DiscriminativeOptimizer(keras.optimizers.AdamW(1e-2), encoder))
+    before = values(encoder.weights)
+    batches = ta.multi_task_batches(TRAIN, TASKS, encoder, batch_size=1, sampling="uniform")
+    model.fit(batches, epochs=1, verbose=0)
+    assert all(map(np.array_equal, before, values(encoder.weights)))
+    model.fit(batches, epochs=2, initial_epoch=1, verbose=0)
+    assert not all(map(np.array_equal, before, values(encoder.weights)))
+
+
+@pytest.mark.slow
+def test_an_elmo_whose_pairs_are_encoded_apart(tiny_elmo):
+    encoder = ta.HubEncoder(tiny_elmo)
+    heads = {"tag": {"head": "crf"}}
+    model = ta.build_multi_task_model(TASKS, encoder, heads, adaptation="fine_tuning")
+    model.compile(ta.DiscriminativeOptimizer(keras.optimizers.AdamW(1e-2), encoder))
+    batches = ta.multi_task_batches(TRAIN, TASKS, encoder, batch_size=2, sampling="uniform")
+    before = values(model.weights)
+    history = model.fit(batches, epochs=4, verbose=0).history
+    assert np.isfinite(history["loss"]).all()
+    moved = [not np.array_equal(*pair) for pair in zip(before, values(model.weights), strict=True)]
+    learning = {id(weight) for weight in model.trainable_weights}
+    assert moved == [id(weight) in learning for weight in model.weights]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"tasks": {"pair": TASKS["pair"]}}, "tasks: expected at least two, got pair"),
+        ({"tasks": {"a-b": TASKS["pair"], "c": TASKS["tag"]}}, "letters, digits and _.*'a-b'"),
+        ({"loss_weights": {"tag": 0}}, "loss_weights: tag: expected a number above 0, got 0.0"),
+        ({"loss_weights": {"tags": 1}}, "loss_weights: expected some of the tasks pair, tag"),
+        ({"heads": {"tags": "crf"}}, "heads: expected some of the tasks pair, tag, got tags"),
+        ({"adaptation": "feature_extraction"}, "encoder: expected one that is trained"),
+        ({"tasks": TASKS | {"lm": ta.Task("language_model")}}, "a language model predicts no"),
+    ],
+)
+def test_wrong_arguments_are_refused(tiny_bert, changes, problem):
+    given = {"tasks": TASKS, "adaptation": "fine_tuning"} | changes
+    with pytest.raises(ConfigError, match=problem):
+        ta.build_multi_task_model(encoder=ta.HubEncoder(tiny_bert), **given)
+
+
+def test_models_of_several_encoders_are_refused(tiny_bert):
+    models = {name: ta.build_model(task, ta.HubEncoder(tiny_bert)) for name, task in TASKS.items()}
+    with pytest.raises(ConfigError, match="expected models of one HubEncoder"):
+        ta.MultiTaskModel(models)
+    encoder = models["tag"].encoder
+    models["pair"] = ta.build_model(TASKS["pair"], encoder, auxiliaries=[keras.layers.Layer()])
+    with pytest.raises(ConfigError, match="expected models without auxiliary losses"):
+        ta.MultiTaskModel(models)
+
+
+def test_predict_says_what_predicts(fitted):
+    with pytest.raises(ConfigError, match=r"use tf_adapt.predict\(model.models\[TASK\], texts\)"):
+        fitted[0].predict([])
+
+
+@pytest.fixture(scope="module")
+def on_devices(tiny_bert) -> dict:
+    child = Path(__file__).parents[1] / "children" / "multi_task_on_two_devices.py"
+    command = [sys.executable, str(child), str(tiny_bert)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_two_devices_train_as_one(on_devices):
+    one, two = on_devices["one"], on_devices["two"]
+    np.testing.assert_allclose(two["weights"], one["weights"], atol=2e-6)
+    for phase in ("fit", "evaluate"):
+        assert one[phase].keys() == two[phase].keys()
+        for name, value in one[phase].items():
+            assert two[phase][name] == pytest.approx(value, abs=2e-6), name
+    assert np.abs(np.subtract(one["weights"], one["start"])).max() > 1e-3

@@ -1,0 +1,305 @@
+"""Several labels for a text, from a file to predictions, an export and a comparison."""
+
+import csv
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import yaml
+from click.testing import CliRunner
+from random_modules import write_tiny_elmo
+from sklearn.metrics import f1_score
+
+import tf_adapt as ta
+from hub_modules.manifest import write_manifest
+from tf_adapt.commands.main import cli
+from tf_adapt.comparison.baseline import baseline_of
+from tf_adapt.comparison.wording import answer_text
+from tf_adapt.config.reading import config_from
+from tf_adapt.data.check import check_data
+from tf_adapt.data.splits import load_splits
+from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
+from tf_adapt.training.train import train
+from tf_adapt.training.trained_run import evaluate_file, export_run, predict_file
+
+KIND = "multilabel_classification"
+COLUMNS = {"text_a": "text", "label": "topics"}
+WORDS = ("the", "what", "who")
+
+
+def examples(count: int, seed: int) -> list[tuple[str, list[str]]]:
+    """Texts of some of three words; the labels are the words that are there."""
+    random = np.random.default_rng(seed)
+    found = []
+    for number in range(count):
+        labels = [word for word in WORDS if random.random() < 0.5]
+        words = random.permutation([*labels * 3, str(number % 10)])
+        found.append((" ".join(words), labels))
+    return found
+
+
+def write_tsv(path, rows):
+    lines = [f"{text}\t{'|'.join(labels)}" for text, labels in rows]
+    path.write_text("\n".join(["text\ttopics", *lines]) + "\n", "utf-8")
+
+
+def write_jsonl(path, rows):
+    lines = [json.dumps({"text": text, "topics": labels}) for text, labels in rows]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> dict:
+    folder = tmp_path_factory.mktemp("data")
+    for seed, split in enumerate(("train", "dev", "test")):
+        write_tsv(folder / f"{split}.tsv", examples(64 if split == "train" else 32, seed))
+    files = {split: str(folder / f"{split}.tsv") for split in ("train", "dev", "test")}
+    return {"format": "tsv", "kind": KIND, "columns": COLUMNS} | files
+
+
+def config_of(data, handle, **training):
+    settings = {"epochs": 12, "batch_size": 16, "learning_rate": 3e-2} | training
+    content = {"data": data, "encoder": {"handle": str(handle)}, "head": "linear"}
+    return config_from(content | {"adaptation": "fine_tuning", "training": settings}, "test")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """As `tiny_elmo`, but the same whichever tests ran before: something must be learnt here."""
+    folder = tmp_path_factory.mktemp("modules") / "elmo"
+    keras.utils.set_random_seed(0)
+    write_tiny_elmo(folder)
+    return folder
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(False, id="at 0.5", marks=pytest.mark.slow),
+        pytest.param(True, id="chosen"),
+    ],
+)
+def run(request, data, encoder, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    # After few epochs 0.5 is not yet the best threshold.
+    epochs = 4 if request.param else 12
+    train(config_of(data, encoder, choose_thresholds=request.param, epochs=epochs), folder)
+    return folder
+
+
+def scores_of(run) -> dict:
+    return json.loads((run / "metrics.json").read_text("utf-8"))
+
+
+def predicted_sets(path) -> list[set[str]]:
+    lines = path.read_text("utf-8").splitlines()[1:]
+    return [set(filter(None, line.split("\t")[0].split("|"))) for line in lines]
+
+
+def test_it_learns_and_scores_as_scikit_learn_does(run):
+    scores, gold = scores_of(run), [set(labels) for _, labels in examples(32, 2)]
+    assert scores["metric"] == "micro_f1"
+    assert scores["test"]["micro_f1"] > 0.7
+    rows = [
+        [[label in one for label in WORDS] for one in sets]
+        for sets in (gold, predicted_sets(run / "predictions" / "test.tsv"))
+    ]
+    for average in ("micro", "macro"):
+        expected = f1_score(*rows, average=average, zero_division=0)
+        assert scores["test"][f"{average}_f1"] == pytest.approx(expected)
+
+
+def test_thresholds_are_stored_where_they_were_chosen(run):
+    thresholds = json.loads((run / "task.json").read_text("utf-8"))["task"]["thresholds"]
+    assert ta.load_run(run).task.thresholds == (None if thresholds is None else tuple(thresholds))
+    if "choose_thresholds: true" in (run / "config.yaml").read_text("utf-8"):
+        assert len(thresholds) == 3
+        assert thresholds != [0.5] * 3
+        with open(run / "history.csv", newline="") as file:
+            best = max(csv.DictReader(file), key=lambda row: float(row["dev_micro_f1"]))
+        assert scores_of(run)["dev"]["macro_f1"] > float(best["dev_macro_f1"]) - 1e-6
+    else:
+        assert thresholds is None
+
+
+def test_run_export_and_file_agree(run, data, tmp_path):
+    exported = export_run(run, tmp_path / "export")
+    for folder, name in ((run, "run.tsv"), (exported, "export.tsv")):
+        assert predict_file(folder, data["test"], tmp_path / name) == 32
+    assert predicted_sets(tmp_path / "run.tsv") == predicted_sets(tmp_path / "export.tsv")
+    stored = (run / "predictions" / "test.tsv").read_text("utf-8")
+    assert (tmp_path / "run.tsv").read_text("utf-8").splitlines()[0] == stored.splitlines()[0]
+    assert predicted_sets(tmp_path / "run.tsv") == predicted_sets(run / "predictions" / "test.tsv")
+    scores = scores_of(run)["test"]
+    assert evaluate_file(run, data["test"]) == pytest.approx(scores, abs=1e-5)
+
+
+def test_predictions_as_json_lines(run, data, tmp_path):
+    predict_file(run, data["test"], tmp_path / "out.jsonl")
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    sets = predicted_sets(run / "predictions" / "test.tsv")
+    assert [set(one["prediction"]) for one in found] == sets
+    assert set(found[0]["scores"]) == set(WORDS)
+
+
+def test_what_is_served(run, tmp_path):
+    texts = [text for text, _ in examples(16, 5)]
+    model = ta.load_run(run)
+    expected = ta.predict(model, texts)
+    assert len({one.label for one in expected}) > 2
+    folder = ta.export(model, tmp_path / "1")
+    served = tf.saved_model.load(str(folder)).signatures["serving_default"](text=tf.constant(texts))
+    assert set(served) == {"labels", "scores"}
+    for row, one in zip(served["labels"].numpy(), expected, strict=True):
+        wanted = [label if label in one.label else "" for label in model.task.labels]
+        assert [label.decode() for label in row] == wanted
+    np.testing.assert_allclose(served["scores"], [one.scores for one in expected], atol=1e-5)
+
+
+def test_an_export_with_other_thresholds_than_its_task_is_refused(run, data, tmp_path):
+    model = ta.load_run(run)
+    folder = ta.export(model, tmp_path / "1", data=None)
+    task = json.loads((folder / "task.json").read_text("utf-8"))
+    task["task"]["thresholds"] = [1e-6] * 3
+    (folder / "task.json").write_text(json.dumps(task), "utf-8")
+    (folder / "manifest.json").unlink()
+    write_manifest(folder, {"kind": "export"})
+    (tmp_path / "in.tsv").write_text("text_a\nthe\n7\n", "utf-8")
+    with pytest.raises(ArtifactError, match="whose score reaches their threshold"):
+        predict_file(folder, tmp_path / "in.tsv", tmp_path / "out", trust=True)
+
+
+def test_plain_keras_with_empty_sets_only(tiny_bert):
+    task = ta.Task(KIND, labels=["a", "b"])
+    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    model = ta.build_model(task, encoder, head="linear")
+    model.compile("adam", loss=task.loss, metrics=task.metrics)
+    batches = ta.batches([("the", []), ("what", set())], task, encoder, batch_size=2)
+    (_, targets) = next(iter(batches))
+    assert targets.numpy().tolist() == [[0, 0], [0, 0]]
+    history = model.fit(batches, verbose=0).history
+    assert np.isfinite(history["loss"]).all()
+    assert 0 <= history["micro_f1"][0] <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.tsv", "text\ttopics\nthe\tthe|the\n", r"x\.tsv:2: expected each label once"),
+        ("x.tsv", "text\ttopics\nthe\tthe | who\n", r"x\.tsv:2: .*white space around it"),
+        ("x.tsv", "text\ttopics\nthe\twho\nthe\tthe|new\n", r"'new', first at .*x\.tsv:3, 1 in"),
+        ("x.jsonl", '{"text": "the", "topics": ["the|who"]}\n', r"x\.jsonl:1: .*without \|"),
+        ("x.jsonl", '{"text": "the", "topics": "the|who"}\n', r"x\.jsonl:1: .* a list of labels"),
+        ("x.jsonl", '{"text": "the", "topics": null}\n', r"x\.jsonl:1: expected a list of labels"),
+    ],
+)
+def test_labels_that_could_be_misread_are_refused(run, tmp_path, name, text, message):
+    (tmp_path / name).write_text(text, "utf-8")
+    with pytest.raises(DataError, match=message):
+        evaluate_file(run, tmp_path / name)
+
+
+def files_of(folder, write=write_tsv, **splits) -> dict:
+    suffix = "tsv" if write is write_tsv else "jsonl"
+    for split, rows in splits.items():
+        write(folder / f"{split}.{suffix}", rows)
+    files = {split: str(folder / f"{split}.{suffix}") for split in splits}
+    return {"format": suffix, "kind": KIND, "columns": COLUMNS} | files
+
+
+def splits_of(folder, tiny_bert, **options):
+    return load_splits(config_of(files_of(folder, **options), tiny_bert).data)
+
+
+@pytest.mark.parametrize("write", [write_tsv, write_jsonl])
+def test_sets_of_files(tmp_path, tiny_bert, write):
+    rows = [("x", ["b", "a"]), ("y", []), ("z", ["c"])]
+    splits = splits_of(tmp_path, tiny_bert, write=write, train=rows, dev=rows[:2])
+    assert splits.labels == ["a", "b", "c"]
+    assert [one.label for one in splits.examples["train"]] == [("a", "b"), (), ("c",)]
+    report = check_data(splits)
+    assert report["train"]["labels"] == {"a": 1, "b": 1, "c": 1}
+    assert (report["train"]["without any label"], report["dev"]["without any label"]) == (1, 1)
+
+
+def test_d10_a_label_of_dev_that_train_lacks(tmp_path, tiny_bert):
+    with pytest.raises(DataError) as caught:
+        splits_of(tmp_path, tiny_bert, train=[("x", ["a"])], dev=[("x", ["a", "b"]), ("y", ["b"])])
+    assert f"expected the labels 'a', got 'b', first at {tmp_path}/dev.tsv:2, 2 in all" in str(
+        caught.value
+    )
+
+
+def test_train_without_labels_and_another_separator(tmp_path, tiny_bert):
+    with pytest.raises(DataError, match="no labels in .*train.tsv; expected an example with"):
+        splits_of(tmp_path, tiny_bert, train=[("x", [])], dev=[("x", [])])
+    rows = [("x", ["a"]), ("y", ["b"]), ("z", ["a, b"])]
+    with pytest.raises(DataError, match=r"expected labels with \| between them, got 'a, b'"):
+        splits_of(tmp_path, tiny_bert, train=rows, dev=rows)
+
+
+def test_the_baseline_is_the_best_constant_set(tmp_path, tiny_bert):
+    """Of three texts two have a, two b, one c: {a, b} has 2 · 4 / (5 + 6), more than any other."""
+    train_rows = [("x", ["a", "b"]), ("y", ["a"]), ("z", ["b", "c"])]
+    dev_rows = [("x", ["a"]), ("y", [])]
+    splits = splits_of(tmp_path, tiny_bert, train=train_rows, dev=dev_rows, test=dev_rows)
+    found = baseline_of(splits, "micro_f1", "dev", "test")
+    assert found.answer == ("a", "b")
+    assert found.scores == pytest.approx({"dev": 2 * 1 / (1 + 4), "test": 0.4})
+    assert (
+        answer_text(["a", "b"], KIND) == "answering 'a' and 'b', the set that scores best on train,"
+    )
+    splits.examples["train"] = splits.examples["dev"][1:]
+    assert baseline_of(splits, "micro_f1", "dev", "test").answer == ()
+
+
+def test_n1_thresholds_are_not_chosen_by_nan(data, encoder, tmp_path, monkeypatch):
+    answer = {"probabilities": np.full((32, 3), np.nan, "float32")}
+    monkeypatch.setattr("tf_adapt.training.finish.batch_predictions", lambda *given: answer)
+    config = config_of(data, encoder, choose_thresholds=True, epochs=1)
+    with pytest.raises(TrainingError, match="choose_thresholds: expected finite probabilities"):
+        train(config, tmp_path / "run")
+    assert not (tmp_path / "run" / "metrics.json").exists()
+
+
+def test_thresholds_are_for_sets_of_labels_alone(data, tiny_bert):
+    changed = data | {"kind": "classification"}
+    named = {"dataset": "sample_classification", "source": "sample"}
+    for one_label in (changed, named):
+        with pytest.raises(
+            ConfigError, match="choose_thresholds: expected false where .*cation\\)"
+        ):
+            config_of(one_label, tiny_bert, choose_thresholds=True)
+    named["dataset"] = "sample_multilabel_classification"
+    assert config_of(named, tiny_bert, choose_thresholds=True).training.choose_thresholds
+
+
+@pytest.mark.large
+def test_two_cells_are_compared(data, encoder, tmp_path):
+    content = {
+        "data": data,
+        "compare": {
+            "encoders": [str(encoder)],
+            "adaptations": ["two_stage", "fine_tuning"],
+            "heads": ["linear"],
+            "learning_rates": [3.0e-2],
+            "seeds": 2,
+        },
+        "training": {"epochs": 3, "batch_size": 16},
+    }
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(content), "utf-8")
+    done = CliRunner().invoke(cli, ["compare", str(tmp_path / "c.yaml"), "--out", f"{tmp_path}/o"])
+    assert done.exit_code == 0, done.output
+    report = json.loads((tmp_path / "o" / "report.json").read_text("utf-8"))
+    assert report["metric"] == "micro_f1"
+    assert report["baseline"]["score"] > 0.5
+    assert all(cell["confusion"] is None for cell in report["cells"])
+    assert "answering" in "".join(report["verdict"]["evidence"]["Scores and seeds"])
+    (pair,) = report["pairs"]
+    means = {cell["id"]: cell["mean"] for cell in report["cells"]}
+    assert pair["difference"] == pytest.approx(means[pair["a"]] - means[pair["b"]], abs=1e-6)
+    text = (tmp_path / "o" / "report.md").read_text("utf-8")
+    assert "micro F1" in text
+    assert f"The paper compared no task of this kind ({KIND})." in text.replace("\\", "")

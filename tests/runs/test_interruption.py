@@ -1,0 +1,47 @@
+import os
+import signal
+import threading
+
+import pytest
+
+from tf_adapt.runs.interruption import Interruption, leave
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+def test_waits_only_where_something_is_unsaved(number, error):
+    with pytest.raises(error), Interruption():
+        os.kill(os.getpid(), number)
+    with Interruption() as interruption:
+        interruption.unsaved = True
+        os.kill(os.getpid(), number)
+        assert interruption.requested == number
+        with pytest.raises(error):
+            os.kill(os.getpid(), number)
+
+
+def test_exit_code_of_sigterm():
+    with pytest.raises(SystemExit) as caught:
+        leave(signal.SIGTERM)
+    assert caught.value.code == 143
+
+
+def test_handlers_are_put_back():
+    before = signal.getsignal(signal.SIGTERM)
+    with Interruption():
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_another_thread_may_train():
+    requested = []
+
+    def work():
+        with Interruption() as interruption:
+            requested.append(interruption.requested)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert requested == [None]

@@ -1,0 +1,37 @@
+import pytest
+
+from tf_adapt.errors import ArtifactError
+from tf_adapt.runs.prediction_files import read_predictions, write_predictions
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("classification", "prediction\ta b\tc\na b\t0.9\t0.1\nc\t0.2\t0.8\n", ["a b", "c"]),
+        ("pair_regression", "prediction\n3.500000\n-1.000000\n", [3.5, -1.0]),
+        (
+            "multilabel_classification",
+            "prediction\tb\ta\nb|a\t0.9\t0.8\n\t0.1\t0.2\na\t0.1\t0.6\n",
+            [("a", "b"), (), ("a",)],
+        ),
+        ("tagging", "Ann\tB-PER\nis\tO\n\nNew York\tB-LOC\n", [["B-PER", "O"], ["B-LOC"]]),
+    ],
+)
+def test_what_a_run_wrote(tmp_path, kind, text, expected):
+    write_predictions(tmp_path, "dev", text)
+    assert read_predictions(tmp_path, "dev", kind) == expected
+
+
+def test_a_file_that_is_missing_or_damaged(tmp_path):
+    write_predictions(tmp_path, "test", "prediction\n3.5\nx\n")
+    with pytest.raises(ArtifactError, match=r"test\.tsv: not predictions"):
+        read_predictions(tmp_path, "test", "pair_regression")
+    path = tmp_path / "predictions" / "test.tsv"
+    path.write_bytes(path.read_bytes().replace(b"3.5", b"3.4"))
+    with pytest.raises(ArtifactError, match=r"test\.tsv: its SHA-256 is not the one in"):
+        read_predictions(tmp_path, "test", "pair_regression")
+    path.unlink()
+    with pytest.raises(ArtifactError, match=r"test\.tsv: cannot be read"):
+        read_predictions(tmp_path, "test", "pair_regression")
+    with pytest.raises(ArtifactError, match=r"dev\.tsv: it is not in .*record\.json"):
+        read_predictions(tmp_path, "dev", "pair_regression")

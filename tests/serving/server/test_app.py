@@ -1,0 +1,245 @@
+"""The API over real exports: TensorFlow Serving's formats, and the answers of the SavedModel."""
+
+import functools
+import gzip
+import json
+import re
+import shutil
+
+import jsonschema
+import numpy as np
+import pytest
+import tensorflow as tf
+
+pytest.importorskip("starlette", reason="the extra [serve] is not installed")
+
+from servers import running, server_of  # noqa: E402
+
+from hub_modules.saved_model import restore  # noqa: E402
+from tf_adapt.serving.server.limits import Limits  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+TEXTS = ["A warm , funny film .", "dull", "caf\u00e9 \U0001f600 & <b>"]
+PAIRS = [("a b", "c"), ("dull", "d\u00fcll . .")]
+SENTENCES = [["Ann", "Lee", "met", "rain"], ["rain", "", "", ""]]
+
+
+@pytest.fixture(scope="module")
+def served(exports):
+    with running(server_of(exports)) as found:
+        yield found
+    loaded_once.cache_clear()
+
+
+loaded_once = functools.cache(restore)
+
+
+def saved_model(exports, model: str, signature="serving_default", version=1, **inputs) -> dict:
+    """What the SavedModel itself says."""
+    loaded = loaded_once(exports[model] / str(version))
+    found = loaded.signatures[signature](**{key: tf.constant(one) for key, one in inputs.items()})
+    return {name: value.numpy() for name, value in found.items()}
+
+
+def text_of(array) -> list:
+    return np.vectorize(bytes.decode, otypes=[object])(array).tolist()
+
+
+def test_rows_and_columns_of_texts(served, exports):
+    expected = saved_model(exports, "films", text=TEXTS)
+    rows = served.predict("films", instances=TEXTS).json["predictions"]
+    assert [row["label"] for row in rows] == text_of(expected["label"])
+    np.testing.assert_allclose([row["scores"] for row in rows], expected["scores"], atol=1e-6)
+    named = served.predict("films", instances=[{"text": text} for text in TEXTS]).json
+    np.testing.assert_allclose([row["scores"] for row in named["predictions"]], expected["scores"])
+    columns = served.predict("films", inputs={"text": TEXTS}).json["outputs"]
+    assert columns["label"] == text_of(expected["label"])
+    np.testing.assert_allclose(columns["scores"], expected["scores"], atol=1e-6)
+
+
+def test_a_single_output_has_no_name(served, exports):
+    first, second = zip(*PAIRS, strict=True)
+    expected = saved_model(exports, "alike", text_a=first, text_b=second)["score"]
+    rows = [{"text_a": one, "text_b": other} for one, other in PAIRS]
+    found = served.predict("alike", instances=rows).json
+    np.testing.assert_allclose(found["predictions"], expected, atol=1e-6)
+    columns = served.predict("alike", inputs={"text_a": first, "text_b": second}).json
+    np.testing.assert_allclose(columns["outputs"], expected, atol=1e-6)
+
+
+def test_tags(served, exports):
+    expected = saved_model(exports, "names", tokens=SENTENCES)
+    found = served.predict("names", inputs=SENTENCES).json["outputs"]
+    assert found["tags"] == text_of(expected["tags"])
+    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-6)
+
+
+def test_several_labels(served, exports):
+    expected = saved_model(exports, "topics", text=TEXTS)
+    found = served.predict("topics", instances=TEXTS).json["predictions"]
+    assert [row["labels"] for row in found] == text_of(expected["labels"])
+
+
+def test_signatures_of_one_export(served, exports):
+    for name, inputs in (("films", {"text": TEXTS}), ("names", {"tokens": SENTENCES})):
+        expected = saved_model(exports, "both", name, 3, **inputs)
+        answer = served.ask(
+            *("POST", "/v1/models/both/versions/3:predict"),
+            {"signature_name": name, "inputs": inputs},
+        )
+        np.testing.assert_allclose(answer.json["outputs"]["scores"], expected["scores"], atol=1e-6)
+    refused = served.predict("both", instances=TEXTS)
+    assert refused.status == 400
+    assert refused.error == ("signature_name: expected one of films, names, got 'serving_default'")
+
+
+def test_classify_and_regress(served, exports):
+    scores = saved_model(exports, "films", text=TEXTS)["scores"]
+    examples = {"examples": [{"text": text} for text in TEXTS]}
+    found = served.ask("POST", "/v1/models/films:classify", examples).json["results"]
+    assert [[label for label, _ in row] for row in found] == [["bad", "<i>good</i>"]] * 3
+    np.testing.assert_allclose([[score for _, score in row] for row in found], scores, atol=1e-6)
+    expected = saved_model(exports, "alike", text_a=["a"], text_b=["b"])["score"]
+    examples = {"context": {"text_b": "b"}, "examples": [{"text_a": "a"}]}
+    found = served.ask("POST", "/v1/models/alike:regress", examples).json["results"]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    for method, model in (("classify", "alike"), ("regress", "same")):
+        content = {"examples": [{"text_a": "a", "text_b": "b"}]}
+        refused = served.ask("POST", f"/v1/models/{model}:{method}", content)
+        assert refused.status == 400
+        assert refused.error.startswith(f":{method}: expected one of")
+
+
+def test_states_and_models(served):
+    models = served.get("/v1/models").json["models"]
+    assert {one["name"]: one["versions"] for one in models} == {
+        **dict.fromkeys(("films", "same", "alike", "names", "topics"), ["1"]),
+        "both": ["3"],
+    }
+    ok = {"error_code": "OK", "error_message": ""}
+    expected = {"model_version_status": [{"version": "3", "state": "AVAILABLE", "status": ok}]}
+    assert served.get("/v1/models/both").json == expected
+    assert served.get("/v1/models/both/versions/3").json == expected
+    assert served.get("/healthz").status == served.get("/readyz").status == 200
+
+
+def test_metadata_are_those_of_the_saved_model(served):
+    found = served.get("/v1/models/both/metadata").json
+    assert found["model_spec"] == {"name": "both", "signature_name": "", "version": "3"}
+    signatures = found["metadata"]["signature_def"]["signature_def"]
+    assert list(signatures) == ["films", "names"]
+    tokens = signatures["names"]["inputs"]["tokens"]
+    assert tokens["dtype"] == "DT_STRING"
+    assert [one["size"] for one in tokens["tensor_shape"]["dim"]] == ["-1", "-1"]
+    assert signatures["films"]["outputs"]["scores"]["dtype"] == "DT_FLOAT"
+    assert signatures["films"]["method_name"] == "tensorflow/serving/predict"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/models/nothing", 404),
+        ("GET", "/v1/models/films/versions/2", 404),
+        ("GET", "/v1/models/films/versions/999999999999999999", 404),
+        ("GET", "/v1/models/films/versions/99999999999999999999", 400),
+        ("GET", "/v1/models/films/versions/2/metadata", 404),
+        ("GET", "/v1/models/films/versions/one", 400),
+        ("GET", "/v1/models/films/labels/stable", 400),
+        ("GET", "/v1/models/films:predict", 400),
+        ("POST", "/v1/models/films", 400),
+        ("POST", "/v1/models/nothing:predict", 404),
+        ("POST", "/v1/models/films/versions/2:predict", 404),
+        ("POST", "/v1/models/films:explain", 400),
+        ("GET", "/v2/models/films", 404),
+        ("DELETE", "/v1/models/films", 405),
+        ("GET", "/page/other.js", 404),
+    ],
+)
+def test_what_there_is_not(served, method, path, status):
+    content = {"instances": ["a"]} if method == "POST" else None
+    answer = served.ask(method, path, content)
+    assert (answer.status, bool(answer.error)) == (status, True)
+
+
+def test_what_the_model_refuses_is_the_callers_error(served):
+    refused = served.predict("films", instances=["fine", "a " * 2000])
+    assert refused.status == 400
+    assert re.match(r"an input is longer than the \d+ tokens", refused.error)
+    assert served.predict("films", instances=["fine"]).status == 200
+
+
+def test_gzip_both_ways(served):
+    content = gzip.compress(json.dumps({"instances": ["a"] * 200}).encode())
+    answer = served.ask(
+        *("POST", "/v1/models/films:predict", content),
+        Content_Encoding="gzip",
+        Accept_Encoding="gzip",
+    )
+    assert answer.headers["content-encoding"] == "gzip"
+    assert len(json.loads(gzip.decompress(answer.body))["predictions"]) == 200
+
+
+def test_metrics(served):
+    served.predict("same", instances=[{"text_a": "a", "text_b": "b"}])
+    text = served.get("/metrics").body.decode()
+    count = 'tf_adapt_requests_total{method="predict",model="same",status="200"} '
+    before = float(text.split(count)[1].split("\n")[0])
+    served.predict("same", instances=[{"text_a": "a", "text_b": "b"}] * 5)
+    text = served.get("/metrics").body.decode()
+    assert float(text.split(count)[1].split("\n")[0]) == before + 1
+    assert 'tf_adapt_batch_rows_sum{model="same",signature="serving_default"}' in text
+    assert 'tf_adapt_model_version{model="both"} 3.0' in text
+
+
+def test_openapi_describes_what_is_answered(served):
+    found = served.get("/openapi.json").json
+    for schema in found["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    for path, described in found["paths"].items():
+        real = path.replace("{model}", "films").replace("{version}", "1")
+        for method in described.keys() - {"parameters"}:
+            answer = served.ask(method.upper(), real, {} if method == "post" else None)
+            assert answer.status == (400 if method == "post" else 200), path
+    predict = jsonschema.Draft202012Validator(found["components"]["schemas"]["Predict"])
+    for good in ({"instances": TEXTS}, {"inputs": {"text": TEXTS}}, {"inputs": SENTENCES}):
+        assert predict.is_valid(good)
+    for bad in ({}, {"instances": []}, {"instances": TEXTS, "inputs": TEXTS}, {"x": 1}):
+        assert not predict.is_valid(bad)
+
+
+def test_the_page_and_what_it_shows(served):
+    page = served.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for name in re.findall(r'(?:src|href)="(page/[^"]+)"', page.body.decode()):
+        assert served.get(f"/{name}").status == 200
+    shown = {one["model"]: one for one in served.get("/page/models.json").json["models"]}
+    assert shown["films"]["labels"] == ["bad", "<i>good</i>"]
+    assert shown["alike"]["range"] == [0, 5]
+    assert "How to call it" in shown["names"]["card"]
+    for one in shown.values():
+        assert set(one["sample"]) == set(one["inputs"])
+
+
+def test_the_winner_of_a_comparison_comes_with_its_report(exports, tmp_path):
+    folder = tmp_path / "winner" / "cell"
+    folder.mkdir(parents=True)
+    (folder / "1").symlink_to(exports["films"] / "1")
+    (tmp_path / "report.md").write_text("# The verdict")
+    real = tmp_path / "winner" / "copy"
+    real.mkdir()
+    shutil.copytree(exports["films"] / "1", real / "1")
+    with running(server_of({"copy": real, "link": folder})) as served:
+        shown = {one["model"]: one for one in served.get("/page/models.json").json["models"]}
+    assert shown["copy"]["report"] == "# The verdict"
+    assert shown["link"]["report"] == ""
+
+
+def test_rows_beyond_a_batch_are_answered_in_order(exports):
+    texts = [f"{'a ' * (number % 5)}b" for number in range(20)]
+    expected = saved_model(exports, "films", text=texts)["scores"]
+    server = server_of({"films": exports["films"]}, Limits(batch_rows=3))
+    with running(server) as served:
+        rows = served.predict("films", instances=texts).json["predictions"]
+    np.testing.assert_allclose([row["scores"] for row in rows], expected, atol=1e-6)

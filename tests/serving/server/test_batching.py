@@ -1,0 +1,125 @@
+"""Rows of several requests in one call: each gets its own answer, and the queue has a bound."""
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [serve] is not installed")
+
+from tf_adapt.serving.server.batching import Batcher  # noqa: E402
+from tf_adapt.serving.server.limits import Limits, RefusedError  # noqa: E402
+
+
+def together(requests: list[dict], call, limits: Limits) -> tuple[list, list[int]]:
+    """The answers to requests of one moment, errors among them, and the rows of each call."""
+    calls: list[int] = []
+
+    async def ask() -> list:
+        with ThreadPoolExecutor(4) as executor:
+            batcher = Batcher(call, executor, limits, calls.append)
+            answers = await asyncio.gather(
+                *(batcher.answer(one) for one in requests), return_exceptions=True
+            )
+            assert batcher.waiting_rows == 0
+            return answers
+
+    return asyncio.run(ask()), calls
+
+
+def lengths(columns: dict) -> dict:
+    if any(text == "bad" for text in columns["text"]):
+        raise RefusedError(400, "bad is refused")
+    return {"length": [len(text) for text in columns["text"]]}
+
+
+def test_requests_of_one_moment_are_one_call():
+    requests = [{"text": ["a" * number]} for number in range(8)]
+    answers, calls = together(requests, lengths, Limits(batch_wait_ms=50))
+    assert answers == [{"length": [number]} for number in range(8)]
+    assert calls == [8]
+
+
+def test_no_call_has_more_rows_than_a_batch():
+    requests = [{"text": ["a" * n for n in range(count)]} for count in (1, 7, 2, 5, 4)]
+    answers, calls = together(requests, lengths, Limits(batch_rows=4, batch_wait_ms=5))
+    assert answers == [{"length": list(range(count))} for count in (1, 7, 2, 5, 4)]
+    assert max(calls) <= 4
+    assert sum(calls) == 19
+
+
+def test_a_refused_text_is_not_the_others_error():
+    requests = [{"text": ["a"]}, {"text": ["bad"]}, {"text": ["aa", "bad"]}, {"text": ["aaa"]}]
+    answers, _ = together(requests, lengths, Limits(batch_wait_ms=5))
+    assert [answers[0], answers[3]] == [{"length": [1]}, {"length": [3]}]
+    assert [type(one) for one in answers[1:3]] == [RefusedError] * 2
+
+
+def test_sentences_are_padded_and_cut_again():
+    def words(columns: dict) -> dict:
+        (width,) = {len(row) for row in columns["tokens"]}
+        assert width == 3
+        return {"tags": columns["tokens"], "scores": [[0.5] * width for _ in columns["tokens"]]}
+
+    requests = [{"tokens": [["a"], [""]]}, {"tokens": [["b", "c", "d"]]}, {"tokens": [[]]}]
+    answers, calls = together(requests, words, Limits(batch_wait_ms=5))
+    assert [one["tags"] for one in answers] == [[["a"], [""]], [["b", "c", "d"]], [[]]]
+    assert [one["scores"] for one in answers] == [[[0.5], [0.5]], [[0.5] * 3], [[]]]
+    assert calls == [4]
+
+
+def test_s2_beyond_the_queue_there_is_429_and_then_answers_again():
+    go_on = threading.Event()
+
+    def slow(columns: dict) -> dict:
+        assert go_on.wait(10)
+        return lengths(columns)
+
+    async def ask() -> None:
+        with ThreadPoolExecutor(1) as executor:
+            batcher = Batcher(slow, executor, Limits(batch_rows=2, batch_wait_ms=0, queue_rows=3))
+            asked = [asyncio.create_task(batcher.answer({"text": ["a"] * 2}))]
+            await asyncio.sleep(0.05)  # the first is being computed
+            asked += [asyncio.create_task(batcher.answer({"text": ["a"]})) for _ in range(3)]
+            await asyncio.sleep(0)
+            with pytest.raises(RefusedError) as refused:
+                await batcher.answer({"text": ["a"]})
+            assert (refused.value.status, refused.value.retry_after) == (429, 1)
+            go_on.set()
+            assert len(await asyncio.gather(*asked)) == 4
+            assert await batcher.answer({"text": ["aa"]}) == {"length": [2]}
+
+    asyncio.run(ask())
+
+
+def test_s2_what_waited_too_long_gets_504_and_is_not_computed():
+    go_on, seen = threading.Event(), []
+
+    def slow(columns: dict) -> dict:
+        seen.extend(columns["text"])
+        assert go_on.wait(10)
+        return lengths(columns)
+
+    async def ask() -> None:
+        with ThreadPoolExecutor(1) as executor:
+            batcher = Batcher(slow, executor, Limits(batch_rows=1, batch_wait_ms=0, seconds=0.2))
+            found = await asyncio.gather(
+                *(batcher.answer({"text": [text]}) for text in "ab"), return_exceptions=True
+            )
+            assert [one.status for one in found] == [504, 504]
+            go_on.set()
+            assert await batcher.answer({"text": ["c"]}) == {"length": [1]}
+            assert batcher.waiting_rows == 0
+
+    asyncio.run(ask())
+    assert seen == ["a", "c"]
+
+
+def test_an_error_of_the_model_is_everybodys():
+    def broken(columns: dict) -> dict:
+        raise ValueError("broken")
+
+    answers, calls = together([{"text": ["a"]}, {"text": ["b"]}], broken, Limits(batch_wait_ms=5))
+    assert [str(one) for one in answers] == ["broken", "broken"]
+    assert calls == [2]

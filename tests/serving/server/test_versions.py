@@ -1,0 +1,98 @@
+"""New versions of a served model: picked up under load, or refused while the old one stays."""
+
+import shutil
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra [serve] is not installed")
+
+from servers import running, server_of  # noqa: E402
+
+from tf_adapt.errors import ArtifactError  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+
+def publish(export, folder) -> None:
+    """By rename, as `tf-adapt export` does."""
+    shutil.copytree(export, folder.with_name(f".{folder.name}"))
+    folder.with_name(f".{folder.name}").rename(folder)
+
+
+def wait_for(true, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def states(served) -> dict[str, tuple[str, str]]:
+    found = served.get("/v1/models/m").json["model_version_status"]
+    return {one["version"]: (one["state"], one["status"]["error_message"]) for one in found}
+
+
+def test_s3_a_new_version_under_load_and_a_damaged_one(exports, tmp_path, caplog):
+    folder = tmp_path / "m"
+    folder.mkdir()
+    publish(exports["films"] / "1", folder / "1")
+    stop, statuses = threading.Event(), []
+
+    def load(served) -> None:
+        while not stop.is_set():
+            statuses.append(served.predict("m", instances=["a text", "another"]).status)
+
+    with running(server_of({"m": folder})) as served:
+        clients = [threading.Thread(target=load, args=(served,)) for _ in range(4)]
+        for client in clients:
+            client.start()
+        try:
+            # The new version is another task, so that its answers are not the old one's.
+            publish(exports["topics"] / "1", folder / "2")
+            wait_for(lambda: states(served).get("2") == ("AVAILABLE", ""))
+            wait_for(lambda: states(served).get("1") == ("END", ""))
+            assert "labels" in served.predict("m", instances=["a"]).json["predictions"][0]
+            assert served.ask("POST", "/v1/models/m/versions/1:predict", {}).status == 404
+
+            shutil.copytree(exports["films"] / "1", tmp_path / "damaged")
+            with open(tmp_path / "damaged" / "saved_model.pb", "ab") as file:
+                file.write(b"x")
+            (tmp_path / "damaged").rename(folder / "3")
+            wait_for(lambda: states(served).get("3", ("", ""))[0] == "END")
+            assert "saved_model.pb" in states(served)["3"][1]
+            assert states(served)["2"] == ("AVAILABLE", "")
+            assert "version 3 is not served, version 2 stays" in caplog.text
+
+            # Put right, under the same number; and taken back.
+            (folder / "3").rename(tmp_path / "old")
+            publish(exports["films"] / "1", folder / "3")
+            wait_for(lambda: states(served).get("3") == ("AVAILABLE", ""))
+            shutil.rmtree(folder / "3")
+            wait_for(lambda: states(served).get("2") == ("AVAILABLE", ""))
+        finally:
+            stop.set()
+            for client in clients:
+                client.join()
+    assert len(statuses) > 20
+    assert set(statuses) == {200}
+
+
+def test_what_is_no_version(exports, tmp_path):
+    for name in ("01", "2.tmp", "x", "-1"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "7").write_text("a file")
+    with pytest.raises(ArtifactError, match="expected a run, an export, or a folder of numbered"):
+        server_of({"m": tmp_path})
+    publish(exports["films"] / "1", tmp_path / "5")
+    assert server_of({"m": tmp_path}).models["m"].current.number == 5
+    assert server_of({"m": tmp_path / "5"}).models["m"].current.number == 5
+
+
+def test_what_is_damaged_or_not_trusted_is_not_served(exports, tmp_path, nothing_trusted):
+    with pytest.raises(ArtifactError, match="neither ships with this project nor was written"):
+        server_of({"m": exports["films"]})
+    shutil.copytree(exports["films"] / "1", tmp_path / "1")
+    (tmp_path / "1" / "task.json").write_text("{}")
+    with pytest.raises(ArtifactError, match="task.json"):
+        server_of({"m": tmp_path})

@@ -1,0 +1,61 @@
+"""What an export and an exported module say of themselves."""
+
+import re
+
+import pytest
+from finished_runs import METRICS
+
+from tf_adapt.config.reading import config_from
+from tf_adapt.serving.model_card import OverSeeds, export_card, module_card, plain_card
+
+KINDS = ("classification", "pair_classification", "pair_regression", "tagging")
+
+
+def config(**encoder):
+    content = {
+        "data": {"dataset": "sample_classification", "source": "sample"},
+        "encoder": {"handle": "elmo_small"} | encoder,
+        "adaptation": "fine_tuning",
+        "training": {"epochs": 2, "batch_size": 8, "learning_rate": 1e-3},
+    }
+    return config_from(content, "test")
+
+
+def task(kind="classification", labels=("no", "y\x1bes")):
+    return {"kind": kind, "labels": None if "regression" in kind else list(labels)}
+
+
+def test_a_card_has_scores_with_their_seed_and_deviation():
+    metrics = METRICS | {"splits": {"dev": "a part of train"}, "truncated": {"dev": 3}}
+    card = export_card(config(), task(), metrics, OverSeeds(3, 0.7, 0.02))
+    assert card.startswith("# sample_classification: elmo_small, fine_tuning\n")
+    assert "| dev | accuracy | 50.0 |" in card
+    assert "of one seed (0)" in card
+    assert "Over 3 seeds of the comparison that it comes from: accuracy 70.0 ± 2.0 on test." in card
+    assert "- dev: a part of train; 3 texts were cut at the limit" in card
+    assert "- 1,000 of 5,000 parameters were trained" in card
+    assert "`no`, `y\\u001bes`" in card
+    headings = ["How to call it", "Labels", "Data", "Scores", "Adaptation", "Costs", "Limits"]
+    assert re.findall("^## (.*)$", card, re.MULTILINE) == [*headings, "Licence"]
+
+
+def test_a_run_that_is_not_finished_has_no_scores():
+    card = export_card(config(), task(), None)
+    assert "The run was not finished: no score." in card
+    assert "## Costs" not in card
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_call_is_python_for_the_task(kind):
+    for card in (plain_card(task(kind)), export_card(config(), task(kind), METRICS)):
+        (snippet,) = re.findall("```python\n(.*?)```", card, re.DOTALL)
+        lines = snippet.splitlines()
+        assert lines[0].startswith("import tensorflow_text")
+        compile(snippet, "card", "exec")
+        names = {
+            "tagging": "tokens=",
+            "pair_classification": "text_b=",
+            "pair_regression": "text_b=",
+        }
+        assert names.get(kind, "text=") in snippet
+    assert 'ta.HubEncoder("THIS_FOLDER"' in module_card(config(), METRICS)

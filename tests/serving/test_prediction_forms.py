@@ -1,0 +1,109 @@
+"""Predictions in every form, against files written by hand."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.serving.prediction_forms import check_texts, form_of, predictions_text
+
+PAIR = SimpleNamespace(is_tagging=False, is_pair=True, is_regression=False, labels=("no", "y,es"))
+SCORES = SimpleNamespace(is_tagging=False, is_pair=False, is_regression=True, labels=None)
+SETS = SimpleNamespace(is_tagging=False, is_pair=False, is_regression=False, labels=("a", "b"))
+TAGS = SimpleNamespace(is_tagging=True, is_pair=False, is_regression=False, labels=("O", "B-X"))
+TEXTS = [Record('a "b"', "c,\u2028d", where="in:1"), Record("é", "f", where="in:2")]
+ANSWERS = [
+    SimpleNamespace(label="y,es", scores=(0.25, 0.75)),
+    SimpleNamespace(label="no", scores=(2 / 3, 1 / 3)),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "with_input", "expected"),
+    [
+        ("tsv", False, "prediction\tno\ty,es\ny,es\t0.250000\t0.750000\n"
+         "no\t0.666667\t0.333333\n"),
+        ("tsv", True, 'text_a\ttext_b\tprediction\tno\ty,es\na "b"\tc,\u2028d\ty,es\t0.250000\t'
+         "0.750000\né\tf\tno\t0.666667\t0.333333\n"),
+        ("csv", False, 'prediction,no,"y,es"\r\n"y,es",0.250000,0.750000\r\n'
+         "no,0.666667,0.333333\r\n"),
+        ("csv", True, 'text_a,text_b,prediction,no,"y,es"\r\n"a ""b""","c,\u2028d","y,es",0.250000,'
+         "0.750000\r\né,f,no,0.666667,0.333333\r\n"),
+        ("jsonl", False, '{"prediction": "y,es", "scores": {"no": 0.25, "y,es": 0.75}}\n'
+         '{"prediction": "no", "scores": {"no": 0.666667, "y,es": 0.333333}}\n'),
+        ("jsonl", True, '{"text_a": "a \\"b\\"", "text_b": "c,\u2028d", "prediction": "y,es", '
+         '"scores": {"no": 0.25, "y,es": 0.75}}\n{"text_a": "é", "text_b": "f", "prediction": "no",'
+         ' "scores": {"no": 0.666667, "y,es": 0.333333}}\n'),
+    ],
+)  # fmt: skip
+def test_pairs_in_every_form(form, with_input, expected):
+    assert predictions_text(form, PAIR, TEXTS, ANSWERS, with_input) == expected
+
+
+def test_scores_and_tags_in_every_form():
+    answer = [SimpleNamespace(label=-1.0 / 3, scores=())]
+    text = [Record("a\tb\n", where="in:7")]
+    assert predictions_text("tsv", SCORES, text, answer) == "prediction\n-0.333333\n"
+    assert predictions_text("csv", SCORES, text, answer, True) == (
+        'text_a,prediction\r\n"a\tb\n",-0.333333\r\n'
+    )
+    assert json.loads(predictions_text("jsonl", SCORES, text, answer, True)) == {
+        "text_a": "a\tb\n",
+        "prediction": -0.333333,
+    }
+    sentences = [TaggedSentence(("New York", "is")), TaggedSentence(("x",))]
+    tagged = [
+        SimpleNamespace(label=("B-X", "O"), scores=(0.5, 1.0)),
+        SimpleNamespace(label=("O",), scores=(1.0,)),
+    ]
+    for with_input in (False, True):
+        columns = predictions_text("conll", TAGS, sentences, tagged, with_input)
+        assert columns == "New York\tB-X\nis\tO\n\nx\tO\n"
+        lines = predictions_text("jsonl", TAGS, sentences, tagged, with_input).splitlines()
+        assert json.loads(lines[0]) == {
+            "words": ["New York", "is"],
+            "tags": ["B-X", "O"],
+            "scores": [0.5, 1.0],
+        }
+
+
+def test_the_suffix_says_the_form():
+    for name, form in {"a.tsv": "tsv", "a": "tsv", "-": "tsv", "a.txt": "tsv", "a.CSV": "csv",
+                       "b/a.jsonl": "jsonl", "/dev/stdout": "tsv"}.items():  # fmt: skip
+        assert form_of(name, PAIR) == form
+    assert [form_of(name, TAGS) for name in ("a.tsv", "-", "a.jsonl")] == [
+        "conll",
+        "conll",
+        "jsonl",
+    ]
+    with pytest.raises(ConfigError, match=r"a\.csv: expected \.jsonl for tagging.*got \.csv"):
+        form_of("a.csv", TAGS)
+
+
+@pytest.mark.parametrize("text", ["a\tb", "a\nb", "a\r"])
+def test_a_text_that_tsv_cannot_hold(text):
+    for record in (Record(text, "b", where="in:7"), Record("b", text, where="in:7")):
+        with pytest.raises(DataError, match=r"in:7: expected a text on one line.*\.jsonl or \.csv"):
+            check_texts("tsv", [Record("a", "b"), record])
+        for form in ("csv", "jsonl"):
+            check_texts(form, [record])
+
+
+def test_sets_of_labels_in_every_form():
+    texts = [Record("x"), Record("y")]
+    answers = [
+        SimpleNamespace(label=("a", "b"), scores=(0.75, 0.5)),
+        SimpleNamespace(label=(), scores=(0.25, 0.0)),
+    ]
+    assert predictions_text("tsv", SETS, texts, answers) == (
+        "prediction\ta\tb\na|b\t0.750000\t0.500000\n\t0.250000\t0.000000\n"
+    )
+    assert predictions_text("csv", SETS, texts, answers) == (
+        "prediction,a,b\r\na|b,0.750000,0.500000\r\n,0.250000,0.000000\r\n"
+    )
+    assert predictions_text("jsonl", SETS, texts, answers) == (
+        '{"prediction": ["a", "b"], "scores": {"a": 0.75, "b": 0.5}}\n'
+        '{"prediction": [], "scores": {"a": 0.25, "b": 0.0}}\n'
+    )

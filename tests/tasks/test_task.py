@@ -1,0 +1,262 @@
+"""The task value: what it refuses, what it builds, and that it survives serialization."""
+
+import keras
+import pytest
+
+from tf_adapt.config.sections import HEAD_NAMES, LSTM_HEADS
+from tf_adapt.errors import ConfigError
+from tf_adapt.heads.table import DEFAULT_HEADS, HEADS, PAPER_HEADS, build_head
+from tf_adapt.tasks.kinds import KINDS, REGRESSIONS
+from tf_adapt.tasks.losses import BinaryCrossEntropy, CrossEntropy, LanguageModelLoss, SquaredError
+from tf_adapt.tasks.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
+from tf_adapt.tasks.tag_constraints import tag_constraints
+from tf_adapt.tasks.task import METRICS, TASKS, Task
+
+TAGS = ["O", "B-PER", "I-PER"]
+
+
+def make(kind):
+    labels = None if kind in REGRESSIONS else TAGS if kind == "tagging" else ["no", "yes"]
+    return Task(kind, labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"kind": "regresion"},
+            "task kind: expected one of classification, m.*got 'regresion'",
+        ),
+        ({"kind": "os.system"}, "task kind: expected one of"),
+        ({"kind": "classification"}, "labels: expected a list .* classification, got None"),
+        ({"kind": "classification", "labels": []}, "labels: expected a list of at least one"),
+        ({"kind": "classification", "labels": "no"}, "labels: expected a list .*got 'no'"),
+        ({"kind": "classification", "labels": ["no", True]}, r"labels\[1\]: .*got True; quote it"),
+        ({"kind": "classification", "labels": ["a", ""]}, r"labels\[1\]: expected a text, got ''"),
+        ({"kind": "classification", "labels": ["a", "b", "a"]}, r"labels\[2\]: 'a' is there twice"),
+        ({"kind": "pair_regression", "labels": ["a"]}, "labels: expected none for pair_regression"),
+        (
+            {"kind": "classification", "labels": ["a"], "metric": "pearson"},
+            "metric: expected one of accuracy, matthews for classification, got 'pearson'",
+        ),
+        ({"kind": "regression", "labels": ["a"]}, "labels: expected none for regression"),
+        ({"kind": "pair_regression", "metric": "accuracy"}, "metric: expected one of pearson for"),
+        (
+            {"kind": "tagging", "labels": TAGS, "scheme": "IOB3"},
+            "scheme: expected one of IOB1, IOB2, BIOES, got 'IOB3'",
+        ),
+        (
+            {"kind": "tagging", "labels": [*TAGS, "E-PER"]},
+            r"labels\[3\]: expected a tag of the scheme IOB2 \(O, or one of B, I .*got 'E-PER'",
+        ),
+        ({"kind": "tagging", "labels": ["B_PER"]}, r"labels\[0\]: .*got 'B_PER'"),
+        ({"kind": "tagging", "labels": ["O", "B-"]}, r"labels\[1\]: .*got 'B-'"),
+        ({"kind": "tagging", "labels": ["-"]}, r"labels\[0\]: .*got '-'"),
+        ({"kind": "tagging", "labels": ["b-per"]}, r"labels\[0\]: .*got 'b-per'"),
+        (
+            {"kind": "classification", "labels": ["a"], "label_range": [0, 5]},
+            "label_range: expected none for classification",
+        ),
+        ({"kind": "pair_regression", "label_range": [5, 0]}, "label_range: expected two finite"),
+        ({"kind": "pair_regression", "label_range": [0, float("nan")]}, "label_range: expected"),
+        ({"kind": "pair_regression", "label_range": 5}, "label_range: expected two .*got 5"),
+        (
+            {"kind": "multilabel_classification", "labels": ["a", "b|c"]},
+            r"labels\[1\]: expected a label without \|, .*got 'b\|c'; rename it",
+        ),
+        (
+            {"kind": "multilabel_classification", "labels": ["a "]},
+            r"labels\[0\]: expected a label without white space around it, got 'a '",
+        ),
+        (
+            {"kind": "classification", "labels": ["a"], "thresholds": [0.5]},
+            "thresholds: expected none for classification",
+        ),
+        *(
+            (
+                {"kind": "multilabel_classification", "labels": ["a", "b"], "thresholds": given},
+                "thresholds: expected 2 numbers above 0 and at most 1, one for each label, got",
+            )
+            for given in (0.5, [0.5], [0.5, 0.0], [0.5, 1.5], [0.5, float("nan")], ["x", 0.5])
+        ),
+    ],
+)
+def test_a_wrong_argument_is_refused(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        Task(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "outputs", "loss", "metrics", "flags"),
+    [
+        ("classification", 2, CrossEntropy, ["accuracy", "matthews"], (False, False, False)),
+        ("pair_classification", 2, CrossEntropy, ["accuracy", "matthews"], (True, False, False)),
+        ("pair_regression", 1, SquaredError, ["pearson"], (True, False, True)),
+        (
+            "multilabel_classification",
+            2,
+            BinaryCrossEntropy,
+            ["micro_f1", "macro_f1"],
+            (False, False, False),
+        ),
+        ("regression", 1, SquaredError, ["pearson"], (False, False, True)),
+        ("tagging", 3, CrossEntropy, ["span_f1", "strict_span_f1"], (False, True, False)),
+    ],
+)
+def test_what_belongs_to_a_kind(kind, outputs, loss, metrics, flags):
+    task = make(kind)
+    assert (task.is_pair, task.is_tagging, task.is_regression) == flags
+    assert task.num_outputs == outputs
+    assert type(task.loss) is loss
+    assert [metric.name for metric in task.metrics] == metrics
+    assert task.metric == metrics[0]
+    assert task.loss is not task.loss
+    assert task.metrics[0] is not task.metrics[0]
+
+
+def test_every_kind_is_covered_here():
+    with_heads = {"classification", "pair_classification", "tagging"}
+    with_heads |= {"regression", "pair_regression", "multilabel_classification"}
+    assert with_heads == set(KINDS)
+    assert set(TASKS) == with_heads | {"language_model"}
+    named = {name for row in TASKS.values() for name in row["metrics"]}
+    assert named == set(METRICS)
+    assert {kind for head in HEADS.values() for kind in head.kinds} == with_heads
+
+
+def test_a_language_model_has_neither_labels_nor_head():
+    task = Task("language_model")
+    assert task.is_language_model
+    assert not (task.is_pair or task.is_tagging or task.is_regression)
+    assert type(task.loss) is LanguageModelLoss
+    assert [metric.name for metric in task.metrics] == [task.metric] == ["perplexity"]
+    assert Task.from_config(task.get_config()) == task
+    with pytest.raises(ConfigError, match="labels: expected none for language_model"):
+        Task("language_model", ["a"])
+    with pytest.raises(ConfigError, match="head: a language model has its module's own output"):
+        build_head("default", task, "bert", frozen=False)
+
+
+def test_the_metrics_know_the_task():
+    task = Task("classification", ["a", "b", "c"], metric="matthews")
+    assert [metric.name for metric in task.metrics] == ["matthews", "accuracy"]
+    assert isinstance(task.metrics[0], MatthewsCorrelation)
+    assert task.metrics[0].num_classes == 3
+    tagging = Task("tagging", ["O", "S-A"], scheme="BIOES").metrics
+    for metric, strict in zip(tagging, (False, True), strict=True):
+        assert isinstance(metric, SpanF1)
+        assert (metric.labels, metric.scheme, metric.strict) == (["O", "S-A"], "BIOES", strict)
+    by_strict = Task("tagging", ["O", "S-A"], metric="strict_span_f1", scheme="BIOES").metrics
+    assert [metric.name for metric in by_strict] == ["strict_span_f1", "span_f1"]
+    assert isinstance(Task("pair_regression").metrics[0], PearsonCorrelation)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        Task("classification", ["a", "b"], metric="matthews"),
+        Task("pair_regression", label_range=[0, 5]),
+        Task("tagging", ["O", "B-PER-X"], scheme="IOB1"),
+        Task("multilabel_classification", ["a", "b"], thresholds=[0.25, 0.5]),
+    ],
+)
+def test_a_task_is_a_value_and_survives_serialization(task):
+    config = keras.saving.serialize_keras_object(task)
+    again = keras.saving.deserialize_keras_object(config)
+    assert again == task
+    assert hash(again) == hash(task)
+    expected = {"kind", "labels", "metric", "scheme", "label_range", "thresholds"}
+    assert set(task.get_config()) == expected
+
+
+# Kind, family → what Peters, Ruder and Smith put on a frozen encoder, and on one that is tuned:
+# class, then what tells apart the heads of that class.
+PAPER = {
+    ("classification", "elmo"): (("BCN", {}), ("MaxPoolingHead", {"pair": False})),
+    ("classification", "bert"): (("BCN", {}), ("LinearHead", {"regression": False})),
+    ("pair_classification", "elmo"): (("ESIM", {"regression": False}), ("BiAttentionHead", {})),
+    ("pair_classification", "bert"): (("ESIM", {}), ("LinearHead", {})),
+    ("pair_regression", "elmo"): (
+        ("ESIM", {"regression": True}),
+        ("BiAttentionHead", {"regression": True}),
+    ),
+    ("pair_regression", "bert"): (
+        ("ESIM", {"regression": True}),
+        ("LinearHead", {"regression": True}),
+    ),
+    # Not the paper's: those of its other task on a single text.
+    ("multilabel_classification", "elmo"): (
+        ("BCN", {"regression": False}),
+        ("MaxPoolingHead", {"pair": False}),
+    ),
+    ("multilabel_classification", "bert"): (("BCN", {}), ("LinearHead", {"regression": False})),
+    ("regression", "elmo"): (
+        ("BCN", {"regression": True}),
+        ("MaxPoolingHead", {"pair": False, "regression": True}),
+    ),
+    ("regression", "bert"): (("BCN", {"regression": True}), ("LinearHead", {"regression": True})),
+    ("tagging", "elmo"): (
+        ("Tagger", {"lstm_layers": 2, "crf": True}),
+        ("Tagger", {"lstm_layers": 0, "crf": True}),
+    ),
+    ("tagging", "bert"): (
+        ("Tagger", {"lstm_layers": 2, "crf": False}),
+        ("Tagger", {"lstm_layers": 0, "crf": False}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "family"), PAPER)
+@pytest.mark.parametrize("frozen", [True, False])
+def test_default_heads_are_the_papers(kind, family, frozen):
+    task = make(kind)
+    head = build_head("default", task, family, frozen)
+    expected, arguments = PAPER[kind, family][0 if frozen else 1]
+    assert type(head).__name__ == expected
+    assert head.num_outputs == task.num_outputs
+    assert {name: getattr(head, name) for name in arguments} == arguments
+    # Frozen layers are mixed; of a tuned encoder the top one is read.
+    assert getattr(head, "mixed", frozen) == frozen
+
+
+def test_every_kind_and_family_has_a_default_and_the_papers_where_it_has_one():
+    assert set(DEFAULT_HEADS) == {(kind, family) for kind in KINDS for family in ("bert", "elmo")}
+    assert {name for pair in DEFAULT_HEADS.values() for name in pair} <= set(HEADS)
+    assert DEFAULT_HEADS | PAPER_HEADS == DEFAULT_HEADS
+
+
+def test_the_config_knows_every_head():
+    assert set(HEAD_NAMES) == {"default", *HEADS}
+    assert set(LSTM_HEADS) == {name for name, head in HEADS.items() if head.has_lstm}
+
+
+def test_sizes_reach_the_head_and_their_defaults_are_the_published_ones():
+    task = make("pair_classification")
+    assert build_head("esim", task, "elmo", frozen=True).get_config()["units"] == 300
+    small = build_head("esim", task, "elmo", frozen=True, dropout=0.2, units=7)
+    assert (small.units, small.dropout) == (7, 0.2)
+    tagger = build_head("bilstm_crf", make("tagging"), "elmo", frozen=True)
+    assert (tagger.units, tagger.dropout, tagger.lstm_layers) == (200, 0.5, 2)
+    assert build_head("bilstm", make("tagging"), "bert", True, units=9).units == 9
+    for kind, name in (("pair_classification", "bi_attention"), ("tagging", "crf")):
+        with pytest.raises(ConfigError, match=f"head_units: expected none for the head {name}"):
+            build_head(name, make(kind), "bert", frozen=True, units=9)
+
+
+def test_a_crf_gets_the_constraints_of_the_scheme():
+    task = make("tagging")
+    head = build_head("crf", task, "elmo", frozen=False)
+    assert head.constraints == tag_constraints(task.labels, task.scheme)
+
+
+def test_an_unknown_head_or_family_is_refused():
+    task = make("classification")
+    message = "head: expected one of default, linear, bcn for classification, got 'bcn2'"
+    with pytest.raises(ConfigError, match=message):
+        build_head("bcn2", task, "bert", frozen=True)
+    with pytest.raises(ConfigError, match="got 'crf', which is for tagging"):
+        build_head("crf", task, "elmo", frozen=True)
+    with pytest.raises(ConfigError, match="'esim', which is for pair_classification and pair_reg"):
+        build_head("esim", task, "elmo", frozen=True)
+    with pytest.raises(ConfigError, match="family: expected one of bert, elmo, .*, got 'gpt'"):
+        build_head("default", task, "gpt", frozen=True)

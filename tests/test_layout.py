@@ -1,0 +1,79 @@
+"""The house of CONTRIBUTING.md: what is where, and that imports point down."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# From the top, what a user calls, to the bottom, what everybody uses.
+ROOMS = [
+    "commands",
+    "analysis",
+    "comparison",
+    "report",
+    "training",
+    "serving",
+    "runs",
+    "config",
+    "models",
+    "adaptation",
+    "encoder",
+    "heads",
+    "data",
+    "statistics",
+    "tasks",
+    "layers",
+    "printing",
+]
+# The names that `tf_adapt` itself imports when they are first used are not among its imports.
+LOOSE = {"__init__", "__main__", "errors", "paper"}
+
+
+def imports(path: Path) -> set[str]:
+    """The modules of ours that a file imports anywhere, in functions too, as dotted names."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {name for name in found if name.split(".")[0] in ("tf_adapt", "hub_modules")}
+
+
+def test_every_file_is_in_a_room():
+    assert {path.stem for path in (ROOT / "tf_adapt").glob("*.py")} == LOOSE
+    folders = {path.parent.name for path in (ROOT / "tf_adapt").glob("*/__init__.py")}
+    assert folders == set(ROOMS)
+
+
+def test_imports_point_down():
+    upwards = []
+    for path in sorted((ROOT / "tf_adapt").rglob("*.py")):
+        room = path.relative_to(ROOT / "tf_adapt").parts[0]
+        if room not in ROOMS:
+            continue
+        for name in imports(path):
+            other = (name.split(".") + [""])[1]
+            if other in ROOMS and ROOMS.index(other) < ROOMS.index(room):
+                upwards.append(f"{path.relative_to(ROOT)}: {name}")
+    assert upwards == []
+
+
+def test_modules_know_nothing_of_adaptation():
+    for path in (ROOT / "hub_modules").rglob("*.py"):
+        assert not {name for name in imports(path) if name.startswith("tf_adapt")}, path
+
+
+def test_tests_mirror_the_house():
+    unknown = []
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        folder = path.parent.relative_to(ROOT / "tests").as_posix()
+        home = ROOT / ("" if folder.startswith("hub_modules") else "tf_adapt") / folder
+        if not home.is_dir() and folder not in (
+            "benchmarks",
+            "conformance",
+            "faults",
+            "oracles",
+            "parity",
+        ):
+            unknown.append(path.name)
+    assert unknown == []

@@ -1,0 +1,48 @@
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+
+from tf_adapt.errors import ConfigError
+from tf_adapt.training.devices import is_chief, make_strategy
+
+
+def test_one_device_needs_no_strategy():
+    strategy = make_strategy(None, None)
+    assert strategy.num_replicas_in_sync == 1
+    assert is_chief(strategy)
+
+
+@pytest.mark.skipif(bool(tf.config.list_physical_devices("GPU")), reason="there is a GPU")
+def test_missing_gpu():
+    with pytest.raises(ConfigError, match=r"training\.devices: expected gpu:1, got 0 GPU"):
+        make_strategy("gpu:1", None)
+
+
+def test_two_parts_of_one_cpu():
+    # In a process of its own: devices can only be split before TensorFlow starts.
+    program = (
+        "from tf_adapt.training.devices import is_chief, make_strategy\n"
+        "strategy = make_strategy('cpu:2', None)\n"
+        "assert is_chief(strategy)\n"
+        "print(strategy.num_replicas_in_sync, make_strategy('cpu:2', None).num_replicas_in_sync)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["2", "2"], done.stderr
+
+
+def test_too_late_to_split_the_cpu():
+    tf.constant(1)
+    with pytest.raises(ConfigError, match="TensorFlow has already started"):
+        make_strategy("cpu:64", None)
+
+
+@pytest.mark.parametrize("value", [None, "{", "[]", '{"cluster": {}}', '{"cluster": 1, "task": 2}'])
+def test_multi_worker_without_tf_config(monkeypatch, value):
+    if value is None:
+        monkeypatch.delenv("TF_CONFIG", raising=False)
+    else:
+        monkeypatch.setenv("TF_CONFIG", value)
+    with pytest.raises(ConfigError, match="TF_CONFIG"):
+        make_strategy(None, "multi_worker")

@@ -1,0 +1,77 @@
+"""Steps compiled by XLA, on rows padded to few lengths: the same numbers as without."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_adapt as ta
+from tf_adapt.config.reading import config_from
+from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.data.prepare import prepare
+from tf_adapt.errors import ConfigError
+from tf_adapt.training.compiled_model import compiled_model
+
+TAGS = ta.Task("tagging", ["O", "B-X"])
+SENTENCES = [
+    TaggedSentence(["the", "man", "sings"], ["O", "B-X", "O"]),
+    TaggedSentence(["a"], ["O"]),
+]
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("kind", ["classification", "tagging"])
+def test_the_same_training(tiny_bert, kind):
+    """In a process of its own: others may have switched deterministic operations on."""
+    child = Path(__file__).parents[1] / "children" / "jit_compile.py"
+    done = subprocess.run(
+        [sys.executable, str(child), str(tiny_bert), kind], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    plain, compiled = json.loads(done.stdout.splitlines()[-1])
+    assert (plain["jit_compile"], compiled["jit_compile"]) == (False, True)
+    np.testing.assert_allclose(compiled["losses"], plain["losses"], rtol=1e-4)
+    np.testing.assert_allclose(compiled["dev"], plain["dev"], rtol=1e-4)
+    for ours, expected in zip(compiled["weights"], plain["weights"], strict=True):
+        np.testing.assert_allclose(ours, expected, atol=2e-3)  # Adam: rounding of no gradient
+
+
+def test_rows_are_padded_to_few_lengths(tiny_bert):
+    encoder = ta.HubEncoder(tiny_bert)
+    data = prepare(SENTENCES, TAGS, encoder)
+    short, targets = data.batch(tf.range(2, dtype=tf.int64))
+    long, padded_targets = replace(data, length_step=32).batch(tf.range(2, dtype=tf.int64))
+    for name, expected in {**short["a"], "targets": targets}.items():
+        found = padded_targets if name == "targets" else long["a"][name]
+        filler = -1 if name in ("first_piece", "last_piece", "targets") else 0
+        width = expected.shape[1]
+        assert found.shape == (2, 32)
+        np.testing.assert_array_equal(found[:, :width], expected)
+        np.testing.assert_array_equal(found[:, width:], filler)
+
+
+def refused(handle, head):
+    content = {
+        "data": {"dataset": "sample_tagging", "source": "sample"},
+        "encoder": {"handle": str(handle)},
+        "head": head,
+        "adaptation": "fine_tuning",
+        "training": {"epochs": 1, "batch_size": 2, "learning_rate": 1e-2, "jit_compile": True},
+    }
+    with pytest.raises(ConfigError, match="training.jit_compile: expected a BERT") as caught:
+        compiled_model(config_from(content, "test"), TAGS)
+    return str(caught.value)
+
+
+def test_elmo_is_refused(tiny_elmo):
+    assert "got the family elmo" in refused(tiny_elmo, "crf")
+
+
+@pytest.mark.parametrize("head", ["bilstm", "bilstm_crf"])
+def test_heads_with_lstms_are_refused(tiny_bert, head):
+    assert "got the head Tagger, which has LSTMs; leave it out" in refused(tiny_bert, head)

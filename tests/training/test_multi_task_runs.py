@@ -1,0 +1,230 @@
+"""A run of two tasks: trained, killed, resumed, loaded, scored, predicted, exported by task."""
+
+import csv
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from click.testing import CliRunner
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import tf_adapt as ta
+from tf_adapt.commands.main import cli
+from tf_adapt.config.reading import config_from
+from tf_adapt.data.catalogue import SAMPLE_FOLDER
+from tf_adapt.errors import ConfigError, TrainingError
+from tf_adapt.runs import checkpoints
+from tf_adapt.training import callbacks
+from tf_adapt.training.dry_run import dry_run, tasks_table
+from tf_adapt.training.steps import Steps
+from tf_adapt.training.train import train
+from tf_adapt.training.trained_run import evaluate_file, export_run, export_runs, predict_file
+
+DEV = {
+    "question": SAMPLE_FOLDER / "classification" / "dev.tsv",
+    "name": SAMPLE_FOLDER / "tagging" / "dev.txt",
+}
+# Two epochs of 4 steps on both tasks, then 3 steps on the 40 questions.
+TRAINING = {
+    "epochs": 3,
+    "target_epochs": 1,
+    "steps_per_epoch": 4,
+    "batch_size": 16,
+    "learning_rate": 1e-2,
+}
+
+
+def make_config(handle, **changes):
+    def data(kind, examples):
+        return {"dataset": f"sample_{kind}", "source": "sample", "train_examples": examples}
+
+    content = {
+        "tasks": {
+            "question": {"data": data("classification", 40)},
+            "name": {"data": data("tagging", 24), "head": "linear_tagger", "weight": 0.5},
+        },
+        "target": "question",
+        "sampling": "annealed",
+        "encoder": {"handle": str(handle)},
+        "adaptation": "fine_tuning",
+        "training": TRAINING | changes.pop("training", {}),
+    }
+    return config_from(content | changes, "test")
+
+
+@pytest.fixture(scope="module")
+def whole(tiny_bert, tmp_path_factory):
+    """A run that nothing disturbed."""
+    run = tmp_path_factory.mktemp("whole") / "run"
+    train(make_config(tiny_bert), run)
+    return run
+
+
+def metrics_of(run) -> dict:
+    return json.loads((run / "metrics.json").read_text())
+
+
+def history(run) -> list[dict[str, str]]:
+    return list(csv.DictReader((run / "history.csv").open()))
+
+
+def best_weights(run) -> dict:
+    return checkpoints.load_best(run / "checkpoint").arrays["model"]
+
+
+def test_a_run_has_everything_by_task(whole):
+    metrics, rows = metrics_of(whole), history(whole)
+    assert metrics["target"] == "question" and metrics["dataset"] == "sample_classification"
+    assert [row["step"] for row in rows] == ["4", "8", "11"]
+    scores = [float(row["dev_question/accuracy"]) for row in rows]
+    best = int(np.argmax(scores))
+    assert metrics["best_epoch"] == best + 1
+    assert metrics["dev"] == metrics["tasks"]["question"]["dev"]
+    assert metrics["dev"]["accuracy"] == scores[best]
+    tags = metrics["tasks"]["name"]
+    assert tags["metric"] == "span_f1" and tags["head"] == "linear_tagger"
+    assert tags["dev"]["loss"] == float(rows[best]["dev_name/loss"])
+    # In the last epoch no word was tagged.
+    assert rows[2]["name/loss"] == "" and float(rows[2]["question/loss"]) > 0
+    total = metrics["parameters"]["total"]
+    assert total == sum(array.size for array in best_weights(whole).values())
+    for part in ("train", "dev"):
+        found = EventAccumulator(str(whole / "tensorboard" / part)).Reload().Tags()["tensors"]
+        assert {"question/accuracy", "name/span_f1"} <= set(found)
+
+
+def test_the_predictions_of_each_task_are_those_of_the_best_weights(whole):
+    lines = DEV["question"].read_text("utf-8").splitlines()
+    column = lines[0].split("\t").index("label")
+    gold = [line.split("\t")[column] for line in lines[1:]]
+    rows = (whole / "predictions" / "question" / "dev.tsv").read_text().splitlines()[1:]
+    right = [row.split("\t")[0] == label for row, label in zip(rows, gold, strict=True)]
+    assert np.mean(right) == pytest.approx(metrics_of(whole)["dev"]["accuracy"])
+    words = (whole / "predictions" / "name" / "dev.tsv").read_text("utf-8").split()[::2]
+    assert words == DEV["name"].read_text("utf-8").split()[::2]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param(2, marks=pytest.mark.slow),
+        pytest.param(9, marks=pytest.mark.slow),  # in the epoch on the target
+        pytest.param("evaluation", marks=pytest.mark.large),
+    ],
+)
+def test_it_goes_on_where_a_signal_stopped_it(tiny_bert, whole, tmp_path, monkeypatch, moment):
+    on_train_batch_end, on_test_batch_end = Steps.on_train_batch_end, Steps.on_test_batch_end
+
+    def after_step(self, batch, logs=None):
+        if self.run.state.global_step + 1 == moment:
+            self.run.interruption.unsaved = True
+            os.kill(os.getpid(), signal.SIGTERM)
+        on_train_batch_end(self, batch, logs)
+
+    def after_test_batch(self, batch, logs=None):
+        if moment == "evaluation" and self.run.state.epoch == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        on_test_batch_end(self, batch, logs)
+
+    monkeypatch.setattr(Steps, "on_train_batch_end", after_step)
+    monkeypatch.setattr(Steps, "on_test_batch_end", after_test_batch)
+    with pytest.raises(SystemExit) as stopped:
+        train(make_config(tiny_bert), tmp_path / "run")
+    assert stopped.value.code == 143
+    assert not (tmp_path / "run" / "metrics.json").exists()
+    monkeypatch.undo()
+    train(make_config(tiny_bert), tmp_path / "run")
+    found, expected = best_weights(tmp_path / "run"), best_weights(whole)
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+    for file in ("history.csv", "predictions/question/dev.tsv", "predictions/name/dev.tsv"):
+        assert (tmp_path / "run" / file).read_bytes() == (whole / file).read_bytes()
+
+
+def test_a_finished_run_takes_no_other_number_of_epochs(tiny_bert, whole):
+    """How often each task is trained depends on it."""
+    longer = make_config(tiny_bert, training={"epochs": 4})
+    with pytest.raises(ConfigError, match=r"training.epochs \(was 3, now 4\)"):
+        train(longer, whole)
+
+
+def test_a_loss_that_is_not_finite_names_task_and_examples(tiny_bert, tmp_path, monkeypatch):
+    def fail(self, batch, logs=None):
+        raise TrainingError(self.describe_step())
+
+    monkeypatch.setattr(callbacks.FiniteGuard, "on_train_batch_end", fail)
+    expected = r"step 1, task (question|name), examples .*(train.tsv|train.txt):\d+"
+    with pytest.raises(TrainingError, match=expected):
+        train(make_config(tiny_bert), tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", DEV)
+def test_a_task_is_scored_and_predicted_by_name(whole, tmp_path, name):
+    scores = evaluate_file(whole, DEV[name], name=name)
+    expected = metrics_of(whole)["tasks"][name]["dev"]
+    for metric, value in expected.items():
+        assert scores[metric] == pytest.approx(value, rel=1e-5, abs=1e-6), metric
+    predict_file(whole, DEV[name], tmp_path / "out.tsv", name=name)
+    column = {"question": 0, "name": -1}[name]
+    files = (tmp_path / "out.tsv", whole / "predictions" / name / "dev.tsv")
+    found, saved = (
+        [line.split("\t")[column] for line in file.read_text("utf-8").splitlines()]
+        for file in files
+    )
+    assert found == saved
+
+
+def test_the_target_is_what_is_meant_by_default(whole):
+    assert ta.load_run(whole).task.kind == "classification"
+    assert ta.load_run(whole, task="name").task.kind == "tagging"
+    with pytest.raises(ConfigError, match="expected one of its tasks question, name, got 'names'"):
+        ta.load_run(whole, task="names")
+
+
+def test_one_export_has_a_signature_for_each_task(whole, tmp_path):
+    folder = export_run(whole, tmp_path / "export")
+    served = tf.saved_model.load(str(folder))
+    assert set(served.signatures) == {"question", "name"}
+    text = "who wrote this ?"
+    answer = served.signatures["question"](text=tf.constant([text]))
+    [expected] = ta.predict(ta.load_run(whole), [text])
+    assert answer["label"].numpy()[0].decode() == expected.label
+    np.testing.assert_allclose(answer["scores"].numpy()[0], expected.scores, atol=1e-5)
+    words = ["who", "wrote", "this"]
+    tags = served.signatures["name"](tokens=tf.constant([words]))["tags"].numpy()[0]
+    [expected] = ta.predict(ta.load_run(whole, task="name"), [words])
+    assert [tag.decode() for tag in tags] == list(expected.label)
+    predict_file(folder, DEV["name"], tmp_path / "out.tsv", signature="name")
+    for problem, given in (
+        ("expected no --task for an export, got 'name'", {"name": "name"}),
+        ("expected --signature with one of question, name", {}),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            predict_file(folder, DEV["name"], tmp_path / "other.tsv", **given)
+    with pytest.raises(ConfigError, match="run of one task, got one of question, name"):
+        export_runs([whole, whole], tmp_path / "other")
+
+
+def test_a_dry_run_shows_the_tasks(tiny_bert):
+    found = dry_run(make_config(tiny_bert))
+    assert found["steps_per_epoch"] == 4
+    assert [row["steps"] for row in found["plan"]] == [[1, 4], [5, 8], [9, 11]]
+    tasks = found["tasks"]
+    sizes = np.array([tasks[name]["examples"] for name in ("question", "name")])
+    assert sizes[0] == 40 and tasks["question"]["batches"] == 3
+    for epoch, alpha in ((1, 1.0), (2, 0.2)):
+        expected = sizes**alpha / np.sum(sizes**alpha)
+        drawn = [tasks[name]["probabilities"][epoch] for name in ("question", "name")]
+        np.testing.assert_allclose(drawn, expected)
+    assert tasks["question"]["probabilities"][3] == 1 and tasks["name"]["weight"] == 0.5
+    assert tasks_table(found).row_count == 2
+
+
+def test_one_task_takes_no_name(tmp_path):
+    (tmp_path / "run").mkdir()
+    result = CliRunner().invoke(cli, ["evaluate", "--help"])
+    assert "--task NAME" in result.output

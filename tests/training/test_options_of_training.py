@@ -1,0 +1,138 @@
+"""Options of the section `training` and of devices, through `train` as a user reaches it."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_modules import write_random_module
+
+from hub_modules.native import bert
+from tf_adapt.config.reading import config_from
+from tf_adapt.runs import checkpoints
+from tf_adapt.training import train as training
+
+TRAIN = """
+import json, sys
+from tf_adapt.config.reading import config_from
+from tf_adapt.training.session import Session
+from tf_adapt.training.train import train
+
+for folder, content in json.loads(sys.argv[1]).items():
+    train(config_from(content, "test"), folder, Session())
+"""
+
+
+@pytest.fixture(scope="module")
+def module(tiny_bert, tmp_path_factory):
+    """A BERT without dropout, of which XLA and two devices would draw other numbers; its positions
+    are not a multiple of the lengths that rows are padded to for XLA."""
+    folder = tmp_path_factory.mktemp("without_dropout") / "module"
+    shutil.copytree(tiny_bert, folder)
+    sizes = json.loads((folder / "manifest.json").read_text())["config"]
+    sizes |= {"dropout": 0.0, "attention_dropout": 0.0, "max_positions": 40}
+    shutil.rmtree(folder / "encoder")
+    write_random_module(folder, "bert", bert.BertEncoder(**sizes), sizes)
+    return folder
+
+
+@pytest.fixture
+def content(module):
+    def make(**changes):
+        options = changes.pop("training", {})
+        return {
+            # Batches of 16 and of 1: one of two devices gets no text of the last.
+            "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 33},
+            "encoder": {"handle": str(module)},
+            "head": "linear",
+            "head_dropout": 0.0,
+            "adaptation": "fine_tuning",
+            # Adam would make steps of gradients that are nothing but rounding.
+            "optimizer": {"name": "sgd"},
+            "training": {"epochs": 2, "batch_size": 16, "learning_rate": 1e-1, "truncate": True}
+            | options,
+        } | changes
+
+    return make
+
+
+def trained_elsewhere(runs: dict) -> None:
+    """In a process of its own: devices are split, and XLA is allowed, before anything has run."""
+    program = [sys.executable, "-c", TRAIN, json.dumps(runs)]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def weights_of(folder: Path) -> dict:
+    return checkpoints.load_latest(folder / "checkpoint").arrays["model"]
+
+
+def assert_close(folder: Path, expected: Path) -> None:
+    found, wanted = weights_of(folder), weights_of(expected)
+    for name, value in wanted.items():
+        np.testing.assert_allclose(found[name], value, atol=1e-4, err_msg=name)
+    metrics = [json.loads((run / "metrics.json").read_text()) for run in (folder, expected)]
+    assert metrics[0]["dev"] == pytest.approx(metrics[1]["dev"], abs=1e-4)
+
+
+def test_gradient_checkpointing(content, tmp_path, monkeypatch):
+    calls, recomputed = [], bert.recomputed
+    monkeypatch.setattr(
+        bert, "recomputed", lambda *a, **options: calls.append(1) or recomputed(*a, **options)
+    )
+    training.train(config_from(content(), "test"), tmp_path / "kept")
+    assert calls == []
+    changed = content(training={"gradient_checkpointing": True})
+    training.train(config_from(changed, "test"), tmp_path / "again")
+    assert len(calls) >= 2  # of each layer one, each time a step is traced
+    assert_close(tmp_path / "again", tmp_path / "kept")
+
+
+def test_two_batches_that_make_one_update_are_a_batch_of_both(content, tmp_path):
+    for name, options in (
+        ("one", {"batch_size": 32}),
+        ("two", {"batch_size": 16, "accumulate_steps": 2}),
+    ):
+        options |= {"warmup": 0.0, "learning_rate": 1e-2}
+        changed = content(training=options, schedule={"name": "constant"})
+        changed["data"] = changed["data"] | {"train_examples": 32}
+        training.train(config_from(changed, "test"), tmp_path / name)
+    assert_close(tmp_path / "two", tmp_path / "one")
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"training": {"gradient_checkpointing": True}},
+        {"adaptation": {"name": "top_layers"}},
+        {"adaptation": "feature_extraction"},
+    ],
+    ids=["gradient checkpointing", "kept states", "features"],
+)
+def test_two_devices_of_which_one_gets_no_text(content, tmp_path, changes):
+    two = changes.get("training", {}) | {"devices": "cpu:2"}
+    runs = {
+        str(tmp_path / "two"): content(**changes | {"training": two}),
+        str(tmp_path / "one"): content(**changes),
+    }
+    trained_elsewhere(runs)
+    assert_close(tmp_path / "two", tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    "checkpointing",
+    [pytest.param(False, marks=pytest.mark.large), pytest.param(True, marks=pytest.mark.slow)],
+)
+def test_jit_compile(content, tmp_path, checkpointing):
+    options = {"gradient_checkpointing": checkpointing}
+    # XLA first: it is not used after a run with deterministic operations.
+    runs = {
+        str(tmp_path / "xla"): content(training=options | {"jit_compile": True}),
+        str(tmp_path / "plain"): content(training=options),
+    }
+    trained_elsewhere(runs)
+    assert_close(tmp_path / "xla", tmp_path / "plain")

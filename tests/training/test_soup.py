@@ -1,0 +1,147 @@
+"""The average of runs' weights: the hand-made mean, a run like any other, what does not go."""
+
+import json
+import logging
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from made_runs import make_run
+
+import tf_adapt as ta
+from hub_modules.storage import records
+from tf_adapt.commands.main import cli
+from tf_adapt.data.catalogue import SAMPLE_FOLDER
+from tf_adapt.data.splits import load_splits
+from tf_adapt.errors import ConfigError
+from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.training.train import train
+from tf_adapt.training.trained_run import evaluate_file
+
+DEV = SAMPLE_FOLDER / "classification" / "dev.tsv"
+
+
+@pytest.fixture(scope="module")
+def runs(tiny_bert, tmp_path_factory) -> list[Path]:
+    """Of one seed, and one of another."""
+    folder = tmp_path_factory.mktemp("runs")
+    first = make_run(folder / "first", tiny_bert, "classification", 0)
+    moved = Path(shutil.copytree(first, folder / "moved"))
+    arrays = checkpoints.read(first / "checkpoint" / "best_0002").arrays["model"]
+    random = np.random.default_rng(1)
+    arrays = {
+        name: array + random.normal(0, 0.2, array.shape).astype("float32")
+        for name, array in arrays.items()
+    }
+    shutil.rmtree(moved / "checkpoint")
+    checkpoints.save_best(moved / "checkpoint", "best_0002", arrays)
+    return [first, moved, make_run(folder / "other", tiny_bert, "classification", 4)]
+
+
+def weights_of(run: Path) -> dict[str, np.ndarray]:
+    (path,) = (run / "checkpoint").glob("best_*")
+    return checkpoints.read(path).arrays["model"]
+
+
+def assert_mean(run: Path, members: list[Path]) -> None:
+    found, expected = weights_of(run), [weights_of(member) for member in members]
+    assert found.keys() == expected[0].keys()
+    for name, array in found.items():
+        mean = sum(one[name].astype("float64") for one in expected) / len(expected)
+        np.testing.assert_allclose(array, mean, rtol=1e-6, atol=1e-8)
+        assert array.dtype == expected[0][name].dtype
+
+
+def test_it_is_the_mean_of_the_arrays_and_a_run(runs, tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        made = ta.ensemble(runs[:2], tmp_path / "soup", average="weights")
+    assert "different seeds" not in caplog.text
+    assert_mean(tmp_path / "soup", runs[:2])
+    model = ta.load_run(tmp_path / "soup")
+    hand_made = ta.load_run(runs[0])
+    checkpoints.assign(hand_made.weights, weights_of(tmp_path / "soup"), "the mean")
+    dev = load_splits(run_folder.saved_config(runs[0]).data).examples["dev"]
+    predictions = ta.predict(model, dev)
+    assert predictions == ta.predict(hand_made, dev)
+    accuracy = np.mean(
+        [one.label == gold.label for one, gold in zip(predictions, dev, strict=True)]
+    )
+    metrics = json.loads((tmp_path / "soup" / "metrics.json").read_text("utf-8"))
+    assert metrics["dev"]["accuracy"] == pytest.approx(accuracy)
+    assert metrics["seconds"]["training"] == 20.0  # of both
+    assert made.results["dev"].ensemble == pytest.approx(accuracy)
+    assert evaluate_file(tmp_path / "soup", DEV)["accuracy"] == pytest.approx(accuracy)
+    run_folder.check_finished(tmp_path / "soup", metrics)
+    with pytest.raises(ConfigError, match="the average of the weights of several runs"):
+        train(run_folder.saved_config(tmp_path / "soup"), tmp_path / "soup")
+
+
+def test_the_best_members_are_chosen_on_dev(runs, tmp_path, caplog):
+    made = ta.ensemble(runs, tmp_path / "soup", average="weights", weights="dev")
+    reached = made.results["dev"]
+    assert reached.ensemble >= max(reached.members)
+    shares = [member.weight for member in made.members]
+    kept = [run for run, share in zip(runs, shares, strict=True) if share]
+    assert shares == pytest.approx([(run in kept) / len(kept) for run in runs])
+    assert shares[reached.best] > 0
+    assert_mean(tmp_path / "soup", kept)
+    assert "different seeds (0, 4)" in caplog.text
+
+
+def test_weights_that_do_not_correspond_are_refused(runs, tiny_bert, tiny_elmo, tmp_path):
+    def refused(other: Path, message: str) -> None:
+        with pytest.raises(ConfigError, match=f"{message}.*average the predictions") as error:
+            ta.ensemble([runs[0], other], tmp_path / "out", average="weights")
+        assert str(runs[0]) in str(error.value) and str(other) in str(error.value)
+        assert not (tmp_path / "out").exists()
+
+    def made(name: str, handle: Path, **changed) -> Path:
+        return make_run(tmp_path / name, handle, "classification", 8, **changed)
+
+    refused(made("elmo", tiny_elmo, head="linear"), "module: expected")
+    refused(made("pooled", tiny_bert, head_pooling="max"), "head.pooling: expected None")
+    refused(
+        made("frozen", tiny_bert, adaptation="feature_extraction"),
+        "head: expected LinearHead.*got BCN",
+    )
+    lora = {"name": "lora", "rank": 2}
+    refused(made("lora", tiny_bert, adaptation=lora), "encoder.lora: expected None.*Lora")
+    random = {"pretrained": False}
+    refused(
+        made("random", tiny_bert, encoder=random), "start: expected the module.*got random numbers"
+    )
+
+
+def test_random_starts_of_two_seeds_are_refused(tiny_bert, tmp_path):
+    start = {"pretrained": False}
+    runs = [
+        make_run(tmp_path / str(seed), tiny_bert, "classification", seed, encoder=start)
+        for seed in (0, 1)
+    ]
+    with pytest.raises(ConfigError, match="start: expected random numbers of seed 0.*of seed 1"):
+        ta.ensemble(runs, tmp_path / "out", average="weights")
+
+
+def test_other_label_sets_are_refused(runs, tmp_path):
+    other = Path(shutil.copytree(runs[1], tmp_path / "labels"))
+    described = json.loads((other / "task.json").read_text("utf-8"))
+    described["task"]["labels"][0] = "another"
+    records.write(other, "task.json", json.dumps(described))
+    with pytest.raises(ConfigError, match="task labels: expected .*another"):
+        ta.ensemble([runs[0], other], tmp_path / "out", average="weights")
+
+
+def test_the_command_names_the_run_folder(runs, tmp_path):
+    arguments = ["ensemble", *map(str, runs), "--average", "weights", "--weights", "dev"]
+    found = CliRunner().invoke(cli, [*arguments, "--out", str(tmp_path / "soup")])
+    assert found.exit_code == 0, found.output
+    assert "mean of weights" in found.stdout
+    assert "The runs that take part were chosen on dev" in found.stdout
+    assert found.stdout.splitlines()[-1] == f"run folder: {tmp_path / 'soup'}"
+    found = CliRunner().invoke(
+        cli, [*arguments, "--combine", "votes", "--out", str(tmp_path / "a")]
+    )
+    assert found.exit_code == 2
+    assert "expected none with average: weights" in found.stderr

@@ -1,0 +1,351 @@
+"""A run that starts from another: whose weights it has, what it refuses, and what it remembers."""
+
+import json
+import shutil
+
+import keras
+import numpy as np
+import pytest
+import yaml
+from language_models import with_output_layer
+
+import tf_adapt as ta
+from hub_modules.native.lora import merged
+from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.config.reading import config_from
+from tf_adapt.encoder.starting_point import pretrained_weights
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs.finished_run import chain_in_words
+from tf_adapt.serving.model_card import run_card
+from tf_adapt.training import epochs as training_epochs
+from tf_adapt.training import train as training
+from tf_adapt.training.build import build_parts
+from tf_adapt.training.dry_run import dry_run
+from tf_adapt.training.load_run import load_run
+from tf_adapt.training.session import Session
+from tf_adapt.training.starting import starting_run
+from tf_adapt.training.train import train
+
+LORA = {"name": "lora", "rank": 2}
+
+
+@pytest.fixture(scope="module")
+def make_config(tiny_bert):
+    def make(
+        start=None,
+        adaptation="fine_tuning",
+        dataset="sample_classification",
+        encoder=None,
+        training=None,
+        **more,
+    ):
+        content = {
+            "data": {"dataset": dataset, "source": "sample", "train_examples": 48},
+            "encoder": {"handle": str(tiny_bert)} | (encoder or {}),
+            "adaptation": adaptation,
+            "training": {"epochs": 2, "batch_size": 16, "learning_rate": 1e-2} | (training or {}),
+        }
+        if start is not None:
+            content["start"] = start if isinstance(start, dict) else {"run": str(start)}
+        return config_from(content | more, "test")
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def finished(make_config, tmp_path_factory):
+    """Adaptation → a finished run of one epoch, on the sample of classification."""
+    made = {}
+
+    def finish(adaptation="fine_tuning"):
+        name = adaptation if isinstance(adaptation, str) else adaptation["name"]
+        if name not in made:
+            folder = tmp_path_factory.mktemp("starts") / name
+            train(make_config(adaptation=adaptation, training={"epochs": 1}), folder)
+            made[name] = folder
+        return made[name]
+
+    return finish
+
+
+def started(config):
+    """The model of a run before its first step."""
+    return build_parts(config, starting_run(config)).model
+
+
+def best_arrays(run):
+    return checkpoints.load_best(run / "checkpoint").arrays["model"]
+
+
+def assert_equal(weights, arrays):
+    for weight, array in zip(weights, arrays, strict=True):
+        np.testing.assert_array_equal(weight.numpy(), array)
+
+
+def values(model):
+    return [weight.numpy() for weight in model.weights]
+
+
+@pytest.mark.parametrize("adaptation", ["fine_tuning", LORA], ids=["fine_tuning", "lora"])
+def test_equal_models_begin_with_the_best_weights_bit_by_bit(make_config, finished, adaptation):
+    run = finished(adaptation)
+    model, best = started(make_config(run, adaptation)), best_arrays(run)
+    assert_equal(model.weights, [best[str(number)] for number in range(len(best))])
+    module = build_parts(make_config(adaptation=adaptation)).model
+    assert any((one != two).any() for one, two in zip(values(model), values(module), strict=True))
+
+
+def test_another_task_gets_the_encoder_and_a_new_head(make_config, finished):
+    run = finished()
+    config = make_config(run, dataset="sample_pair_classification")
+    model, new = started(config), build_parts(make_config(dataset="sample_pair_classification"))
+    best = best_arrays(run)
+    inside = len(model.encoder.weights)
+    assert_equal(model.encoder.weights, [best[str(number)] for number in range(inside)])
+    for weight, other in zip(model.head.weights, new.model.head.weights, strict=True):
+        assert weight.shape == other.shape
+    # `head: false` for the same task: the weights that a new head has with this seed.
+    found = []
+    for start in ({"run": str(run), "head": False}, None):
+        keras.utils.set_random_seed(3)
+        found.append([w.numpy() for w in started(make_config(start)).head.weights])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_lora_is_added_to_the_kernels_of_an_encoder_without(make_config, finished):
+    run = finished(LORA)
+    source = load_run(run)
+    model = started(make_config(run, "top_layers"))
+    own, theirs = pretrained_weights(model.encoder), pretrained_weights(source.encoder)
+    alone = {name: weight.numpy() for name, weight in theirs.items()}
+    with merged(source.encoder.native):
+        for name, weight in theirs.items():
+            np.testing.assert_array_equal(own[name].numpy(), weight.numpy())
+    name = "layer_0/attention/query/kernel"
+    assert (own[name].numpy() != alone[name]).any()
+    texts = ["what is it", "who was that man"]
+    one, two = (ta.encode(encoder, texts) for encoder in (model.encoder, source.encoder))
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("adaptation", ["adapters", "bitfit", "feature_extraction", LORA], ids=str)
+def test_every_adaptation_begins_with_a_tuned_encoder(make_config, finished, adaptation):
+    run = finished()
+    config = make_config({"run": str(run), "head": False}, adaptation)
+    own = pretrained_weights(started(config).encoder)
+    for name, weight in pretrained_weights(load_run(run).encoder).items():
+        np.testing.assert_array_equal(own[name].numpy(), weight.numpy())
+
+
+@pytest.mark.slow
+def test_a_language_model_is_a_start(make_config, tiny_bert, tmp_path):
+    """Tuned on text first (ULMFiT's second step): for a task, and for a language model."""
+    module = with_output_layer(tiny_bert, tmp_path / "bert")
+    text = tmp_path / "text.txt"
+    text.write_text("what is the time\nwho is the man\n" * 8, "utf-8")
+    files = {"format": "text", "kind": "language_model", "train": str(text), "dev": str(text)}
+    language = {"data": files, "objective": "language_model", "encoder": {"handle": str(module)}}
+    run = tmp_path / "language"
+    train(make_config(training={"epochs": 1}, **language), run)
+    best = best_arrays(run)
+    arrays = [best[str(number)] for number in range(len(best))]
+    assert_equal(started(make_config(run, **language)).weights, arrays)
+    model = started(make_config(run, encoder={"handle": str(module)}))
+    inside = len(model.encoder.weights)
+    assert_equal(model.encoder.weights, arrays[:inside])
+
+
+@pytest.mark.slow
+def test_an_elmo_is_a_start(make_config, tiny_elmo, tmp_path):
+    elmo = {"encoder": {"handle": str(tiny_elmo)}, "head": "linear"}
+    train(make_config(training={"epochs": 1}, **elmo), tmp_path / "run")
+    known = pretrained_weights(load_run(tmp_path / "run").encoder)
+    for adaptation in ("adapters", "fine_tuning"):
+        own = pretrained_weights(started(make_config(tmp_path / "run", adaptation, **elmo)).encoder)
+        assert own.keys() == known.keys()
+        for name, weight in known.items():
+            np.testing.assert_array_equal(own[name].numpy(), weight.numpy())
+
+
+def test_penalties_pull_towards_the_start(make_config, finished):
+    run = finished()
+    config = make_config(run, penalties={"l2_sp": {"alpha": 0.1, "beta": 0.0}})
+    parts = build_parts(config, starting_run(config))
+    weights = load_run(run).encoder.weights
+    for weight, other in zip(parts.model.encoder.weights, weights, strict=True):
+        if any(weight is known for _, group in parts.start.groups for known in group):
+            np.testing.assert_array_equal(parts.start.value_of(weight).numpy(), other.numpy())
+    assert set(parts.start.distances().values()) == {0.0}
+    assert float(sum(parts.model.losses)) == 0.0
+    kernel = pretrained_weights(parts.model.encoder)["layer_0/attention/query/kernel"]
+    kernel.assign_add(np.full(kernel.shape, 0.5))
+    # ½ · α · Σ (w − w⁰)²
+    expected = 0.5 * 0.1 * 0.25 * kernel.numpy().size
+    assert float(sum(parts.model.losses)) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.slow
+def test_features_are_those_of_the_started_weights(make_config, finished, tmp_path):
+    run, cache = finished(), tmp_path / "cache"
+    features = {"features": {"cache": str(cache)}, "head": "linear"}
+    frozen = {"adaptation": "feature_extraction", **features}
+    train(make_config(**frozen), tmp_path / "module")
+    entries = {path.name for path in cache.iterdir()}
+    train(make_config({"run": str(run), "head": False}, **frozen), tmp_path / "started")
+    new = {path.name for path in cache.iterdir()} - entries
+    assert len(new) == len(entries)
+    records = [record for name in new for record in (cache / name).rglob("record.json")]
+    assert len(records) >= len(new)
+    assert all(json.loads(record.read_text())["key"]["weights"] for record in records)
+    model = load_run(tmp_path / "started")
+    inside = len(model.encoder.weights)
+    best = best_arrays(run)
+    assert_equal(model.encoder.weights, [best[str(number)] for number in range(inside)])
+
+
+@pytest.mark.slow
+def test_a_chain_is_in_metrics_and_card(make_config, finished, tmp_path):
+    first = finished()
+    second, third = tmp_path / "second", tmp_path / "third"
+    short = {"epochs": 1}
+    pairs = "sample_pair_classification"
+    train(make_config(first, dataset=pairs, training=short), second)
+    metrics = train(make_config(second, dataset=pairs, training=short), third)
+    before = json.loads((second / "metrics.json").read_text())
+    assert before["start"]["dataset"] == "sample_classification" and not before["start"]["head"]
+    assert metrics["start"]["start"] == before["start"]
+    split = metrics["start"]["split"]
+    assert metrics["start"]["score"] == before[split]["accuracy"] and metrics["start"]["head"]
+    said = chain_in_words(metrics["start"])
+    score = f"{before[split]['accuracy'] * 100:.1f}".replace("-", "−")
+    assert said.startswith(f"{second}: sample_pair_classification, fine_tuning, ")
+    assert f" {score} on {split}, which started from {first}: sample_classification" in said
+    assert f"- starts from {said}" in run_card(third)
+
+
+@pytest.mark.parametrize(
+    "penalties",
+    [
+        pytest.param({}, id="plain", marks=pytest.mark.slow),
+        pytest.param({"l2_sp": {"alpha": 0.1}}, id="l2_sp"),
+    ],
+)
+def test_an_interrupted_run_goes_on_without_the_start(
+    make_config, finished, tmp_path, monkeypatch, penalties
+):
+    start = tmp_path / "start"
+    shutil.copytree(finished(), start)
+    config = make_config(start, penalties=penalties)
+    train(config, tmp_path / "whole")
+    assert (tmp_path / "whole" / run_folder.START / "metrics.json").is_file()
+
+    def stop(run, describe):
+        run_epochs(run, describe) if run.state.epoch else stop_after_one(run, describe)
+
+    def stop_after_one(run, describe):
+        save = training_epochs.save_state
+
+        def saved(*args):
+            save(*args)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(training_epochs, "save_state", saved)
+        run_epochs(run, describe)
+
+    run_epochs = training.run_epochs
+    monkeypatch.setattr(training, "run_epochs", stop)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path / "run")
+    monkeypatch.undo()
+    shutil.rmtree(start)
+    metrics = train(config, tmp_path / "run")
+    one, two = best_arrays(tmp_path / "run"), best_arrays(tmp_path / "whole")
+    assert one.keys() == two.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name])
+    history = "history.csv"
+    assert (tmp_path / "run" / history).read_bytes() == (tmp_path / "whole" / history).read_bytes()
+    assert metrics["start"]["run"] == str(start)
+    shutil.rmtree(tmp_path / "run" / run_folder.START)
+    ta.export(load_run(tmp_path / "run"), tmp_path / "export")
+    with pytest.raises(ConfigError, match="start.run: expected the folder of a finished run"):
+        train(make_config(start), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.slow
+def test_a_run_of_other_weights_by_now_is_refused(make_config, finished, tmp_path):
+    start, run = tmp_path / "start", tmp_path / "run"
+    shutil.copytree(finished(), start)
+    train(make_config(start, training={"epochs": 1}), run)
+    shutil.rmtree(start)
+    train(make_config(training={"epochs": 1, "seed": 1}), start)
+    with pytest.raises(ArtifactError, match="start.run: .* has other weights than when this run"):
+        train(make_config(start, training={"epochs": 2}), run)
+
+
+@pytest.mark.slow
+def test_a_session_gives_the_bits_of_a_process_of_its_own(make_config, finished, tmp_path):
+    session, run = Session(), finished()
+    for seed in (0, 1):
+        config = make_config(run, training={"epochs": 1, "seed": seed})
+        train(config, tmp_path / f"shared_{seed}", session)
+    train(config, tmp_path / "alone")
+    one, two = best_arrays(tmp_path / "shared_1"), best_arrays(tmp_path / "alone")
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name])
+
+
+def test_what_cannot_be_a_start(make_config, finished, tiny_elmo, tmp_path):
+    run = finished()
+    with pytest.raises(ConfigError, match="start: expected null with encoder.pretrained: false"):
+        make_config(run, encoder={"pretrained": False})
+    with pytest.raises(ConfigError, match="start.run: expected the folder of a finished run, got"):
+        dry_run(make_config(tmp_path / "nowhere"))
+    with pytest.raises(ConfigError, match="expected a run on the module of encoder.handle .*hash"):
+        dry_run(make_config(run, encoder={"handle": str(tiny_elmo)}))
+    unfinished = tmp_path / "unfinished"
+    shutil.copytree(run, unfinished)
+    (unfinished / "metrics.json").unlink()
+    with pytest.raises(ConfigError, match="expected a finished run, got .*which has no metrics"):
+        dry_run(make_config(unfinished))
+    with pytest.raises(ConfigError, match="head: expected that of .*start.head: false"):
+        dry_run(make_config(run, head="bcn"))
+    with pytest.raises(ConfigError, match="adaptation: expected the adapters of .*'size': 64"):
+        dry_run(make_config(finished("adapters")))
+    with pytest.raises(ConfigError, match="adaptation: expected the adapters"):
+        dry_run(make_config(finished("adapters"), {"name": "adapters", "size": 3}))
+    with pytest.raises(ConfigError, match="encoder.execution: expected None as in .*got native"):
+        dry_run(make_config(run, encoder={"execution": "native"}))
+    best = next((run / "checkpoint").glob("best_*"))
+    damaged = tmp_path / "damaged"
+    shutil.copytree(run, damaged)
+    (damaged / "checkpoint" / best.name / "model.npz").write_bytes(b"no")
+    with pytest.raises(ArtifactError, match="model.npz: size or SHA-256"):
+        dry_run(make_config(damaged))
+    assert dry_run(make_config(run))["plan"]
+
+
+def test_a_comparison_starts_all_cells_of_one_encoder(finished, tiny_bert, tiny_elmo, tmp_path):
+    content = {
+        "data": {"dataset": "sample_classification", "source": "sample"},
+        "start": {"run": str(finished()), "head": False},
+        "compare": {
+            "encoders": [str(tiny_bert)],
+            "adaptations": ["feature_extraction", "fine_tuning"],
+            "learning_rates": [1.0e-2],
+        },
+        "training": {"epochs": 1, "batch_size": 16},
+    }
+    path = tmp_path / "compare.yaml"
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    cells = load_comparison(path).cells
+    assert {cell.config.start.run for cell in cells} == {str(finished())}
+    content["compare"]["encoders"].append(str(tiny_elmo))
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    with pytest.raises(ConfigError, match="compare.yaml:.*start.run: expected a run on the enc"):
+        load_comparison(path)

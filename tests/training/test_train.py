@@ -1,0 +1,260 @@
+"""A run from config to metrics, on a tiny model and the sample data."""
+
+import csv
+import json
+import os
+import signal
+
+import keras
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from tf_adapt.config.reading import config_from
+from tf_adapt.errors import ConfigError, DataError, TrainingError
+from tf_adapt.runs import checkpoints
+from tf_adapt.training import callbacks as monitoring
+from tf_adapt.training.compiled_model import compiled_model, precision
+from tf_adapt.training.steps import Steps
+from tf_adapt.training.train import train
+
+KINDS = {
+    "sample_classification": "accuracy",
+    "sample_pair_classification": "accuracy",
+    "sample_pair_regression": "pearson",
+    "sample_tagging": "span_f1",
+}
+
+
+@pytest.fixture(scope="module")
+def make_config(tiny_bert):
+    def make(dataset="sample_classification", adaptation="fine_tuning", head="default", **changes):
+        settings = {"epochs": 2, "batch_size": 16, "learning_rate": 1e-2}
+        content = {
+            "data": {"dataset": dataset, "source": "sample", "train_examples": 64},
+            "encoder": {"handle": str(tiny_bert)},
+            "adaptation": adaptation,
+            "head": head,
+            "training": settings | changes,
+        }
+        return config_from(content, "test")
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def whole(make_config, tmp_path_factory):
+    """A run of the default config that nothing disturbed."""
+    run = tmp_path_factory.mktemp("whole") / "run"
+    train(make_config(), run)
+    return run
+
+
+def best_weights(run) -> dict:
+    return checkpoints.load_best(run / "checkpoint").arrays["model"]
+
+
+def same(first: dict, second: dict) -> bool:
+    return first.keys() == second.keys() and all(
+        np.array_equal(first[name], second[name]) for name in first
+    )
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metric"),
+    [
+        pytest.param(*kind, marks=pytest.mark.slow if "pair" in kind[0] else ())
+        for kind in KINDS.items()
+    ],
+)
+def test_every_kind_of_task(make_config, tmp_path, dataset, metric):
+    run = tmp_path / "run"
+    metrics = train(make_config(dataset), run)
+    assert metrics == json.loads((run / "metrics.json").read_text())
+    assert metrics["dataset"] == dataset
+    assert metrics["metric"] == metric
+    assert metrics["dev"].keys() >= {"loss", metric}
+    assert metrics["epochs"] == 2
+    expected = {"training", "evaluation", "serving_per_1000", "total"}
+    assert metrics["seconds"].keys() == expected
+    assert metrics["peak_memory_mb"] > 0
+    assert metrics["versions"]["keras"] == keras.__version__
+    assert "dev" in metrics["splits"]["dev"]
+    assert sorted(entry.name for entry in run.iterdir()) == [
+        "checkpoint", "config.yaml", "history.csv", "metrics.json", "predictions", "record.json",
+        "task.json", "tensorboard",
+    ]  # fmt: skip
+    for part in ("train", "dev"):
+        events = EventAccumulator(str(run / "tensorboard" / part)).Reload()
+        assert {"loss", metric} <= set(events.Tags()["tensors"])
+    history = list(csv.DictReader((run / "history.csv").open()))
+    assert [row["epoch"] for row in history] == ["1", "2"]
+    best = history[metrics["best_epoch"] - 1]
+    if metrics["dev"][metric] is not None:
+        # Of whole sentences it is computed anew, in float64.
+        assert float(best[f"dev_{metric}"]) == pytest.approx(metrics["dev"][metric], rel=1e-6)
+
+
+def test_predictions_are_those_of_the_best_weights(whole):
+    metrics = json.loads((whole / "metrics.json").read_text())
+    rows = (whole / "predictions" / "dev.tsv").read_text().splitlines()
+    gold = _gold("classification/dev.tsv")
+    predicted = [row.split("\t")[0] for row in rows[1:]]
+    right = sum(one == other for one, other in zip(predicted, gold, strict=True))
+    assert right / len(gold) == pytest.approx(metrics["dev"]["accuracy"])
+
+
+def _gold(name: str) -> list[str]:
+    from tf_adapt.data.catalogue import SAMPLE_FOLDER
+
+    lines = (SAMPLE_FOLDER / name).read_text(encoding="utf-8").splitlines()
+    column = lines[0].split("\t").index("label")
+    return [line.split("\t")[column] for line in lines[1:]]
+
+
+def test_frozen_encoder_keeps_its_weights(make_config, tmp_path):
+    run = tmp_path / "run"
+    config = make_config(adaptation="feature_extraction", head="linear")
+    metrics = train(config, run)
+    assert metrics["parameters"]["trainable"] == 16 * 4 + 4
+    model = compiled_model(config, _task())
+    before = checkpoints.to_arrays(model.weights)
+    after = best_weights(run)
+    changed = [name for name in before if not np.array_equal(before[name], after[name])]
+    assert [model.weights[int(name)].path.split("/")[-1] for name in changed] == ["kernel", "bias"]
+
+
+def _task():
+    from tf_adapt.tasks.task import Task
+
+    return Task("classification", labels=["number", "person", "place", "time"])
+
+
+@pytest.mark.slow
+def test_n3_one_seed_one_result_another_seed_another(make_config, whole, tmp_path):
+    train(make_config(), tmp_path / "again")
+    assert same(best_weights(tmp_path / "again"), best_weights(whole))
+    for file in ("history.csv", "predictions/dev.tsv", "task.json"):
+        assert (tmp_path / "again" / file).read_bytes() == (whole / file).read_bytes()
+    train(make_config(seed=1, epochs=1), tmp_path / "other")
+    assert not same(best_weights(tmp_path / "other"), best_weights(whole))
+    assert (tmp_path / "other" / "task.json").read_bytes() == (whole / "task.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        pytest.param("step 2", marks=pytest.mark.large),
+        pytest.param("last step", marks=pytest.mark.large),
+        pytest.param("evaluation", marks=pytest.mark.slow),
+    ],
+)
+def test_i3_goes_on_where_a_signal_stopped_it(make_config, whole, tmp_path, monkeypatch, moment):
+    config = make_config()
+    send_signal_at(monkeypatch, moment)
+    with pytest.raises(SystemExit) as stopped:
+        train(config, tmp_path / "run")
+    assert stopped.value.code == 143
+    assert not (tmp_path / "run" / "metrics.json").exists()
+    monkeypatch.undo()
+    train(config, tmp_path / "run")
+    assert same(best_weights(tmp_path / "run"), best_weights(whole))
+    for file in ("history.csv", "predictions/dev.tsv"):
+        assert (tmp_path / "run" / file).read_bytes() == (whole / file).read_bytes()
+
+
+def send_signal_at(monkeypatch, moment: str) -> None:
+    steps = {"step 2": 2, "last step": 4}
+    on_train_batch_end = Steps.on_train_batch_end
+    on_test_batch_end = Steps.on_test_batch_end
+
+    def after_step(self, batch, logs=None):
+        if self.run.state.global_step + 1 == steps.get(moment):
+            self.run.interruption.unsaved = True
+            os.kill(os.getpid(), signal.SIGTERM)
+        on_train_batch_end(self, batch, logs)
+
+    def after_test_batch(self, batch, logs=None):
+        if moment == "evaluation" and self.run.state.epoch == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+        on_test_batch_end(self, batch, logs)
+
+    monkeypatch.setattr(Steps, "on_train_batch_end", after_step)
+    monkeypatch.setattr(Steps, "on_test_batch_end", after_test_batch)
+
+
+def test_patience_ends_a_run_and_the_best_epoch_counts(make_config, tmp_path, monkeypatch):
+    scores = iter([0.5, 0.7, 0.7, 0.6, 0.9])
+    plain_numbers = monitoring.plain_numbers
+
+    def scripted(values):
+        numbers = plain_numbers(values)
+        if "accuracy" in numbers and scripted.evaluations % 2:
+            numbers["accuracy"] = next(scores)
+        scripted.evaluations += 1
+        return numbers
+
+    scripted.evaluations = 0
+    monkeypatch.setattr(monitoring, "plain_numbers", scripted)
+    metrics = train(make_config(epochs=5, patience=2), tmp_path / "run")
+    assert metrics["epochs"] == 4
+    assert metrics["best_epoch"] == 2
+    assert metrics["dev"]["accuracy"] == 0.7
+
+
+def test_n1_not_finite(make_config, tmp_path):
+    run = tmp_path / "run"
+    with pytest.raises(TrainingError, match=r"step \d+, examples .*train\.tsv:\d+.* not finite"):
+        train(make_config(learning_rate=1e30, clip_norm=None, warmup=0), run)
+    assert not (run / "metrics.json").exists()
+    for path in (run / "checkpoint").glob("*"):
+        for group in checkpoints.read(path).arrays.values():
+            assert all(np.isfinite(array).all() for array in group.values())
+
+
+def test_n1_names_the_sentence_of_a_part(make_config, tmp_path, monkeypatch):
+    def fail(self, batch, logs=None):
+        raise TrainingError(self.describe_step())
+
+    monkeypatch.setattr(monitoring.FiniteGuard, "on_train_batch_end", fail)
+    config = make_config("sample_tagging", max_length=24)
+    with pytest.raises(TrainingError, match=r"step 1, examples .*train\.txt:\d+"):
+        train(config, tmp_path / "run")
+
+
+def test_refused_data_leave_no_run(make_config, tmp_path):
+    with pytest.raises(DataError, match="max_length|longer|truncate"):
+        train(make_config(max_length=4), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
+def test_mixed_precision(make_config, tmp_path, name):
+    before = keras.config.dtype_policy().name
+    metrics = train(make_config(mixed_precision=name), tmp_path / "run")
+    assert keras.config.dtype_policy().name == before
+    assert np.isfinite(metrics["dev"]["loss"])
+    assert {array.dtype.name for array in best_weights(tmp_path / "run").values()} == {"float32"}
+
+
+def test_precision_is_put_back_after_an_error():
+    before = keras.config.dtype_policy().name
+    with pytest.raises(ZeroDivisionError), precision("bfloat16"):
+        assert keras.layers.Dense(1).compute_dtype == "bfloat16"
+        1 / 0  # noqa: B018
+    assert keras.config.dtype_policy().name == before
+
+
+def test_clipping_and_decay_reach_the_optimizer(make_config):
+    model = compiled_model(make_config(clip_norm=0.5, weight_decay=0.02), _task())
+    assert model.optimizer.global_clipnorm == 0.5
+    optimizer = model.optimizer
+    assert optimizer.inner.weight_decay == 0.02
+    kept = [w.name for w in model.trainable_weights if not optimizer._use_weight_decay(w)]
+    assert set(kept) == {"bias", "gamma", "beta"}
+
+
+def test_multi_worker_needs_tf_config(make_config, tmp_path, monkeypatch):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    with pytest.raises(ConfigError, match="TF_CONFIG"):
+        train(make_config(strategy="multi_worker"), tmp_path / "run")

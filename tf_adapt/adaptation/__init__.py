@@ -1,0 +1,1 @@
+"""Which layer groups are trainable when, learning rates, penalties, and what stays frozen."""

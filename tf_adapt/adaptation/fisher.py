@@ -1,0 +1,204 @@
+"""The diagonal of the Fisher information: how much each weight affects a model's predictions."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from hub_modules.storage.arrays import packed, read_arrays
+from hub_modules.storage.files import write_bytes
+from tf_adapt.encoder.starting_point import pretrained_weights
+from tf_adapt.errors import ArtifactError, ConfigError
+
+# Example, seed `[2] int32` → log-probability of one outcome of that example, scalar.
+LogLikelihood = Callable[[Any, tf.Tensor], tf.Tensor]
+
+
+def fisher_diagonal(
+    log_likelihood: LogLikelihood,
+    weights: Mapping[str, keras.Variable],
+    inputs: Iterable,
+    examples: int = 200,
+    seed: int = 0,
+) -> dict[str, np.ndarray]:
+    """Mean over single examples x of `(∂ log p(y | x) / ∂w)²`, elementwise for each weight.
+
+    With y sampled from the model (`sampled_targets`) it estimates the true Fisher information; with
+    the labels as y it is the "empirical" Fisher, which also grows with the model's errors. If an
+    outcome has several parts, such as tags, y is all of them together.
+
+    Args:
+        log_likelihood: differentiable, in inference mode. It is traced as a graph.
+        weights: by name; all must be trainable: an encoder computes no gradient of frozen groups.
+        inputs: the examples one by one, each a tensor or a structure of tensors.
+        examples: number of examples to use, from the first on; fewer if there are no more. The
+            standard error falls with the square root of this number.
+        seed: of the sampled outcomes. The same seed and examples give the same result.
+
+    Returns:
+        `{name: array of the weight's shape}`, float32; 0 where an element is not used.
+
+    Raises:
+        ConfigError: there is no example or no weight, a weight is frozen, or the weights are those
+            of a distribution strategy.
+
+    Source: Kirkpatrick et al. 2017, "Overcoming catastrophic forgetting in neural networks".
+    """
+    frozen = [name for name, weight in weights.items() if not weight.trainable]
+    if frozen or not weights:
+        raise ConfigError(
+            f"fisher: expected weights that learn, got {frozen[:5] or 'none'} frozen; "
+            "make the encoder trainable"
+        )
+    if any(getattr(weight.value, "distribute_strategy", None) for weight in weights.values()):
+        raise ConfigError(
+            "fisher: expected a model on one device, got one made under a distribution strategy; "
+            "estimate with another, made outside of the strategy's scope"
+        )
+    sums = [tf.Variable(tf.zeros(weight.shape), trainable=False) for weight in weights.values()]
+
+    @tf.function(reduce_retracing=True)
+    def add(example, example_seed):
+        values = [weight.value for weight in weights.values()]
+        with tf.GradientTape() as tape:
+            outcome = log_likelihood(example, example_seed)
+        for total, gradient in zip(sums, tape.gradient(outcome, values), strict=True):
+            if gradient is not None:
+                # Dense: repeated rows of an embedding's gradient are summed before the square.
+                total.assign_add(tf.square(tf.cast(tf.convert_to_tensor(gradient), tf.float32)))
+
+    count = 0
+    for example in _first(inputs, examples):
+        add(tf.nest.map_structure(tf.convert_to_tensor, example), tf.constant([seed, count]))
+        count += 1
+    if not count:
+        raise ConfigError("fisher: expected at least one example, got none")
+    return {name: total.numpy() / count for name, total in zip(weights, sums, strict=True)}
+
+
+def task_fisher(
+    model: keras.Model, batches: Iterable, examples: int = 200, seed: int = 0, sampled: bool = True
+) -> dict[str, np.ndarray]:
+    """`fisher_diagonal` of a task's model, for the trainable pretrained weights of its encoder.
+
+    Args:
+        model: from `build_model`, for classification (multilabel too) or tagging; or a language
+            model, whose outcome is the words of a text, for BERT the pieces masked in evaluation.
+        batches: labelled examples one by one: `batches(…, batch_size=1)`.
+        examples, seed: as in `fisher_diagonal`.
+        sampled: sample the outcomes from the model; False: use the labels. Must be False for a CRF
+            and for a language model.
+
+    Raises:
+        ConfigError: as `fisher_diagonal`; a regression; batches without labels or of more than one
+            example; `sampled` for a CRF or a language model.
+    """
+    if model.task.is_regression:
+        raise ConfigError(f"fisher: expected a task with labels, got {model.task.kind}")
+    if sampled and (model.decodes or model.task.is_language_model):
+        what = "a CRF" if model.decodes else "a language model"
+        raise ConfigError(
+            f"fisher: expected sampled=False (--given-labels) for {what}, whose outcomes are not "
+            "drawn here, got sampled=True"
+        )
+
+    def log_likelihood(example, example_seed):
+        inputs, targets = example
+        outputs = model(inputs, training=False)
+        if model.task.is_language_model:
+            return -tf.reduce_sum(tf.maximum(outputs, 0.0))  # −1 where there is no target
+        if model.decodes:
+            # The loss is the mean over sentences; here there is one.
+            return -model.head.loss(targets, outputs)
+        if model.task.is_multilabel:
+            return bernoulli_log_likelihood(outputs, targets, example_seed if sampled else None)
+        if sampled:
+            targets = sampled_targets(outputs, targets >= 0, example_seed)
+        return categorical_log_likelihood(outputs, targets)
+
+    known = pretrained_weights(model.encoder)
+    weights = {name: weight for name, weight in known.items() if weight.trainable}
+    return fisher_diagonal(log_likelihood, weights, _single(batches), examples, seed)
+
+
+def categorical_log_likelihood(logits, targets):
+    """Sum of `log softmax(logits)[target]` over all targets >= 0, in float32.
+
+    Shapes: logits `[…, classes]`, targets `[…] int` → scalar.
+    """
+    real = targets >= 0
+    # Values at padding, even NaN, must not reach the gradient.
+    logits = tf.where(real[..., None], tf.cast(logits, tf.float32), 0.0)
+    logs = tf.nn.log_softmax(logits)
+    chosen = tf.gather(logs, tf.maximum(targets, 0), batch_dims=len(targets.shape))
+    return tf.reduce_sum(tf.where(real, chosen, 0.0))
+
+
+def bernoulli_log_likelihood(logits, targets, seed=None):
+    """Sum over all labels of `log p(target)` with `p(1) = sigmoid(logit)`, in float32.
+
+    Shapes: logits and targets (0 or 1) `[…, labels]` → scalar.
+
+    Args:
+        seed: `[2] int32`; if given, the targets are sampled from the model instead.
+    """
+    logits = tf.cast(logits, tf.float32)
+    if seed is not None:
+        drawn = tf.random.stateless_uniform(tf.shape(logits), seed)
+        targets = tf.cast(drawn < tf.sigmoid(tf.stop_gradient(logits)), tf.float32)
+    return -tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(targets, logits))
+
+
+def sampled_targets(logits, real, seed):
+    """One sample from `softmax(logits)` for each real position, −1 for the others.
+
+    Shapes: logits `[…, classes]`, real `[…] bool`, seed `[2] int32` → `[…] int32`.
+    """
+    rows = tf.reshape(tf.cast(logits, tf.float32), [-1, logits.shape[-1]])
+    drawn = tf.random.stateless_categorical(rows, 1, seed, dtype=tf.int32)
+    return tf.where(real, tf.reshape(drawn, tf.shape(real)), -1)
+
+
+def save_fisher(path: str | Path, fisher: Mapping[str, np.ndarray]) -> None:
+    """Writes the arrays as `.npz`, atomically.
+
+    Raises:
+        ArtifactError: the file cannot be written.
+    """
+    write_bytes(path, packed(fisher))
+
+
+def load_fisher(path: str | Path) -> dict[str, np.ndarray]:
+    """Reads the arrays of `save_fisher`.
+
+    Raises:
+        ArtifactError: the file is missing or damaged.
+    """
+    try:
+        return read_arrays(path)
+    except (OSError, ValueError) as error:
+        raise ArtifactError(
+            f"{path}: expected arrays written by save_fisher ({error}); estimate them again"
+        ) from None
+
+
+def _first(inputs: Iterable, examples: int) -> Iterator:
+    if examples < 1:
+        raise ConfigError(f"fisher: expected at least 1 example, got {examples}")
+    for _, example in zip(range(examples), inputs, strict=False):
+        yield example
+
+
+def _single(batches: Iterable) -> Iterator:
+    for batch in batches:
+        if not isinstance(batch, tuple) or len(batch) != 2:
+            raise ConfigError("fisher: expected labelled examples, got some without labels")
+        if batch[1].shape[0] != 1:
+            raise ConfigError(
+                f"fisher: expected batches of one example, got {batch[1].shape[0]}; "
+                "make them with batch_size=1"
+            )
+        yield batch

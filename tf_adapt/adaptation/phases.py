@@ -1,0 +1,331 @@
+"""Adaptations: which layer groups are trainable, as a pure function of the epoch or step.
+
+An adaptation maps the groups of a model, bottom to top (`["embeddings", "layer_0", …, "head"]`), to
+phases; called with the groups and an epoch or step, it returns the trainable groups. The callback
+`tf_adapt.adaptation.unfreezing.Unfreezing` applies one to a model.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tf_adapt.errors import ConfigError
+
+HEAD, ADAPTERS, LORA, BIASES = "head", "adapters", "lora", "biases"
+# Groups of an encoder without pretraining. They belong to the task, as the head does.
+NEW = ("new_embeddings", ADAPTERS, LORA)
+# Groups that are in no one layer: below which nothing is frozen.
+ACROSS = (*NEW, BIASES)
+UNITS = ("epochs", "steps")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of training with a fixed set of trainable groups.
+
+    Attributes:
+        groups: names of the trainable groups, bottom to top.
+        length: epochs or steps; None: to the end of the run, or until patience runs out.
+    """
+
+    groups: tuple[str, ...]
+    length: int | None = None
+
+
+@dataclass(frozen=True)
+class Position:
+    """The current phase of a training.
+
+    Attributes:
+        phase: index of the phase.
+        since: the epoch or step at which it began.
+    """
+
+    phase: int = 0
+    since: int = 0
+
+    def at(self, phases: Sequence[Phase], time: int) -> "Position":
+        """The position at a later epoch or step, by the phases' lengths."""
+        phase, since = self.phase, self.since
+        while (length := phases[phase].length) is not None and time - since >= length:
+            phase, since = phase + 1, since + length
+        return Position(phase, since)
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """Which groups are trainable when.
+
+    Attributes:
+        name: as in a config.
+        plan: groups, bottom to top → phases, in order; the last has no length.
+        unit: unit of the phases' lengths: "epochs" or "steps".
+        patience: epochs without a better dev score after which a phase ends; the best weights so
+            far are restored at the end of each phase. None: only lengths end phases.
+    """
+
+    name: str
+    plan: Callable[[list[str]], list[Phase]]
+    unit: str = "epochs"
+    patience: int | None = None
+
+    def phases(self, groups: Sequence[str]) -> list[Phase]:
+        """The phases for a model with these groups, bottom to top, "head" last.
+
+        Raises:
+            ConfigError: the groups do not allow this adaptation.
+        """
+        return self.plan(list(groups))
+
+    def __call__(self, groups: Sequence[str], time: int) -> tuple[str, ...]:
+        """The trainable groups in an epoch or step (`unit`) from 0, if no phase ends early."""
+        phases = self.phases(groups)
+        return phases[Position().at(phases, time).phase].groups
+
+    def as_values(self, groups: Sequence[str]) -> dict[str, Any]:
+        """The adaptation of a model with these groups as plain values, for saving."""
+        phases = [[list(phase.groups), phase.length] for phase in self.phases(groups)]
+        return {
+            "name": self.name,
+            "phases": phases,
+            "unit": self.unit,
+            "patience": self.patience,
+        }
+
+    @classmethod
+    def of_values(cls, values: dict[str, Any]) -> "Adaptation":
+        """The adaptation of `as_values`, for a model with the same groups."""
+        phases = [Phase(tuple(groups), length) for groups, length in values["phases"]]
+        return cls(values["name"], lambda groups: phases, values["unit"], values["patience"])
+
+    def ever_trained(self, groups: Sequence[str]) -> list[str]:
+        """The groups that are trainable in any phase, bottom to top."""
+        trained = {name for phase in self.phases(groups) for name in phase.groups}
+        return [name for name in groups if name in trained]
+
+
+def feature_extraction() -> Adaptation:
+    """❄: only the head is trained, on the hidden states of a frozen encoder."""
+    return Adaptation("feature_extraction", lambda groups: [Phase((HEAD,))])
+
+
+def fine_tuning() -> Adaptation:
+    """🔥: all groups are trainable from the first step."""
+    return Adaptation("fine_tuning", lambda groups: [Phase(tuple(groups))])
+
+
+def two_stage(head_epochs: int | None = None, patience: int | None = None) -> Adaptation:
+    """The head first, then all groups.
+
+    Args:
+        head_epochs: epochs of the first stage, by default 1; with `patience` their maximum, by
+            default unlimited.
+        patience: epochs without a better dev score that end the first stage.
+    """
+    head_epochs = _length("head_epochs", head_epochs, patience)
+
+    def plan(groups):
+        return [Phase((HEAD,), head_epochs), Phase(tuple(groups))]
+
+    return _checked(Adaptation("two_stage", plan, patience=patience))
+
+
+def top_layers(layers: int = 1) -> Adaptation:
+    """The topmost layers of the encoder and all groups above; the groups below stay frozen.
+
+    Args:
+        layers: number of transformer or LSTM layers.
+    """
+    _check_count("layers", layers)
+
+    def plan(groups):
+        numbered = [name for name in groups if re.fullmatch(r"(layer|lstm)_\d+", name)]
+        if layers > len(numbered):
+            raise ConfigError(
+                f"adaptation: top_layers: expected at most {len(numbered)} layers, got {layers}; "
+                f"the encoder has {', '.join(numbered) or 'none'}"
+            )
+        return [Phase(tuple(groups[groups.index(numbered[-layers]) :]))]
+
+    return Adaptation("top_layers", plan)
+
+
+def gradual_unfreezing(
+    every: int | None = None, unit: str = "epochs", patience: int | None = None
+) -> Adaptation:
+    """From the top down: the head, then one more group at a time, until all are trainable.
+
+    Args:
+        every: epochs or steps until the next group is unfrozen, by default 1; with `patience` their
+            maximum, by default unlimited.
+        unit: "epochs" or "steps".
+        patience: epochs without a better dev score after which the next group is unfrozen.
+
+    References: Howard and Ruder 2018, "ULMFiT", section 3.3.
+    """
+    every = _length("every", every, patience)
+
+    def plan(groups):
+        tops = [tuple(groups[start:]) for start in reversed(range(len(groups)))]
+        return [*(Phase(top, every) for top in tops[:-1]), Phase(tops[-1])]
+
+    return _checked(Adaptation("gradual_unfreezing", plan, unit, patience))
+
+
+def chain_thaw(
+    every: int | None = None, unit: str = "epochs", patience: int | None = None
+) -> Adaptation:
+    """The head alone; then each group alone, from bottom to top; then all groups.
+
+    Args:
+        every: epochs or steps of each phase but the last, by default 1; with `patience` their
+            maximum, by default unlimited.
+        unit: "epochs" or "steps".
+        patience: epochs without a better dev score that end a phase.
+
+    References: Felbo et al. 2017, "DeepMoji", section 3.3 (there each phase ends by patience, and
+        starts with a new optimizer and its own learning rate).
+    """
+    every = _length("every", every, patience)
+
+    def plan(groups):
+        alone = [(HEAD,), *((name,) for name in groups if name != HEAD)]
+        return [*(Phase(names, every) for names in alone), Phase(tuple(groups))]
+
+    return _checked(Adaptation("chain_thaw", plan, unit, patience))
+
+
+def sequential_unfreezing(
+    head_epochs: int | None = None, upper_epochs: int | None = None, patience: int | None = None
+) -> Adaptation:
+    """The new parameters; then all but the lowest group (the embeddings); then all groups.
+
+    Args:
+        head_epochs: n, epochs in which only head, adapters and LoRA are trained, by default 1.
+        upper_epochs: k, epochs in which all but the lowest group are trained, by default 1.
+        patience: epochs without a better dev score that end either phase; n and k are then maxima,
+            by default unlimited.
+
+    References: Chronopoulou et al. 2019, "SiATL", section 3.2.
+    """
+    head_epochs = _length("head_epochs", head_epochs, patience)
+    upper_epochs = _length("upper_epochs", upper_epochs, patience)
+
+    def plan(groups):
+        new = tuple(name for name in groups if name in (*NEW, HEAD))
+        return [
+            Phase(new, head_epochs),
+            Phase(tuple(groups[1:]), upper_epochs),
+            Phase(tuple(groups)),
+        ]
+
+    return _checked(Adaptation("sequential_unfreezing", plan, patience=patience))
+
+
+def adapters() -> Adaptation:
+    """Adapters, the LayerNorms of their group, and the head; the other weights stay frozen.
+
+    References: Houlsby et al. 2019, "Parameter-Efficient Transfer Learning for NLP".
+    """
+
+    def plan(groups):
+        if ADAPTERS not in groups:
+            raise ConfigError(
+                "adaptation: adapters needs an encoder that has some, got one without; make it "
+                'with HubEncoder(…, adapters="bottleneck")'
+            )
+        return [Phase((ADAPTERS, HEAD))]
+
+    return Adaptation("adapters", plan)
+
+
+def lora() -> Adaptation:
+    """LoRA's matrices and the head; the other weights, biases among them, stay frozen.
+
+    References: Hu et al. 2021, "LoRA".
+    """
+
+    def plan(groups):
+        if LORA not in groups:
+            raise ConfigError(
+                "adaptation: lora needs an encoder that has some, got one without; make it with "
+                "HubEncoder(…, lora=Lora())"
+            )
+        return [Phase((LORA, HEAD))]
+
+    return Adaptation("lora", plan)
+
+
+def bitfit() -> Adaptation:
+    """The biases of the encoder, β of LayerNorms among them, and the head.
+
+    References: Ben Zaken et al. 2021, "BitFit".
+    """
+
+    def plan(groups):
+        if BIASES not in groups:
+            raise ConfigError(
+                "adaptation: bitfit needs an encoder whose biases are a group, got one without; "
+                "make it with HubEncoder(…, bitfit=True)"
+            )
+        return [Phase((BIASES, HEAD))]
+
+    return Adaptation("bitfit", plan)
+
+
+ADAPTATIONS: dict[str, Callable[..., Adaptation]] = {
+    "feature_extraction": feature_extraction,
+    "fine_tuning": fine_tuning,
+    "two_stage": two_stage,
+    "top_layers": top_layers,
+    "gradual_unfreezing": gradual_unfreezing,
+    "chain_thaw": chain_thaw,
+    "sequential_unfreezing": sequential_unfreezing,
+    "adapters": adapters,
+    "lora": lora,
+    "bitfit": bitfit,
+}
+# Accepted in configs; everything we write uses the names above.
+SHORT_NAMES = {"freeze": "feature_extraction", "tune": "fine_tuning"}
+
+
+def as_adaptation(adaptation: str | Adaptation) -> Adaptation:
+    """An adaptation by name (`freeze` and `tune` too) with its defaults; an `Adaptation` unchanged.
+
+    Raises:
+        ConfigError: there is no adaptation of this name.
+    """
+    if isinstance(adaptation, Adaptation):
+        return adaptation
+    name = SHORT_NAMES.get(adaptation, adaptation)
+    if name not in ADAPTATIONS:
+        names = (*ADAPTATIONS, *SHORT_NAMES)
+        raise ConfigError(f"adaptation: expected one of {', '.join(names)}, got {adaptation!r}")
+    return ADAPTATIONS[name]()
+
+
+def _length(name: str, given: int | None, patience: int | None) -> int | None:
+    """The length of a phase: as given; else 1, or with patience None (unlimited)."""
+    if given is None:
+        return None if patience is not None else 1
+    _check_count(name, given)
+    return given
+
+
+def _check_count(name: str, count: int) -> None:
+    if not isinstance(count, int) or count < 1:
+        raise ConfigError(f"{name}: expected a whole number of at least 1, got {count!r}")
+
+
+def _checked(adaptation: Adaptation) -> Adaptation:
+    if adaptation.unit not in UNITS:
+        raise ConfigError(f"unit: expected one of {', '.join(UNITS)}, got {adaptation.unit!r}")
+    if adaptation.patience is not None:
+        _check_count("patience", adaptation.patience)
+        if adaptation.unit != "epochs":
+            raise ConfigError(
+                "patience: expected unit: epochs, after each of which the dev score is known, got "
+                f"unit: {adaptation.unit}"
+            )
+    return adaptation

@@ -1,0 +1,175 @@
+"""Shared by all commands: options, results on stdout, TensorFlow without its messages on stderr."""
+
+import contextlib
+import faulthandler
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from hub_modules.storage.files import why_no_name
+from tf_adapt.printing.streams import printable, printable_json, quiet, shows_unicode
+from tf_adapt.printing.words import counted, probability
+
+DEBUG = "TF_ADAPT_DEBUG"
+
+
+class _Path(click.ParamType):
+    """A valid name of a file or folder, which need not exist; optionally a URL."""
+
+    name = "path"
+
+    def __init__(self, may_be_address: bool = False):
+        self.may_be_address = may_be_address
+
+    def convert(self, value, param, ctx):
+        is_address = self.may_be_address and value.startswith(("http://", "https://"))
+        reason = None if is_address else why_no_name(value)
+        if reason is not None:
+            problem = f"expected the name of a file or folder, got {_short(value)}: {reason}"
+            self.fail(problem, param, ctx)
+        return value
+
+
+def _short(name: str) -> str:
+    return repr(name if len(name) <= 60 else f"{name[:60]}…")
+
+
+PATH, HANDLE = _Path(), _Path(may_be_address=True)
+trust_option = click.option(
+    "--trust",
+    is_flag=True,
+    help="Trust where it comes from: a program in it may run with your rights. Once is enough.",
+)
+task_option = click.option(
+    "--task", metavar="NAME", help="The task, of a run of several; by default its target."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def _be_quiet(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    if asked:  # until the command ends: see `cli.Commands`
+        quiet.set(True)
+        logging.getLogger("tf_adapt").setLevel(logging.ERROR)
+
+
+quiet_option = click.option(
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_be_quiet,
+    help="Print nothing but errors and the result.",
+)
+set_option = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Overrides a key of the config."
+)
+
+
+def check_out(out: str | None, dry_run: bool) -> None:
+    """Checks that exactly one of `--out` and `--dry-run` is given.
+
+    Raises:
+        click.UsageError: both or neither are given.
+    """
+    if out is None and not dry_run:
+        raise click.UsageError("Missing option '--out' (or '--dry-run', which writes nothing).")
+    if out is not None and dry_run:
+        raise click.UsageError("Option '--dry-run' writes nothing; leave out '--out'.")
+
+
+def start_tensorflow() -> None:
+    """Imports TensorFlow, and drops its C++ messages on stderr until the command ends.
+
+    These go to file descriptor 2 regardless of log levels. Our own messages and the traceback of a
+    crash are still shown; TF_ADAPT_DEBUG=1 shows everything.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if not os.environ.get(DEBUG):
+        click.get_current_context().with_resource(_quiet_descriptor())
+    with _unseen("sklearn", "matplotlib"):
+        import tensorflow as tf
+
+    tf.get_logger().setLevel(logging.ERROR)
+    logging.getLogger("absl").setLevel(logging.ERROR)
+
+
+def print_result(content: dict, lines: list[str], as_json: bool) -> None:
+    """Prints the content as JSON, or the lines as text."""
+    if as_json:
+        text = json.dumps(content, ensure_ascii=not shows_unicode(), indent=1)
+        click.echo(printable_json(text))
+    else:
+        click.echo(printable("\n".join(lines)))
+
+
+def score_line(scores: dict[str, float | None]) -> str:
+    """Scores with their names, as one line."""
+    return ", ".join(
+        f"{name} {'undefined' if value is None else f'{value:.4f}'}"
+        for name, value in scores.items()
+    )
+
+
+def slice_lines(slices: dict[str, dict | None], metric: str = "score") -> list[str]:
+    """A line for each slice: its score, interval and examples, and how the rest compares."""
+    lines = []
+    for name, found in slices.items():
+        if found is None:
+            lines.append(f"  {name}: unknown of these examples")
+            continue
+        said = f"{score_line({metric: found['score']})} on {counted(found['examples'], 'example')}"
+        if found["interval"]:
+            said += " (95 % {:.4f} to {:.4f})".format(*found["interval"])
+        rest = "undefined" if found["rest"] is None else f"{found['rest']:.4f}"
+        said += f", the rest {rest}"
+        if found["p_holm"] is not None:
+            said += f", p {probability(found['p_holm'])}"
+        lines.append(f"  {name}: {said}{': challenging' if found['challenging'] else ''}")
+    return lines
+
+
+def flat(content: dict, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of nested values, each with its keys joined by spaces."""
+    for name, value in content.items():
+        if isinstance(value, dict) and value:
+            yield from flat(value, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", value
+
+
+@contextlib.contextmanager
+def _unseen(*packages: str) -> Iterator[None]:
+    """Hides packages from imports in the body: Keras imports them, which takes a second, for
+    features that are not used here."""
+    hidden = [name for name in packages if name not in sys.modules]
+    sys.modules |= dict.fromkeys(hidden)
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+@contextlib.contextmanager
+def _quiet_descriptor() -> Iterator[None]:
+    before, kept = sys.stderr, os.dup(2)
+    encoding = getattr(before, "encoding", None) or "utf-8"
+    with (
+        open(kept, "w", buffering=1, encoding=encoding, errors="backslashreplace") as ours,
+        open(os.devnull, "w") as nowhere,
+    ):
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            if before is sys.__stderr__:  # else it is redirected already
+                sys.stderr = ours
+            if not faulthandler.is_enabled():
+                faulthandler.enable(ours)
+            yield
+        finally:
+            faulthandler.disable()
+            sys.stderr = before
+            os.dup2(kept, 2)

@@ -1,0 +1,188 @@
+"""The command that serves models over HTTP."""
+
+import contextlib
+import importlib.util
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import click
+
+from tf_adapt.commands.console import PATH, quiet_option, start_tensorflow, trust_option
+from tf_adapt.errors import ConfigError
+from tf_adapt.printing.streams import quiet
+
+TOKEN = "TF_ADAPT_TOKEN"
+_NEEDED = ("uvicorn", "starlette", "prometheus_client")
+# As the names of signatures; a name is part of an address.
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_SHORTEST_TOKEN = 16
+
+
+@click.command()
+@click.argument("models", type=PATH, nargs=-1, required=True, metavar="[NAME=]EXPORT_OR_RUN...")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on: by default this machine alone can reach it.",
+)
+@click.option("--port", default=8501, show_default=True, type=click.IntRange(0, 65535))
+@click.option(
+    "--token-file",
+    type=PATH,
+    metavar="FILE",
+    help=f"Answer only requests with the token in it (or in the variable {TOKEN}).",
+)
+@click.option(
+    "--batch-size",
+    default=32,
+    show_default=True,
+    type=click.IntRange(1, 4096),
+    help="Most texts in one call of a model.",
+)
+@click.option(
+    "--batch-wait-ms",
+    default=2.0,
+    show_default=True,
+    type=click.FloatRange(0, 10_000),
+    help="How long a text waits for others.",
+)
+@click.option(
+    "--queue",
+    default=1024,
+    show_default=True,
+    type=click.IntRange(1, 10**6),
+    help="Texts that may wait for a model; beyond it requests are refused (429).",
+)
+@click.option(
+    "--timeout",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 3600),
+    help="Seconds for an answer.",
+)
+@trust_option
+@quiet_option
+def serve(
+    models: tuple[str, ...],
+    host: str,
+    port: int,
+    token_file: str | None,
+    batch_size: int,
+    batch_wait_ms: float,
+    queue: int,
+    timeout: float,
+    trust: bool,
+) -> int:
+    """Serves exports or runs over HTTP, with TensorFlow Serving's REST API and a page to try them.
+
+    An export is a version folder (served as it is) or the folder of numbered ones above it (of
+    which the newest is served, and a newer one picked up).
+    """
+    check_installed()
+    named = named_folders(models)
+    token = read_token(token_file)
+    start_tensorflow()
+    from tf_adapt.serving.server.limits import Limits
+    from tf_adapt.serving.server.run import listen, serve
+
+    limits = Limits(batch_size, batch_wait_ms, queue, timeout)
+    with contextlib.ExitStack() as stack:
+        bound = stack.enter_context(listen(host, port))
+        folders = {
+            name: _exported(folder, trust, stack) if _is_run(folder) else folder
+            for name, folder in named.items()
+        }
+        return serve(folders, bound, host, token, limits, trust, _say)
+
+
+def check_installed() -> None:
+    """Checks that the server's packages are there.
+
+    Raises:
+        ConfigError: one is missing.
+    """
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"tf-adapt serve: expected the packages of the extra [serve], got none of "
+            f"{', '.join(missing)}; install them: pip install 'tf_adapt[serve]'"
+        )
+
+
+def named_folders(models: tuple[str, ...]) -> dict[str, Path]:
+    """The folder of each model by name: the one before `=`, else the folder's, or that above a
+    version.
+
+    Raises:
+        ConfigError: a name is no name, or is used twice.
+    """
+    found: dict[str, Path] = {}
+    for given in models:
+        name, _, path = given.rpartition("=") if not Path(given).is_dir() else ("", "", given)
+        folder = Path(path).resolve()
+        name = name or (folder.parent.name if folder.name.isdecimal() else folder.name)
+        if not _NAME.fullmatch(name) or set(name) == {"."}:
+            raise ConfigError(
+                f"model {name!r}: expected letters, digits and the characters _ . - for a name; "
+                f"give another one, as NAME={path}"
+            )
+        if name in found:
+            raise ConfigError(
+                f"{given}: expected another name than {name!r}, which names a model already; give "
+                f"one, as NAME={path}"
+            )
+        found[name] = folder
+    return found
+
+
+def read_token(file: str | None) -> str | None:
+    """The token of the file, else of the variable, else None.
+
+    Raises:
+        ConfigError: the file cannot be read, or the token is too short or not ASCII.
+    """
+    token, where = os.environ.get(TOKEN), TOKEN
+    if file is not None:
+        where = f"--token-file {file}"
+        try:
+            token = Path(file).read_text("ascii")
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not ASCII"
+            raise ConfigError(f"{where}: cannot be read ({reason}); give another file") from None
+    if token is None:
+        return None
+    token = token.strip()
+    printable = token.isascii() and token.isprintable() and " " not in token
+    if len(token) < _SHORTEST_TOKEN or not printable:
+        raise ConfigError(
+            f"{where}: expected a token of at least {_SHORTEST_TOKEN} letters, digits and signs, "
+            "got another text; make one: python -c 'import secrets; print(secrets.token_hex())'"
+        )
+    return token
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "config.yaml").is_file() and not (folder / "manifest.json").is_file()
+
+
+def _exported(run: Path, trust: bool, stack: contextlib.ExitStack) -> Path:
+    """The export of a run, in a folder that is removed at the end."""
+    from tf_adapt.training.trained_run import export_run
+
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tf_adapt_serve_"))
+    return export_run(run, folder, trust)
+
+
+def _say(server, address: str) -> None:
+    for name, model in server.models.items():
+        tasks = ", ".join(one.task.kind for one in model.current.export.signatures.values())
+        _echo(f"{name}: version {model.current.number} ({tasks})")
+    _echo(f"serving on {address} (page and API); Ctrl-C ends it")
+
+
+def _echo(line: str) -> None:
+    if not quiet.get():
+        click.echo(line, err=True)

@@ -1,0 +1,156 @@
+"""The scores, costs and curves of a cell's runs. Imports no TensorFlow."""
+
+import shlex
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hub_modules.families import joins_pairs
+from tf_adapt.comparison.answers import Predictions, confusion
+from tf_adapt.comparison.baseline import Baseline, outcome_of
+from tf_adapt.comparison.runs import CellRun, Outcomes
+from tf_adapt.comparison.settings import Cell, short_name
+from tf_adapt.config.sections import EncoderConfig
+from tf_adapt.data.splits import Splits
+from tf_adapt.errors import ArtifactError
+from tf_adapt.report.scored_cells import (
+    AT_BASELINE,
+    DIVERGED,
+    TRAINED,
+    Costs,
+    FailedSeeds,
+    ScoredCell,
+    SeedResults,
+    Trial,
+)
+from tf_adapt.runs import run_folder
+from tf_adapt.statistics.scores import summary
+
+SCORED_ON, CHOSEN_ON = "test", "dev"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The data, metric and predictions that cells are scored with.
+
+    Attributes:
+        splits: the data.
+        metric: its name.
+        baseline: the constant prediction.
+        groups: `[examples] int`, the index of each scored example's item in the tests.
+        predictions: of each finished run, by run folder.
+        families: encoder family by handle, for modules with a finished run.
+    """
+
+    splits: Splits
+    metric: str
+    baseline: Baseline
+    groups: np.ndarray
+    predictions: Predictions
+    families: dict[str, str]
+
+
+def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
+    """A cell with the results of its runs.
+
+    Raises:
+        ArtifactError: the history or the metrics of a run are damaged.
+    """
+    config, final = cell.config, outcomes.final_runs(cell)
+    metrics = [found for found in map(outcomes.metrics, final) if found is not None]
+    tried = [found for found in map(outcomes.metrics, outcomes.trials(cell)) if found is not None]
+    first, family = metrics[0] if metrics else {}, scored.families.get(config.encoder.handle)
+    return ScoredCell(
+        id=cell.name,
+        encoder=_encoder_name(config.encoder),
+        module=first.get("module"),
+        execution=config.encoder.execution,
+        family=family,
+        pretrained=cell.pretrained,
+        pairs=config.encoder.pairs or ("joint" if joins_pairs(family) else "separate"),
+        adaptation=config.adaptation.name,
+        settings=cell.settings,
+        head=first.get("head", config.head),
+        learning_rate=outcomes.chosen_rate(cell),
+        tried=[Trial(run.rate, outcomes.score(run, CHOSEN_ON)) for run in outcomes.trials(cell)],
+        results=seed_results(outcomes, cell, scored.baseline),
+        costs=_costs(metrics, tried),
+        curves=[_curve(run, scored.metric) for run in final if outcomes.metrics(run)],
+        layer_weights=_mean_layer_weights(metrics),
+        confusion=confusion(final, scored.splits, SCORED_ON, scored.predictions),
+        commands=[shlex.join(["tf-adapt", *run.arguments()]) for run in final],
+    )
+
+
+def _encoder_name(encoder: EncoderConfig) -> str:
+    kept = f" layers {'+'.join(map(str, encoder.keep_layers))}" if encoder.keep_layers else ""
+    return short_name(encoder.handle) + kept
+
+
+def seed_results(outcomes: Outcomes, cell: Cell, baseline: Baseline) -> SeedResults:
+    """The scores and outcomes of a cell's seeds, with their summary."""
+    final, missing = outcomes.final_runs(cell), len(outcomes.comparison.seeds)
+    ended = [outcome_of(outcomes, run, CHOSEN_ON, baseline) for run in final]
+    if not final and outcomes.trials(cell) and all(map(outcomes.failed, outcomes.trials(cell))):
+        ended = [DIVERGED] * missing  # no learning rate left to train with
+    scores = [outcomes.score(run, SCORED_ON) for run in final]
+    scores += [None] * (missing - len(scores))
+    known = [score for score in scores if score is not None]
+    trained = [s for s, end in zip(scores, ended, strict=False) if end == TRAINED]
+    counted = [baseline.scores[SCORED_ON] if score is None else score for score in scores]
+    used = [score or 0.0 for score in trained] or known
+    nothing = dict.fromkeys(("mean", "deviation", "min", "max"))
+    return SeedResults(
+        scores=scores,
+        outcomes=[*ended, *[None] * (missing - len(ended))],
+        trained=len(trained),
+        failed=FailedSeeds(ended.count(DIVERGED), ended.count(AT_BASELINE)),
+        **(asdict(summary(used)) if used else nothing),
+        mean_of_all=float(np.mean(counted)) if ended else None,
+    )
+
+
+def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:
+    """Mean costs over seeds, from `metrics.json`; `tried`, the trials', counts for memory only."""
+
+    def mean(values):
+        values = [value for value in values if value is not None]
+        return round(float(np.mean(values)), 4) if values else None
+
+    trainable = [found["parameters"]["trainable"] for found in metrics]
+    return Costs(
+        trainable_parameters=trainable[0] if trainable else None,
+        total_parameters=metrics[0]["parameters"]["total"] if metrics else None,
+        training_seconds=mean([found["seconds"]["training"] for found in metrics]),
+        # The minimum: memory that earlier runs of the process left allocated raises later peaks.
+        peak_memory_mb=min(
+            (found["peak_memory_mb"] for found in metrics and tried + metrics), default=None
+        ),
+        serving_seconds_per_1000=mean([f["seconds"].get("serving_per_1000") for f in metrics]),
+        task_megabytes=mean([count * run_folder.BYTES_PER_WEIGHT / 1e6 for count in trainable]),
+    )
+
+
+def _curve(run: CellRun, metric: str) -> list[float | None]:
+    """The dev score after each epoch."""
+    try:
+        column = [row[f"{CHOSEN_ON}_{metric}"] for row in run_folder.read_history(run.folder)]
+        return [float(value) if value else None for value in column]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ArtifactError(
+            f"{run.folder / run_folder.HISTORY}: expected a number in column "
+            f"{CHOSEN_ON}_{metric}, got something else ({error}); remove the run folder and run "
+            "the command again"
+        ) from None
+
+
+def _mean_layer_weights(metrics: list[dict[str, Any]]) -> list[float] | None:
+    found = [one["layer_weights"] for one in metrics if one.get("layer_weights")]
+    if len({len(weights) for weights in found}) > 1:
+        raise ArtifactError(
+            "layer_weights: expected one for each layer in every run of a cell, got "
+            f"{', '.join(str(len(weights)) for weights in found)}; remove the run folders whose "
+            "metrics.json is of another module, and run the command again"
+        )
+    return [round(float(w), 4) for w in np.mean(found, axis=0)] if found else None

@@ -1,0 +1,43 @@
+"""The default heads of a comparison. Imports no TensorFlow."""
+
+from typing import Any
+
+from tf_adapt.comparison.default_rates import family_of
+from tf_adapt.comparison.sections import EncoderEntry
+from tf_adapt.data.catalogue import DATASETS
+from tf_adapt.paper import FROZEN
+from tf_adapt.tasks.kinds import PAIRS
+
+_WITHOUT_JOINT_PAIRS = ("elmo", "words")
+
+
+def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str]:
+    """`default`; for a frozen pretrained encoder also a linear head.
+
+    The paper's heads for frozen encoders (`bcn`, `esim`, `bilstm`) may be larger than the encoder;
+    comparison with `linear` (tagging: `linear_tagger`) shows whether they are worth their cost.
+    BERT with separately encoded pairs has no linear head; a sentence module has no other.
+
+    Args:
+        data: the config's section `data`, unchecked; without a kind of task only `default` is
+            returned.
+
+    Raises:
+        ArtifactError: the manifest of the module is damaged.
+    """
+    kind = _kind_of(data)
+    if kind is None or adaptation != FROZEN or not encoder.pretrained:
+        return ["default"]
+    family = family_of(encoder.handle)
+    if family == "sentence":
+        return ["default"]
+    if kind in PAIRS and encoder.pairs == "separate" and family not in _WITHOUT_JOINT_PAIRS:
+        return ["default"]
+    return ["default", "linear_tagger" if kind == "tagging" else "linear"]
+
+
+def _kind_of(data: Any) -> str | None:
+    if not isinstance(data, dict):
+        return None
+    known = DATASETS.get(data["dataset"]) if isinstance(data.get("dataset"), str) else None
+    return known.kind if known else data.get("kind")

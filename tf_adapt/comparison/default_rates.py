@@ -1,0 +1,91 @@
+"""The default learning rates of a comparison."""
+
+import mmap
+from pathlib import Path
+
+from hub_modules.families import FAMILIES
+from hub_modules.find import is_word_vectors
+from hub_modules.keras_hub.handles import PREFIX
+from hub_modules.manifest import ModuleManifest, read_manifest
+from hub_modules.shipped import PRETRAINED, shipped_names
+from tf_adapt.paper import FROZEN
+
+# By family, then adaptation; `default` holds for every adaptation that trains the encoder's own
+# weights. All lists have equal length, so that every cell has as many trials. Sources: ❄ 6e-3 of
+# configs/quickstart.yaml, 3e-3 of configs/small, 1e-3 of configs/paper; ELMo 🔥 3e-3 of
+# configs/names.yaml, 1e-3 of configs/small, 3e-4 of configs/paper; BERT 🔥 3e-4 (bert_small) and
+# 1e-4 (MiniLM) of configs/small, 3e-5 (BERT-base) of configs/paper; adapters 3e-3 (ELMo) and 1e-3
+# (BERT) of docs/results.md, and the next step down; LoRA 5e-4 of microsoft/LoRA for RoBERTa-base,
+# and higher for smaller models; BitFit 1e-3 of its published code, and around it. A linear head on
+# ❄ needs higher rates: of 1e-1 to 1e-3, 3e-2 was best or equal to the best and 1e-3 worst, for both
+# shipped encoders (sample questions and sentences, one seed).
+_FROZEN, _ADAPTERS = (6.0e-3, 3.0e-3, 1.0e-3), (3.0e-3, 1.0e-3, 3.0e-4)
+_LORA, _BITFIT = (3.0e-3, 1.0e-3, 5.0e-4), (3.0e-3, 1.0e-3, 3.0e-4)
+FROZEN_LINEAR = (3.0e-2, 1.0e-2, 3.0e-3)
+LINEAR_HEADS = ("linear", "linear_tagger", "skip_thoughts", "infersent")
+RATES = {
+    "elmo": {
+        "feature_extraction": _FROZEN,
+        "adapters": _ADAPTERS,
+        "lora": _LORA,
+        "bitfit": _BITFIT,
+        "default": (3.0e-3, 1.0e-3, 3.0e-4),
+    },
+    "bert": {
+        "feature_extraction": _FROZEN,
+        "adapters": _ADAPTERS,
+        "lora": _LORA,
+        "bitfit": _BITFIT,
+        "default": (3.0e-4, 1.0e-4, 3.0e-5),
+    },
+}
+
+
+def default_rates(handle: str, adaptation: str, head: str = "default") -> list[float]:
+    """The learning rates for an encoder, an adaptation and a head; downloads and loads nothing.
+
+    A module of no known family gets BERT's rates: most such modules are transformers, the others
+    cannot be tuned.
+
+    Raises:
+        ArtifactError: the manifest of the module is damaged.
+    """
+    family = family_of(handle)
+    linear = LINEAR_HEADS if family != "sentence" else (*LINEAR_HEADS, "default")
+    if adaptation == FROZEN and head in linear:
+        return list(FROZEN_LINEAR)
+    rates = RATES[FAMILIES[family].like if family else "bert"]
+    return list(rates.get(adaptation, rates["default"]))
+
+
+def family_of(handle: str) -> str | None:
+    """The family of a module as far as its files tell; None for others without our manifest.
+
+    A SavedModel whose program names the inputs of neither BERT nor ELMo can only be a sentence
+    module.
+
+    Raises:
+        ArtifactError: the manifest is damaged.
+    """
+    if is_word_vectors(handle):
+        return "words"
+    if handle.startswith(PREFIX):
+        return "keras"
+    folder = PRETRAINED / handle if handle in shipped_names() else Path(handle)
+    if folder.name == "encoder":
+        folder = folder.parent
+    # Of TF Hub's first format only ELMo has a native encoder.
+    if "/google/elmo/" in handle or (folder / "tfhub_module.pb").is_file():
+        return "elmo"
+    manifest = read_manifest(folder) if folder.is_dir() else None
+    if manifest is None and _names_no_inputs(folder / "saved_model.pb"):
+        return "sentence"
+    return manifest.kind if isinstance(manifest, ModuleManifest) else None
+
+
+def _names_no_inputs(program: Path) -> bool:
+    """Whether a SavedModel of TensorFlow 2 names no inputs of BERT or ELMo."""
+    if not program.is_file() or (program.parent / "tfhub_module.pb").is_file():
+        return False
+    with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        return all(text.find(name) < 0 for name in (b"input_word_ids", b"sequence_len"))

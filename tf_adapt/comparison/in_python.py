@@ -1,0 +1,216 @@
+"""`ta.compare`: `tf-adapt compare` for scripts and notebooks, also on data in memory."""
+
+import hashlib
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hub_modules.storage import records
+from hub_modules.storage.files import sha256
+from tf_adapt.comparison import comparing
+from tf_adapt.comparison.comparison_result import ComparisonResult
+from tf_adapt.comparison.runs import Outcomes
+from tf_adapt.comparison.settings import comparison_from
+from tf_adapt.config.plain_values import plain_values
+from tf_adapt.config.strict_yaml import KeyPath, read_yaml
+from tf_adapt.data.in_memory_files import Form, file_columns, file_text
+from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.printing.words import did_you_mean
+from tf_adapt.runs import run_folder
+from tf_adapt.tasks.kinds import KINDS
+
+
+def compare(
+    config: str | Path | Mapping[str, Any],
+    out: str | Path,
+    *,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    train: Any = None,
+    dev: Any = None,
+    test: Any = None,
+    kind: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    export_anyway: bool = False,
+) -> ComparisonResult:
+    """To tune or not to tune: trains every cell of a config, tests, and recommends one.
+
+    Runs are subprocesses, as with `tf-adapt compare`: the same config gives the same scores, and
+    finished runs in `out` are kept. A config given in Python is written to `out/compare.yaml`, data
+    given in Python to `out/data/`.
+
+        found = ta.compare(
+            {
+                "compare": {"encoders": ["bert_small"], "adaptations": ["freeze", "tune"]},
+                "training": {"epochs": 3, "batch_size": 32},
+            },
+            "comparison",
+            train=reviews,
+            kind="classification",
+            columns={"text": "review", "label": "stars"},
+        )
+        found.headline, found.frame, found.winner
+
+    Args:
+        config: a YAML file, or a dict with the same keys.
+        out: the folder of the comparison: a new one, or one of the same data and config, to which
+            cells, learning rates and seeds may be added.
+        seeds: overrides `compare.seeds`.
+        jobs: parallel processes; by default as many as cores, cells and free memory (3 GB each)
+            allow. Scores do not depend on it.
+        train, dev, test: data in memory instead of the config's, in the forms that `ta.batches`
+            takes: a pandas frame, a dict of columns, rows in a list, `(texts, labels)`. Without
+            `dev`, a part of train serves as dev; without `test`, dev is scored. The config's
+            section `data` may then only have `labels`, `label_range`, `scheme`, `held_out` and
+            `train_examples`.
+        kind: of data in memory: classification, regression, pair_classification, pair_regression,
+            multilabel_classification or tagging.
+        columns: of data in memory: the names of the columns, by `text` (pairs: `text_a`, `text_b`),
+            `label`, and `group` for related examples. Other columns are ignored.
+        export_anyway: exports even if no cell is shown to be above the baseline.
+
+    Raises:
+        ConfigError: as `load_comparison`; arguments contradict the config or each other; the folder
+            belongs to another comparison.
+        DataError: the data are wrong, or have changed since the comparison was started.
+        ArtifactError, TrainingError: a run failed; the folder holds other files.
+        KeyboardInterrupt: once the runs have saved their state; the same call resumes them.
+    """
+    _check_jobs(jobs)
+    out = Path(out).absolute()
+    content, where, locations = _read(config)
+    texts = _file_texts({"train": train, "dev": dev, "test": test}, content, kind, columns)
+    if texts and isinstance(content, dict):
+        content = content | {"data": _data_section(content, texts, kind, where, out)}
+    comparison = comparison_from(content, where, locations, seeds=seeds)
+    is_own = bool(texts) or isinstance(config, Mapping)
+    path = out / comparing.CONFIG if is_own else config
+    command = ["tf-adapt", "compare", str(path), "--out", str(out)]
+    command += [] if seeds is None else ["--seeds", str(seeds)]
+    command += ["--export-anyway"] if export_anyway else []
+    if texts:
+        with run_folder.locked(out):
+            _keep(texts, content["data"], out)
+    found = comparing.compare(
+        comparison, out, jobs, command=shlex.join(command), export_anyway=export_anyway
+    )
+    if is_own:
+        with run_folder.locked(out):
+            text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+            records.write(out, comparing.CONFIG, text)
+    return ComparisonResult(found, Outcomes(comparison, out))
+
+
+def _check_jobs(jobs: int | None) -> None:
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise ConfigError(f"jobs: expected a whole number from 1, or None, got {jobs!r}")
+
+
+def _read(config: str | Path | Mapping) -> tuple[Any, str, dict[KeyPath, str]]:
+    """A config's content, its name in messages, and the locations of its keys."""
+    if isinstance(config, Mapping):
+        return plain_values(config, "config"), "config", {}
+    if not isinstance(config, (str, Path)):
+        raise ConfigError(
+            f"config: expected the path of a YAML file or a dict, got {type(config).__name__}"
+        )
+    content, lines = read_yaml(config)
+    return content, str(config), {key: f"{config}:{line}" for key, line in lines.items()}
+
+
+def _file_texts(
+    given: dict[str, Any], content: Any, kind: str | None, columns: Mapping[str, str] | None
+) -> dict[str, str]:
+    """The file content of data given in Python, by split; empty if there are none.
+
+    Raises:
+        ConfigError, DataError: as `compare`.
+    """
+    given = {name: data for name, data in given.items() if data is not None}
+    if not given:
+        for name, value in (("kind", kind), ("columns", columns)):
+            if value is not None:
+                raise ConfigError(
+                    f"{name}: expected None without train=, got {value!r}; the config's section "
+                    "data says it"
+                )
+        return {}
+    if "train" not in given:
+        raise ConfigError(f"train: expected data as for {', '.join(given)}, got none; give all")
+    if kind not in KINDS:
+        hint = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
+        raise ConfigError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}{hint}")
+    form = _form(content, kind)
+    texts = {name: file_text(data, form, columns, name) for name, data in given.items()}
+    found = {name: file_columns(text, form) for name, text in texts.items()}
+    for name, one in found.items():
+        if one != found["train"]:
+            raise DataError(
+                f"{name}: expected {', '.join(found['train'])} as in train, got {', '.join(one)}"
+            )
+    return texts
+
+
+def _form(content: Any, kind: str) -> Form:
+    section = content.get("data") if isinstance(content, dict) else None
+    section = section if isinstance(section, dict) else {}
+    labels, scheme = section.get("labels"), section.get("scheme")
+    return Form(
+        kind,
+        tuple(labels) if isinstance(labels, list) else (),
+        scheme if isinstance(scheme, str) else "IOB2",
+    )
+
+
+def _data_section(
+    content: dict[str, Any], texts: dict[str, str], kind: str, where: str, out: Path
+) -> dict[str, Any]:
+    """The config's section `data` for the files that `_keep` writes.
+
+    Raises:
+        ConfigError: the config has one of these keys already, or its `data` is not a section.
+    """
+    form = _form(content, kind)
+    written = {
+        "format": form.file_format,
+        "kind": kind,
+        **{name: str(_file(out, name, form.file_format)) for name in texts},
+        "columns": file_columns(texts["train"], form),
+    } | ({"scheme": form.scheme} if form.is_tagging else {})
+    said = content.get("data") or {}
+    if not isinstance(said, dict):
+        raise ConfigError(f"{where}: data: expected a section, got {said!r}")
+    for key in (*written, "dev", "test"):
+        if key in said and key != "scheme":
+            raise ConfigError(
+                f"{where}: data.{key}: expected no such key together with train=, which says it; "
+                "leave one of them out"
+            )
+    return said | written
+
+
+def _file(out: Path, name: str, form: str) -> Path:
+    return out / comparing.DATA / f"{name}.{form}"
+
+
+def _keep(texts: dict[str, str], section: dict[str, Any], out: Path) -> None:
+    """Writes the data files into the comparison's folder, or checks that they are unchanged.
+
+    Raises:
+        ArtifactError: the folder holds other files, or a file is damaged.
+        DataError: the comparison was started with other data.
+    """
+    names = {split: f"{comparing.DATA}/{Path(section[split]).name}" for split in texts}
+    if comparing.is_begun(out):
+        kept = {split: name for split, name in names.items() if name in records.names(out)}
+        for name in kept.values():
+            records.check(out, name)
+        before = {split: sha256(out / name) for split, name in kept.items()}
+        now = {split: hashlib.sha256(text.encode()).hexdigest() for split, text in texts.items()}
+        comparing.check_same("the data", before, now, out, DataError)
+        return
+    for split, name in names.items():
+        records.write(out, name, texts[split])

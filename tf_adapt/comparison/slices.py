@@ -1,0 +1,45 @@
+"""The scores of the cells on the slices of the data."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tf_adapt.report.content import DataSlice
+from tf_adapt.runs.slices import Members, Slices, in_words
+from tf_adapt.statistics.looks import level_of
+from tf_adapt.statistics.slices import slice_score, with_challenging
+
+
+def data_slices(
+    slices: Slices,
+    members: Members,
+    metric: str,
+    statistics: Mapping[str, np.ndarray],
+    groups: np.ndarray,
+    look: int,
+) -> list[DataSlice]:
+    """Each slice of the scored split, with the scores of the cells that trained.
+
+    Holm's correction is over all slices and cells, at the level of the look. A slice with a rule
+    `wrong_in` is not tested: errors chose it.
+
+    Args:
+        statistics: `item_statistics` by cell, `[seeds, examples, k]`.
+        groups: the item of each example.
+    """
+    scores = [
+        slice_score(metric, rows, members[name], groups, tested=one.wrong_in is None)
+        for name, one in slices.items()
+        for rows in statistics.values()
+    ]
+    found = iter(with_challenging(scores, level_of(look)))
+    return [
+        DataSlice(
+            name=name,
+            rule=in_words(one),
+            examples=int(members[name].sum()),
+            errors_of=one.wrong_in,
+            cells={cell: next(found) for cell in statistics},
+        )
+        for name, one in slices.items()
+    ]

@@ -1,0 +1,1 @@
+"""Configs: YAML to typed values, with helpful error messages."""

@@ -1,0 +1,315 @@
+"""Checks of a config that involve several keys: each problem with the path of its key.
+
+Imports no TensorFlow.
+"""
+
+import contextlib
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from hub_modules.find import is_word_vectors
+from hub_modules.keras_hub.handles import PREFIX, hint, is_preset_name
+from hub_modules.shipped import shipped_names
+from hub_modules.storage.files import why_no_name
+from tf_adapt.adaptation.phases import ADAPTATIONS, Adaptation
+from tf_adapt.config.messages import shown
+from tf_adapt.config.sections import (
+    AdaptationConfig,
+    Config,
+    TaskConfig,
+    TextConfig,
+)
+from tf_adapt.config.strict_yaml import KeyPath
+from tf_adapt.config.task_checks import HEAD, Found, task_problems
+from tf_adapt.errors import ConfigError
+from tf_adapt.paper import FROZEN
+from tf_adapt.printing.words import did_you_mean
+
+# Keys of an adaptation that are arguments of its encoder, with their defaults.
+_OF_ENCODER: dict[str, dict[str, Any]] = {
+    "adapters": {
+        "kind": "bottleneck",
+        "size": 64,
+        "in_layers": None,
+        "activation": "gelu",
+        "operation": "dense",
+    },
+    "lora": {"rank": 8, "alpha": 16.0, "target": ["query", "value"], "in_layers": None},
+}
+
+
+def problems_of(config: Config) -> Found:
+    """All problems, as (path of the key, message)."""
+    yield from _adaptation_problems(config.adaptation)
+    yield from _learning_problems(config)
+    yield from _path_problems(config)
+    yield from _start_problems(config)
+    if config.tasks is not None:
+        yield from _tasks_problems(config)
+    else:
+        yield from _without_tasks_problems(config)
+    if config.data is not None:
+        yield from task_problems(config)
+    for name in ("handle", "preprocessor"):
+        handle = getattr(config.encoder, name)
+        if handle is not None:
+            yield from _handle_problems(handle, ("encoder", name))
+    if config.training.strategy and config.training.devices:
+        yield (
+            ("training", "strategy"),
+            "expected null together with training.devices, got "
+            f"{config.training.strategy}; each worker of multi_worker uses all its devices",
+        )
+
+
+def defaults_of(adaptation: str) -> dict[str, Any]:
+    """The keys that an adaptation takes, with their defaults."""
+    parameters = inspect.signature(ADAPTATIONS[adaptation]).parameters
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    return defaults | _OF_ENCODER.get(adaptation, {})
+
+
+def adaptation_of(config: AdaptationConfig) -> Adaptation:
+    """The adaptation that a complete section describes.
+
+    Raises:
+        ConfigError: its values contradict each other.
+    """
+    make = ADAPTATIONS[config.name]
+    return make(**{name: getattr(config, name) for name in inspect.signature(make).parameters})
+
+
+def is_name_or_url(handle: str | None) -> bool:
+    """Whether a handle is the name of a shipped module or of a preset, or an address, not a
+    folder."""
+    return handle is not None and (
+        handle in shipped_names()
+        or handle.startswith(("http://", "https://"))
+        or is_preset_name(handle)
+    )
+
+
+def _adaptation_problems(given: AdaptationConfig) -> Found:
+    """Keys of other adaptations, and values that contradict each other."""
+    defaults = defaults_of(given.name)
+    values = {name: value for name, value in given if name != "name" and value is not None}
+    strange = sorted(values.keys() - defaults)
+    for name in strange:
+        yield (
+            ("adaptation", name),
+            f"not a key of {given.name}, which takes {', '.join(defaults) or 'none'}; remove it",
+        )
+    if strange:
+        return
+    for name in ("target", "in_layers"):
+        listed = values.get(name, [])
+        if len(set(listed)) < len(listed):
+            yield ("adaptation", name), f"expected each once, got {', '.join(map(str, listed))}"
+    if given.kind == "projected_attention":
+        for name in ("in_layers", "activation", "operation"):
+            if name in values:
+                yield (
+                    ("adaptation", name),
+                    "expected no such key with kind: projected_attention, which spans all layers; "
+                    "remove it, or use kind: bottleneck",
+                )
+    try:
+        adaptation_of(given.model_copy(update=defaults | values))
+    except ConfigError as error:
+        key, _, problem = str(error).partition(": ")
+        yield ("adaptation", key), problem
+
+
+def _learning_problems(config: Config) -> Found:
+    optimizer = config.optimizer
+    if optimizer.momentum is not None and optimizer.name != "sgd":
+        yield (
+            ("optimizer", "momentum"),
+            f"expected null with optimizer.name: {optimizer.name}, got {optimizer.momentum}; "
+            "only sgd takes one",
+        )
+    if optimizer.decay is not None and optimizer.factors is not None:
+        yield (
+            ("optimizer", "factors"),
+            "expected null together with optimizer.decay; give a decay for all groups, or a "
+            "factor for each",
+        )
+    for group, factor in (optimizer.factors or {}).items():
+        if factor < 0:
+            yield (
+                ("optimizer", "factors", group),
+                f"expected a number of at least 0, got {factor}",
+            )
+    if config.adaptation.name == "feature_extraction":
+        for name, penalty in config.penalties:
+            if penalty is not None:
+                yield (
+                    ("penalties", name),
+                    "expected null with feature_extraction, under which the encoder stays where "
+                    "it is; remove the section",
+                )
+    for name, loss in config.auxiliary:
+        if loss is not None and (loss.final_weight is None) != (loss.anneal_steps is None):
+            yield (
+                ("auxiliary", name),
+                "expected both or neither of final_weight and anneal_steps, got one; give the "
+                "steps from one weight to the other",
+            )
+    if config.schedule.name == "slanted_triangular" and not 0 < config.training.warmup < 1:
+        yield (
+            ("training", "warmup"),
+            "expected a share above 0 and below 1 with schedule.name: slanted_triangular, whose "
+            f"rate first rises, got {config.training.warmup}",
+        )
+    if config.schedule.per_phase and config.adaptation.patience is not None:
+        yield (
+            ("schedule", "per_phase"),
+            "expected false together with adaptation.patience, got true; a phase that may end "
+            "early has no length to plan a schedule for",
+        )
+
+
+def _tasks_problems(config: Config) -> Found:
+    """Problems of a config with several tasks."""
+    tasks = config.tasks
+    if len(tasks) < 2:
+        yield (
+            ("tasks",),
+            f"expected at least two tasks, got {', '.join(tasks) or 'none'}; write one task as "
+            "data and head, without tasks",
+        )
+    for name, task in tasks.items():
+        if not (name.isascii() and name.isidentifier()):
+            yield (
+                ("tasks", name),
+                "expected a name of letters, digits and _ that does not begin with a digit; rename "
+                "it",
+            )
+        if isinstance(task.data, TextConfig):
+            yield (
+                ("tasks", name, "data", "format"),
+                "expected labelled data, got text; a language model is trained alone, with data "
+                "and objective: language_model",
+            )
+            continue
+        for path, problem in task_problems(config.of_task(name)):
+            yield ("tasks", name, *path) if path[0] in TaskConfig.model_fields else path, problem
+    if tasks and config.target not in tasks:
+        yield (
+            ("target",),
+            f"expected one of the tasks {', '.join(tasks)}, got {shown(config.target)}"
+            f"{did_you_mean(config.target or '', tasks)}",
+        )
+    if config.training.target_epochs >= config.training.epochs:
+        yield (
+            ("training", "target_epochs"),
+            f"expected less than training.epochs ({config.training.epochs}), of which it is a "
+            f"part, got {config.training.target_epochs}",
+        )
+    for path, given, default, reason in (
+        (("data",), config.data, None, "each task has its own"),
+        *(((key,), getattr(config, key), value, "each task has its own") for key, value in HEAD),
+        (
+            ("adaptation", "name"),
+            config.adaptation.name if config.adaptation.name == FROZEN else None,
+            None,
+            "the tasks would share nothing that is trained; train them one by one",
+        ),
+        (("start",), config.start, None, "a run of several tasks begins with the module"),
+        (("teacher",), config.teacher, None, "a teacher is for one task"),
+        (("slices",), config.slices or None, None, "slices are for one task"),
+        *(
+            (("auxiliary", name), loss, None, "auxiliary losses are for one task")
+            for name, loss in config.auxiliary
+        ),
+        *(
+            (("training", key), getattr(config.training, key), default, "it is for one task")
+            for key, default in (
+                ("choose_thresholds", False),
+                ("jit_compile", False),
+                ("strategy", None),
+            )
+        ),
+    ):
+        if given != default:
+            wanted = "another adaptation" if path[-1] == "name" else _as_yaml(default)
+            yield path, f"expected {wanted} together with tasks, got {_as_yaml(given)}: {reason}"
+
+
+def _without_tasks_problems(config: Config) -> Found:
+    if config.data is None:
+        yield ("data",), "expected a section, but the key is missing; add it"
+    for path, given, default in (
+        (("target",), config.target, None),
+        (("sampling",), config.sampling, None),
+        (("training", "target_epochs"), config.training.target_epochs, 0),
+        (("training", "steps_per_epoch"), config.training.steps_per_epoch, None),
+    ):
+        if given != default:
+            yield (
+                path,
+                f"expected {_as_yaml(default)} without tasks, got {_as_yaml(given)}; remove it",
+            )
+
+
+def _as_yaml(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        return "a section"
+    return str(value).lower() if isinstance(value, bool) else shown(value)
+
+
+def _start_problems(config: Config) -> Found:
+    if config.start is not None and not config.encoder.pretrained:
+        yield (
+            ("start",),
+            "expected null with encoder.pretrained: false, whose weights are random, got a run to "
+            "start from; remove one of them",
+        )
+
+
+def _path_problems(config: Config) -> Found:
+    homes = {("tasks", name): task for name, task in (config.tasks or {}).items()} or {(): config}
+    paths = {
+        (*path, "data", name): getattr(home.data, name)
+        for path, home in homes.items()
+        if home.data is not None
+        for name in home.data.PATHS
+    }
+    paths["features", "cache"] = config.features.cache
+    if config.penalties.ewc is not None:
+        paths["penalties", "ewc", "fisher"] = config.penalties.ewc.fisher
+    for name, one in config.slices.items():
+        paths["slices", name, "wrong_in"], paths["slices", name, "file"] = one.wrong_in, one.file
+    if config.start is not None:
+        paths["start", "run"] = config.start.run
+    if config.teacher is not None:
+        paths["teacher", "run"] = config.teacher.run
+        paths["teacher", "unlabelled"] = config.teacher.unlabelled
+    for key, path in paths.items():
+        reason = why_no_name(path) if path else None
+        if reason is not None:
+            yield key, f"expected the path of a file or folder, got {shown(path)}: {reason}"
+
+
+def _handle_problems(handle: str, path: KeyPath) -> Found:
+    names = shipped_names()
+    if is_name_or_url(handle):
+        return
+    with contextlib.suppress(OSError):  # a name that is too long for any file
+        # The root folder is no module.
+        place = handle.removeprefix(PREFIX)
+        is_folder = place and "\0" not in place and Path(place).is_dir()
+        if is_folder and os.path.abspath(place).strip("/"):
+            return
+        if path[-1] == "handle" and is_word_vectors(handle) and Path(handle).is_file():
+            return
+    yield (
+        path,
+        f"expected the name of a shipped module ({', '.join(names)}), an existing folder or .txt "
+        f"file of word vectors, or an http(s) URL, got {handle!r}"
+        f"{did_you_mean(handle, names) or hint(handle)}",
+    )

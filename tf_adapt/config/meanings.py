@@ -1,0 +1,240 @@
+"""The meaning of each key of a config, by the class of its section in `config.sections` or
+`comparison.sections`; the expected value is described with the key itself.
+
+For the reference page and the JSON schema. A key that holds a section needs none: the section has
+a docstring.
+"""
+
+_TRAIN_EXAMPLES = {
+    "train_examples": "size of a random sample of train; dev and test are not sampled",
+    "train_examples_seed": "seed of the sample; with one seed, larger samples contain smaller ones",
+}
+_HELD_OUT = {
+    "held_out": "fraction of train that serves as dev, while dev serves as test; a test split is "
+    "not read"
+}
+_LABELS = {
+    "labels": "the labels, in the order of their ids; null: those of train, sorted",
+    "label_range": "lowest and highest label of a regression, for display",
+}
+_FILES = {
+    "train": "training data",
+    "dev": "data for the selection of the epoch",
+    "test": "test data",
+}
+_TEXTS = {
+    "text": "the same as text_a, for kinds with one text",
+    "text_a": "the text, or the first of a pair",
+    "text_b": "the second text of a pair",
+    "label": "the label; several labels of a multilabel example are separated by |",
+    "group": "examples with the same value are dependent and count as one item in the tests",
+}
+
+MEANINGS = {
+    "About": {
+        "summary": "a description in a sentence or two",
+        "expected": "the score to compare with",
+        "minutes": "duration of the experiment",
+    },
+    "DatasetConfig": {
+        "dataset": "one of the project's named datasets",
+        "source": "its original files in data_dir, TensorFlow Datasets, or the sample data that "
+        "ships with the package",
+        "data_dir": "the folder of the dataset",
+        **_TRAIN_EXAMPLES,
+        **_HELD_OUT,
+        "genre": "restricts train to one genre",
+    },
+    "Columns": {
+        **_TEXTS,
+        "words": "the column of the words (conll)",
+        "tags": "the column of the tags (conll)",
+    },
+    "FilesConfig": {
+        "format": "file format",
+        "kind": "task kind",
+        **_FILES,
+        "columns": "the columns of the data",
+        "delimiter": "field separator of csv files",
+        "scheme": "tag scheme",
+        **_LABELS,
+        **_TRAIN_EXAMPLES,
+        **_HELD_OUT,
+    },
+    "FeatureColumns": _TEXTS,
+    "TfdsConfig": {
+        "source": "TensorFlow Datasets",
+        "name": "name of the dataset",
+        "kind": "task kind",
+        "columns": "the features of the dataset",
+        **_FILES,
+        "data_dir": "the folder of TensorFlow Datasets",
+        **_LABELS,
+        **_TRAIN_EXAMPLES,
+        **_HELD_OUT,
+    },
+    "TextConfig": {
+        "format": "one text a line",
+        "kind": "unlabelled text, with objective: language_model",
+        **_FILES,
+        "skip_empty": "skip empty lines instead of raising an error",
+    },
+    "EncoderConfig": {
+        "handle": "the pretrained module",
+        "execution": "native Keras layers, or the module's own SavedModel, which has no adapters",
+        "trust": "allow a SavedModel that neither ships with the package nor was trusted before; "
+        "it runs with your rights",
+        "preprocessor": "preprocessing module, for an encoder without one",
+        "pairs": "encode both texts of a pair as one sequence, or each separately",
+        "pretrained": "use the pretrained weights",
+        "classification_token": "add a token with a new embedding at the end of each input of a "
+        "causal module, whose state stands for the text",
+        "keep_layers": "the transformer layers that the encoder has, from 0, the lowest (BERT, "
+        "causal, keras-hub); null: all",
+    },
+    "TrainingConfig": {
+        "epochs": "maximum number of epochs; the weights of the best epoch on dev are kept",
+        "batch_size": "examples per batch",
+        "accumulate_steps": "batches per update, with the mean of their gradients; an incomplete "
+        "rest makes no update",
+        "learning_rate": "peak learning rate of the schedule",
+        "warmup": "fraction of the steps in which the learning rate rises",
+        "weight_decay": "decoupled weight decay",
+        "target_epochs": "with several tasks: how many of the epochs, at the end, are passes over "
+        "the target's data alone",
+        "steps_per_epoch": "with several tasks: the length of an epoch",
+        "clip_norm": "maximum global norm of the gradients (clipping)",
+        "patience": "early stopping: epochs without improvement on dev",
+        "max_length": "maximum input length: word pieces for BERT, words for ELMo",
+        "truncate": "truncate over-long inputs instead of raising an error; tagging splits them",
+        "document_context": "encode each sentence with its neighbours in the document (BERT, "
+        "tagging)",
+        "choose_thresholds": "tune the threshold of each label on dev, at the best epoch "
+        "(multilabel_classification); false: 0.5",
+        "mixed_precision": "half-precision computation with float32 weights",
+        "gradient_checkpointing": "recompute the layers in the backward pass (BERT): less memory, "
+        "more time",
+        "jit_compile": "compile training steps with XLA",
+        "devices": "data parallelism over the devices of one machine",
+        "strategy": "data parallelism over several machines, as described by TF_CONFIG",
+        "seed": "random seed",
+    },
+    "AdaptationConfig": {
+        "name": "which layer groups are trainable when",
+        "layers": "number of trainable layers, from the top (top_layers; default 1)",
+        "every": "length of a phase (gradual_unfreezing, chain_thaw; default 1)",
+        "unit": "unit of `every` (default epochs)",
+        "head_epochs": "epochs of the head alone (two_stage, sequential_unfreezing; default 1)",
+        "upper_epochs": "epochs without the lowest group (sequential_unfreezing; default 1)",
+        "patience": "epochs without improvement on dev that end a phase; the lengths of phases are "
+        "maximum lengths then",
+        "kind": "type of the adapters (adapters; default bottleneck)",
+        "size": "hidden size of the adapters (adapters; default 64)",
+        "activation": "activation of bottleneck adapters (adapters; default gelu, the encoder's "
+        "own formula)",
+        "operation": "first operation of bottleneck adapters; convolution: each position with its "
+        "two neighbours (adapters; default dense)",
+        "rank": "rank of the added matrices (lora; default 8)",
+        "alpha": "scale of the added matrices, which are multiplied by alpha / rank (lora; "
+        "default 16)",
+        "target": "the kernels of a transformer layer that are adapted (lora; default query and "
+        "value)",
+        "in_layers": "the layers that are adapted, from 0, the lowest (adapters, lora); null: all",
+    },
+    "OptimizerConfig": {
+        "name": "the optimizer",
+        "momentum": "momentum of sgd",
+        "decay": "layer-wise decay of the learning rate: this factor for the encoder's highest "
+        "group, its square for the next, and so on down",
+        "factors": "learning rate of each group, relative to training.learning_rate",
+    },
+    "ScheduleConfig": {
+        "name": "shape of the schedule",
+        "per_phase": "restart the schedule in each phase of the adaptation",
+        "ratio": "peak learning rate divided by the lowest",
+        "denominator": "formula of the decrease: AllenNLP's, or that of the ULMFiT paper",
+    },
+    "L2SpConfig": {
+        "alpha": "strength of the penalty on the distance from the pretrained weights",
+        "beta": "strength of the penalty on the norm of new weights",
+    },
+    "EwcConfig": {
+        "fisher": "diagonal Fisher information of an earlier task",
+        "weight": "strength of the penalty",
+    },
+    "AuxiliaryLossConfig": {
+        "weight": "weight of the auxiliary loss",
+        "final_weight": "its weight after anneal_steps",
+        "anneal_steps": "steps of the exponential annealing",
+    },
+    "FeaturesConfig": {
+        "cache": "folder of cached features, shared between runs",
+        "require": "raise an error for features that are missing from the cache",
+        "limit_mb": "memory limit for features",
+        "disk_limit_mb": "disk limit for features, in the cache or beyond memory",
+        "dtype": "precision of features; 16 bits halve their size and change scores slightly",
+    },
+    "SliceConfig": {
+        "words": "examples with one of these words in either text",
+        "longer_than": "examples with more words than that in either text",
+        "word_overlap_above": "pairs whose words overlap more: those of both texts by those of "
+        "either, each word once (Jaccard)",
+        "wrong_in": "examples that this run predicted wrongly",
+        "file": "examples listed in a file by their places, FILE:LINE, one a line",
+    },
+    "StartConfig": {
+        "run": "the run that encoder and head begin from",
+        "head": "begin from its head too, where kind and labels of both tasks are equal; false: "
+        "a new head",
+    },
+    "TeacherConfig": {
+        "run": "the run that answers",
+        "temperature": "logits of teacher and student are divided by it (not for regression)",
+        "weight": "weight of the teacher's answers; the labels have the rest to 1",
+        "unlabelled": "further texts, in the format of the data without labels, which train with "
+        "the teacher's answers alone",
+    },
+    "TaskConfig": {
+        "weight": "factor of the task's loss",
+    },
+    "Config": {
+        "tasks": "several tasks that are trained together on one encoder, by name",
+        "target": "the task whose score on dev selects the epoch",
+        "sampling": "how often a step trains each task: in proportion to its number of examples n, "
+        "to its square root, equally often, or annealed from n to n^0.2 over the epochs",
+        "objective": "training objective: the task, or language modelling",
+        "head": "task-specific model; default: that of the paper for the task, the encoder and "
+        "the adaptation",
+        "head_dropout": "dropout rate of the head",
+        "head_units": "hidden size of the head's LSTMs, per direction",
+        "head_pooling": "pooling of the head's hidden states to a vector (not for tagging)",
+        "head_word_pieces": "vector of a word from its word pieces: that of one, or the mean or "
+        "maximum of all (tagging)",
+        "slices": "parts of the data that are scored by themselves",
+    },
+    "Compare": {
+        "encoders": "the encoders to compare",
+        "adaptations": "the adaptations to compare",
+        "heads": "the heads to compare",
+        "learning_rates": "learning rates to try, as many in every cell; null: the built-in ones",
+        "epochs": "epochs by adaptation",
+        "head_units": "hidden size of the heads' LSTMs, per direction",
+        "settings": "keys of a run that differ between cells",
+        "train_examples": "training-set sizes, for learning curves",
+        "score_on": "the split that is scored; dev: a part of train is used for selection, and "
+        "test is not read",
+        "seeds": "random seeds per cell",
+        "threads": "threads per run; results depend on them in the last bits",
+    },
+}
+MEANINGS["TaskConfig"] |= {
+    key: MEANINGS["Config"][key]
+    for key in ("head", "head_dropout", "head_units", "head_pooling", "head_word_pieces")
+}
+MEANINGS["CellSettings"] = {
+    key: MEANINGS["Config"][key] for key in ("head_dropout", "head_pooling", "head_word_pieces")
+}
+MEANINGS["EncoderEntry"] = MEANINGS["EncoderConfig"] | {
+    "learning_rates": "learning rates to try with this encoder"
+}
+MEANINGS["TrainingSettings"] = MEANINGS["TrainingConfig"]

@@ -1,0 +1,298 @@
+"""Reads the config of one run: strict YAML to typed values; every error is a `ConfigError`.
+
+The keys themselves, with types, ranges and defaults, are in `tf_adapt.config.sections`. Imports no
+TensorFlow.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from hub_modules.keras_hub.handles import PREFIX
+from tf_adapt.config.checks import defaults_of, is_name_or_url, problems_of
+from tf_adapt.config.messages import Problems, describe, shown
+from tf_adapt.config.names import canonical_path, with_canonical_names
+from tf_adapt.config.sections import (
+    AdaptationConfig,
+    Config,
+    DatasetConfig,
+    FilesConfig,
+    TaskConfig,
+    TextConfig,
+    TfdsConfig,
+)
+from tf_adapt.config.strict_yaml import KeyPath, parse_yaml, read_yaml
+from tf_adapt.errors import ConfigError
+from tf_adapt.tasks.kinds import PAIRS
+
+
+def load_config(
+    path: str | Path, overrides: list[str] | tuple[str, ...] = (), seed: int | None = None
+) -> Config:
+    """Reads a config file, sets the overrides (`training.epochs=1`) and checks everything.
+
+    Raises:
+        ConfigError: for every problem (at most `MOST_SHOWN`) file, line and key path, expected and
+            given value.
+    """
+    content, lines = read_yaml(path)
+    if not isinstance(content, dict):
+        raise ConfigError(
+            f"{path}: expected sections (data, encoder, adaptation, training), got "
+            f"{shown(content)}; start from a file under configs/"
+        )
+    locations = {key: f"{path}:{line}" for key, line in lines.items()}
+    if "compare" in content:
+        raise ConfigError(
+            f"{locations['compare',]}: compare: expected the config of a run, got that of a "
+            "comparison; use `tf-adapt compare`"
+        )
+    if seed is not None:
+        overrides = [*overrides, f"training.seed={seed}"]
+    content = overridden(content, overrides, str(path), locations)
+    return config_from(content, str(path), locations)
+
+
+def config_from(content: dict, where: str, locations: dict[KeyPath, str] | None = None) -> Config:
+    """Plain nested values → checked config; `locations` has the location of each key for messages.
+
+    Raises:
+        ConfigError: as `load_config`.
+    """
+    problems = Problems(where, {} if locations is None else locations)
+    config = checked_config(content, problems)
+    problems.refuse()
+    return config
+
+
+def checked_config(content: Any, problems: Problems) -> Config | None:
+    """As `config_from`, but adds errors to `problems` and returns None."""
+    if not isinstance(content, dict):
+        problems.add(
+            (),
+            "expected sections (data, encoder, adaptation, training), got "
+            f"{shown(content)}; start from a file under configs/",
+        )
+        return None
+    content = with_canonical_names(content, problems)
+    _name_to_section(content)
+    if "data" in content and (content["data"] is not None or content.get("tasks") is None):
+        data = content["data"]
+        content["data"] = typed(_data_class(data), data, ("data",), problems)
+    if isinstance(content.get("tasks"), dict):
+        content["tasks"] = _typed_tasks(content["tasks"], problems)
+    known = tuple(key for key in ("data", "tasks") if content.get(key, ...) is None)
+    config = typed(Config, content, (), problems, known)
+    if config is None or (problems and known):
+        return None
+    found = list(problems_of(config))
+    for path, problem in found:
+        problems.add(path, problem)
+    return None if found else config.model_copy(update={"adaptation": filled_in(config.adaptation)})
+
+
+def _typed_tasks(tasks: dict, problems: Problems) -> dict[str, TaskConfig] | None:
+    """The sections of several tasks; None if one of them is wrong."""
+    found = {}
+    for name, task in tasks.items():
+        path, known = ("tasks", name), ()
+        if isinstance(task, dict) and "data" in task:
+            data = typed(_data_class(task["data"]), task["data"], (*path, "data"), problems)
+            task, known = task | {"data": data}, ("data",) if data is None else ()
+        found[name] = typed(TaskConfig, task, path, problems, known)
+    return None if any(task is None or task.data is None for task in found.values()) else found
+
+
+def without_trial(config: Config) -> Config:
+    """The config without learning rate and seed, which differ between runs of one cell."""
+    training = config.training.model_copy(update={"learning_rate": 1.0, "seed": 0})
+    return config.model_copy(update={"training": training})
+
+
+def dump_config(config: Config) -> str:
+    """YAML text with all defaults, from which `load_config` restores an equal config."""
+    return yaml.safe_dump(config.model_dump(), sort_keys=False, allow_unicode=True)
+
+
+def resolve_paths(config: Config) -> Config:
+    """The same config with absolute paths, independent of the working directory."""
+    config = with_data(config, _with_absolute_paths)
+    encoder = config.encoder.model_copy(
+        update={
+            name: handle if is_name_or_url(handle) else _absolute_handle(handle)
+            for name, handle in (
+                ("handle", config.encoder.handle),
+                ("preprocessor", config.encoder.preprocessor),
+            )
+        }
+    )
+    penalties = config.penalties
+    if penalties.ewc is not None:
+        ewc = penalties.ewc.model_copy(update={"fisher": _absolute(penalties.ewc.fisher)})
+        penalties = penalties.model_copy(update={"ewc": ewc})
+    start = config.start
+    if start is not None:
+        start = start.model_copy(update={"run": _absolute(start.run)})
+    features = config.features.model_copy(update={"cache": _absolute(config.features.cache)})
+    slices = {
+        name: one.model_copy(
+            update={"wrong_in": _absolute(one.wrong_in), "file": _absolute(one.file)}
+        )
+        for name, one in config.slices.items()
+    }
+    teacher = config.teacher
+    if teacher is not None:
+        names = ("run", "unlabelled")
+        teacher = teacher.model_copy(update={n: _absolute(getattr(teacher, n)) for n in names})
+    found = {
+        "encoder": encoder,
+        "penalties": penalties,
+        "start": start,
+        "teacher": teacher,
+        "features": features,
+        "slices": slices,
+    }
+    return config.model_copy(update=found)
+
+
+def with_data(config: Config, change: Callable[[Any], Any]) -> Config:
+    """The same config with another `data` section, for several tasks that of each."""
+    if config.tasks is None:
+        return config.model_copy(update={"data": change(config.data)})
+    tasks = {
+        name: task.model_copy(update={"data": change(task.data)})
+        for name, task in config.tasks.items()
+    }
+    return config.model_copy(update={"tasks": tasks})
+
+
+def one_task(config: Config, where: str, what: str) -> Config:
+    """The config itself, if it has one task.
+
+    Args:
+        what: needs a config of one task, for the message.
+
+    Raises:
+        ConfigError: it has several tasks.
+    """
+    if config.tasks is None:
+        return config
+    raise ConfigError(
+        f"{where}: tasks: expected the config of one task, with data and head, got several tasks "
+        f"({', '.join(config.tasks)}); {what} takes one task at a time"
+    )
+
+
+def data_section(section: dict | None, kind: str) -> DatasetConfig | FilesConfig | TfdsConfig:
+    """A `data` section from its plain values; for None, the default file format of a kind.
+
+    Default formats: TSV with the header `text_a` (pairs: `text_a`, `text_b`), or CoNLL columns with
+    words in the first.
+    """
+    if section is None:
+        names = ("text_a", "text_b") if kind in PAIRS else ("text_a",)
+        columns = {"words": 0} if kind == "tagging" else {name: name for name in names}
+        form = "conll" if kind == "tagging" else "tsv"
+        section = {"format": form, "kind": kind, "train": "", "dev": "", "columns": columns}
+    return _data_class(section)(**section)
+
+
+def _with_absolute_paths(data: Any) -> Any:
+    return data.model_copy(update={name: _absolute(getattr(data, name)) for name in data.PATHS})
+
+
+def _absolute(path: str | None) -> str | None:
+    return None if path is None else os.path.abspath(path)
+
+
+def _absolute_handle(handle: str | None) -> str | None:
+    if handle is None or not handle.startswith(PREFIX):
+        return _absolute(handle)
+    return PREFIX + os.path.abspath(handle.removeprefix(PREFIX))
+
+
+def _name_to_section(content: dict) -> None:
+    """`adaptation: fine_tuning` is short for a section with a name."""
+    if isinstance(content.get("adaptation"), str):
+        content["adaptation"] = {"name": content["adaptation"]}
+
+
+def overridden(
+    content: dict,
+    overrides: list[str] | tuple[str, ...],
+    where: str,
+    locations: dict[KeyPath, str],
+) -> dict:
+    """The plain values of a file, with canonical names, after each override `KEY=VALUE`.
+
+    Raises:
+        ConfigError: an override has another form, or its path leads through a value; a name is
+            given twice.
+    """
+    problems = Problems(where, locations)
+    content = with_canonical_names(content, problems)
+    problems.refuse()
+    for override in overrides:
+        _set_key(content, override, locations)
+    return content
+
+
+def _set_key(content: dict, override: str, locations: dict[KeyPath, str]) -> None:
+    key, equals, text = override.partition("=")
+    path = canonical_path(tuple(key.strip().split(".")))
+    if not equals or not all(path):
+        raise ConfigError(f"--set {override}: expected KEY=VALUE such as training.epochs=1")
+    value, _ = parse_yaml(text, f"--set {key}")
+    _name_to_section(content)
+    section = content
+    for part in path[:-1]:
+        section[part] = section = section.get(part, {})
+        if not isinstance(section, dict):
+            raise ConfigError(
+                f"--set {key}: {part} is a value, not a section; check the key's path"
+            )
+    section[path[-1]] = value
+    locations[path] = "--set"
+
+
+def typed(
+    model: type[BaseModel],
+    content: Any,
+    prefix: KeyPath,
+    problems: Problems,
+    known: tuple[str, ...] = (),
+) -> Any:
+    """Plain values → a section of a config; adds errors to `problems` and returns None.
+
+    Args:
+        prefix: the path of the section.
+        known: keys whose problems were added already.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        found = [one for one in found if not one["loc"] or one["loc"][0] not in known]
+    # Unknown keys first: a mistyped key explains the missing one.
+    for one in sorted(found, key=lambda one: one["type"] != "extra_forbidden"):
+        problems.add((*prefix, *one["loc"]), describe(model, one))
+    return None
+
+
+def filled_in(given: AdaptationConfig) -> AdaptationConfig:
+    """The section with the defaults of its adaptation."""
+    values = {name: value for name, value in given if name != "name" and value is not None}
+    return given.model_copy(update=defaults_of(given.name) | values)
+
+
+def _data_class(data: Any) -> type[BaseModel]:
+    if not isinstance(data, dict):
+        return DatasetConfig
+    if "format" not in data:
+        is_any_tfds = "name" in data or (data.get("source") == "tfds" and "columns" in data)
+        return TfdsConfig if is_any_tfds else DatasetConfig
+    return TextConfig if data["format"] == "text" else FilesConfig

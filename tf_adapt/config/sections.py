@@ -1,0 +1,450 @@
+"""The keys of a config: the whole list with types, ranges, defaults and descriptions.
+
+Values are not converted: text is never a number, `no` is never text. `tf_adapt.config.reading`
+reads configs, `tf_adapt.config.checks` has the checks of several keys. Imports no TensorFlow.
+"""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
+from tf_adapt.data.limits import MOST_TOKENS
+from tf_adapt.data.task_sampling import SAMPLINGS
+from tf_adapt.layers.pooling_names import POOLING_NAMES
+from tf_adapt.tasks.kinds import KINDS
+
+# The keys of `heads.table.HEADS`, which cannot be imported without TensorFlow.
+HEAD_NAMES = (
+    "default",
+    "linear",
+    "max_pooling",
+    "bi_attention",
+    "skip_thoughts",
+    "infersent",
+    "bcn",
+    "esim",
+    "linear_tagger",
+    "crf",
+    "bilstm",
+    "bilstm_crf",
+)
+# The heads with LSTMs, whose width is `head_units`.
+LSTM_HEADS = ("bcn", "esim", "bilstm", "bilstm_crf")
+# `hub_modules.native.lora.TARGETS`, which cannot be imported without Keras.
+LORA_TARGETS = ("query", "key", "value", "attention_output", "intermediate", "output")
+TEXT_KINDS = tuple(kind for kind in KINDS if kind != "tagging")
+# Generous bounds, against typing errors that would exhaust the memory.
+MOST_EPOCHS = MOST_EXAMPLES = 1_000_000
+VERY_MANY = 1_000_000_000
+WIDEST = 10_000
+
+
+def whole(lowest: int, highest: int, more: str = "", **settings) -> Any:
+    """A field for a whole number from `lowest` to `highest`; `more` ends its description."""
+    words = f"a whole number from {lowest} to {highest}{more}"
+    return Field(ge=lowest, le=highest, description=words, **settings)
+
+
+Column = Field(None, ge=0, le=WIDEST, description=f"a column number from 0 to {WIDEST}, or null")
+OptionalSteps = whole(1, VERY_MANY, ", or null", default=None)
+TrainExamples = whole(1, VERY_MANY, ", or null for all", default=None)
+# The seed of the sample; with one seed, larger samples contain smaller ones.
+TrainExamplesSeed = whole(0, 2**32 - 1, default=29)
+# This share of train serves as dev, and dev serves as test; a test split is not read.
+HeldOut = Field(None, gt=0, lt=1, description="a share of train between 0 and 1, or null")
+HeadDropout = Field(
+    None, ge=0, lt=1, description="a number from 0 to below 1, or null for the published one"
+)
+_POOLINGS = f"{', '.join(POOLING_NAMES)}, or null for the published one"
+HeadPooling = Field(None, description=_POOLINGS)
+HeadWordPieces = Field(None, description=_POOLINGS.replace("the published one", "first"))
+LabelRange = Field(
+    None, min_length=2, max_length=2, description="two numbers [lowest, highest], or null"
+)
+DevFile = Field(None, description="the path of a file, or null: a part of train plays dev")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class About(_Section):
+    """A description of an experiment, for people."""
+
+    summary: str = Field(description="text: what this experiment is")
+    expected: str = Field(description="text: the score to expect, with its deviation over seeds")
+    minutes: float = Field(ge=0, description="a number of minutes, at least 0")
+
+
+class DatasetConfig(_Section):
+    """One of the project's named datasets."""
+
+    PATHS: ClassVar = ("data_dir",)
+    dataset: str = Field(description="the name of a dataset")
+    source: Literal["files", "tfds", "sample"] = Field("files", description="files, tfds or sample")
+    data_dir: str | None = Field(None, description="the folder of the dataset's files, or null")
+    train_examples: int | None = TrainExamples
+    train_examples_seed: int = TrainExamplesSeed
+    held_out: float | None = HeldOut
+    genre: str | None = Field(None, description="a genre of the dataset (mnli), or null for all")
+
+
+class Columns(_Section):
+    """The columns of the data: names for tables and JSON lines, numbers from 0 for CoNLL.
+
+    `group`: examples with the same value are dependent (in CoNLL files, those of a document).
+    """
+
+    text_a: str | None = Field(None, description="the name of a column, or null")
+    text_b: str | None = Field(None, description="the name of a column, or null")
+    label: str | None = Field(None, description="the name of a column, or null")
+    group: str | None = Field(None, description="the name of a column, or null")
+    words: int | None = Column
+    tags: int | None = Column
+
+
+class FilesConfig(_Section):
+    """The user's own files."""
+
+    PATHS: ClassVar = ("train", "dev", "test")
+    format: Literal["tsv", "csv", "jsonl", "conll"] = Field(
+        description="tsv, csv, jsonl, conll, or text for a language model"
+    )
+    kind: Literal[KINDS] = Field(description=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    train: str = Field(description="the path of a file")
+    dev: str | None = DevFile
+    test: str | None = Field(None, description="the path of a file, or null")
+    columns: Columns = Field(
+        Columns(),
+        description="a section that maps text_a, label … to columns, or for conll nothing: words "
+        "in the first column, tags in the last",
+    )
+    delimiter: Literal[",", ";", "\t", "|"] | None = Field(
+        None, description='";", "\\t" or "|" in quotes (csv), or null for a comma'
+    )
+    scheme: Literal["IOB1", "IOB2", "BIOES"] | None = Field(
+        None, description="IOB1, IOB2, BIOES, or null for the one that the tags show"
+    )
+    labels: list[str] | None = Field(None, description="a list of label names, or null")
+    label_range: list[float] | None = LabelRange
+    train_examples: int | None = TrainExamples
+    train_examples_seed: int = TrainExamplesSeed
+    held_out: float | None = HeldOut
+
+
+class FeatureColumns(_Section):
+    """The features of a dataset of TensorFlow Datasets; see `Columns`."""
+
+    text_a: str | None = Field(None, description="the name of a feature, or null")
+    text_b: str | None = Field(None, description="the name of a feature, or null")
+    label: str | None = Field(None, description="the name of a feature, or null")
+    group: str | None = Field(None, description="the name of a feature, or null")
+
+
+class TfdsConfig(_Section):
+    """Any dataset of TensorFlow Datasets; `train`, `dev` and `test` are its splits, or parts."""
+
+    PATHS: ClassVar = ("data_dir",)
+    source: Literal["tfds"] = Field("tfds", description="tfds")
+    # No namespace: a prefix before a colon may load a foreign program.
+    name: str = Field(
+        pattern=r"^\w+(/[\w.+-]+)?(:[0-9.*]+)?$",
+        description="a name of TensorFlow Datasets: NAME or NAME/CONFIG, with :VERSION or without",
+    )
+    kind: Literal[TEXT_KINDS] = Field(
+        description=f"{', '.join(TEXT_KINDS[:-1])} or {TEXT_KINDS[-1]}"
+    )
+    columns: FeatureColumns = Field(
+        description="a section that maps text, or text_a and text_b, and label to features"
+    )
+    train: str = Field("train", description="the name of a split, or a part: train[:90%]")
+    dev: str | None = Field(None, description="a split, or null: a part of train plays dev")
+    test: str | None = Field(None, description="a split, or null")
+    data_dir: str | None = Field(None, description="a folder, or null for TensorFlow Datasets' own")
+    labels: list[str] | None = Field(None, description="a list of label names, or null")
+    label_range: list[float] | None = LabelRange
+    train_examples: int | None = TrainExamples
+    train_examples_seed: int = TrainExamplesSeed
+    held_out: float | None = HeldOut
+
+
+class TextConfig(_Section):
+    """Unlabelled text of the user's own, one text a line, for a language model."""
+
+    PATHS: ClassVar = ("train", "dev", "test")
+    format: Literal["text"] = Field(description="text")
+    kind: Literal["language_model"] = Field(description="language_model")
+    train: str = Field(description="the path of a file")
+    dev: str | None = DevFile
+    test: str | None = Field(None, description="the path of a file, or null")
+    skip_empty: bool = Field(False, description="true or false")
+
+
+class EncoderConfig(_Section):
+    """The pretrained module and how it is executed."""
+
+    handle: str = Field(
+        description="the name of a shipped module, a folder, a .txt file of word vectors, an "
+        "http(s) URL, or keras: with a preset of keras-hub or a folder"
+    )
+    execution: Literal["native", "saved_model"] | None = Field(
+        None, description="native, saved_model, or null for native where the module is recognised"
+    )
+    trust: bool = Field(False, description="true or false")
+    preprocessor: str | None = Field(None, description="a folder or an http(s) URL, or null")
+    pairs: Literal["joint", "separate"] | None = Field(
+        None, description="joint (not ELMo), separate, or null: as the family was pretrained"
+    )
+    pretrained: bool = Field(True, description="true, or false for random weights (a baseline)")
+    classification_token: bool = Field(False, description="true (causal modules only) or false")
+    keep_layers: list[Annotated[int, Field(ge=0, le=WIDEST)]] | None = Field(
+        None, min_length=1, description="a list of layer numbers, as [0, 2, 5], or null for all"
+    )
+
+
+class TrainingConfig(_Section):
+    """One training: its length, optimizer, limits and devices."""
+
+    epochs: int = whole(1, MOST_EPOCHS)
+    batch_size: int = whole(1, MOST_EXAMPLES)
+    # Batches per update, with the mean of their gradients; an incomplete rest makes no update.
+    accumulate_steps: int | None = whole(2, 1000, ", or null for an update a batch", default=None)
+    learning_rate: float = Field(gt=0, description="a number above 0")
+    warmup: float = Field(0.1, ge=0, le=1, description="a fraction of all steps, from 0 to 1")
+    weight_decay: float = Field(0.01, ge=0, description="a number of at least 0")
+    # With several tasks: the last epochs, which are passes over the target's data alone.
+    target_epochs: int = whole(0, MOST_EPOCHS, ", less than training.epochs", default=0)
+    # With several tasks; else an epoch is one pass.
+    steps_per_epoch: int | None = whole(
+        1, VERY_MANY, ", or null for as many as all tasks have batches", default=None
+    )
+    clip_norm: float | None = Field(1.0, gt=0, description="a number above 0, or null")
+    patience: int | None = whole(1, MOST_EPOCHS, ", or null to run all epochs", default=None)
+    max_length: int | None = whole(
+        4, MOST_TOKENS, ", or null for the encoder's limit", default=None
+    )
+    truncate: bool = Field(False, description="true or false")
+    document_context: bool = Field(False, description="true or false")
+    # For multilabel classification: tune the thresholds on dev, at the best epoch; else 0.5.
+    choose_thresholds: bool = Field(False, description="true or false")
+    mixed_precision: Literal["bfloat16", "float16"] | None = Field(
+        None, description="bfloat16, float16, or null"
+    )
+    gradient_checkpointing: bool = Field(False, description="true or false")
+    jit_compile: bool = Field(False, description="true or false")
+    devices: str | None = Field(
+        None,
+        pattern=r"^(all|(cpu|gpu):[1-9][0-9]{0,2})$",
+        description="all, cpu:N, gpu:N, or null for one device",
+    )
+    strategy: Literal["multi_worker"] | None = Field(None, description="multi_worker, or null")
+    seed: int = Field(0, ge=0, lt=2**32, description="a whole number from 0 to 2^32 - 1")
+
+    @property
+    def limits(self) -> tuple[int | None, bool, bool]:
+        """`max_length, truncate, document_context` of `tf_adapt.data.prepare`."""
+        return self.max_length, self.truncate, self.document_context
+
+
+def _canonical(name: Any) -> Any:
+    return SHORT_NAMES.get(name, name) if isinstance(name, str) else name
+
+
+class AdaptationConfig(_Section):
+    """Which layer groups train when; each name takes the keys that it needs."""
+
+    name: Annotated[Literal[tuple(ADAPTATIONS)], BeforeValidator(_canonical)] = Field(
+        description=f"one of {', '.join((*ADAPTATIONS, *SHORT_NAMES))}"
+    )
+    layers: int | None = whole(1, WIDEST, ", or null", default=None)
+    every: int | None = OptionalSteps
+    unit: Literal["epochs", "steps"] | None = Field(None, description="epochs or steps")
+    head_epochs: int | None = OptionalSteps
+    upper_epochs: int | None = OptionalSteps
+    patience: int | None = whole(1, MOST_EPOCHS, ", or null", default=None)
+    kind: Literal["bottleneck", "projected_attention"] | None = Field(
+        None, description="bottleneck or projected_attention"
+    )
+    size: int | None = whole(1, WIDEST, ", or null", default=None)
+    activation: Literal["gelu", "relu"] | None = Field(None, description="gelu or relu")
+    operation: Literal["dense", "convolution"] | None = Field(
+        None, description="dense or convolution"
+    )
+    rank: int | None = whole(1, WIDEST, ", or null", default=None)
+    alpha: float | None = Field(None, gt=0, description="a number above 0, or null")
+    target: list[Literal[LORA_TARGETS]] | None = Field(
+        None, min_length=1, description=f"a list of some of {', '.join(LORA_TARGETS)}"
+    )
+    in_layers: list[Annotated[int, Field(ge=0, le=WIDEST)]] | None = Field(
+        None, min_length=1, description="a list of numbers of layers from 0, or null for all"
+    )
+
+
+class OptimizerConfig(_Section):
+    """The optimizer, and the factor of training.learning_rate for each layer group."""
+
+    name: Literal["adamw", "sgd", "lamb", "lion"] = Field(
+        "adamw", description="adamw, sgd, lamb or lion"
+    )
+    momentum: float | None = Field(
+        None, ge=0, lt=1, description="a number from 0 to below 1 (sgd only), or null"
+    )
+    decay: float | None = Field(
+        None, gt=0, le=1, description="a number above 0, up to 1, or null for one rate"
+    )
+    factors: dict[str, float] | None = Field(
+        None, description="a section that maps layer groups to factors of at least 0, or null"
+    )
+
+
+class ScheduleConfig(_Section):
+    """The learning-rate schedule, with a warm-up over training.warmup of the steps."""
+
+    name: Literal["linear_decay", "slanted_triangular", "cosine_decay", "constant"] = Field(
+        "linear_decay", description="linear_decay, slanted_triangular, cosine_decay or constant"
+    )
+    per_phase: bool = Field(False, description="true or false")
+    ratio: float = Field(32.0, ge=1, description="a number of at least 1 (slanted_triangular)")
+    denominator: Literal["allennlp", "ulmfit"] = Field(
+        "allennlp", description="allennlp or ulmfit (slanted_triangular)"
+    )
+
+
+class L2SpConfig(_Section):
+    """L2-SP: a penalty on the distance to the pretrained weights, and L2 of new weights."""
+
+    alpha: float = Field(0.1, gt=0, description="a number above 0")
+    beta: float = Field(0.01, ge=0, description="a number of at least 0")
+
+
+class EwcConfig(_Section):
+    """EWC: a penalty on the distance to the pretrained weights, scaled by Fisher information."""
+
+    fisher: str = Field(description="the path of a file that `tf-adapt fisher` wrote")
+    weight: float = Field(15.0, gt=0, description="a number above 0")
+
+
+class PenaltiesConfig(_Section):
+    """Penalties that keep the encoder close to its pretrained weights."""
+
+    l2_sp: L2SpConfig | None = Field(None, description="a section, or null")
+    ewc: EwcConfig | None = Field(None, description="a section, or null")
+
+
+class AuxiliaryLossConfig(_Section):
+    """An auxiliary loss, its weight constant or annealed exponentially to another."""
+
+    weight: float = Field(gt=0, description="a number above 0")
+    final_weight: float | None = Field(None, gt=0, description="a number above 0, or null")
+    anneal_steps: int | None = OptionalSteps
+
+
+class AuxiliaryConfig(_Section):
+    """Auxiliary losses beside the task's."""
+
+    language_model: AuxiliaryLossConfig | None = Field(None, description="a section, or null")
+    distillation: AuxiliaryLossConfig | None = Field(None, description="a section, or null")
+
+
+class FeaturesConfig(_Section):
+    """Storage of the outputs of frozen layers; in float32, results are equal up to rounding.
+
+    They are kept in memory, or on disk where they are too large; those of an encoder that is frozen
+    for the whole run may be cached for other runs.
+    """
+
+    cache: str | None = Field(None, description="a folder, or null to keep them in memory")
+    require: bool = Field(False, description="true or false")
+    limit_mb: int = whole(0, VERY_MANY, ", megabytes for each split and text column", default=2000)
+    disk_limit_mb: int = whole(
+        0, VERY_MANY, ", megabytes for each split and text column", default=20_000
+    )
+    dtype: Literal["float32", "float16", "bfloat16"] = Field(
+        "float32", description="float32, float16 or bfloat16"
+    )
+
+
+class SliceConfig(_Section):
+    """A slice of the data: the examples that fulfil all of its rules.
+
+    Words and places are those of `tf_adapt.data.slices`.
+    """
+
+    words: list[str] | None = Field(None, min_length=1, description="a list of words, or null")
+    longer_than: int | None = whole(1, MOST_TOKENS, ", or null", default=None)
+    word_overlap_above: float | None = Field(
+        None, ge=0, lt=1, description="a number from 0 to below 1, or null"
+    )
+    wrong_in: str | None = Field(None, description="the folder of a finished run, or null")
+    file: str | None = Field(None, description="the path of a file, or null")
+
+
+class StartConfig(_Section):
+    """A finished run whose best weights this run begins from, an intermediate task (STILTs)."""
+
+    run: str = Field(description="the folder of a finished run on the same module")
+    head: bool = Field(True, description="true or false")
+
+
+class TeacherConfig(_Section):
+    """A finished run whose answers the model learns beside the labels (distillation)."""
+
+    run: str = Field(description="the folder of a finished run with the same labels")
+    temperature: float = Field(2.0, gt=0, description="a number above 0")
+    weight: float = Field(0.5, gt=0, le=1, description="a number above 0, up to 1")
+    unlabelled: str | None = Field(None, description="the path of a file, or null")
+
+
+class TaskConfig(_Section):
+    """One of several tasks that share an encoder: its data and its head."""
+
+    data: DatasetConfig | FilesConfig | TfdsConfig | TextConfig = Field(description="a section")
+    head: Literal[HEAD_NAMES] = Field("default", description=", ".join(HEAD_NAMES))
+    head_dropout: float | None = HeadDropout
+    head_units: int | None = whole(1, WIDEST, ", or null for the published width", default=None)
+    head_pooling: Literal[POOLING_NAMES] | None = HeadPooling
+    head_word_pieces: Literal[POOLING_NAMES] | None = HeadWordPieces
+    weight: float = Field(1.0, gt=0, description="a number above 0")
+
+
+class Config(_Section):
+    """Everything that one run depends on."""
+
+    about: About | None = Field(None, description="a section with summary, expected and minutes")
+    objective: Literal["task", "language_model"] = Field(
+        "task", description="task or language_model"
+    )
+    # None with several tasks only: see `of_task`.
+    data: DatasetConfig | FilesConfig | TfdsConfig | TextConfig | None = Field(
+        None, description="a section"
+    )
+    tasks: dict[str, TaskConfig] | None = Field(
+        None, description="a section with one for each task, in place of data and head, or null"
+    )
+    target: str | None = Field(None, description="the name of one of the tasks, or null")
+    sampling: Literal[SAMPLINGS] | None = Field(
+        None, description=f"{', '.join(SAMPLINGS)} (with tasks only), or null for proportional"
+    )
+    encoder: EncoderConfig = Field(description="a section")
+    head: Literal[HEAD_NAMES] = Field("default", description=", ".join(HEAD_NAMES))
+    head_dropout: float | None = HeadDropout
+    head_units: int | None = whole(1, WIDEST, ", or null for the published width", default=None)
+    head_pooling: Literal[POOLING_NAMES] | None = HeadPooling
+    head_word_pieces: Literal[POOLING_NAMES] | None = HeadWordPieces
+    adaptation: AdaptationConfig = Field(description="a name, or a section with one and its keys")
+    optimizer: OptimizerConfig = Field(OptimizerConfig(), description="a section")
+    schedule: ScheduleConfig = Field(ScheduleConfig(), description="a section")
+    auxiliary: AuxiliaryConfig = Field(AuxiliaryConfig(), description="a section")
+    penalties: PenaltiesConfig = Field(PenaltiesConfig(), description="a section")
+    start: StartConfig | None = Field(None, description="a section, or null")
+    teacher: TeacherConfig | None = Field(None, description="a section, or null")
+    training: TrainingConfig = Field(description="a section")
+    features: FeaturesConfig = Field(FeaturesConfig(), description="a section")
+    slices: dict[str, SliceConfig] = Field({}, description="a section that maps names to slices")
+
+    def of_task(self, name: str) -> "Config":
+        """The config of one of several tasks alone, with its data and its head."""
+        section = self.tasks[name]
+        own = {key: value for key, value in section if key != "weight"}
+        return self.model_copy(update=own | {"tasks": None, "target": None, "sampling": None})

@@ -1,0 +1,246 @@
+"""Checks of one task in a config: its data, its head, its slices, and what trains with them.
+
+Imports no TensorFlow.
+"""
+
+import re
+from collections.abc import Iterator
+
+from tf_adapt.config.sections import (
+    Config,
+    DatasetConfig,
+    FilesConfig,
+    SliceConfig,
+    TextConfig,
+    TfdsConfig,
+)
+from tf_adapt.config.strict_yaml import KeyPath
+from tf_adapt.data.catalogue import DATASETS
+from tf_adapt.data.slices import words_of
+from tf_adapt.printing.words import did_you_mean
+from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, REGRESSIONS
+
+Found = Iterator[tuple[KeyPath, str]]
+# Keys of a head, with their defaults.
+HEAD = (
+    ("head", "default"),
+    ("head_dropout", None),
+    ("head_units", None),
+    ("head_pooling", None),
+    ("head_word_pieces", None),
+)
+# A part of a key's path and of a tag in TensorBoard.
+_SLICE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+def task_problems(config: Config) -> Found:
+    """Problems of one task: its data, its head, and what training does with them."""
+    yield from _objective_problems(config)
+    yield from _data_problems(config)
+    yield from _context_problems(config)
+    yield from _threshold_problems(config)
+    yield from _pooling_problems(config)
+    yield from _slice_problems(config)
+    yield from _teacher_problems(config)
+
+
+def _objective_problems(config: Config) -> Found:
+    is_text = isinstance(config.data, TextConfig)
+    if is_text != (config.objective == "language_model"):
+        yield (
+            ("objective",),
+            "expected language_model together with data.format: text (and task with any other "
+            f"data), got {config.objective}",
+        )
+    if not is_text:
+        return
+    for name, default in HEAD:
+        value = getattr(config, name)
+        if value != default:
+            yield (
+                (name,),
+                f"a language model has its module's own output layer, got {value!r}; "
+                "remove the key",
+            )
+    for name, loss in config.auxiliary:
+        if loss is not None:
+            yield (
+                ("auxiliary", name),
+                "expected null for a language model, which is an objective by itself; remove the "
+                "section",
+            )
+    if config.training.document_context:
+        yield (
+            ("training", "document_context"),
+            "expected false for a language model, got true",
+        )
+
+
+def _data_problems(config: Config) -> Found:
+    data = config.data
+    if isinstance(data, FilesConfig):
+        yield from _files_problems(data)
+    if isinstance(data, TfdsConfig):
+        yield from _column_problems(data)
+    if not isinstance(data, DatasetConfig):
+        return
+    if data.dataset not in DATASETS:
+        yield (
+            ("data", "dataset"),
+            f"expected one of {', '.join(sorted(DATASETS))}, got "
+            f"{data.dataset!r}{did_you_mean(data.dataset, DATASETS)}"
+            + (
+                "; others of TensorFlow Datasets: name, kind, columns"
+                if data.source == "tfds"
+                else ""
+            ),
+        )
+    if data.source == "files" and data.data_dir is None:
+        yield (
+            ("data", "data_dir"),
+            "expected the folder of the dataset's files with source: files, but the key is "
+            "missing; add it, or use source: tfds or source: sample",
+        )
+    if data.source == "sample" and data.data_dir is not None:
+        yield (
+            ("data", "data_dir"),
+            f"expected null with source: sample, got {data.data_dir!r}; the sample data ship with "
+            "the project",
+        )
+
+
+def _context_problems(config: Config) -> Found:
+    if config.training.document_context and getattr(config.data, "source", None) == "tfds":
+        yield (
+            ("training", "document_context"),
+            "expected false with source: tfds, whose sentences come without the boundaries of "
+            "documents, got true; use source: files",
+        )
+
+
+def _threshold_problems(config: Config) -> Found:
+    if not config.training.choose_thresholds:
+        return
+    kind = _kind_of(config)
+    if kind not in (MULTILABEL, None):
+        yield (
+            ("training", "choose_thresholds"),
+            f"expected false where an example has one label ({kind}), got true; it is for kind: "
+            f"{MULTILABEL}",
+        )
+
+
+def _pooling_problems(config: Config) -> Found:
+    kind = _kind_of(config)
+    if kind is None or isinstance(config.data, TextConfig):
+        return
+    if config.head_pooling is not None and kind == "tagging":
+        yield (
+            ("head_pooling",),
+            f"expected null for tagging, whose heads label each word, got {config.head_pooling}; "
+            "head_word_pieces says which pieces of a word stand for it",
+        )
+    if config.head_word_pieces is not None and kind != "tagging":
+        yield (
+            ("head_word_pieces",),
+            f"expected null for {kind}, got {config.head_word_pieces}; it is for tagging, and "
+            "head_pooling for the others",
+        )
+
+
+def _slice_problems(config: Config) -> Found:
+    kind, known = _kind_of(config), {}
+    if config.slices and isinstance(config.data, TextConfig):
+        yield ("slices",), "expected none for a language model, which predicts no labels"
+        return
+    for name, one in config.slices.items():
+        path = ("slices", name)
+        if not _SLICE_NAME.fullmatch(name):
+            yield path, "expected a name of letters, digits, _ and -, beginning with a letter"
+        other = known.setdefault(name.casefold(), name)
+        if other != name:
+            yield path, f"expected names that differ in more than case, got {other} too"
+        if all(value is None for _, value in one):
+            rules = ", ".join(SliceConfig.model_fields)
+            yield path, f"expected at least one rule of {rules}, got none"
+        for word in one.words or ():
+            read = word.split() if kind == "tagging" else words_of(word)
+            if len(read) != 1 or len(read[0]) != len(word.casefold()):
+                yield (
+                    (*path, "words"),
+                    f"expected single words, got {word!r}, which is read as {read}",
+                )
+        if one.word_overlap_above is not None and kind not in (*PAIRS, None):
+            yield (
+                (*path, "word_overlap_above"),
+                f"expected null for {kind}, whose examples are no pairs; remove the key",
+            )
+        if one.wrong_in is not None and kind in REGRESSIONS:
+            yield (
+                (*path, "wrong_in"),
+                f"expected null for {kind}, where no prediction is simply wrong; remove the key",
+            )
+
+
+def _kind_of(config: Config) -> str | None:
+    """The kind of task; None for an unknown dataset, which `_data_problems` reports."""
+    if isinstance(config.data, DatasetConfig):
+        info = DATASETS.get(config.data.dataset)
+        return None if info is None else info.kind
+    return config.data.kind
+
+
+def _files_problems(data: FilesConfig) -> Found:
+    if (data.format == "conll") != (data.kind == "tagging"):
+        yield (
+            ("data", "format"),
+            "expected conll for kind: tagging and tsv, csv or jsonl for the others, got "
+            f"{data.format} with kind: {data.kind}",
+        )
+    yield from _column_problems(data)
+    if data.delimiter is not None and data.format != "csv":
+        yield (
+            ("data", "delimiter"),
+            f"expected null with data.format: {data.format}, got {data.delimiter!r}; only csv has "
+            "a choice",
+        )
+
+
+def _column_problems(data: FilesConfig | TfdsConfig) -> Found:
+    if data.kind == "tagging":
+        needed, allowed = {"words", "tags"}, {"words", "tags"}
+    else:
+        needed = {"text_a", "label"} | ({"text_b"} if data.kind in PAIRS else set())
+        allowed = needed | {"group"}
+    given = {name for name, column in data.columns if column is not None}
+    if data.kind == "tagging" and not given:  # words in the first column, tags in the last
+        needed = set()
+    for name in sorted(needed - given):
+        yield (
+            ("data", "columns", name),
+            f"needed for kind: {data.kind}, but the key is missing; name the column that holds it",
+        )
+    for name in sorted(given - allowed):
+        yield ("data", "columns", name), f"not a column of kind: {data.kind}; remove it"
+
+
+def _teacher_problems(config: Config) -> Found:
+    if config.teacher is None:
+        return
+    if config.objective == "language_model":
+        yield (
+            ("teacher",),
+            "expected null for a language model, which has no labels; remove the section",
+        )
+    if config.head in ("crf", "bilstm_crf"):
+        yield (
+            ("head",),
+            "expected one without a CRF together with teacher, whose answers are compared word by "
+            f"word, got {config.head}; take linear_tagger or bilstm",
+        )
+    if config.teacher.unlabelled is not None and config.training.jit_compile:
+        yield (
+            ("training", "jit_compile"),
+            "expected false together with teacher.unlabelled, got true; XLA has to know how many "
+            "examples of a batch have labels",
+        )

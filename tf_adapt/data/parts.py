@@ -1,0 +1,55 @@
+"""A random part of the training examples, of a given size.
+
+The parts of one seed are nested: each is the beginning of one permutation, so that a larger part
+holds all smaller ones. Groups (`tf_adapt.data.groups`) may be split: no test is made on train.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tf_adapt.data.formats import Record, TaggedSentence
+
+
+def part_of(examples: Sequence, count: int, seed: int) -> list:
+    """`count` examples in the order of the file; all, if there are no more.
+
+    Tagged sentences come as whole documents, the last one in part, since a sentence may be encoded
+    with its neighbours; if no documents are marked, sentence by sentence.
+    """
+    if count >= len(examples):
+        return list(examples)
+    is_tagged = isinstance(examples[0], TaggedSentence)
+    marked = is_tagged and len({sentence.document for sentence in examples}) > 1
+    indices = document_indices if marked else example_indices
+    return [examples[index] for index in indices(examples, count, seed)]
+
+
+def example_indices(examples: Sequence, count: int, seed: int) -> list[int]:
+    """Indices of `count` random examples, sorted."""
+    return sorted(np.random.default_rng(seed).permutation(len(examples))[:count].tolist())
+
+
+def document_indices(sentences: Sequence[TaggedSentence], count: int, seed: int) -> list[int]:
+    """Indices of `count` sentences of random whole documents (the last one in part), sorted."""
+    numbers = np.array([sentence.document for sentence in sentences])
+    order = np.random.default_rng(seed).permutation(np.unique(numbers))
+    indices = np.concatenate([np.flatnonzero(numbers == number) for number in order])
+    return sorted(indices[:count].tolist())
+
+
+def missing_labels(part: Sequence[Record | TaggedSentence], train: Sequence) -> list:
+    """The labels (sets: their members; sentences: tags) of train that no example of a part has."""
+    return sorted(_labels(train) - _labels(part))
+
+
+def _labels(examples: Sequence) -> set:
+    found: set = set()
+    for example in examples:
+        if isinstance(example, TaggedSentence):
+            found.update(example.tags)
+        elif isinstance(example.label, tuple):
+            found.update(example.label)
+        else:
+            found.add(example.label)
+    return found

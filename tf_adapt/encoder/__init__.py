@@ -1,0 +1,1 @@
+"""The encoder as one Keras layer, and the cached hidden states of a frozen one."""

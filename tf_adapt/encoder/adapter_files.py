@@ -1,0 +1,168 @@
+"""Saves and loads the adapters, LoRA or biases of an encoder as one file, so that many tasks share
+one encoder.
+
+The file is a NumPy `.npz` without pickled objects: every weight of the layer group `adapters` or
+`lora`, or every bias, under its name in the encoder, and `record`, JSON with the module's hash, the
+settings of adapters or LoRA, and the SHA-256 of the weights.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from hub_modules.native import adapters, lora
+from hub_modules.native.adapters import bottlenecks_of
+from hub_modules.storage.arrays import packed, read_arrays
+from hub_modules.storage.files import write_bytes
+from hub_modules.storage.json_files import Schema, parse_json
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.encoder.layer_groups import is_bias
+from tf_adapt.encoder.starting_point import pretrained_weights
+from tf_adapt.errors import ArtifactError, ConfigError, TrainingError
+
+FORMAT = 1
+RECORD = "record"
+
+
+class _LoraRecord(Schema):
+    """The fields of a `Lora`."""
+
+    rank: int
+    alpha: float
+    target: list[str]
+    in_layers: list[int] | None
+
+
+class _Record(Schema):
+    """Module and adapters that a file belongs to, and the hash of its weights."""
+
+    format: int
+    module_hash: str
+    adapters: str | None
+    adapter_size: int
+    in_layers: list[int] | None = None
+    activation: str = "gelu"
+    operation: str = "dense"
+    lora: _LoraRecord | None = None
+    bitfit: bool = False
+    sha256: str
+
+
+def save_adapters(encoder: HubEncoder, path: str | os.PathLike) -> Path:
+    """Writes the encoder's adapters and the LayerNorms trained with them, its LoRA, or its biases.
+
+    The write is atomic: an existing file stays until the new one is complete.
+
+    Args:
+        encoder: an encoder with `adapters`, `lora` or `bitfit`.
+        path: the file, by convention `.npz`; missing folders are created.
+
+    Raises:
+        ConfigError: the encoder has none of them.
+        TrainingError: a weight is not finite.
+        ArtifactError: the file cannot be written.
+    """
+    path = Path(path)
+    arrays = {name: weight.numpy() for name, weight in _weights(encoder).items()}
+    broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
+    if broken:
+        raise TrainingError(
+            f"{path}: expected finite weights, got infinity or NaN in {broken[:5]}; nothing was "
+            "saved. Lower the learning rate and train again"
+        )
+    record = _owner(encoder) | {"sha256": _digest(arrays)}
+    write_bytes(path, packed(arrays | {RECORD: np.array(json.dumps(record))}))
+    return path
+
+
+def load_adapters(encoder: HubEncoder, path: str | os.PathLike) -> None:
+    """Loads what `save_adapters` wrote into an encoder with the same settings.
+
+    The outputs are then bitwise those of the saved encoder, if the other weights are the module's.
+    Either all weights are set or none.
+
+    Raises:
+        ConfigError: the encoder has neither adapters nor LoRA nor `bitfit`.
+        ArtifactError: the file is missing or damaged, or was saved for another module or with other
+            settings.
+    """
+    path = Path(path)
+    weights = _weights(encoder)
+    record, arrays = _read(path)
+    for name, expected in _owner(encoder).items():
+        if record.get(name) != expected:
+            raise ArtifactError(
+                f"{path}: {name}: expected {expected!r}, as of this encoder, got "
+                f"{record.get(name)!r}; make the encoder as that of the file was made, or give "
+                "another file"
+            )
+    if record.get("sha256") != _digest(arrays):
+        raise _damaged(path, "its weights do not have the SHA-256 of its record")
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if shapes != {name: tuple(weight.shape) for name, weight in weights.items()}:
+        raise _damaged(path, "names or shapes of its weights are not those of this encoder")
+    for name, weight in weights.items():
+        weight.assign(arrays[name])
+
+
+def _weights(encoder: HubEncoder) -> dict:
+    if encoder.bitfit:
+        # Those that no head reads, too: which they are is not known before there is a head.
+        named = pretrained_weights(encoder)
+        return {name: weight for name, weight in named.items() if is_bias(weight)}
+    if encoder.adapters is None and encoder.lora is None:
+        raise ConfigError(
+            "encoder: expected one with adapters, LoRA or bitfit, got adapters=None, lora=None; "
+            "make it with HubEncoder(…, adapters='bottleneck'), lora=Lora() or bitfit=True"
+        )
+    group = lora.GROUP if encoder.adapters is None else adapters.GROUP
+    own = set(map(id, dict(encoder.layer_groups)[group]))
+    named = encoder.encoder.weights_by_name()
+    return {name: weight for name, weight in named.items() if id(weight) in own}
+
+
+def _owner(encoder: HubEncoder) -> dict:
+    bottlenecks = bottlenecks_of(encoder.adapters, encoder.adapter_size)
+    settings = {} if bottlenecks is None else bottlenecks.get_config()
+    size = settings.pop("size", encoder.adapter_size)
+    return {
+        "format": FORMAT,
+        "module_hash": encoder.module_hash,
+        "adapters": encoder.adapters if bottlenecks is None else "bottleneck",
+        "adapter_size": size,
+        **settings,
+        "lora": None if encoder.lora is None else encoder.lora.get_config(),
+        "bitfit": encoder.bitfit,
+    }
+
+
+def _digest(arrays: dict) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> tuple[dict, dict]:
+    try:
+        arrays = read_arrays(path)
+        record = parse_json(str(arrays.pop(RECORD)), _Record, f"{path}: {RECORD}").model_dump()
+    except FileNotFoundError:
+        raise ArtifactError(
+            f"{path}: expected a file written by save_adapters, got no file; check the path"
+        ) from None
+    except (OSError, ValueError, KeyError, ArtifactError) as error:
+        raise _damaged(path, f"it cannot be read ({error})") from None
+    return record, arrays
+
+
+def _damaged(path: Path, what: str) -> ArtifactError:
+    return ArtifactError(
+        f"{path}: expected a file written by save_adapters, intact; {what}. It is damaged or was "
+        "changed: restore it from a backup, or train and save the adapters again"
+    )

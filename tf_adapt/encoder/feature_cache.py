@@ -1,0 +1,219 @@
+"""Outputs of a frozen encoder, computed once for all epochs, cells and seeds.
+
+Kept is what the head reads (`tf_adapt.heads.reads`), in memory or in a cache on disk. The cache has
+a folder for each text column and reading, named by a hash of everything the outputs depend on (see
+`feature_key`).
+"""
+
+import contextlib
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+import tf_adapt
+from hub_modules.families import FAMILIES
+from hub_modules.native.inference_graph import InferenceGraph
+from tf_adapt.data.prepared import PreparedData
+from tf_adapt.encoder.feature_arrays import (
+    Features,
+    Rows,
+    computed_shards,
+    features_from,
+    in_memory,
+    shard_orders,
+)
+from tf_adapt.encoder.feature_budget import Budget
+from tf_adapt.encoder.feature_parts import (
+    Part,
+    columns,
+    computed_dtype,
+    kept_dtype,
+    megabytes,
+    parts_of,
+)
+from tf_adapt.encoder.feature_shards import RowsOnDisk, shards_on_disk
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+from tf_adapt.heads.reads import EVERYTHING, Reads
+from tf_adapt.printing.progress import tracked
+
+_log = logging.getLogger(__name__)
+
+
+def with_features(
+    prepared: PreparedData,
+    encoder: HubEncoder,
+    cache: str | Path | None = None,
+    require: bool = False,
+    limit_mb: int = 2000,
+    disk_limit_mb: int = 20000,
+    dtype: str = "float32",
+    reads: Reads = EVERYTHING,
+    own_folder: Path | None = None,
+    progress: bool = False,
+) -> PreparedData:
+    """The data with the outputs of a frozen encoder added, as far as a head reads them.
+
+    Args:
+        cache: folder of the cache; None: in memory, as far as `limit_mb` allows.
+        require: fail unless the outputs are in the cache.
+        limit_mb, disk_limit_mb: most megabytes of each text column, in memory and on disk. What
+            needs more is not kept: the encoder then runs in every epoch.
+        dtype: that the outputs are kept in; those computed in half precision are kept as they are.
+        own_folder: where a run without a cache keeps what is too large for memory.
+        progress: show a progress bar.
+
+    Raises:
+        ArtifactError: the cache cannot be written, or `require` and its entry is missing or
+            damaged.
+        ConfigError: an output is too large for `dtype`; or `require`, and the cache is not used.
+    """
+    budget, folder = Budget(limit_mb, disk_limit_mb), cache or own_folder
+    parts, needed = kept_parts(prepared, encoder, reads, dtype)
+    home = budget.home(needed, cached=cache is not None, may_write=folder is not None)
+    if require and home != "disk":
+        raise ConfigError(
+            f"features.require: expected features in the cache, got some that need {needed:.0f} MB "
+            f"and are kept {'in memory' if home else 'nowhere'}: set features.cache, and "
+            f"features.disk_limit_mb: {int(needed) + 1} or more"
+        )
+    if home is None:
+        _log.warning("%s", budget.too_large(f"features of {len(prepared.lengths)} texts", needed))
+        return prepared
+    features = [
+        build_features(
+            prepared,
+            number,
+            encoder,
+            encoder.forward,
+            parts,
+            kept_dtype(encoder, dtype),
+            lambda batches: tracked(batches, "features", progress),
+            Path(folder) if home == "disk" else None,
+            _weights_digest(encoder),
+            require,
+        )
+        for number in range(columns(prepared))
+    ]
+    return replace(prepared, features=features)
+
+
+def kept_parts(
+    prepared: PreparedData, encoder: HubEncoder, reads: Reads, dtype: str
+) -> tuple[list[Part], float]:
+    """What is kept for a head, and the megabytes of the larger text column."""
+    # Encoders like ELMo have no pooled vector.
+    parts = parts_of(reads, encoder, with_pooled=FAMILIES[encoder.family].like != "elmo")
+    return parts, megabytes(prepared, encoder, parts, kept_dtype(encoder, dtype))
+
+
+def build_features(
+    prepared: PreparedData,
+    number: int,
+    encoder: HubEncoder,
+    graph: InferenceGraph,
+    parts: list[Part],
+    dtype: np.dtype,
+    track: Callable[[tf.data.Dataset], Iterable],
+    folder: Path | None,
+    weights: str | None,
+    require: bool = False,
+) -> list[Features]:
+    """The `Features` of each part for one text column: computed, or from the folder of a cache.
+
+    Args:
+        number: index of the text column.
+        graph, track: as `computed_shards`.
+        dtype: that they are kept in.
+        folder: of the cache; None: in memory.
+        weights: a digest of the weights, or None if they are the module's.
+
+    Raises:
+        ArtifactError, ConfigError: as `with_features`.
+    """
+    orders = shard_orders(prepared.lengths)
+
+    def compute(wanted: list[np.ndarray]):
+        return computed_shards(prepared, number, graph, parts, wanted, dtype, track)
+
+    if folder is None:
+        shards = list(in_memory(compute(orders)))
+    else:
+        key = feature_key(prepared, number, encoder, parts, dtype, weights)
+        expected = megabytes(prepared, encoder, parts, dtype)
+        shards = shards_on_disk(folder, key, parts, dtype, orders, compute, require, expected)
+    lengths, rows = zip(*shards, strict=True)
+    return features_from(parts, orders, lengths, rows, dtype, computed_dtype(encoder))
+
+
+def feature_key(
+    prepared: PreparedData,
+    number: int,
+    encoder: HubEncoder,
+    parts: list[Part],
+    dtype: np.dtype,
+    weights: str | None,
+) -> dict[str, Any]:
+    """Everything the kept outputs depend on, as plain values."""
+    segments = prepared.segments if prepared.joint else [prepared.segments[number]]
+    tensors = [part for segment in segments for part in tf.nest.flatten(segment, True)]
+    if prepared.windows is not None:
+        tensors.append(prepared.windows)
+    # The lengths decide which texts are in which shard; of a pair they are those of both texts.
+    digest = hashlib.sha256(prepared.lengths.astype("<i8").tobytes())
+    for tensor in tensors:
+        values = tensor.numpy()
+        digest.update(f"{values.shape} ".encode("ascii"))
+        # Words, which contain no NUL (`prepare` refuses it), or ids.
+        digest.update(b"\0".join(values) if values.dtype == object else values.tobytes())
+    return {
+        "module": encoder.module_hash,
+        "weights": weights,
+        "execution": encoder.execution,
+        "computed": computed_dtype(encoder).name,
+        "dtype": dtype.name,
+        "parts": [[part.name, *part.shape] for part in parts],
+        "versions": [tf_adapt.__version__, tf.__version__],
+        "device": "GPU" if tf.config.list_logical_devices("GPU") else "CPU",
+        "texts": digest.hexdigest(),
+    }
+
+
+@contextlib.contextmanager
+def reading_features(*data: PreparedData) -> Iterator[None]:
+    """Raises what happened to features on disk in place of TensorFlow's error about its dataset.
+
+    Raises:
+        ArtifactError: they cannot be read any more.
+    """
+    try:
+        yield
+    except tf.errors.OpError:
+        for rows in _rows_of(data):
+            if isinstance(rows, RowsOnDisk) and rows.failure is not None:
+                raise rows.failure from None
+        raise
+
+
+def digest_of(weights: Iterable) -> str:
+    """SHA-256 of the values of weights."""
+    digest = hashlib.sha256()
+    for weight in weights:
+        digest.update(weight.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _weights_digest(encoder: HubEncoder) -> str | None:
+    """None if all weights of the frozen encoder are its module's."""
+    return None if encoder.as_stored else digest_of(encoder.weights)
+
+
+def _rows_of(data: Iterable[PreparedData]) -> list[Rows]:
+    features = (one for prepared in data for column in prepared.features or () for one in column)
+    return [rows for one in features for rows in one.shards]

@@ -1,0 +1,111 @@
+"""What is kept of a frozen encoder's outputs: arrays that a head reads, their dtype and size."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+
+from hub_modules.native.given_states import states_key
+from tf_adapt.data.prepared import PreparedData
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.heads.reads import Reads
+from tf_adapt.layers.texts import row_vectors
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kept array.
+
+    Attributes:
+        name: of its files, and in the key of the cache.
+        key: its name among the inputs of `HubEncoder`: "states", "pooled" or `states_of_NAME`.
+        shape: of one row.
+        per_text: whether a text has one row; else it has one for each token.
+        take: the encoder's outputs and inputs → `[batch, time, *shape]`, or `[batch, *shape]`.
+    """
+
+    name: str
+    key: str
+    shape: tuple[int, ...]
+    per_text: bool
+    take: Callable[[dict, dict], tf.Tensor]
+
+
+def parts_of(reads: Reads, encoder: HubEncoder, with_pooled: bool = True) -> list[Part]:
+    """What a head reads, as arrays.
+
+    Shapes: hidden states `[layers, width]` for each token, or for each text if the head pools them
+    first; the pooled vector `[width]` for each text.
+
+    Args:
+        with_pooled: whether the encoder has a pooled vector.
+    """
+    parts, width = [], encoder.output_width
+    if reads.layers is not None:
+        chosen = slice(None) if reads.layers == "all" else slice(-1, None)
+        shape = (encoder.num_layers if reads.layers == "all" else 1, width)
+
+        def states(encoded, inputs):
+            return tf.stack(encoded["layers"][chosen], axis=2)
+
+        def vectors(encoded, inputs):
+            layers = encoded["layers"][chosen]
+            rows = [row_vectors([layer], [encoded], inputs, reads.pooling)[0] for layer in layers]
+            return tf.stack(rows, axis=1)
+
+        if reads.pooling is None:
+            parts.append(Part(reads.layers, "states", shape, False, states))
+        else:
+            name = f"{reads.layers}_{reads.pooling}"
+            parts.append(Part(name, "states", shape, True, vectors))
+    if reads.pooled and with_pooled:
+        parts.append(Part("pooled", "pooled", (width,), True, lambda encoded, _: encoded["pooled"]))
+    return parts
+
+
+def layer_part(name: str, number: int, width: int) -> Part:
+    """The hidden states of the layer group `name`, which is `layers[number]` of the outputs."""
+    return Part(
+        name, states_key(name), (width,), False, lambda encoded, _: encoded["layers"][number]
+    )
+
+
+def computed_dtype(encoder: HubEncoder) -> np.dtype:
+    """Dtype that the encoder's outputs are computed in."""
+    return numpy_dtype("float32" if encoder.execution == "saved_model" else encoder.compute_dtype)
+
+
+def kept_dtype(encoder: HubEncoder, dtype: str) -> np.dtype:
+    """Dtype that they are kept in: `features.dtype`, but never a wider one than was computed."""
+    computed, wanted = computed_dtype(encoder), numpy_dtype(dtype)
+    return wanted if wanted.itemsize < computed.itemsize else computed
+
+
+def numpy_dtype(name: str) -> np.dtype:
+    """The NumPy dtype of a TensorFlow dtype name."""
+    return np.dtype(tf.as_dtype(name).as_numpy_dtype)
+
+
+def megabytes(
+    prepared: PreparedData, encoder: HubEncoder, parts: list[Part], dtype: np.dtype
+) -> float:
+    """Megabytes of kept arrays of the larger text column.
+
+    For kept states of one layer, positions that an encoder adds to each text are counted too.
+    """
+    texts, tokens = len(prepared.lengths), int(prepared.lengths.sum())
+    if not prepared.joint:
+        special = encoder.preprocessor.special_tokens(1) * texts
+        tokens = special + max(int(tf.size(one.flat_values)) for one in prepared.segments)
+    numbers = 0
+    for part in parts:
+        added = 0 if part.key in ("states", "pooled") else encoder.native.boundary_positions
+        rows = texts if part.per_text else tokens + added * texts
+        numbers += rows * int(np.prod(part.shape))
+    return numbers * dtype.itemsize / 1e6
+
+
+def columns(prepared: PreparedData) -> int:
+    """Number of texts per example that are encoded separately."""
+    return 1 if prepared.joint else len(prepared.segments)

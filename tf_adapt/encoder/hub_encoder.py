@@ -1,0 +1,428 @@
+"""A pretrained module, loaded by its handle, as a Keras layer with groups that can be frozen."""
+
+import functools
+import os
+from collections.abc import Sequence
+
+import keras
+import tensorflow as tf
+
+from hub_modules.families import joins_pairs
+from hub_modules.load import LoadedModule, load_module
+from hub_modules.native.adapters import BottleneckAdapters, with_added
+from hub_modules.native.inference_graph import InferenceGraph
+from hub_modules.native.lora import Lora
+from hub_modules.native.weights import set_trainable
+from tf_adapt.encoder.layer_groups import LayerGroups, is_bias, with_bias_group
+from tf_adapt.errors import ConfigError
+
+# Of families without a bound of their own: a bound on memory.
+MOST_WORDS = 1000
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class HubEncoder(keras.layers.Layer):
+    """A pretrained encoder: texts or packed inputs → hidden states of every layer.
+
+    Shapes: texts `[batch] string`, or the packed inputs from `preprocessor` → `{"layers": list of
+    [batch, time, width], bottom to top, "mask": [batch, time] bool, "pooled": [batch, width]
+    (BERT; a causal module: the last token's; a sentence module: its only state)}`. Other keys of
+    the inputs are ignored. Under a half-precision dtype policy the native encoder computes in that
+    precision.
+
+    Texts are a list of str, or an array or tensor `[batch] string`; pairs of texts that are encoded
+    jointly are a tuple of two of these. `keras.Input((), dtype="string")` works too, so the encoder
+    may be the first layer of a Keras model. A call on texts equals a call on
+    `preprocessor(texts, max_length)`: a text that is too long is refused. For several epochs, map
+    `preprocessor` over the dataset: tokenization then runs in parallel with the model.
+
+    Precomputed outputs: if the inputs have `states` or `pooled` (`tf_adapt.encoder.feature_cache`)
+    these, as far as the head reads them, are the outputs; with `states_of_NAME`
+    (`tf_adapt.encoder.kept_features`) the native encoder starts above the layer group NAME, and
+    `layers` begins with its states.
+
+    Freezing: `encoder.trainable = False`, or `set_trainable_groups`, before `compile`. A frozen
+    group runs in inference mode, and no gradient is computed below the lowest trainable group. With
+    `execution="saved_model"` inference mode requires that the whole encoder is frozen.
+
+    Adapters are inside the native encoder. They and (not in ELMo) the LayerNorms of their layers
+    are the last layer group, `adapters`. LoRA's matrices are the last group, `lora`; with `bitfit`
+    all biases are, `biases`. Their weights can be saved separately: see
+    `tf_adapt.encoder.adapter_files`.
+
+    Args:
+        handle: a shipped module's name, a folder, a TF Hub URL, a `.txt` file of word vectors, or
+            `keras:` with a keras-hub preset's name, or with the folder of a preset or of
+            HuggingFace's format.
+        trainable: whether the pretrained weights are trainable.
+        execution: "native", "saved_model", or None: native if the module is recognised.
+        trust: accept a module without a manifest, and a program (a SavedModel that is executed)
+            that neither ships nor was written or trusted by this user before.
+        preprocessor: handle of the preprocessing module, if the module has none.
+        adapters: "bottleneck" (BERT, GPT-2, ELMo), "projected_attention" (BERT), a
+            `BottleneckAdapters` with more settings, or None.
+        adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
+        lora: a `Lora` (BERT and causal, native) or None; not together with adapters. An export
+            holds the sum of kernels and LoRA, and nothing more.
+        bitfit: whether all biases that a head reads, β of LayerNorms among them, are a layer group.
+        pretrained: whether to load the module's weights. False: the same network with random
+            weights, a baseline (native).
+        pairs: "joint" (not ELMo: both texts of a pair in one row, which attend to each other),
+            "separate" (each text in its own row), or None: as the family was pretrained.
+        gradient_checkpointing: whether each transformer layer is recomputed in the backward pass
+            (BERT and causal, native), in slices of the batch of at most 2,048 positions: less
+            memory, about 50% more time, the same gradients (with several slices other dropout
+            masks).
+        classification_token: whether each row ends in a new token, whose top state is `pooled` and
+            whose embedding, in the group `new_embeddings`, is the only one without pretraining
+            (causal, native). False: it ends in `<|endoftext|>`.
+        keep_layers: numbers of the transformer layers to keep, from 0, the lowest above the
+            embeddings, bottom to top: a smaller encoder of these layers with their weights, as
+            DistilBERT starts (BERT, causal and keras-hub's but ALBERT; native). None: all.
+
+    Attributes:
+        family: a key of `hub_modules.families.FAMILIES`, such as "bert".
+        preprocessor: texts → packed inputs, in the graph:
+            `preprocessor(texts, max_length, truncate)`.
+        max_length: longest input in positions. Transformers: their position embeddings, special
+            tokens included. ELMo: 1,000 words (a bound on memory, not of the model).
+        bounded: whether longer inputs than `max_length` are impossible.
+        joint_pairs: whether both texts of a pair are encoded as one row.
+        module_hash: hash of the module's files, and of `keep_layers` where some are left out, for
+            caches and reports.
+        as_stored: whether all weights that no adaptation adds are still the module's, for caches.
+        unread_groups: names of the groups whose outputs the head does not use; always frozen.
+        layer_mix: an ELMo module's own mix of its layers, from which a head's mix starts; or None.
+
+    Raises:
+        ArtifactError: the module is missing, damaged, untrusted or of an unknown kind.
+        ConfigError: an argument is invalid, or the module cannot be trained.
+        DataError, tf.errors.InvalidArgumentError: in a call: as `pack_texts`.
+
+    Examples:
+        >>> texts = keras.Input((), dtype="string")
+        >>> encoded = ta.HubEncoder("bert_small")(texts)
+        >>> model = keras.Model(texts, keras.layers.Dense(1)(encoded["pooled"]))
+    """
+
+    def __init__(
+        self,
+        handle: str | os.PathLike,
+        trainable: bool = True,
+        execution: str | None = None,
+        trust: bool = False,
+        preprocessor: str | os.PathLike | None = None,
+        adapters: str | BottleneckAdapters | None = None,
+        adapter_size: int = 64,
+        pretrained: bool = True,
+        pairs: str | None = None,
+        gradient_checkpointing: bool = False,
+        lora: Lora | None = None,
+        bitfit: bool = False,
+        classification_token: bool = False,
+        keep_layers: Sequence[int] | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        _check_alone(adapters, lora, bitfit)
+        module = load_module(
+            handle,
+            execution,
+            trust,
+            preprocessor,
+            self.dtype_policy,
+            lora or adapters,
+            adapter_size,
+            pretrained,
+            classification_token,
+            keep_layers,
+        )
+        self.classification_token = classification_token
+        self.keep_layers = None if keep_layers is None else tuple(keep_layers)
+        self.handle = os.fspath(handle)
+        self.trust = trust
+        self.pretrained = pretrained
+        self.pairs = pairs
+        self.adapters = adapters
+        self.adapter_size = adapter_size
+        self.lora = lora
+        self.bitfit = bitfit
+        self.execution = module.execution
+        self.family = module.family
+        self.bounded = module.max_length is not None
+        self.max_length = module.max_length or MOST_WORDS
+        self.module_hash = module.hash
+        self.joint_pairs = _joint_pairs(pairs, module.family)
+        self.as_stored = pretrained and not classification_token
+        self.encoder = module.encoder
+        self.gradient_checkpointing = gradient_checkpointing
+        if gradient_checkpointing:
+            _check_checkpointing(module)
+            self.encoder.gradient_checkpointing = True
+        # In a tuple Keras does not see it, but TensorFlow does: an export of a user's own model
+        # needs the tables of a preprocessing program.
+        self._preprocessing = (module.preprocessor, preprocessor)
+        self.layer_mix = module.mix
+        self.unread_groups: tuple[str, ...] = ()
+        self.build(None)  # marks the layer as built, else `summary` shows no shape
+        if bitfit and not any(is_bias(weight) for weight in self.weights):
+            raise ConfigError(
+                f"bitfit: expected an encoder with biases, got module {self.handle} (family "
+                f"{self.family}), which has none; choose feature_extraction or fine_tuning"
+            )
+        if trainable and not self.weights:
+            raise ConfigError(nothing_learns(self.handle, self.family, execution))
+        if trainable and any(weight.dtype == "float16" for weight in self.weights):
+            raise ConfigError(
+                f"module {self.handle}: it is stored in float16, in which its own program would "
+                "round most updates away; train it with execution: native, or freeze it "
+                "(trainable=False)"
+            )
+        self.trainable = trainable
+
+    def __setattr__(self, name, value):
+        if name != "trainable":
+            super().__setattr__(name, value)
+            return
+        # TensorFlow's tracking skips the assignment of an equal value, but after
+        # `set_trainable_groups` parts may be frozen while `trainable` is True.
+        for layer in self._flatten_layers():
+            keras.layers.Layer.trainable.fset(layer, bool(value))
+        if unread := getattr(self, "unread_groups", ()):  # not yet set in Keras' constructor
+            set_trainable([group for group in self.layer_groups if group[0] in unread], [])
+
+    def build(self, input_shape=None):
+        """Creates nothing: the module's weights exist already."""
+
+    @property
+    def output_shape(self) -> tuple:
+        """Shape of one layer's hidden states, for `model.summary()`."""
+        return (None, None, self.output_width)
+
+    @property
+    def native(self):
+        """The inner Keras layer: the native encoder, or a wrapper of the module's SavedModel."""
+        return self.encoder
+
+    def allow_xla(self) -> None:
+        """Allows XLA compilation of steps with this encoder if `compile` asks for it."""
+        self.encoder.supports_jit = True
+
+    @property
+    def preprocessor(self):
+        """Texts → packed inputs, in the graph: see `hub_modules.preprocess`."""
+        return self._preprocessing[0]
+
+    @functools.cached_property
+    def forward(self) -> InferenceGraph:
+        """A call on packed inputs in inference mode, as a graph."""
+        return InferenceGraph(self, functools.partial(self, training=False))
+
+    @functools.cached_property
+    def forward_texts(self) -> InferenceGraph:
+        """Packing and a call in inference mode in one graph.
+
+        Its arguments: all tokenized texts, and the indices `[batch] int64` of those to encode.
+        """
+
+        def call(units, index):
+            inputs = self.preprocessor.pack([tf.gather(units, index)])
+            return self(inputs, training=False)
+
+        return InferenceGraph(self, call)
+
+    @property
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """(name, variables) of each layer group, bottom to top.
+
+        A group is frozen as a whole and has one learning rate. The list's `repr` is one line per
+        group: name, number of weights and of parameters.
+        """
+        groups = self.encoder.layer_groups
+        return LayerGroups(with_bias_group(groups, self.unread_groups) if self.bitfit else groups)
+
+    @property
+    def layer_names(self) -> list[str]:
+        """Names of the hidden states that a native encoder can start from, bottom to top: those of
+        its groups, but for groups of which several calls return states."""
+        if hasattr(self.encoder, "state_names"):
+            return self.encoder.state_names
+        return [name for name, _ in self.layer_groups[: self.num_layers]]
+
+    @property
+    def adaptable_groups(self) -> list[str]:
+        """Names of the groups that an adaptation may train: those the head's inputs depend on."""
+        return [name for name, _ in self.layer_groups if name not in self.unread_groups]
+
+    @property
+    def trainable_groups(self) -> list[str]:
+        """Names of the groups with at least one trainable weight."""
+        learning = {id(weight) for weight in self.trainable_weights}
+        return [
+            name
+            for name, weights in self.layer_groups
+            if any(id(weight) in learning for weight in weights)
+        ]
+
+    def set_trainable_groups(self, names: list[str]) -> None:
+        """Makes the named groups trainable and freezes the others.
+
+        Raises:
+            ConfigError: there is no such group.
+        """
+        known = [name for name, _ in self.layer_groups]
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise ConfigError(f"layer groups {unknown}: expected some of {known}")
+        self.trainable = bool(names)
+        set_trainable(self.layer_groups, names)
+
+    def leave_unread(self, names: Sequence[str]) -> None:
+        """Sets and freezes the groups whose outputs the head does not use.
+
+        Groups that an earlier call froze become trainable again. Names that this encoder does not
+        have are ignored.
+        """
+        learning = [*self.trainable_groups, *self.unread_groups] if self.trainable else []
+        self.unread_groups = tuple(name for name, _ in self.layer_groups if name in names)
+        self.set_trainable_groups([name for name in learning if name not in self.unread_groups])
+
+    @property
+    def num_layers(self) -> int:
+        """Number of layers in the outputs."""
+        return self.encoder.num_states
+
+    @property
+    def output_width(self) -> int:
+        """Width of each layer's hidden states."""
+        return self.encoder.states_width
+
+    def __call__(self, inputs, *args, **kwargs):
+        # Before Keras, which accepts no Python strings, and wraps the errors of `call`.
+        if not isinstance(inputs, dict) and not _is_symbolic(inputs):
+            inputs = self._packed(inputs)
+        return super().__call__(inputs, *args, **kwargs)
+
+    def call(self, inputs, training=None):
+        if not isinstance(inputs, dict):
+            inputs = self._packed(inputs)
+        if "states" in inputs or "pooled" in inputs:
+            return _computed_before(inputs)
+        return self.encoder(inputs, training=training)
+
+    def _packed(self, texts) -> dict:
+        if isinstance(texts, list) and texts and all(tf.is_tensor(column) for column in texts):
+            texts = tuple(texts)  # a pair in a functional model loaded from a `.keras` file
+        if isinstance(texts, tuple) and not self.joint_pairs:
+            raise ConfigError(
+                f"inputs: this encoder ({self.family}, pairs={self.pairs!r}) reads the texts of a "
+                "pair apart; expected one column of texts, got a pair; call it on each"
+            )
+        return self.preprocessor(texts, self.max_length)
+
+    def get_config(self) -> dict:
+        preprocessor = self._preprocessing[1]
+        return super().get_config() | {
+            "handle": self.handle,
+            "execution": self.execution,
+            "trust": self.trust,
+            "preprocessor": None if preprocessor is None else os.fspath(preprocessor),
+            "pretrained": self.pretrained,
+            "pairs": self.pairs,
+            "adapters": self.adapters,
+            "adapter_size": self.adapter_size,
+            "lora": self.lora,
+            "bitfit": self.bitfit,
+            "gradient_checkpointing": self.gradient_checkpointing,
+            "classification_token": self.classification_token,
+            "keep_layers": None if self.keep_layers is None else list(self.keep_layers),
+            "trainable_groups": self.trainable_groups,
+            "unread_groups": list(self.unread_groups),
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "HubEncoder":
+        """The encoder of `get_config`, with the same groups frozen.
+
+        `trust` is ignored: a file must not vouch for its own module. Hashes that the user has
+        trusted are on record.
+        """
+        config = with_added(config) | {"trust": False}
+        groups, unread = config.pop("trainable_groups"), config.pop("unread_groups")
+        encoder = cls(**config)
+        encoder.unread_groups = tuple(unread)
+        encoder.set_trainable_groups(groups)
+        return encoder
+
+
+def nothing_learns(handle: str, family: str, execution: str | None) -> str:
+    """The message for an encoder without weights that is to be trained.
+
+    Args:
+        execution: as the user said it.
+    """
+    frozen = "(trainable=False, adaptation: feature_extraction)"
+    if family == "sentence":
+        return (
+            f"module {handle}: this sentence module can only be used frozen {frozen}: it has no "
+            "trainable variables, or no gradient flows through its program; to tune, take one that "
+            "is published as fine-tunable"
+        )
+    return (
+        f"module {handle}: TensorFlow 2 can use a TF1-format module only frozen {frozen}; "
+        f"{_HOW_TO_TUNE[execution]}"
+    )
+
+
+# By the argument `execution`; a recognised ELMo gets here only with "saved_model".
+_HOW_TO_TUNE = {
+    "saved_model": "to tune an ELMo, leave out execution (execution: null): its weights are then "
+    "read into the native encoder; where that says that the variables are not recognised, convert "
+    "its original weights: `tf-adapt module convert --from bilm-tf SOURCE --out DIR`",
+    None: "its variables are not those of a published ELMo, whose weights would be read into the "
+    "native encoder; convert the original weights: `tf-adapt module convert --from bilm-tf SOURCE "
+    "--out DIR`",
+}
+
+
+def _check_alone(adapters, lora: Lora | None, bitfit: bool) -> None:
+    given = {"adapters": adapters, "lora": lora, "bitfit": bitfit or None}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise ConfigError(
+            f"{names[-1]}: expected one of adapters, lora and bitfit, got {' and '.join(names)}; "
+            "leave one out"
+        )
+
+
+def _joint_pairs(pairs: str | None, family: str) -> bool:
+    if pairs not in (None, "joint", "separate"):
+        raise ConfigError(f"pairs: expected joint, separate or none, got {pairs!r}")
+    if pairs == "joint" and not joins_pairs(family):
+        raise ConfigError(
+            f"pairs: expected separate or none for the family {family}, which reads one text at a "
+            "time, got 'joint'"
+        )
+    return joins_pairs(family) and pairs != "separate"
+
+
+def _check_checkpointing(module: LoadedModule) -> None:
+    if not hasattr(module.encoder, "gradient_checkpointing"):
+        raise ConfigError(
+            "gradient_checkpointing: expected a transformer that runs natively, got the family "
+            f"{module.family}, execution {module.execution}; leave it out"
+        )
+
+
+def _is_symbolic(inputs) -> bool:
+    return any(isinstance(part, keras.KerasTensor) for part in keras.tree.flatten(inputs))
+
+
+def _computed_before(inputs: dict) -> dict:
+    """The encoder's outputs from precomputed states: see `tf_adapt.encoder.feature_cache`."""
+    encoded = {"pooled": inputs["pooled"]} if "pooled" in inputs else {}
+    if "states" in inputs:
+        states = inputs["states"]
+        encoded["layers"] = tf.unstack(states, axis=2)
+        encoded["mask"] = tf.sequence_mask(inputs["lengths"], tf.shape(states)[1])
+    return encoded

@@ -1,0 +1,1 @@
+"""Encoder and head as one Keras model; language models; auxiliary losses; distillation."""

@@ -1,0 +1,336 @@
+"""Encoder and head as one Keras model."""
+
+import functools
+from collections.abc import Sequence
+
+import keras
+import tensorflow as tf
+
+from hub_modules.native.inference_graph import InferenceGraph
+from hub_modules.native.weights import is_trainable
+from tf_adapt.adaptation.phases import Adaptation, as_adaptation
+from tf_adapt.adaptation.unfreezing import group_names, in_order_of, make_trainable
+from tf_adapt.data.last_pieces import with_last_piece
+from tf_adapt.data.prepared import LABELLED
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+from tf_adapt.heads.reads import reads_of
+from tf_adapt.heads.table import build_head
+from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.models.phased_model import PhasedModel
+from tf_adapt.models.teaching import Teaching
+from tf_adapt.tasks.task import Task
+
+
+def build_model(
+    task: Task,
+    encoder: HubEncoder,
+    head: str | keras.layers.Layer = "default",
+    adaptation: str | Adaptation | None = None,
+    head_dropout: float | None = None,
+    head_units: int | None = None,
+    auxiliaries: Sequence[keras.layers.Layer] = (),
+    head_pooling: str | None = None,
+    head_word_pieces: str | None = None,
+) -> "AdaptedModel":
+    """An encoder with a task's head on top, built and ready for `compile`.
+
+    A `ScalarMix` in a head that is given by name starts from the ELMo module's own mix of its
+    layers, where it has one (`HubEncoder.layer_mix`).
+
+    Args:
+        task: the task.
+        encoder: a `HubEncoder`.
+        head: "default" (the paper's for this task, encoder and adaptation: see
+            `tf_adapt.paper.HEADS`), another name of `tf_adapt.heads.table.HEADS`, or a Keras layer
+            of your own: see below.
+        adaptation: which groups are trained when: a name, or the result of a function of
+            `tf_adapt.adaptation.phases`; None: the trainable weights of the encoder. All groups
+            that it ever trains are made trainable. If it has several phases, `fit` applies them
+            with the callback `Unfreezing`, which it adds unless one for this encoder is given;
+            `train_on_batch` trains all of these groups.
+        head_dropout, head_units: of a head given by name: dropout rate, and width of each direction
+            of its LSTMs; by default the published ones.
+        auxiliaries: losses added to the task's loss in training: see `AuxiliaryLoss`.
+        head_pooling: of a head given by name, not for tagging: "first", "last", "mean" or "max" of
+            the states that it pools to a vector; by default its published pooling.
+        head_word_pieces: of a head given by name, for tagging: which pieces of a word stand for it,
+            "first" (the default), "last", or the "mean" or "max" of all.
+
+    A head of your own is called as `head(encoded, inputs, training=…)`. `encoded` is a list of the
+    encoder's outputs: one dict for a text, or for a pair that BERT encodes as one row; two dicts if
+    the texts of a pair are encoded separately. Each has
+
+    - `layers`: list of the hidden states `[batch, time, width]` of each layer, bottom to top;
+      `time` is word pieces and special tokens for BERT, words for ELMo;
+    - `mask`: `[batch, time] bool`, False at padding, where hidden states are undefined;
+    - `pooled`: `[batch, width]`, for BERT.
+
+    `inputs` are the encoder's inputs for the first dict: BERT's `input_word_ids`, `input_mask` and
+    `input_type_ids` (0 in the first text of a pair, 1 in the second), for tagging also
+    `first_piece` and `last_piece` `[batch, words] int32`, the positions of each word's first and
+    last piece (−1 is padding).
+    The head returns float32 logits `[batch, labels]`; for tagging `[batch, words, labels]`; for
+    regression values `[batch]`.
+
+    Raises:
+        ConfigError: the adaptation is unknown, or contradicts the encoder; as `build_head`.
+
+    Examples:
+        >>> class MeanHead(keras.layers.Layer):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.dense = keras.layers.Dense(2, dtype="float32")
+        ...
+        ...     def call(self, encoded, inputs=None, training=None):
+        ...         real = keras.ops.cast(encoded[0]["mask"], "float32")[..., None]
+        ...         states = keras.ops.cast(encoded[0]["layers"][-1], "float32") * real
+        ...         return self.dense(keras.ops.sum(states, axis=1) / keras.ops.sum(real, axis=1))
+    """
+    encoder.leave_unread(())  # undo what an earlier head on this encoder left unread
+    adaptation = None if adaptation is None else as_adaptation(adaptation)
+    if adaptation is not None:
+        make_trainable(encoder, adaptation)
+    # Groups whose outputs the head does not use get no gradient: an ELMo module's own mix of its
+    # layers, and BERT's pooler with most of our heads. A user's own head may use the pooler.
+    unread = ["aggregation"]
+    by_name = isinstance(head, str)
+    if by_name:
+        frozen = not encoder.trainable_groups
+        head = build_head(
+            head,
+            task,
+            encoder.family,
+            frozen,
+            head_dropout,
+            head_units,
+            encoder.joint_pairs,
+            head_pooling,
+            head_word_pieces,
+        )
+        unread += [] if reads_of(head).pooled else ["pooler"]
+    encoder.leave_unread(unread)
+    model = AdaptedModel(task, encoder, head, auxiliaries, adaptation)
+    if by_name and encoder.layer_mix is not None:
+        for layer in head._flatten_layers():
+            if isinstance(layer, ScalarMix):
+                layer.start_from(encoder.layer_mix.weights, encoder.layer_mix.scale)
+    return model
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class AdaptedModel(PhasedModel):
+    """A pretrained encoder and a task-specific head.
+
+    `fit` applies the phases of the `adaptation`: see `build_model`.
+
+    Shapes: inputs `{"a": encoder inputs}`, or `{"a": …, "b": …}` if the texts of a pair are encoded
+    separately → float32: classification and multilabel logits `[batch, labels]`; regression
+    `[batch]`; tagging logits `[batch, words, tags]`, with a CRF the dict of `Tagger`.
+
+    Args:
+        auxiliaries: layers called as `auxiliary(inputs, encoder=…, encoded=[…], step=…,
+            training=True)` in each training step; their scalar results are added to the loss. On
+            several devices a result is one device's share, as from `losses.global_mean`.
+        adaptation: its phases are applied in `fit`; None: all trainable weights are trained.
+
+    Attributes:
+        teaching: in training, how a teacher's answers count beside the labels; None: no teacher.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        encoder: HubEncoder,
+        head: keras.layers.Layer,
+        auxiliaries: Sequence[keras.layers.Layer] = (),
+        adaptation: Adaptation | None = None,
+        **kwargs,
+    ):
+        super().__init__(encoder, adaptation, **kwargs)
+        self.task = task
+        self.head = head
+        self.auxiliaries = list(auxiliaries)
+        self.teaching: Teaching | None = None
+        # Built here: under a distribution strategy Keras would otherwise read the data once to
+        # build, and in several processes reduce that data across workers.
+        outputs = self(example_inputs(task, encoder))
+        # A head with a CRF returns a dict with `tags`, and has its own loss.
+        self.decodes = isinstance(outputs, dict)
+
+    def build(self, input_shape=None):
+        """Creates nothing: encoder and head create their own weights.
+
+        Without this method Keras would first trace a graph of the whole model, and TensorFlow never
+        frees a graph with custom gradients.
+        """
+
+    def call(self, inputs, training=None, with_auxiliaries=False):
+        """As in Keras; with `with_auxiliaries` also returns the sum of the auxiliary losses."""
+        encoded = [self.encoder(inputs[name], training=training) for name in sorted(inputs)]
+        outputs = self.head(encoded, inputs["a"], training=training and is_trainable(self.head))
+        if not with_auxiliaries:
+            return outputs
+        step = tf.convert_to_tensor(self.optimizer.iterations)
+        # Returned instead of `add_loss`: its list is shared by all replicas, so that each would
+        # count the others' losses.
+        return outputs, sum(
+            auxiliary(inputs, encoder=self.encoder, encoded=encoded, step=step, training=training)
+            for auxiliary in self.auxiliaries
+        )
+
+    def predictions(self, inputs) -> dict:
+        """Class ids and probabilities in inference mode, for `predict` and for the served model.
+
+        Shapes: regression: `score` `[batch] float32`; multilabel: `probabilities`
+        `[batch, labels] float32`, the input of `tf_adapt.tasks.thresholds.chosen`; else `label`
+        `[batch] int32` and `probabilities` `[batch, labels] float32`; for tagging
+        `[batch, words]` and `[batch, words, tags]`, with a CRF also its `logits`
+        `[batch, words, tags]`.
+        """
+        outputs = self(inputs, training=False)
+        if self.task.is_regression:
+            return {"score": outputs}
+        if self.task.is_multilabel:
+            return {"probabilities": tf.sigmoid(outputs)}
+        if self.decodes:
+            return {
+                "label": outputs["tags"],
+                "probabilities": self.head.probabilities(outputs),
+                "logits": outputs["logits"],
+            }
+        return {
+            "label": tf.argmax(outputs, axis=-1, output_type=tf.int32),
+            "probabilities": tf.nn.softmax(outputs),
+        }
+
+    @functools.cached_property
+    def inference(self) -> InferenceGraph:
+        """`predictions` as a graph."""
+        return InferenceGraph(self, self.predictions)
+
+    def compile(self, optimizer="rmsprop", loss=None, **kwargs):
+        """As in Keras. A head with a CRF uses its own loss instead of the task's.
+
+        Raises:
+            ConfigError: a loss other than the task's for such a head.
+        """
+        if not self.decodes:
+            return super().compile(optimizer=optimizer, loss=loss, **kwargs)
+        if loss is not None and type(loss) is not type(self.task.loss):
+            raise ConfigError(
+                f"loss: a CRF is trained with its own; expected task.loss or None, got {loss!r}"
+            )
+        return super().compile(optimizer=optimizer, **kwargs)
+
+    def compile_from_config(self, config: dict) -> None:
+        """As in Keras, which skips it if a model overrides `compile`: a model loaded from a
+        `.keras` file would have neither loss nor optimizer."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        if self.optimizer is not None:
+            # Built as before saving: some of these weights may be frozen in the current phase.
+            self.optimizer.build(in_order_of(self, self._ever_trained()))
+
+    def export(self, *args, **kwargs):
+        """Not supported: Keras' export would map ids to logits. Use `tf_adapt.export`.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(
+            "model.export: use tf_adapt.export(model, folder), which takes texts and gives labels "
+            "and scores"
+        )
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """As in Keras; for a head with a CRF, its own loss plus the penalties.
+
+        In training with a teacher, see `Teaching`.
+        """
+        if training and self.teaching is not None:
+            weights = self.teaching.label_weights(x["a"], y)
+            own = super().compute_loss(x, y, y_pred, weights, training)
+            return own + self.teaching.soft_loss(x["a"], y, y_pred)
+        if not self.decodes:
+            return super().compute_loss(x, y, y_pred, sample_weight, training)
+        loss = self.head.loss(y, y_pred, sample_weight)
+        # Keras sums the losses of the replicas.
+        return loss + sum(self.losses) / self.distribute_strategy.num_replicas_in_sync
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        """As in Keras; for a head with a CRF, of the decoded tags; of examples with labels only."""
+        if self.decodes:
+            y_pred = tf.one_hot(y_pred["tags"], self.task.num_outputs)
+        if LABELLED in x["a"]:
+            real = x["a"][LABELLED] > 0
+            y, y_pred = tf.boolean_mask(y, real), tf.boolean_mask(y_pred, real)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+    def outputs_in_training(self, x) -> tuple:
+        """The outputs, and this replica's share of the auxiliary losses."""
+        if self.auxiliaries:
+            return self(x, training=True, with_auxiliaries=True)
+        return self(x, training=True), 0.0
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        """Builds metrics from a dummy batch instead of one from the data (see `__init__`)."""
+        super()._maybe_symbolic_build(data_batch=self._example_batch())
+
+    def build_metrics(self) -> None:
+        """Creates the variables of the metrics, before any step is traced."""
+        self._symbolic_build(data_batch=self._example_batch())
+
+    def _example_batch(self) -> tuple:
+        x = example_inputs(self.task, self.encoder)
+        task = self.task
+        shape = [1, task.num_outputs] if task.is_multilabel else [1, 1] if task.is_tagging else [1]
+        y = tf.zeros(shape, "float32" if task.is_regression or task.is_multilabel else "int32")
+        return x, y, None
+
+    def get_config(self) -> dict:
+        parts = {"task": self.task, "encoder": self.encoder, "head": self.head}
+        config = {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
+        serialized = [keras.saving.serialize_keras_object(part) for part in self.auxiliaries]
+        phases = self.adaptation and self.adaptation.as_values(group_names(self.encoder))
+        return config | {"auxiliaries": serialized, "adaptation": phases}
+
+    @classmethod
+    def from_config(cls, config: dict, custom_objects=None) -> "AdaptedModel":
+        values = config.get("adaptation")  # not in files of earlier versions
+        parts = {
+            name: keras.saving.deserialize_keras_object(part)
+            for name, part in config.items()
+            if name != "adaptation"
+        }
+        return cls(**parts, adaptation=values and Adaptation.of_values(values))
+
+    def build_from_config(self, config: dict) -> None:
+        """Does nothing: the constructor builds the model."""
+
+
+def refuse_language_model(task: Task) -> None:
+    """Refuses the task of a language model, which predicts no labels.
+
+    Raises:
+        ConfigError: the task is a language model.
+    """
+    if task.is_language_model:
+        raise ConfigError(
+            "a language model predicts no labels; make a module of it with `tf-adapt module "
+            "export`, and train a task on that"
+        )
+
+
+def example_inputs(task: Task, encoder: HubEncoder) -> dict:
+    """Model inputs for one dummy example of one word, to build layers with."""
+    preprocessor = encoder.preprocessor
+    if task.is_tagging:
+        words = tf.ragged.constant([["a"]])
+        pieces = preprocessor.tokenize_words(words)
+        return {"a": with_last_piece(preprocessor.pack_words(pieces), pieces)}
+    units = preprocessor.tokenize(tf.constant(["a"]))
+    if not task.is_pair:
+        return {"a": preprocessor.pack([units])}
+    if encoder.joint_pairs:
+        return {"a": preprocessor.pack([units, units])}
+    return {"a": preprocessor.pack([units]), "b": preprocessor.pack([units])}

@@ -1,0 +1,53 @@
+"""Language-model fine-tuning: training an encoder on unlabelled text."""
+
+import keras
+
+from tf_adapt.adaptation.phases import Adaptation, as_adaptation
+from tf_adapt.adaptation.unfreezing import make_trainable
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.language_objectives import language_model_objective
+from tf_adapt.tasks.task import Task
+
+
+def build_language_model(
+    task: Task, encoder: HubEncoder, adaptation: str | Adaptation | None = None
+) -> "LanguageModel":
+    """An encoder with its module's own output layer, ready for `compile` and unlabelled text.
+
+    Args:
+        task: `Task("language_model")`.
+        encoder: a native `HubEncoder` whose module has an output layer.
+        adaptation: as in `build_model`; "feature_extraction" trains only the output layer.
+
+    Raises:
+        ConfigError: the module has no output layer, or the adaptation is unknown or contradicts
+            the encoder.
+
+    Examples:
+        >>> task, encoder = ta.Task("language_model"), ta.HubEncoder("bert_small")
+        >>> model = build_language_model(task, encoder)
+        >>> model.compile(keras.optimizers.AdamW(1e-4), task.loss, metrics=task.metrics)
+        >>> model.fit(ta.batches(["one text", "another text"], task, encoder))
+
+    References: Howard and Ruder 2018, "Universal Language Model Fine-tuning", section 3.2.
+    """
+    objective = language_model_objective(encoder)
+    # The objective does not use the pooler, which would get no gradient.
+    encoder.leave_unread(("pooler",))
+    adaptation = None if adaptation is None else as_adaptation(adaptation)
+    if adaptation is not None:
+        make_trainable(encoder, adaptation)
+    return LanguageModel(task, encoder, objective, adaptation=adaptation)
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class LanguageModel(AdaptedModel):
+    """An `AdaptedModel` whose head is a language-model objective.
+
+    Shapes: inputs `{"a": encoder inputs}` → the loss of each target, −1 where there is no target:
+    see `tf_adapt.models.language_objectives`. The targets of the dataset are ignored.
+    """
+
+    def call(self, inputs, training=None):
+        return self.head(inputs["a"], encoder=self.encoder, training=training)

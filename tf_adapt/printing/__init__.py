@@ -1,0 +1,1 @@
+"""Output for users: numbers as text, the terminal's streams, progress bars."""

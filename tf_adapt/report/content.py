@@ -1,0 +1,282 @@
+"""The content of a comparison: cells, tests and verdict as values; `report.json` is its plain form.
+
+`tf_adapt.comparison` fills it, the report is written from it. Scores and differences are fractions,
+not points (0.021 is 2.1 points); cells are referred to by their ids. Imports no TensorFlow.
+"""
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from tf_adapt.report.scored_cells import INLINE, ScoredCell, SeedResults
+from tf_adapt.statistics.relation import BaselineTest, PairTest
+from tf_adapt.statistics.slice_score import SliceScore
+
+FORMAT = 3
+
+
+@dataclass(frozen=True)
+class ScoredItems:
+    """The items of the tests: examples that share a text are one item.
+
+    Attributes:
+        text: their number as a phrase.
+        overlap_with_train: the number of scored examples that share a text with train.
+    """
+
+    count: int
+    text: str
+    overlap_with_train: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineScores:
+    """The constant prediction and its scores.
+
+    Attributes:
+        answer: the prediction: a label, a list of labels, "O", or a number.
+        score, chosen_on: its scores on the scored split and on the split for model selection.
+        cells: the test of each cell that trained against it, by id.
+    """
+
+    answer: str | float | list[str]
+    score: float
+    chosen_on: float
+    cells: dict[str, BaselineTest]
+
+
+@dataclass(frozen=True)
+class SizedCell:
+    """A cell with one number of training examples, and the learning rate selected for it."""
+
+    learning_rate: float | None
+    results: SeedResults = field(metadata=INLINE)
+
+
+@dataclass(frozen=True)
+class LackingLabels:
+    """The number of seeds whose part of train lacks labels of train, and these labels."""
+
+    seeds: int
+    labels: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePoint:
+    """The cells with one number of training examples, and the test of tuning against freezing.
+
+    Attributes:
+        examples: the number.
+        cells: by id.
+        frozen, tuned: the best cell with a frozen encoder, and the best other one; None: none
+            trained.
+        difference: tuned − frozen.
+        p: p-value of the better one being ahead of every cell of the other group; None: untested.
+        p_holm: after Holm's correction over the numbers of examples.
+        ahead: "tuning", "frozen", or None: not decided.
+    """
+
+    examples: int
+    cells: dict[str, SizedCell]
+    lacking: LackingLabels
+    frozen: str | None
+    tuned: str | None
+    difference: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    ahead: str | None = None
+
+
+@dataclass(frozen=True)
+class LearningCurves:
+    """Score against the number of training examples.
+
+    Attributes:
+        level: of the tests.
+        sentence: the number of examples from which on tuning is ahead; empty if a group is empty.
+        points: ascending in the number of examples.
+    """
+
+    level: float
+    sentence: str
+    points: list[CurvePoint]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSlice:
+    """A slice of the scored examples.
+
+    Attributes:
+        rule: the rules of the config as a phrase.
+        examples: their number.
+        errors_of: the run whose errors it holds; None: it was not chosen by errors.
+        cells: the scores of each cell that trained, by id.
+    """
+
+    name: str
+    rule: str
+    examples: int
+    errors_of: str | None
+    cells: dict[str, SliceScore]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """An example on which the cells' predictions differ.
+
+    Attributes:
+        where: file and line.
+        label: the gold label.
+        answers: the predicted label by cell, of the first seed.
+    """
+
+    where: str
+    text_a: str
+    text_b: str | None
+    label: str
+    answers: dict[str, str]
+
+
+@dataclass(frozen=True)
+class FamilyAgreement:
+    """The paper's guideline for a family of encoders, and this comparison's result.
+
+    Attributes:
+        better: "feature_extraction", "fine_tuning" or "alike", according to the paper.
+        sentence: the guideline.
+        here: the same by encoder, according to this comparison; None: not decided.
+    """
+
+    better: str
+    sentence: str
+    here: dict[str, str | None]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Whether a comparison agrees with the paper's guideline; None: not decided, or not compared.
+
+    Attributes:
+        families: by name; empty if the paper has no guideline for the kind of task.
+    """
+
+    sentence: str
+    agrees: bool | None
+    families: dict[str, FamilyAgreement]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The cell to use, and how certain that is.
+
+    Attributes:
+        decided: whether the tests decide which cell to use.
+        above_baseline: whether any cell is shown to be above the baseline.
+        best: the pretrained cell with the highest mean.
+        alternatives: pretrained cells that are undecided against the best.
+        recommended: the cell to use; None if no pretrained cell has finished.
+        evidence: sentences by subject.
+        exported: path of the exported model in the comparison's folder; None: none is.
+    """
+
+    sentence: str
+    decided: bool
+    above_baseline: bool
+    best: str | None
+    alternatives: list[str]
+    recommended: str | None
+    evidence: dict[str, list[str]]
+    guideline: Agreement
+    exported: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Teacher:
+    """The run that all runs learn from, with its score on the scored split and its costs.
+
+    Attributes:
+        run: its folder.
+        weight: of its answers in the loss.
+        unlabelled: the number of texts that train with its answers alone.
+    """
+
+    run: str
+    temperature: float
+    weight: float
+    unlabelled: int
+    score: float | None
+    parameters: int
+    megabytes: float
+    serving_seconds_per_1000: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """A comparison: its data, cells and results, and how to repeat it.
+
+    Attributes:
+        kind: of the task.
+        labels: None for regression.
+        splits: a description of each split.
+        scored_on, chosen_on: the scored split, and the split that selects epochs and learning
+            rates.
+        examples: the number of examples by split.
+        trials: the number of learning rates tried in each cell.
+        different: config keys whose values differ between cells: by key, the value in each cell.
+        look: the number of this look at the comparison, from 1.
+        learning_curves: None with one number of training examples.
+        pairs: the tests of all pairs of cells that trained.
+        versions: of the libraries.
+        modules: SHA-256 by handle.
+        truncated: the number of truncated examples, by cell and split.
+        data: SHA-256 by split.
+        start: the run that all runs start from, as text; None: the modules' own weights.
+        teacher: the run that all runs learn from; None: there is none.
+        verdict: None before it is computed.
+    """
+
+    summary: str | None
+    dataset: str
+    kind: str
+    metric: str
+    labels: list[str] | None
+    splits: dict[str, str]
+    scored_on: str
+    chosen_on: str
+    examples: dict[str, int]
+    items: ScoredItems
+    seeds: list[int]
+    trials: int
+    different: dict[str, dict[str, Any]]
+    look: int
+    cells: list[ScoredCell]
+    learning_curves: LearningCurves | None
+    pairs: list[PairTest]
+    baseline: BaselineScores
+    slices: list[DataSlice] = field(default_factory=list)
+    disagreements: list[Disagreement]
+    versions: dict[str, str]
+    modules: dict[str, str]
+    truncated: dict[str, dict[str, int]]
+    data: dict[str, str]
+    machine: str
+    command: str
+    start: str | None = None
+    teacher: Teacher | None = None
+    verdict: Verdict | None = None
+
+
+def to_json(content: Content) -> dict[str, Any]:
+    """The plain values of `report.json`, in the order of the fields."""
+    return {"format": FORMAT} | _plain(content)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        found = {}
+        for one in fields(value):
+            part = _plain(getattr(value, one.name))
+            found |= part if one.metadata.get("inline") else {one.name: part}
+        return found
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,84 @@
+"""The section of a report on score against the number of training examples."""
+
+from tf_adapt.printing import words
+from tf_adapt.printing.words import counted, visible
+from tf_adapt.report.blocks import Entry, Heading, Items, Paragraph, Picture, Table, field_of
+from tf_adapt.report.cells import Ranked
+from tf_adapt.report.content import Content, CurvePoint, LearningCurves, SizedCell
+
+HOW = (
+    "The parts of train are drawn anew with each seed, the same for all cells; a larger part holds "
+    "the smaller ones. The epoch, and the learning rate where several are tried, are chosen for "
+    "each number. All train for as many epochs, so that fewer examples make fewer updates. What is "
+    "not decided is not equal."
+)
+
+
+def learning_curves(content: Content, order: list[Ranked]) -> list:
+    """The blocks of the section; none with a single number of examples."""
+    found = content.learning_curves
+    if found is None:
+        return []
+    points = found.points
+    numbers = ", ".join(f"{point.examples:,}" for point in points)
+    said = [*_tests(found, order), *_lacking(points, len(content.seeds)), HOW]
+    return [
+        Heading("Learning curves: how many labels tuning needs"),
+        *([Paragraph(visible(found.sentence))] if found.sentence else []),
+        Picture(
+            "examples",
+            "Mean over the seeds that trained, ± the deviation, which for parts of train holds the "
+            "choice of the examples too; the cells stand a little apart.",
+            f"Score against training examples ({numbers}): " + "; ".join(one.name for one in order),
+        ),
+        _table(points, order),
+        Items(said),
+    ]
+
+
+def _table(points: list[CurvePoint], order: list[Ranked]) -> Table:
+    columns = ["cell", *(counted(point.examples, "example") for point in points)]
+    rows = [
+        [field_of(one.name), *([_entry(point.cells[one.cell.id])] for point in points)]
+        for one in order
+    ]
+    return Table("Score × 100 by the number of training examples", columns, rows)
+
+
+def _entry(cell: SizedCell) -> Entry:
+    results = cell.results
+    failed = results.failed.total
+    note = f"{failed} of {len(results.scores)} failed" if failed else ""
+    return Entry(results.shown, note)
+
+
+def _tests(found: LearningCurves, order: list[Ranked]) -> list[str]:
+    """`300 examples: B against A, the best of each kind: +2.1 points, p 0.012 after …: decided.`"""
+    names = {one.cell.id: one.name for one in order}
+    tested = sum(point.p_holm is not None for point in found.points)
+    said = []
+    for point in found.points:
+        if point.tuned is None or point.frozen is None:
+            continue
+        decision = "not tested"
+        if point.p_holm is not None:
+            decided = "decided" if point.ahead else "not decided"
+            p = words.probability(point.p_holm)
+            over = counted(tested, "number")
+            decision = f"p {p} after Holm's correction over {over} of examples: {decided}"
+        said.append(
+            f"{counted(point.examples, 'example')}, best tuned against best frozen: "
+            f"{names[point.tuned]} against {names[point.frozen]}, "
+            f"{words.signed_points(point.difference)} points, {decision}."
+        )
+    return said
+
+
+def _lacking(points: list[CurvePoint], seeds: int) -> list[str]:
+    return [
+        f"With {counted(point.examples, 'example')} the parts of "
+        f"{point.lacking.seeds} of {counted(seeds, 'seed')} lack labels of train: "
+        f"{', '.join(visible(label) for label in point.lacking.labels)}."
+        for point in points
+        if point.lacking.seeds
+    ]

@@ -1,0 +1,122 @@
+"""A cell of a comparison with its scores and costs, for verdict, tables and figures.
+
+Scores are fractions, not points: 0 to 1, correlations −1 to 1. Unknown values are None. Imports no
+TensorFlow.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tf_adapt.printing.words import mean_and_deviation
+
+TRAINED, AT_BASELINE, DIVERGED = "trained", "at_baseline", "diverged"
+# Metadata of a field whose own fields are merged into its parent's in `report.json`.
+INLINE = {"inline": True}
+
+
+@dataclass(frozen=True)
+class FailedSeeds:
+    """The number of seeds that diverged, and of seeds no better than the baseline."""
+
+    diverged: int
+    at_baseline: int
+
+    @property
+    def total(self) -> int:
+        """The number of failed seeds of both kinds."""
+        return self.diverged + self.at_baseline
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedResults:
+    """The scores and outcomes of a cell's seeds, with their summary.
+
+    Attributes:
+        scores: on the scored split, `[seeds]`; None: not finished, or undefined.
+        outcomes: TRAINED, AT_BASELINE or DIVERGED, `[seeds]`; None: not finished.
+        trained: the number of seeds that trained.
+        mean, deviation, min, max: over the seeds that trained; if none did, over all with a score.
+            Sample deviation (n − 1), None with one score.
+        mean_of_all: over all seeds; a seed without a score counts with the baseline's.
+    """
+
+    scores: list[float | None]
+    outcomes: list[str | None]
+    trained: int
+    failed: FailedSeeds
+    mean: float | None
+    deviation: float | None
+    min: float | None
+    max: float | None
+    mean_of_all: float | None
+
+    @property
+    def shown(self) -> str:
+        """Mean and deviation as text: `81.0 ± 1.0`."""
+        return mean_and_deviation(self.mean, self.deviation)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A tried learning rate, and its score on the split for model selection."""
+
+    learning_rate: float
+    score: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """The costs of a cell: means over its seeds; for memory the minimum over its runs.
+
+    Attributes:
+        task_megabytes: disk space for each task, without the module, which all tasks share.
+    """
+
+    trainable_parameters: int | None
+    total_parameters: int | None
+    training_seconds: float | None
+    peak_memory_mb: float | None
+    serving_seconds_per_1000: float | None
+    task_megabytes: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredCell:
+    """One encoder with one adaptation and one head, and the results of its runs.
+
+    Attributes:
+        id: the name of its folders, and its key everywhere.
+        encoder: short name of the module.
+        module: its SHA-256; None while no run has finished.
+        execution: "native" or "saved_model"; None: default.
+        family: "bert", "elmo", …; None while no run with the module has finished.
+        pretrained: False for random weights.
+        pairs: "joint" or "separate": how the texts of a pair are encoded.
+        settings: the adaptation's keys with values other than the default.
+        learning_rate: the selected one; None before its selection, or if every rate diverged.
+        tried: the trials it was selected from; empty with a single rate.
+        curves: score after each epoch on the split for model selection, a list for each finished
+            seed.
+        layer_weights: the learned mix, bottom to top, mean over seeds, `[layers]`.
+        confusion: counts over seeds, `[true labels][predicted labels]`.
+        commands: the command of each seed's run.
+    """
+
+    id: str
+    encoder: str
+    module: str | None
+    execution: str | None
+    family: str | None
+    pretrained: bool
+    pairs: str
+    adaptation: str
+    settings: dict[str, Any]
+    head: str
+    learning_rate: float | None
+    tried: list[Trial]
+    results: SeedResults = field(metadata=INLINE)
+    costs: Costs
+    curves: list[list[float | None]]
+    layer_weights: list[float] | None
+    confusion: list[list[int]] | None
+    commands: list[str]

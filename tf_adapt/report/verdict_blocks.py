@@ -1,0 +1,89 @@
+"""The first blocks of a report: the verdict, and its evidence by subject."""
+
+from tf_adapt.printing.words import counted, visible
+from tf_adapt.report.blocks import Banner, Items, Paragraph
+from tf_adapt.report.cells import Ranked, ranked
+from tf_adapt.report.content import Agreement, Content, Verdict
+
+AGREES = {
+    True: "This comparison agrees with it.",
+    False: "This comparison does not agree with it.",
+    None: "This comparison can neither confirm nor contradict it.",
+}
+# The last subjects; the verdict's evidence has sentences on the first and the last of them.
+DATA, PAPER, NEXT = "Data and split", "The paper's guideline", "What to do next"
+
+
+def title(content: Content) -> str:
+    """The title of the report."""
+    return f"To tune or not to tune: {visible(content.dataset)}"
+
+
+def verdict_blocks(content: Content, order: list[Ranked] | None = None) -> list:
+    """The headline, a warning if seeds failed, and a list for each subject.
+
+    Args:
+        order: the `ranked` cells; by default they are computed.
+    """
+    order = ranked(content.cells) if order is None else order
+    verdict = content.verdict
+    sentence = verdict.sentence if verdict else "No verdict: the comparison has not come to one."
+    decided = verdict.decided if verdict else None
+    blocks = [Banner(title(content), visible(sentence), decided)]
+    missing = _missing(content, order)
+    if missing:
+        blocks.append(Paragraph(missing, warning=True))
+    blocks += [Items(texts, subject) for subject, texts in _by_subject(content, verdict) if texts]
+    if content.summary:
+        blocks.append(Paragraph(visible(content.summary)))
+    return blocks
+
+
+def _by_subject(content: Content, verdict: Verdict | None) -> list[tuple[str, list[str]]]:
+    if verdict is None:
+        return [(DATA, [_what(content)])]
+    found = {
+        visible(subject): [visible(text) for text in texts]
+        for subject, texts in verdict.evidence.items()
+    }
+    data, then = [_what(content), *found.pop(DATA, [])], found.pop(NEXT, [])
+    if verdict.exported:
+        then.append(f"Exported for serving: {visible(verdict.exported)}")
+    paper = _guideline(verdict.guideline)
+    return [*found.items(), (DATA, data), (PAPER, paper), (NEXT, then)]
+
+
+def _guideline(guideline: Agreement) -> list[str]:
+    if not guideline.sentence:
+        return []
+    said = visible(guideline.sentence)
+    return [f"{said} {AGREES[guideline.agrees]}"] if guideline.families else [said]
+
+
+def _what(content: Content) -> str:
+    counts = ", ".join(f"{split} {count:,}" for split, count in content.examples.items())
+    return (
+        f"Compared: {counted(len(content.cells), 'cell')} with "
+        f"{counted(len(content.seeds), 'seed')} each on {visible(content.dataset)} "
+        f"({visible(content.kind)}; examples: {visible(counts)})."
+    )
+
+
+def _missing(content: Content, order: list[Ranked]) -> str:
+    """The warning on cells with failed seeds; empty if there are none."""
+    seeds, lacking = len(content.seeds), []
+    for one in order:
+        diverged, low = one.cell.results.failed.diverged, one.cell.results.failed.at_baseline
+        said = [f"diverged in {diverged} of {seeds}"] if diverged else []
+        said += [f"no better than the baseline on dev in {low} of {seeds}"] if low else []
+        lacking += [f"{one.name}: {', '.join(said)}"] if said else []
+    if not lacking:
+        return ""
+    means = "Means and tests are of the seeds that trained"
+    results = [one.cell.results for one in order]
+    if any(one.mean is not None and not one.trained for one in results):
+        means += " (means, where none did, of those with a score)"
+    return (
+        f"Seeds that failed: {'; '.join(lacking)}. {means}; a cell of which fewer than two did is "
+        "not decided."
+    )

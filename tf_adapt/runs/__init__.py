@@ -1,0 +1,1 @@
+"""Run folders, checkpoints, predictions, and signal handling. Imports no TensorFlow."""

@@ -1,0 +1,128 @@
+"""A finished run as another run's beginning or teacher: what of its folder is needed, and a copy.
+
+Imports no TensorFlow.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hub_modules.storage import records
+from hub_modules.storage.files import publish_folder
+from tf_adapt.config.reading import one_task
+from tf_adapt.config.sections import Config
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.printing import words
+from tf_adapt.runs import checkpoints, run_folder
+
+# The files that are read of it, beside its best weights.
+_FILES = (run_folder.CONFIG, run_folder.TASK, run_folder.METRICS)
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run.
+
+    Attributes:
+        folder: its folder, or the folder of its copy.
+        task: the arguments of its `Task`.
+        module: the hash of its encoder's module.
+        metrics: its `metrics.json`.
+        weights: SHA-256 of its best weights.
+    """
+
+    folder: Path
+    config: Config
+    task: dict[str, Any]
+    module: str
+    metrics: dict[str, Any]
+    weights: str
+
+    def copy_to(self, folder: Path) -> None:
+        """Copies what `finished_run` reads; nothing if the folder exists.
+
+        Raises:
+            ArtifactError: the folder cannot be written.
+        """
+        if folder.exists():
+            return
+        best = run_folder.best_folder(self.folder, self.metrics)
+        with publish_folder(folder) as aside:
+            for name in _FILES:
+                records.write(aside, name, records.read(self.folder, name).decode("utf-8"))
+            shutil.copytree(best, aside / "checkpoint" / best.name)
+
+
+def finished_run(key: str, folder: str | Path) -> FinishedRun:
+    """The finished run in a folder; nothing is loaded yet.
+
+    Args:
+        key: of the config, for messages.
+
+    Raises:
+        ConfigError: there is no run in the folder, or it is not finished.
+        ArtifactError: it is damaged.
+    """
+    folder = Path(folder)
+    if not (folder / run_folder.CONFIG).is_file():
+        raise ConfigError(
+            f"{key}: expected the folder of a finished run, got {folder}, which holds no "
+            f"{run_folder.CONFIG}; name the folder that `tf-adapt train` wrote"
+        )
+    config = one_task(run_folder.saved_config(folder), str(folder), "another run")
+    metrics = run_folder.finished_metrics(folder)
+    if metrics is None:
+        raise ConfigError(
+            f"{key}: expected a finished run, got {folder}, which has no {run_folder.METRICS} yet; "
+            "give the command that started it again, until its last epoch"
+        )
+    hashes = checkpoints.check(run_folder.best_folder(folder, metrics))
+    described = run_folder.saved_task(folder)
+    return FinishedRun(
+        folder,
+        config,
+        described.task.model_dump(),
+        described.module,
+        metrics,
+        hashes["model.npz"],
+    )
+
+
+def kept_run(key: str, folder: str | Path, copy: Path) -> FinishedRun:
+    """The run in a folder, or its copy where the folder has gone.
+
+    Args:
+        key: of the config, for messages.
+        copy: the folder of the copy, which need not exist.
+
+    Raises:
+        ConfigError, ArtifactError: as `finished_run`.
+        ArtifactError: the run in the folder is not that of the copy.
+    """
+    if not copy.exists():
+        return finished_run(key, folder)
+    kept = finished_run(key, copy)
+    if Path(folder, run_folder.METRICS).is_file():
+        now = finished_run(key, folder)
+        if now.weights != kept.weights:
+            raise ArtifactError(
+                f"{key}: {folder} has other weights than when this run began (expected SHA-256 "
+                f"{kept.weights[:12]}…, as in {copy}, got {now.weights[:12]}…); bring them back, "
+                "or start a new run in another folder"
+            )
+    return kept
+
+
+def chain_in_words(start: dict[str, Any]) -> str:
+    """`RUN: dataset, adaptation, accuracy 87.4 on test`, and what that run started from.
+
+    Args:
+        start: the `start` of a `metrics.json`.
+    """
+    said = (
+        f"{words.visible(start['run'])}: {words.visible(start['dataset'])}, {start['adaptation']}, "
+        f"{words.metric_name(start['metric'])} {words.score(start['score'])} on {start['split']}"
+    )
+    earlier = start.get("start")
+    return said if earlier is None else f"{said}, which started from {chain_in_words(earlier)}"

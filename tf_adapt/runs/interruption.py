@@ -1,0 +1,49 @@
+"""Ctrl-C and SIGTERM during training: finish the step, save, exit."""
+
+import signal
+import threading
+
+
+class Interruption:
+    """A pending signal, and whether there are unsaved steps.
+
+    As a context manager it handles SIGINT and SIGTERM; outside the main thread it has no effect.
+
+    Attributes:
+        unsaved: True while a step is not saved yet; otherwise a signal acts immediately.
+        requested: number of the pending signal, or None.
+    """
+
+    def __init__(self):
+        self.unsaved = False
+        self.requested: int | None = None
+        self._before: dict = {}
+
+    def __enter__(self) -> "Interruption":
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self.receive)
+        return self
+
+    def __exit__(self, *error) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def receive(self, number: int, frame) -> None:
+        """Signal handler: acts immediately if nothing is unsaved, or at the second signal."""
+        if self.unsaved and self.requested is None:
+            self.requested = number
+        else:
+            leave(number)
+
+
+def leave(number: int) -> None:
+    """Ends the process as is usual for the signal.
+
+    Raises:
+        KeyboardInterrupt: for SIGINT.
+        SystemExit: for SIGTERM, with 143.
+    """
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)

@@ -1,0 +1,55 @@
+"""The predictions in a run folder, with hashes in its record. Imports no TensorFlow."""
+
+from pathlib import Path
+
+from hub_modules.storage import records
+from tf_adapt.errors import ArtifactError
+from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
+from tf_adapt.tasks.label_sets import split_joined
+
+
+def write_predictions(run: Path, split: str, text: str, task: str | None = None) -> None:
+    """Writes the result of `prediction_forms.predictions_text` into a run folder.
+
+    Args:
+        task: of a run of several tasks.
+
+    Raises:
+        ArtifactError: not writable.
+    """
+    records.write(run, _name(split if task is None else f"{task}/{split}"), text)
+
+
+def read_predictions(run: Path, split: str, kind: str) -> list:
+    """The predictions of a finished run for each example of a split, in input order.
+
+    Args:
+        run: the run folder.
+        kind: of the task.
+
+    Returns:
+        For each example its label; regression: a number; multilabel classification: a sorted tuple
+        of labels; tagging: a list of tags.
+
+    Raises:
+        ArtifactError: the file is missing or damaged.
+    """
+    content = records.read(run, _name(split))
+    try:
+        text = content.decode("utf-8").removesuffix("\n")
+        if kind == "tagging":
+            sentences = [part.split("\n") for part in text.split("\n\n")]
+            return [[line.rpartition("\t")[2] for line in lines] for lines in sentences]
+        found = [line.partition("\t")[0] for line in text.split("\n")[1:]]
+        if kind == MULTILABEL:
+            return [tuple(sorted(split_joined(field))) for field in found]
+        return [float(value) for value in found] if kind in REGRESSIONS else found
+    except ValueError as error:
+        raise ArtifactError(
+            f"{run / _name(split)}: not predictions ({error}); remove the run folder {run} and "
+            "make the run again"
+        ) from None
+
+
+def _name(split: str) -> str:
+    return f"predictions/{split}.tsv"

@@ -1,0 +1,393 @@
+"""The folder of one run: its lock, its config, its files, and whether the run is finished.
+
+    config.yaml  task.json  history.csv  metrics.json  predictions/{dev,test}.tsv  tensorboard/
+    checkpoint/  start/  teacher/  record.json
+
+The predictions of a run of several tasks are in `predictions/TASK/`.
+
+`metrics.json` is written last and marks a finished run. `record.json` has the hashes of these
+files; checkpoints have their own records.
+"""
+
+import contextlib
+import csv
+import fcntl
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from hub_modules.storage import records
+from hub_modules.storage.files import is_leftover, remove_leftovers
+from hub_modules.storage.json_files import Schema, parse_json
+from tf_adapt.config.reading import config_from, dump_config
+from tf_adapt.config.sections import Config, SliceConfig
+from tf_adapt.config.strict_yaml import parse_yaml
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.runs import checkpoints
+
+CONFIG, HISTORY, METRICS, LOCK = "config.yaml", "history.csv", "metrics.json", ".lock"
+TASK = "task.json"
+TEACHER = "teacher"  # what a teacher answered
+START = "start"  # a copy of the run that this one starts from, as far as it is needed
+_FILES = (CONFIG, HISTORY, METRICS, TASK, records.RECORD)
+# Keys without an effect on the weights: the notes, the storage of features, what is scored apart.
+FREE_KEYS = (
+    "about",
+    *(f"features.{key}" for key in ("cache", "require", "limit", "disk_limit")),
+    "slices.",
+)
+# Features of an unfinished run, where they are too large for memory and it has no cache.
+FEATURES = ".features"
+Scores = dict[str, float | None]
+BYTES_PER_WEIGHT = 4
+
+
+class TaskArguments(Schema):
+    """The arguments of a `tf_adapt.tasks.task.Task`."""
+
+    kind: str
+    labels: list[str] | None
+    metric: str | None
+    scheme: str
+    label_range: tuple[float, float] | None
+    thresholds: tuple[float, ...] | None = None
+
+    # JSON has no tuples.
+    _tuples = field_validator("label_range", "thresholds", mode="before")(
+        lambda given: tuple(given) if isinstance(given, list) else given
+    )
+
+
+class TaskFile(Schema):
+    """Content of `task.json`: the task, to use a run without its data, and the module's hash.
+
+    A run of several tasks has no `task`, but `tasks` by name.
+    """
+
+    task: TaskArguments | None
+    module: str
+    tasks: dict[str, TaskArguments] = {}
+
+
+class TaskMetrics(Schema):
+    """What differs between several tasks of a run, in its `metrics.json`."""
+
+    dataset: str
+    head: str
+    layer_weights: list[float] | None = None
+    dev: Scores
+    test: Scores | None = None
+    metric: str
+    splits: dict[str, str]
+    truncated: dict[str, int]
+    serving_per_1000: float
+
+
+class SliceMetrics(Schema):
+    """A `tf_adapt.statistics.slice_score.SliceScore` as plain values."""
+
+    examples: int
+    score: float | None
+    interval: list[float] | None
+    rest: float | None
+    p: float | None
+    p_holm: float | None
+    challenging: bool
+
+
+class StartedFrom(Schema):
+    """The run that a run started from: its score, what was taken of it, and its own start."""
+
+    run: str
+    dataset: str
+    adaptation: str
+    metric: str
+    split: str
+    score: float | None
+    head: bool
+    weights: str
+    start: "StartedFrom | None" = None
+
+
+class Side(Schema):
+    """A teacher or its student: scores, and the costs of predicting (MB of its weights)."""
+
+    dev: Scores
+    test: Scores | None = None
+    parameters: int
+    megabytes: float
+    serving_per_1000: float
+
+
+class Taught(Schema):
+    """How a run was taught: by which run, how, and both side by side."""
+
+    run: str
+    hash: str
+    temperature: float
+    weight: float
+    unlabelled: int = Field(ge=0)
+    teacher: Side
+    student: Side
+
+
+class Metrics(Schema):
+    """Content of `metrics.json`; of several tasks what the target has, and `tasks` by name."""
+
+    dataset: str
+    adaptation: str
+    encoder: str
+    module: str
+    family: str
+    head: str | None = None
+    layer_weights: list[float] | None = None
+    seed: int
+    start: StartedFrom | None = None
+    taught: Taught | None = None
+    dev: Scores
+    test: Scores | None = None
+    slices: dict[str, dict[str, SliceMetrics | None]] | None = None
+    metric: str
+    best_epoch: int = Field(ge=1)
+    epochs: int = Field(ge=1)
+    splits: dict[str, str]
+    truncated: dict[str, int]
+    parameters: dict[str, int]
+    seconds: dict[str, float]
+    peak_memory_mb: float
+    peak_gpu_memory_mb: float | None = None
+    versions: dict[str, str]
+    target: str | None = None
+    tasks: dict[str, TaskMetrics] = {}
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Locks a run folder for this process, and creates it; the lock ends with the process.
+
+    Raises:
+        ArtifactError: another process holds it, or the folder is not writable.
+    """
+    lock = folder / LOCK
+    try:
+        created = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = _acquire(lock)
+    except OSError as error:
+        raise ArtifactError(
+            f"{folder}: not writable as a run folder ({error.strerror}); choose another --out"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(descriptor)
+        if created:
+            with contextlib.suppress(OSError):  # only where nothing was written
+                folder.rmdir()
+
+
+def saved_config(folder: Path) -> Config | None:
+    """The config with which a run was started; None for a new or empty folder.
+
+    Raises:
+        ArtifactError: the folder holds something else, or its config is damaged.
+    """
+    path = folder / CONFIG
+    if path.is_file():
+        text = records.read(folder, CONFIG).decode("utf-8", "replace")
+        try:
+            content, lines = parse_yaml(text, str(path))
+            return config_from(content, str(path), {key: f"{path}:{n}" for key, n in lines.items()})
+        except ConfigError as error:
+            raise ArtifactError(f"run folder: {error}") from None
+    if folder.exists() and not folder.is_dir():
+        raise ArtifactError(f"{folder}: expected a folder, got a file; choose another --out")
+    if folder.is_dir() and not all(_is_temporary(entry.name) for entry in folder.iterdir()):
+        raise ArtifactError(
+            f"{folder}: expected a run folder or an empty one, got files without a {CONFIG}; "
+            "choose another --out"
+        )
+    return None
+
+
+def check_same_run(folder: Path, started: Config, wanted: Config) -> None:
+    """Checks that a run may resume with this config.
+
+    Raises:
+        ConfigError: a key differs; only `about` and more `training.epochs` may.
+    """
+    changed = changed_keys(started, wanted)
+    # Of several tasks, how often each is trained may depend on the number of epochs.
+    if wanted.tasks is None and wanted.training.epochs >= started.training.epochs:
+        changed.pop("training.epochs", None)
+    if changed:
+        shown = ", ".join(changed.values())
+        raise ConfigError(
+            f"{folder}: this run was started with another config: {shown}; give it another "
+            "--out, or the same config (only more training.epochs may be asked of it)"
+        )
+
+
+def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
+    """The keys that differ, except `FREE_KEYS`, each with a text of both values."""
+    before, now = flat(started.model_dump()), flat(wanted.model_dump())
+    return {
+        key: f"{key} (was {before.get(key)}, now {now.get(key)})"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key) and not key.startswith(FREE_KEYS)
+    }
+
+
+def finished_metrics(folder: Path) -> dict[str, Any] | None:
+    """The content of `metrics.json`, or None while the run is not finished.
+
+    Raises:
+        ArtifactError: the file is damaged.
+    """
+    path = folder / METRICS
+    if not path.is_file():
+        return None
+    metrics = parse_json(records.read(folder, METRICS), Metrics, str(path))
+    for split in ("dev", "test"):
+        scores = getattr(metrics, split)
+        if scores is not None and metrics.metric not in scores:
+            raise ArtifactError(
+                f"{path}: {split}.{metrics.metric}: expected the score by which epochs are "
+                "compared, got nothing; make the run again"
+            )
+    return metrics.model_dump(exclude_unset=True)
+
+
+def check_new(out: Path) -> None:
+    """Checks that there is nothing where a new folder is to be written.
+
+    Raises:
+        ArtifactError: there is something.
+    """
+    if out.exists():
+        raise ArtifactError(
+            f"{out}: expected a folder that does not exist yet, got an existing one; choose "
+            "another --out or remove it"
+        )
+
+
+def best_folder(folder: Path, metrics: dict[str, Any]) -> Path:
+    """The folder of a finished run's best weights."""
+    return folder / "checkpoint" / checkpoints.best_name(metrics["best_epoch"] - 1)
+
+
+def check_finished(folder: Path, metrics: dict[str, Any]) -> None:
+    """Checks the files of a finished run: best weights, task and predictions.
+
+    Raises:
+        ArtifactError: something is missing or damaged.
+    """
+    try:
+        for name in records.names(folder):
+            records.check(folder, name)
+        checkpoints.check(best_folder(folder, metrics))
+    except ArtifactError as error:
+        raise ArtifactError(
+            f"{folder}: the run is finished, but not whole: {error}; or remove {METRICS} there, "
+            "and the same command goes on from the last checkpoint that is intact"
+        ) from None
+
+
+def start(folder: Path, config: Config) -> None:
+    """Marks the folder as an unfinished run of this config; requires the lock."""
+    remove_leftovers(folder, *_FILES, START, TEACHER)
+    remove_leftovers(folder / "checkpoint", *checkpoints.NAMES)
+    for task in ("", *(config.tasks or ())):
+        remove_leftovers(folder / "predictions" / task, "dev.tsv", "test.tsv")
+    with contextlib.suppress(OSError):
+        (folder / METRICS).unlink()
+    records.write(folder, CONFIG, dump_config(config))
+
+
+def write_task(
+    folder: Path, task: dict[str, Any] | None, module: str, tasks: dict[str, Any] | None = None
+) -> None:
+    """Writes `task.json`."""
+    content = {"task": task, "module": module} | ({"tasks": tasks} if tasks else {})
+    records.write(folder, TASK, json.dumps(content, ensure_ascii=False) + "\n")
+
+
+def saved_task(folder: Path) -> TaskFile:
+    """The content of `task.json`.
+
+    Raises:
+        ArtifactError: it is missing or damaged.
+    """
+    return parse_json(records.read(folder, TASK), TaskFile, str(folder / TASK))
+
+
+def write_history(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """Writes `history.csv`, one row an epoch."""
+    table = io.StringIO()
+    writer = csv.DictWriter(table, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    records.write(folder, HISTORY, table.getvalue())
+
+
+def read_history(folder: Path) -> list[dict[str, str]]:
+    """The rows of `history.csv`, values as text.
+
+    Raises:
+        ArtifactError: it is missing or damaged.
+    """
+    text = records.read(folder, HISTORY).decode("utf-8", "replace")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def write_slices(folder: Path, slices: dict[str, SliceConfig]) -> None:
+    """Writes other slices into the config of a run."""
+    config = saved_config(folder).model_copy(update={"slices": slices})
+    records.write(folder, CONFIG, dump_config(config))
+
+
+def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
+    """Writes `metrics.json`, which marks the run as finished."""
+    records.write(folder, METRICS, json.dumps(metrics, indent=1, ensure_ascii=False) + "\n")
+
+
+def _is_temporary(name: str) -> bool:
+    """The lock, and files of a process that was ended before it had written a config."""
+    return name in (LOCK, records.RECORD, FEATURES) or is_leftover(name, *_FILES)
+
+
+def _acquire(lock: Path) -> int:
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.read(descriptor, 20).decode("ascii", "replace").strip() or "unknown"
+            os.close(descriptor)
+            raise ArtifactError(
+                f"{lock.parent}: in use by pid {owner}; wait for it, or choose another --out"
+            ) from None
+        # Between opening and locking, the last owner may have removed the locked file.
+        with contextlib.suppress(FileNotFoundError):
+            if os.fstat(descriptor).st_ino == lock.stat().st_ino:
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, str(os.getpid()).encode("ascii"))
+                return descriptor
+        os.close(descriptor)
+
+
+def flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested sections as one dict, keys joined by dots."""
+    found: dict[str, Any] = {}
+    for key, value in section.items():
+        if isinstance(value, dict):
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found

@@ -1,0 +1,121 @@
+"""The examples of a config's slices, in each split. Imports no TensorFlow.
+
+An example is in a slice if it fulfils all of its rules (`tf_adapt.data.slices`, and `wrong_in`).
+`wrong_in`: the run predicted another label than the gold one (tagging: for any word; multilabel:
+another set of labels). Its predictions are used for a split of the same examples in the same order,
+told by the hash that its checkpoint has; for other examples the rule says nothing, and the slice is
+not scored there.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from tf_adapt.config.sections import SliceConfig
+from tf_adapt.data.labels import gold_answers
+from tf_adapt.data.slices import (
+    Examples,
+    at_places,
+    check_places,
+    longer_than,
+    read_places,
+    with_overlap,
+    with_words,
+)
+from tf_adapt.data.splits import Splits, fingerprint
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.printing.words import counted
+from tf_adapt.runs import checkpoints
+from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.runs.run_folder import finished_metrics
+
+Slices = Mapping[str, SliceConfig]
+# Slice → which examples are in it, `[examples] bool`; None: unknown of these examples.
+Members = dict[str, np.ndarray | None]
+SPLITS = ("dev", "test")
+
+
+def members_of(slices: Slices, examples: Examples, kind: str) -> Members:
+    """The members of each slice among some examples.
+
+    Raises:
+        ArtifactError: the run of `wrong_in` is not finished, or damaged.
+        DataError: a file of places cannot be read.
+    """
+    return {name: _members(name, one, examples, kind) for name, one in slices.items()}
+
+
+def checked_members(slices: Slices, splits: Splits) -> dict[str, Members]:
+    """The members of each slice in dev and, if there is one, test.
+
+    Raises:
+        ConfigError: the scored split (test, or dev if there is none) has no example of a slice, or
+            the run of `wrong_in` did not predict it.
+        ArtifactError: as `members_of`.
+        DataError: as `members_of`; a place is that of no example of dev or test, or of several.
+    """
+    names = [name for name in SPLITS if name in splits.examples]
+    for one in slices.values():
+        if one.file is not None:
+            examples = [example for name in names for example in splits.examples[name]]
+            check_places(one.file, read_places(one.file), examples)
+    found = {name: members_of(slices, splits.examples[name], splits.kind) for name in names}
+    scored = names[-1]
+    total = counted(len(splits.examples[scored]), "example")
+    for name, one in slices.items():
+        if found[scored][name] is None:
+            raise ConfigError(
+                f"slices.{name}.wrong_in: expected a run that predicted the same {total} of "
+                f"{scored}, got {one.wrong_in}, whose dev and test are others; train one on this "
+                "data, or remove the slice"
+            )
+        if not found[scored][name].any():
+            raise ConfigError(
+                f"slices.{name}: expected at least one of the {total} of {scored} in it, got 0; "
+                "change its rules or remove it"
+            )
+    return found
+
+
+def in_words(one: SliceConfig) -> str:
+    """The rules of a slice: `a text with any of not, no, n't; wrong in runs/a`."""
+    said = {
+        "words": one.words and f"a text with any of {', '.join(one.words)}",
+        "longer_than": f"a text of more than {one.longer_than} words",
+        "word_overlap_above": f"word overlap above {one.word_overlap_above}",
+        "wrong_in": f"predicted wrongly by {one.wrong_in}",
+        "file": f"listed in {one.file}",
+    }
+    return "; ".join(said[rule] for rule, value in one if value is not None)
+
+
+def _members(name: str, one: SliceConfig, examples: Examples, kind: str) -> np.ndarray | None:
+    masks = [np.ones(len(examples), dtype=bool)]
+    if one.words is not None:
+        masks.append(with_words(examples, one.words))
+    if one.longer_than is not None:
+        masks.append(longer_than(examples, one.longer_than))
+    if one.word_overlap_above is not None:
+        masks.append(with_overlap(examples, one.word_overlap_above))
+    if one.file is not None:
+        masks.append(at_places(examples, read_places(one.file)))
+    if one.wrong_in is not None:
+        masks.append(_wrong(name, Path(one.wrong_in), examples, kind))
+    return None if any(mask is None for mask in masks) else np.logical_and.reduce(masks)
+
+
+def _wrong(name: str, run: Path, examples: Examples, kind: str) -> np.ndarray | None:
+    """Which examples a run predicted wrongly; None if it predicted others."""
+    state = checkpoints.latest_state(run / "checkpoint")
+    if state is None or finished_metrics(run) is None:
+        raise ArtifactError(
+            f"slices.{name}.wrong_in: expected the folder of a finished run, got {run}; name the "
+            "folder that `tf-adapt train` wrote"
+        )
+    known, wanted = state.get("identity", {}), fingerprint(examples)
+    for split in SPLITS:
+        if known.get(f"{split} data") == wanted:
+            said, gold = read_predictions(run, split, kind), gold_answers(examples, kind)
+            return np.array([a != b for a, b in zip(said, gold, strict=True)], dtype=bool)
+    return None

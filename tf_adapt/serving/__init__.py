@@ -1,0 +1,1 @@
+"""Predictions and exports of trained models."""

@@ -1,0 +1,268 @@
+"""Exports a trained model as a SavedModel on raw text, for TensorFlow Serving and `predict`.
+
+The SavedModel contains vocabulary and labels; it needs only TensorFlow and tensorflow-text.
+"""
+
+import functools
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from hub_modules.export import save_module
+from hub_modules.manifest import module_hash, write_manifest
+from hub_modules.native.half_kernels import given_values, half_kernels, half_layers
+from hub_modules.native.lora import low_rank_layers, merged
+from hub_modules.preprocess import cut_words, split_words
+from hub_modules.signature_checks import check_shapes, check_text
+from hub_modules.storage.files import publish_folder
+from hub_modules.trusted import remember
+from tf_adapt.data.context import check_document_context, context_windows, pack_windows
+from tf_adapt.data.last_pieces import with_last_piece
+from tf_adapt.data.prepare import checked_limit
+from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.serving.model_card import CARD, plain_card
+from tf_adapt.tasks.task import Task
+from tf_adapt.tasks.thresholds import chosen
+
+EXPORT = "export"
+_TEXTS = {
+    name: tf.TensorSpec([None], tf.string, name=name) for name in ("text", "text_a", "text_b")
+}
+_TOKENS = tf.TensorSpec([None, None], tf.string, name="tokens")
+
+
+def export(
+    model: AdaptedModel,
+    folder: str | os.PathLike,
+    max_length: int | None = None,
+    truncate: bool = False,
+    data: dict | None = None,
+    document_context: bool = False,
+    card: str | None = None,
+) -> Path:
+    """Writes `folder` as a SavedModel with the signature `serving_default`.
+
+    Shapes: `text` (pairs: `text_a`, `text_b`) `[batch] string` → `label` `[batch] string` and
+    `scores` `[batch, labels] float32` (probabilities), or for regression `score` `[batch] float32`.
+    Multilabel: `text` → `labels` `[batch, labels] string`, "" for labels that are not chosen, and
+    `scores` `[batch, labels] float32`, in the same order.
+    Tagging: `tokens` `[batch, words] string`, padded with "" → `tags` `[batch, words] string` (""
+    at padding) and `scores` `[batch, words, tags] float32`. A CRF's tags are its best path within
+    the constraints of the tag scheme, its scores the marginal probabilities of each word's tags.
+
+    A text without content (empty, white space) is not an error here as it is in `predict`, because
+    it would fail the whole batch: it gets the model's label for a text without words.
+
+    An input of another rank, text that is not UTF-8 or that contains a NUL, and pairs of unequal
+    numbers are errors for the caller; the message has the input's name, expected and got.
+
+    Args:
+        max_length: longest input in tokens, special tokens included; by default the encoder's. A
+            longer text is an error for the caller of the served model, or truncated with
+            `truncate`; for tagging longer sentences are split and every word still gets its tag.
+        data: the `data` section of a run's config, so that `tf-adapt predict` reads files for the
+            export as for the run.
+        document_context: as in training. A row of words is then a document: if it is longer than
+            the model's limit, its parts are encoded with the words around them as context.
+        card: text of the README beside it; by default that of
+            `tf_adapt.serving.model_card.plain_card`.
+
+    Raises:
+        ArtifactError: the folder exists or cannot be written.
+        ConfigError: `max_length` is out of range, or the model is a language model.
+    """
+    refuse_language_model(model.task)
+    folder = Path(folder)
+    if document_context:
+        check_document_context(model.task, model.encoder)
+    limit = checked_limit(max_length, model.encoder)
+    with publish_folder(folder) as aside:
+        with merged(model.encoder):
+            module = ServedModel(model, limit, truncate, document_context)
+            save_module(module, aside, {"serving_default": module.signature()})
+        description = {"task": model.task.get_config(), "data": data}
+        (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
+        card = plain_card(model.task.get_config()) if card is None else card
+        (aside / CARD).write_text(card, "utf-8")
+        write_manifest(aside, {"kind": EXPORT})
+    remember(module_hash(folder))
+    return folder
+
+
+def next_version(folder: str | os.PathLike) -> Path:
+    """The next numbered folder under `folder`, in TensorFlow Serving's layout."""
+    taken = [int(path.name) for path in Path(folder).glob("*") if path.name.isdecimal()]
+    return Path(folder) / str(max(taken, default=0) + 1)
+
+
+class ServedModel(tf.__internal__.tracking.AutoTrackable):
+    """Raw text → labels and scores, with all variables and assets tracked for saving.
+
+    Of an encoder with LoRA it may be made, traced and saved inside `merged`.
+    """
+
+    def __init__(
+        self,
+        model: AdaptedModel,
+        max_length: int,
+        truncate: bool,
+        document_context: bool = False,
+        given: Sequence[tuple[keras.Variable, tf.Variable]] = (),
+        preprocessor: Any = None,
+    ):
+        """`given` are weights of the model, each with the variable that is read and saved in its
+        place; `preprocessor` one that is used in place of the encoder's."""
+        kernels = [layer.kernel for layer in half_layers(model)]
+        halves = [tf.Variable(one, trainable=False) for one in half_kernels(model)]
+        given = [*given, *zip(kernels, halves, strict=True)]
+        # Auxiliary losses are not used in inference.
+        unused = {id(one) for auxiliary in model.auxiliaries for one in auxiliary.variables}
+        unused |= {id(weight) for weight, _ in given}
+        merged_layers = [layer for layer in low_rank_layers(model) if layer.merged]
+        unused |= {id(weight) for layer in merged_layers for weight in layer.weights}
+        self.variables = [one.value for one in model.variables if id(one) not in unused]
+        self.given = [value for _, value in given]
+        self.preprocessor = preprocessor or model.encoder.preprocessor
+        # The module's own SavedModel has tables and assets.
+        self.black_box = getattr(model.encoder.native, "module", None)
+        self.labels = None if model.task.is_regression else tf.constant(model.task.labels)
+        self._predict = ModelFromText(
+            model, given, self.preprocessor, max_length, truncate, document_context
+        )
+
+    @property
+    def from_text(self) -> "ModelFromText":
+        """The model's predictions for raw text, for a graph of several models."""
+        return self._predict
+
+    def signature(self):
+        """The traced function of the task's signature."""
+        task = self._predict.task
+        # AutoGraph is not needed, and would convert all of Keras.
+        traced = functools.partial(tf.function, autograph=False)
+        if task.is_tagging:
+            return traced(self._tags, input_signature=[_TOKENS])
+        if task.is_pair:
+            specs = [_TEXTS["text_a"], _TEXTS["text_b"]]
+            return traced(
+                lambda text_a, text_b: self._label({"text_a": text_a, "text_b": text_b}),
+                input_signature=specs,
+            )
+        return traced(lambda text: self._label({"text": text}), input_signature=[_TEXTS["text"]])
+
+    def _label(self, texts: dict) -> dict:
+        texts = check_shapes(dict.fromkeys(texts, "[batch] string"), texts)
+        answer = self._predict.from_texts([check_text(name, texts[name]) for name in texts])
+        if self.labels is None:
+            return answer
+        if self._predict.task.is_multilabel:
+            scores = answer["probabilities"]
+            is_chosen = chosen(scores, self._predict.task.thresholds)
+            return {"labels": tf.where(is_chosen, self.labels, ""), "scores": scores}
+        return {
+            "label": tf.gather(self.labels, answer["label"]),
+            "scores": answer["probabilities"],
+        }
+
+    def _tags(self, tokens) -> dict:
+        checked = check_shapes({"tokens": "[batch, words] string"}, {"tokens": tokens})
+        tokens = check_text("tokens", checked["tokens"])
+        # Padding is at the end of a row: a row's length is the position of its last real word.
+        places = tf.range(1, tf.shape(tokens)[1] + 1)
+        lengths = tf.reduce_max(tf.where(tokens == "", 0, places), axis=1)
+        answer = self._predict.from_words(tf.RaggedTensor.from_tensor(tokens, lengths=lengths))
+        tags, scores = answer["label"], answer["probabilities"]
+        tags = tags.with_flat_values(tf.gather(self.labels, tags.flat_values))
+        width, num_tags = tf.shape(tokens)[1], self.labels.shape[0]
+        return {
+            "tags": tags.to_tensor("", shape=tf.stack([-1, width])),
+            "scores": scores.to_tensor(shape=tf.stack([-1, width, num_tags])),
+        }
+
+
+class ModelFromText:
+    """A model's predictions for raw text, in the graph.
+
+    Inputs that are too long are refused or truncated; for tagging, sentences are split.
+    """
+
+    def __init__(
+        self,
+        model: AdaptedModel,
+        given: list[tuple[keras.Variable, tf.Variable]],
+        preprocessor: Any,
+        max_length: int,
+        truncate: bool,
+        document_context: bool = False,
+    ):
+        self.task: Task = model.task
+        self._model = model
+        self._given = given
+        self._preprocessor = preprocessor
+        self._joint_pairs = model.encoder.joint_pairs
+        self._max_length = max_length
+        self._truncate = truncate
+        self._document_context = document_context
+
+    def from_texts(self, texts: list) -> dict:
+        """`[batch] string` per segment → `AdaptedModel.predictions` of each example."""
+        segments = [self._preprocessor.tokenize(text) for text in texts]
+        groups = [segments] if self._joint_pairs else [[segment] for segment in segments]
+        inputs = {
+            name: self._preprocessor.pack(self._fitted(group))
+            for name, group in zip("ab", groups, strict=False)
+        }
+        return self._answers(inputs)
+
+    def _answers(self, inputs: dict) -> dict:
+        with given_values(self._given):
+            return self._model.predictions(inputs)
+
+    def _fitted(self, segments: list) -> list:
+        limit = self._max_length - self._preprocessor.special_tokens(len(segments))
+        if self._truncate:
+            return self._preprocessor.truncate(segments, limit)[0]
+        lengths = sum(segment.row_lengths() for segment in segments)
+        with tf.control_dependencies(self._check(lengths, limit, "an input")):
+            return [tf.identity(segment) for segment in segments]
+
+    @staticmethod
+    def _check(lengths, limit: int, what: str) -> list:
+        """Control dependencies that fail, with an error for the caller, on a too long input."""
+        check = tf.debugging.assert_less_equal(
+            lengths,
+            tf.cast(limit, lengths.dtype),
+            message=f"{what} is longer than the {limit} tokens that the model takes; shorten it, "
+            "or export with truncation",
+        )
+        return [] if check is None else [check]
+
+    def from_words(self, words: tf.RaggedTensor) -> dict:
+        """`[batch, (words)] string` → predictions of each word, `[batch, (words), …]`."""
+        units = self._preprocessor.tokenize_words(words)
+        budget = self._max_length - self._preprocessor.special_tokens(1)
+        if self._truncate:
+            units = cut_words(units, budget)
+        else:
+            check = self._check(units.values.row_lengths(), budget, "a single word")
+            with tf.control_dependencies(check):
+                units = tf.identity(units)
+        chunks = split_words(units, budget)
+        if self._document_context:
+            windows = context_windows(chunks, words.row_splits, budget)
+            inputs = pack_windows(self._preprocessor, chunks, windows, tf.range(chunks.nrows()))
+        else:
+            inputs = self._preprocessor.pack_words(chunks)
+
+        def put_together(values):
+            in_chunks = tf.RaggedTensor.from_tensor(values, lengths=chunks.row_lengths())
+            # Chunks keep the order of the words: the sentences' row splits apply.
+            return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, words.row_splits)
+
+        answers = self._answers({"a": with_last_piece(inputs, chunks)})
+        return {name: put_together(values) for name, values in answers.items()}

@@ -1,0 +1,290 @@
+"""The model card (`README.md`) of an export or an exported module: plain values → Markdown.
+
+Data, scores, adaptation, costs, limits, licence, and how to call it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.config.sections import Config, FilesConfig
+from tf_adapt.printing import words
+from tf_adapt.runs import ensemble_folder, run_folder
+from tf_adapt.runs.finished_run import chain_in_words
+
+CARD = "README.md"
+_INPUTS = {
+    "tagging": 'tokens=tf.constant([["Ann", "lives", "in", "Paris"]])',
+    "pair": 'text_a=tf.constant(["one text"]), text_b=tf.constant(["another"])',
+    "single": 'text=tf.constant(["a text"])',
+}
+_LIMITS = (
+    "- The scores are those of one dataset. Texts of another kind (topic, time, length, language) "
+    "were not tried.\n"
+    "- Probabilities are the model's own; they were not calibrated.\n"
+    "- What the data and the pretrained text say of people, the model may repeat."
+)
+_LICENCE = (
+    "The weights derive from the pretrained module and from the training data: their licences "
+    "apply. This card does not know them."
+)
+_USE = """\
+```python
+import tf_adapt as ta
+
+encoder = ta.HubEncoder("THIS_FOLDER", trainable=True)
+```"""
+
+
+@dataclass(frozen=True)
+class OverSeeds:
+    """The score of a comparison's cell: mean and standard deviation over the seeds that trained."""
+
+    seeds: int
+    mean: float | None
+    deviation: float | None
+
+
+def run_card(run: Path, over_seeds: OverSeeds | None = None) -> str:
+    """The card of a run's export, from the run's folder.
+
+    Args:
+        over_seeds: as in `export_card`.
+
+    Raises:
+        ArtifactError: the folder is damaged.
+    """
+    task = run_folder.saved_task(run).task.model_dump()
+    metrics = run_folder.finished_metrics(run)
+    card = export_card(run_folder.saved_config(run), task, metrics, over_seeds)
+    if not (run / ensemble_folder.ENSEMBLE).is_file():
+        return card
+    return f"{card}\n{_section('Several runs', _members(ensemble_folder.read(run)))}\n"
+
+
+def export_card(
+    config: Config,
+    task: dict[str, Any],
+    metrics: dict[str, Any] | None,
+    over_seeds: OverSeeds | None = None,
+) -> str:
+    """The card of a run's export.
+
+    Args:
+        task: `Task.get_config()`.
+        metrics: the run's `metrics.json`; None if it is not finished.
+        over_seeds: score over all seeds, if the run is part of a comparison.
+    """
+    parts = [
+        f"# {_title(config)}",
+        f"A SavedModel: text in, {'tags' if task['kind'] == 'tagging' else 'answers'} out "
+        f"({task['kind'].replace('_', ' ')}). Written by tf_adapt.",
+        _section("How to call it", _call(task["kind"])),
+        _section("Labels", _labels(task)),
+        _section("Data", _data(config, metrics)),
+        _section("Scores", _scores(metrics, over_seeds)),
+        _section("Adaptation", _adaptation(config, metrics)),
+        _section("Costs", _costs(metrics)),
+        _section("Limits", f"{_length(config)}\n{_LIMITS}"),
+        _section("Licence", _LICENCE),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plain_card(task: dict[str, Any]) -> str:
+    """The card of an export of which only the task is known."""
+    parts = [
+        f"# A model for {task['kind'].replace('_', ' ')}",
+        "A SavedModel: text in, answers out. Written by tf_adapt from a model in memory: data, "
+        "scores and costs are not on record.",
+        _section("How to call it", _call(task["kind"])),
+        _section("Labels", _labels(task)),
+        _section("Limits", _LIMITS),
+        _section("Licence", _LICENCE),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def shared_card(kinds: dict[str, str]) -> str:
+    """The card of several tasks in one SavedModel.
+
+    Args:
+        kinds: signature → kind of task.
+    """
+    parts = [
+        f"# {len(kinds)} tasks on one encoder",
+        "A SavedModel: text in, answers out; one signature a task. Written by tf_adapt. Weights of "
+        "the encoder that the tasks have in common are in it once.",
+        *(_section(f"How to call `{name}`", _call(kind, name)) for name, kind in kinds.items()),
+        _section("Limits", _LIMITS),
+        _section("Licence", _LICENCE),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def ensemble_card(ensemble: ensemble_folder.EnsembleFile) -> str:
+    """The card of an ensemble's export."""
+    task = ensemble.task.model_dump()
+    parts = [
+        f"# An ensemble for {task['kind'].replace('_', ' ')}",
+        "A SavedModel: text in, answers out. Written by tf_adapt.",
+        _section("How to call it", _call(task["kind"])),
+        _section("Labels", _labels(task)),
+        _section("Members", _members(ensemble)),
+        _section("Limits", _LIMITS),
+        _section("Licence", _LICENCE),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _members(ensemble: ensemble_folder.EnsembleFile) -> str:
+    """Members with weights and scores, and what the scores are worth."""
+    names = list(ensemble.results)
+    lines = [
+        f"| member | weight | {' | '.join(names)} |",
+        "| --- | --- |" + " --- |" * len(names),
+    ]
+    for number, member in enumerate(ensemble.members):
+        reached = [words.score(ensemble.results[name].members[number]) for name in names]
+        shown = words.visible(Path(member.run).name)
+        lines.append(f"| {shown} | {member.weight:.2f} | {' | '.join(reached)} |")
+    reached = [words.score(ensemble.results[name].ensemble) for name in names]
+    lines.append(f"| together | | {' | '.join(reached)} |")
+    what = {"probabilities": "probabilities", "votes": "votes", "weights": "the models' weights"}
+    text = f"\n\nAveraged: {what[ensemble.combine]}. Scores: {words.metric_name(ensemble.metric)}"
+    text += " × 100."
+    if ensemble.chosen_on_dev:
+        text += " The weights were chosen on dev: the score there is too good."
+    return "\n".join(lines) + text
+
+
+def module_card(config: Config, metrics: dict[str, Any] | None) -> str:
+    """The card of a run's encoder, written as a module; of several tasks with the target's data."""
+    others = [name for name in config.tasks or () if name != config.target]
+    together = f" It learned other tasks too: {', '.join(others)}." if others else ""
+    config = config.of_task(config.target) if others else config
+    parts = [
+        f"# Encoder of {_title(config)}",
+        "A module: `encoder/` (SavedModel with every layer's states), the text that goes into it "
+        "is prepared as `preprocess/` does; `manifest.json` has the SHA-256 of each file. The "
+        f"encoder learned with the task below; its head is not part of it.{together}",
+        _section("How to use it", _USE),
+        _section("Data", _data(config, metrics)),
+        _section("Scores of the whole model", _scores(metrics, None)),
+        _section("Adaptation", _adaptation(config, metrics)),
+        _section("Limits", _LIMITS),
+        _section("Licence", _LICENCE),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _section(title: str, text: str) -> str:
+    return f"## {title}\n\n{text}" if text else ""
+
+
+def _title(config: Config) -> str:
+    data = config.data
+    name = getattr(data, "dataset", getattr(data, "name", "own data"))
+    return f"{words.visible(name)}: {_module(config)}, {config.adaptation.name}"
+
+
+def _module(config: Config) -> str:
+    return words.visible(config.encoder.handle.rstrip("/").split("/")[-1])
+
+
+def _call(kind: str, signature: str = "serving_default") -> str:
+    name = "tagging" if kind == "tagging" else "pair" if kind.startswith("pair_") else "single"
+    chosen = "" if signature == "serving_default" else f" --signature {signature}"
+    return f"""\
+```python
+import tensorflow_text  # first: it registers the operations that read text
+import tensorflow as tf
+
+model = tf.saved_model.load("THIS_FOLDER")
+print(model.signatures["{signature}"]({_INPUTS[name]}))
+```
+
+Or `tf-adapt predict THIS_FOLDER{chosen} --input FILE --output FILE`, or TensorFlow Serving with \
+`--model_base_path` the folder above this one."""
+
+
+def _labels(task: dict[str, Any]) -> str:
+    if not task.get("labels"):
+        return "A number." if "regression" in task["kind"] else ""
+    return ", ".join(f"`{words.visible(label)}`" for label in task["labels"])
+
+
+def _data(config: Config, metrics: dict[str, Any] | None) -> str:
+    lines = []
+    if isinstance(config.data, FilesConfig):
+        lines.append(f"- {config.data.format} files of the user's own")
+    for split, description in (metrics or {}).get("splits", {}).items():
+        cut = (metrics or {}).get("truncated", {}).get(split, 0)
+        note = f"; {cut:,} texts were cut at the limit" if cut else ""
+        lines.append(f"- {split}: {words.visible(description)}{note}")
+    return "\n".join(lines) or "- not recorded: the run was not finished"
+
+
+def _scores(metrics: dict[str, Any] | None, over_seeds: OverSeeds | None) -> str:
+    if metrics is None:
+        return "The run was not finished: no score."
+    lines = ["| split | metric | score |", "| --- | --- | --- |"]
+    for split in ("dev", "test"):
+        for name, value in (metrics.get(split) or {}).items():
+            shown = f"{value:.4f}" if name == "loss" and value is not None else words.score(value)
+            lines.append(f"| {split} | {words.metric_name(name)} | {shown} |")
+    text = "\n".join(lines) + f"\n\nScores × 100 (but the loss), of one seed ({metrics['seed']})"
+    text += ". The epoch was chosen on dev, so its scores are a little too good."
+    if over_seeds is not None:
+        reached = words.mean_and_deviation(over_seeds.mean, over_seeds.deviation)
+        text += (
+            f" Over {words.counted(over_seeds.seeds, 'seed')} of the comparison that it comes "
+            f"from: {words.metric_name(metrics['metric'])} {reached} on test."
+        )
+    return text
+
+
+def _adaptation(config: Config, metrics: dict[str, Any] | None) -> str:
+    training = config.training
+    lines = [
+        f"- encoder: {words.visible(config.encoder.handle)}"
+        + (f" (SHA-256 {metrics['module'][:12]}…)" if metrics else ""),
+        f"- {config.adaptation.name}, learning rate {training.learning_rate:g}, batches of "
+        f"{training.batch_size}",
+    ]
+    if metrics:
+        of = metrics["parameters"]
+        if metrics.get("start"):
+            lines.append(f"- starts from {chain_in_words(metrics['start'])}")
+        if metrics.get("taught"):
+            taught = metrics["taught"]
+            lines.append(
+                f"- learned from the answers of {words.visible(taught['run'])} "
+                f"({taught['teacher']['parameters']:,} parameters; weight {taught['weight']:g})"
+            )
+        lines += [
+            f"- best of {metrics['epochs']} epochs: {metrics['best_epoch']}; head: "
+            f"{metrics.get('head') or 'none'}",
+            f"- {of['trainable']:,} of {of['total']:,} parameters were trained",
+        ]
+    return "\n".join(lines)
+
+
+def _costs(metrics: dict[str, Any] | None) -> str:
+    if metrics is None:
+        return ""
+    seconds = metrics["seconds"]
+    lines = [f"- training: {seconds.get('training', 0):,.0f} s, on the machine that trained it"]
+    if "serving_per_1000" in seconds:
+        lines.append(f"- 1,000 texts of dev: {seconds['serving_per_1000']:g} s, in batches of 32")
+    lines.append(f"- most memory while training: {metrics['peak_memory_mb']:,.0f} MB")
+    return "\n".join(lines)
+
+
+def _length(config: Config) -> str:
+    training = config.training
+    limit = (
+        "the encoder's limit" if training.max_length is None else f"{training.max_length} tokens"
+    )
+    what = "are cut" if training.truncate else "are refused (in tagging: read in parts)"
+    return f"- Texts beyond {limit} {what}."

@@ -1,0 +1,190 @@
+"""One version of an export, checked and in memory: its signatures as functions of texts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework.types_pb2 import DataType
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from hub_modules.manifest import module_hash
+from hub_modules.saved_model import restore_program
+from hub_modules.trusted import check_trusted, remember
+from tf_adapt.errors import ArtifactError
+from tf_adapt.serving.model_card import CARD
+from tf_adapt.serving.served_predictions import check_export, tasks_of
+from tf_adapt.serving.server.answer_json import Outputs
+from tf_adapt.serving.server.limits import RefusedError
+from tf_adapt.serving.server.request_json import Columns, Inputs
+from tf_adapt.tasks.task import Task
+
+_PREDICT = "tensorflow/serving/predict"
+# Of a card or a report, in bytes.
+_LONGEST_TEXT = 200_000
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A task of an export.
+
+    Attributes:
+        inputs: rank by name, see `request_json`.
+        call: columns of texts → one value a row for each output; raises `RefusedError` where the
+            model refuses a text.
+        definition: as in TensorFlow Serving's metadata.
+    """
+
+    task: Task
+    inputs: Inputs
+    call: Callable[[Columns], Outputs]
+    definition: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Export:
+    """A loaded export: its signatures by name, its model card, and the report behind it.
+
+    Attributes:
+        card, report: Markdown; "" where there is none.
+    """
+
+    signatures: dict[str, Signature]
+    card: str
+    report: str
+
+
+def load_export(folder: Path, trust: bool) -> Export:
+    """Loads an export and calls each signature once.
+
+    Raises:
+        ArtifactError: the folder is no export, or it is damaged, not trusted or not one of ours.
+    """
+    check_export(folder)
+    tasks = tasks_of(folder)
+    content = module_hash(folder)
+    check_trusted(content, trust, f"export {folder}")
+    program = restore_program(folder, content, "export")
+    remember(content)
+    definitions = _definitions(folder)
+    signatures = {}
+    for name, task in tasks.items():
+        try:
+            call = _function(program, program.signatures[name], inputs_of(task))
+            _check_outputs(task, call({key: [_word(r)] for key, r in inputs_of(task).items()}))
+            signatures[name] = Signature(task, inputs_of(task), call, definitions[name])
+        # A signature that is not one of ours may fail in any way.
+        except Exception as error:
+            problem = (str(error) or type(error).__name__).splitlines()[0][:200]
+            raise ArtifactError(
+                f"{folder}: expected a signature {name} for {task.kind} with the labels of its "
+                f"task, got another one ({problem}); export the run again"
+            ) from error
+    return Export(signatures, _text(folder / CARD), _report(folder))
+
+
+def _report(folder: Path) -> str:
+    """Of the comparison that the export is the winner or candidate of: `winner/NAME/1`."""
+    place = folder.resolve().parents
+    if len(place) < 3 or place[1].name not in ("winner", "candidate"):
+        return ""
+    return _text(place[2] / "report.md")
+
+
+def _text(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    with open(path, "rb") as file:
+        return file.read(_LONGEST_TEXT).decode("utf-8", "replace")
+
+
+def inputs_of(task: Task) -> Inputs:
+    """The inputs of a task's signature: rank by name."""
+    if task.is_tagging:
+        return {"tokens": 2}
+    return {"text_a": 1, "text_b": 1} if task.is_pair else {"text": 1}
+
+
+def _word(rank: int) -> str | list[str]:
+    return ["a"] if rank == 2 else "a"
+
+
+def _function(program: Any, signature: Any, inputs: Inputs) -> Callable[[Columns], Outputs]:
+    """The signature as a function of Python values. The program must live as long as it does."""
+
+    def call(columns: Columns, _program: Any = program) -> Outputs:
+        tensors = {
+            name: tf.constant(columns[name], tf.string, shape=_shape(columns[name], inputs[name]))
+            for name in inputs
+        }
+        try:
+            found = sorted(signature(**tensors).items())
+            return {name: _values(value.numpy()) for name, value in found}
+        except tf.errors.InvalidArgumentError as error:
+            raise RefusedError(400, _reason(error)) from None
+
+    return call
+
+
+def _shape(values: list, rank: int) -> list[int]:
+    return [len(values), len(values[0])] if rank == 2 else [len(values)]
+
+
+def _values(array: np.ndarray) -> list:
+    if array.dtype != object:
+        if not np.isfinite(array).all():
+            raise ValueError("expected finite numbers from the model, got others")
+        return array.tolist()
+    if array.ndim == 1:
+        return [value.decode("utf-8") for value in array]
+    return [_values(row) for row in array]
+
+
+def _reason(error: tf.errors.InvalidArgumentError) -> str:
+    """The message of a check in the graph, without TensorFlow's account of where it failed."""
+    text = " ".join(error.message.split())
+    for start in ("assertion failed: [", "Assertion failed: ["):
+        text = text.split(start)[-1]
+    return text.split("[[{{")[0].split("[Op:")[0].strip(" []")[:300]
+
+
+def _check_outputs(task: Task, outputs: Outputs) -> None:
+    if task.is_regression:
+        expected = {"score": (1,)}
+    elif task.is_tagging:
+        expected = {"tags": (1, 1), "scores": (1, 1, len(task.labels))}
+    elif task.is_multilabel:
+        expected = {"labels": (1, len(task.labels)), "scores": (1, len(task.labels))}
+    else:
+        expected = {"label": (1,), "scores": (1, len(task.labels))}
+    got = {name: np.shape(values) for name, values in outputs.items()}
+    if got != expected:
+        raise ValueError(f"expected the outputs {expected}, got {got}")
+
+
+def _definitions(folder: Path) -> dict[str, dict[str, Any]]:
+    """The signatures of a SavedModel as TensorFlow Serving shows them."""
+    content = SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    return {
+        name: {
+            "inputs": {key: _tensor_info(one) for key, one in sorted(found.inputs.items())},
+            "outputs": {key: _tensor_info(one) for key, one in sorted(found.outputs.items())},
+            "method_name": found.method_name,
+        }
+        for name, found in content.meta_graphs[0].signature_def.items()
+        if found.method_name == _PREDICT
+    }
+
+
+def _tensor_info(info: Any) -> dict[str, Any]:
+    shape = info.tensor_shape
+    return {
+        "dtype": DataType.Name(info.dtype),
+        "tensor_shape": {
+            "dim": [{"size": str(one.size), "name": one.name} for one in shape.dim],
+            "unknown_rank": shape.unknown_rank,
+        },
+        "name": info.name,
+    }

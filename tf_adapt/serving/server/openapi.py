@@ -1,0 +1,115 @@
+"""The OpenAPI description of the server's own routes."""
+
+from typing import Any
+
+from tf_adapt import __version__
+
+_TEXT = {"oneOf": [{"type": "string"}, {"type": "object", "required": ["b64"]}]}
+_VALUE = {"oneOf": [*_TEXT["oneOf"], {"type": "array", "items": _TEXT}]}
+_SIGNATURE = {"type": "string", "default": "serving_default"}
+_ROW = {
+    "description": "The one input, or an object of the inputs by name.",
+    "oneOf": [*_VALUE["oneOf"], {"type": "object", "additionalProperties": _VALUE}],
+}
+_SCHEMAS = {
+    "Error": {
+        "type": "object",
+        "required": ["error"],
+        "properties": {"error": {"type": "string"}},
+    },
+    "Predict": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "signature_name": _SIGNATURE,
+            "instances": {"type": "array", "minItems": 1, "items": _ROW},
+            "inputs": {
+                "description": "The one input's values, or an object of columns by name.",
+                "oneOf": [
+                    {"type": "array", "minItems": 1, "items": _VALUE},
+                    {"type": "object", "additionalProperties": {"type": "array"}},
+                ],
+            },
+        },
+        "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}],
+    },
+    "Examples": {
+        "type": "object",
+        "required": ["examples"],
+        "additionalProperties": False,
+        "properties": {
+            "signature_name": _SIGNATURE,
+            "context": {"type": "object"},
+            "examples": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+        },
+    },
+}
+_ERRORS = {
+    "400": "The request does not fit the model, or a limit",
+    "401": "The token is missing or another one",
+    "404": "No such model or version",
+    "408": "The body came too slowly",
+    "413": "The body is too large",
+    "429": "Too many requests wait; see Retry-After",
+    "503": "The server is stopping",
+    "504": "No answer in time",
+}
+
+
+def openapi() -> dict[str, Any]:
+    """The description, as JSON values."""
+    paths: dict[str, Any] = {
+        "/v1/models": _get("The models, with the version that answers"),
+        "/healthz": _get("Whether the process lives"),
+        "/readyz": _get("Whether requests are taken"),
+        "/metrics": _get("Counters for Prometheus", "text/plain"),
+    }
+    version = {"name": "version", "in": "path", "required": True, "schema": {"type": "integer"}}
+    name = {"name": "model", "in": "path", "required": True, "schema": {"type": "string"}}
+    for place, parameters in (
+        ("/v1/models/{model}", [name]),
+        ("/v1/models/{model}/versions/{version}", [name, version]),
+    ):
+        own = {
+            place: _get("State of the versions"),
+            f"{place}/metadata": _get("Inputs and outputs of the signatures"),
+            f"{place}:predict": _post("The outputs of a signature", "Predict"),
+            f"{place}:classify": _post("Labels with their probabilities", "Examples"),
+            f"{place}:regress": _post("A number for each text", "Examples"),
+        }
+        paths |= {path: found | {"parameters": parameters} for path, found in own.items()}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "tf-adapt serve", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": _SCHEMAS,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}, {}],
+    }
+
+
+def _get(summary: str, media: str = "application/json") -> dict[str, Any]:
+    return {"get": {"summary": summary, "responses": _responses(media)}}
+
+
+def _post(summary: str, schema: str) -> dict[str, Any]:
+    content = {"application/json": {"schema": _reference(schema)}}
+    body = {"required": True, "content": content}
+    return {"post": {"summary": summary, "requestBody": body, "responses": _responses()}}
+
+
+def _responses(media: str = "application/json") -> dict[str, Any]:
+    errors = {
+        status: {
+            "description": text,
+            "content": {"application/json": {"schema": _reference("Error")}},
+        }
+        for status, text in _ERRORS.items()
+    }
+    return {"200": {"description": "The answer", "content": {media: {}}}} | errors
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}

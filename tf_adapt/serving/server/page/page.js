@@ -1,0 +1,242 @@
+// The page to try a model. Everything that a user or a model says is put in as text, never as HTML.
+"use strict";
+
+const byId = (id) => document.getElementById(id);
+const LABELS = { text: "Text", text_a: "First text", text_b: "Second text", tokens: "Sentence" };
+let models = [];
+let token = null;
+// Answers that come late, after another question, are dropped.
+let asked = 0;
+
+function element(name, text = "", classes = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  made.className = classes;
+  return made;
+}
+
+function say(text, isWrong = false) {
+  byId("status").textContent = text;
+  byId("status").className = isWrong ? "wrong" : "";
+}
+
+async function answer(path, content) {
+  const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
+  const options = content === undefined ? {} : { method: "POST", body: JSON.stringify(content) };
+  let response;
+  try {
+    response = await fetch(path, { ...options, headers });
+  } catch {
+    throw new Error("the server cannot be reached");
+  }
+  const found = await response.json().catch(() => ({ error: response.statusText }));
+  if (!response.ok) throw Object.assign(new Error(found.error), { status: response.status });
+  return found;
+}
+
+function title(model) {
+  const name = model.signature === "serving_default" ? "" : `: ${model.signature}`;
+  return `${model.model}${name}`;
+}
+
+async function start() {
+  try {
+    models = (await answer("page/models.json")).models;
+  } catch (error) {
+    byId("token-form").hidden = error.status !== 401;
+    const isFirst = error.status === 401 && token === null;
+    say(isFirst ? "This server asks for a token." : error.message, !isFirst);
+    return;
+  }
+  say("");
+  byId("token-form").hidden = true;
+  byId("form").hidden = false;
+  byId("first").replaceChildren(...models.map((model, index) => option(index, title(model))));
+  choose();
+}
+
+function option(value, text) {
+  const made = element("option", text);
+  made.value = value;
+  return made;
+}
+
+// Beside a model stand those that read the same inputs.
+function choose() {
+  const first = models[byId("first").value];
+  const fits = (model) => model !== first && model.inputs.join() === first.inputs.join();
+  const others = models.map((model, index) => [model, index]).filter(([model]) => fits(model));
+  byId("second").replaceChildren(
+    option("", "none"),
+    ...others.map(([model, index]) => option(index, title(model))),
+  );
+  byId("second").disabled = others.length === 0;
+  const kept = Object.fromEntries(fields().map((field) => [field.name, field.value]));
+  byId("fields").replaceChildren(...first.inputs.flatMap((name) => field(name, kept[name])));
+  byId("hint").textContent = first.inputs[0] === "tokens"
+    ? "Words are what stands between spaces: put spaces around punctuation too." : "";
+  showCards();
+}
+
+const chosen = () => [byId("first").value, byId("second").value]
+  .filter((index) => index !== "").map((index) => models[index]);
+const fields = () => [...byId("fields").querySelectorAll("textarea")];
+
+function field(name, value = "") {
+  const label = element("label", LABELS[name] ?? name);
+  const area = element("textarea");
+  Object.assign(area, { id: `input-${name}`, name, value, required: true });
+  label.htmlFor = area.id;
+  area.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("form").requestSubmit();
+  });
+  return [label, area];
+}
+
+function showCards() {
+  byId("results").replaceChildren();
+  byId("cards").replaceChildren(...chosen().flatMap((model) => [
+    folded(`Model card of ${model.model}, version ${model.version}`, model.card),
+    folded(`Comparison that ${model.model} comes from`, model.report),
+  ]).filter((one) => one !== null));
+}
+
+function folded(summary, text) {
+  if (!text) return null;
+  const made = element("details");
+  made.append(element("summary", summary), element("pre", text));
+  return made;
+}
+
+async function ask() {
+  const number = ++asked;
+  const row = Object.fromEntries(fields().map((area) => [area.name, area.value]));
+  if ("tokens" in row) row.tokens = row.tokens.split(/\s+/).filter((word) => word !== "");
+  const empty = Object.keys(row).find((name) => row[name].length === 0 || `${row[name]}`.trim() === "");
+  if (empty !== undefined) {
+    say(`${LABELS[empty] ?? empty}: type something first`, true);
+    byId(`input-${empty}`).focus();
+    return;
+  }
+  say("…");
+  const found = await Promise.all(chosen().map((model) => result(model, row)));
+  if (number !== asked) return;
+  say("");
+  byId("results").replaceChildren(...found);
+}
+
+async function result(model, row) {
+  const made = element("article");
+  made.append(element("h2", title(model)));
+  made.append(element("p", model.kind.replaceAll("_", " "), "kind"));
+  const content = { signature_name: model.signature, instances: [row] };
+  try {
+    const path = `v1/models/${encodeURIComponent(model.model)}:predict`;
+    const [prediction] = (await answer(path, content)).predictions;
+    made.append(shown(model, row, prediction));
+  } catch (error) {
+    made.append(element("p", error.message, "wrong"));
+  }
+  return made;
+}
+
+function shown(model, row, prediction) {
+  if (typeof prediction === "number") return scale(model, prediction);
+  if (prediction.tags) return sentence(model, row.tokens, prediction.tags);
+  const said = prediction.labels ?? [prediction.label];
+  const bars = element("ul", "", "labels");
+  const order = model.labels.map((label, index) => [prediction.scores[index], label]);
+  order.sort((one, other) => other[0] - one[0]);
+  bars.append(...order.map(([score, label]) => bar(label, score, said.includes(label))));
+  return bars;
+}
+
+function bar(label, score, isChosen) {
+  const made = element("li", "", isChosen ? "chosen" : "");
+  made.append(element("span", isChosen ? `${label} ✓` : label));
+  made.append(element("span", `${(100 * score).toFixed(1)} %`));
+  const track = element("div", "", "track");
+  track.setAttribute("aria-hidden", "true");
+  const fill = element("div", "", "fill");
+  fill.style.width = `${100 * score}%`;
+  track.append(fill);
+  made.append(track);
+  return made;
+}
+
+function scale(model, score) {
+  const made = element("div");
+  const [from, to] = model.range.length ? model.range : [0, 1];
+  const low = Math.min(from, Math.floor(score));
+  const high = Math.max(to, Math.ceil(score));
+  made.append(element("p", score.toFixed(2), "score"));
+  const line = element("div", "", "scale");
+  line.setAttribute("aria-hidden", "true");
+  const point = element("div", "", "point");
+  point.style.left = `${(100 * (score - low)) / (high - low)}%`;
+  line.append(point);
+  const ends = element("div", "", "ends");
+  ends.append(element("span", `${low}`), element("span", `${high}`));
+  made.append(line, ends);
+  return made;
+}
+
+// Entities of the tags of each scheme: B- and S- begin one, another type does, E- and S- end one.
+function spans(tags) {
+  const found = [];
+  let open = null;
+  tags.forEach((tag, index) => {
+    const [place, type] = tag.includes("-") ? [tag[0], tag.slice(2)] : [null, null];
+    if (place === null) {
+      open = null;
+      return;
+    }
+    if (open === null || open.type !== type || place === "B" || place === "S") {
+      open = { type, start: index, end: index };
+      found.push(open);
+    }
+    open.end = index;
+    if (place === "E" || place === "S") open = null;
+  });
+  return found;
+}
+
+function sentence(model, words, tags) {
+  const types = [...new Set(model.labels.filter((tag) => tag.includes("-")).map((tag) => tag.slice(2)))];
+  const made = element("p", "", "sentence");
+  const entities = types.length ? spans(tags)
+    : tags.map((type, index) => ({ type, start: index, end: index }));
+  const names = types.length ? types : model.labels;
+  let next = 0;
+  for (const entity of entities) {
+    made.append(`${words.slice(next, entity.start).join(" ")} `);
+    const text = words.slice(entity.start, entity.end + 1).join(" ");
+    const mark = element("mark", text, `colour-${names.indexOf(entity.type) % 6}`);
+    mark.append(" ", element("small", entity.type));
+    made.append(mark, " ");
+    next = entity.end + 1;
+  }
+  made.append(words.slice(next).join(" "));
+  if (entities.length > 0) return made;
+  const all = element("div");
+  all.append(made, element("p", "No entity.", "note"));
+  return all;
+}
+
+byId("first").addEventListener("change", choose);
+byId("second").addEventListener("change", showCards);
+byId("sample").addEventListener("click", () => {
+  const { sample } = models[byId("first").value];
+  for (const area of fields()) area.value = sample[area.name];
+  ask();
+});
+byId("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  ask();
+});
+byId("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  token = byId("token").value;
+  start();
+});
+start();

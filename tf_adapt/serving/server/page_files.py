@@ -1,0 +1,58 @@
+"""The page's files, and what it shows of the models."""
+
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import Response
+
+from tf_adapt.serving.server.limits import RefusedError
+from tf_adapt.serving.server.versions import Model
+from tf_adapt.tasks.task import Task
+
+_FILES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+_SENTENCE = "The ferry from Oslo reached Copenhagen on Monday , and Ada Lind waited at the pier ."
+_SAMPLES = {
+    "single": {"text": "The rooms were clean and quiet, but breakfast was a little plain."},
+    "pair": {
+        "text_a": "A man is playing a guitar on a small stage.",
+        "text_b": "Someone makes music in front of an audience.",
+    },
+    "tagging": {"tokens": _SENTENCE},
+}
+
+
+def page_file(name: str) -> Response:
+    """One of the page's files.
+
+    Raises:
+        RefusedError: there is no such file.
+    """
+    if name not in _FILES:
+        raise RefusedError(404, "Not found: no such file of the page")
+    return Response((Path(__file__).parent / "page" / name).read_bytes(), media_type=_FILES[name])
+
+
+def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
+    """One entry for each signature of each model."""
+    return [
+        {
+            "model": name,
+            "version": str(model.current.number),
+            "signature": signature,
+            "kind": one.task.kind,
+            "inputs": list(one.inputs),
+            "labels": list(one.task.labels or ()),
+            "scheme": one.task.scheme if one.task.is_tagging else None,
+            "range": list(one.task.label_range or ()),
+            "thresholds": list(one.task.thresholds or ()),
+            "sample": _sample(one.task),
+            "card": model.current.export.card,
+            "report": model.current.export.report,
+        }
+        for name, model in models.items()
+        for signature, one in model.current.export.signatures.items()
+    ]
+
+
+def _sample(task: Task) -> dict[str, str]:
+    return _SAMPLES["tagging" if task.is_tagging else "pair" if task.is_pair else "single"]

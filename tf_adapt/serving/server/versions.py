@@ -1,0 +1,195 @@
+"""A served model and its versions: a newer folder is loaded, then the older one is drained."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hub_modules.manifest import MANIFEST
+from tf_adapt.errors import ArtifactError, TfAdaptError
+from tf_adapt.serving.server.batching import Batcher
+from tf_adapt.serving.server.limits import Limits, RefusedError
+from tf_adapt.serving.server.loaded import Export, load_export
+
+log = logging.getLogger(__name__)
+
+AVAILABLE, LOADING, UNLOADING, END = "AVAILABLE", "LOADING", "UNLOADING", "END"
+# Ended versions that a status still names.
+_REMEMBERED = 10
+
+
+@dataclass
+class Version:
+    """A loaded version; `active` requests are being answered by it."""
+
+    number: int
+    export: Export
+    batchers: dict[str, Batcher]
+    active: int = 0
+
+
+@dataclass
+class _Other:
+    """What a status says of a version that is not the one that answers."""
+
+    state: str
+    problem: str = ""
+
+
+@dataclass
+class Model:
+    """A model by its name: one version answers, a newer one may be loading, an older one draining.
+
+    Attributes:
+        folder: of the numbered versions, or one version itself.
+        make_batcher: from the name of a signature and its function.
+    """
+
+    name: str
+    folder: Path
+    trust: bool
+    make_batcher: Callable[[str, Callable], Batcher]
+    current: Version
+    _others: dict[int, _Other] = field(default_factory=dict)
+    _failed: dict[int, tuple] = field(default_factory=dict)
+    _draining: set[asyncio.Task] = field(default_factory=set)
+
+    @contextlib.contextmanager
+    def version(self, number: int | None) -> Iterator[Version]:
+        """The version that answers; it is not unloaded in the body.
+
+        Raises:
+            RefusedError: another number is asked for.
+        """
+        found = self.current
+        if number not in (None, found.number):
+            raise RefusedError(
+                404, f"Servable not found for request: Specific({self.name}, {number})"
+            )
+        found.active += 1
+        try:
+            yield found
+        finally:
+            found.active -= 1
+
+    def states(self) -> dict[int, tuple[str, str]]:
+        """State and problem of each known version, newest first."""
+        known = {number: (one.state, one.problem) for number, one in self._others.items()}
+        known[self.current.number] = (AVAILABLE, "")
+        return dict(sorted(known.items(), reverse=True))
+
+    async def look(self) -> None:
+        """Loads the newest version that is not known to be damaged, if it is not the current one.
+
+        One that cannot be loaded is logged, and tried again when its folder changes.
+        """
+        found = _newest(self.folder, self._failed)
+        if found is None or found[0] == self.current.number:
+            return
+        number, folder = found
+        self._others[number] = _Other(LOADING)
+        try:
+            export = await asyncio.to_thread(load_export, folder, self.trust)
+        except (TfAdaptError, OSError) as error:
+            # An error of the file system: a version that is being removed.
+            log.error(
+                "%s: version %d is not served, version %d stays: %s",
+                *(self.name, number, self.current.number, error),
+            )
+            self._failed[number] = _identity(folder)
+            self._others[number] = _Other(END, str(error))
+            return
+        before = self.current
+        self.current = self._version(number, export)
+        self._others.pop(number)
+        log.info("%s: version %d is served, version %d ends", self.name, number, before.number)
+        self._others[before.number] = _Other(UNLOADING)
+        task = asyncio.create_task(self._drain(before))
+        self._draining.add(task)
+        task.add_done_callback(self._draining.discard)
+
+    async def _drain(self, version: Version) -> None:
+        while version.active:
+            await asyncio.sleep(0.02)
+        number = version.number
+        if number != self.current.number:
+            self._others[number] = _Other(END)
+        for old in sorted(self._others)[:-_REMEMBERED]:
+            del self._others[old]
+        version.batchers.clear()
+        version.export.signatures.clear()
+        await asyncio.to_thread(gc.collect)
+
+    def _version(self, number: int, export: Export) -> Version:
+        return _made(number, export, self.make_batcher)
+
+
+def load_model(
+    name: str,
+    folder: Path,
+    trust: bool,
+    executor: Executor,
+    limits: Limits,
+    observe: Callable[[str, str, int], None],
+) -> Model:
+    """Loads the newest version below `folder`, or the version that `folder` is.
+
+    Args:
+        observe: is told model, signature and rows of each call.
+
+    Raises:
+        ArtifactError: there is no version, or the newest cannot be loaded.
+    """
+
+    def make_batcher(signature: str, call: Callable) -> Batcher:
+        return Batcher(call, executor, limits, lambda rows: observe(name, signature, rows))
+
+    found = _newest(folder, {})
+    if found is None:
+        raise ArtifactError(
+            f"{folder}: expected a run, an export, or a folder of numbered exports, got none of "
+            "them; write one with `tf-adapt export`"
+        )
+    number, version = found
+    current = _made(number, load_export(version, trust), make_batcher)
+    return Model(name, folder, trust, make_batcher, current)
+
+
+def _made(number: int, export: Export, make_batcher: Callable) -> Version:
+    batchers = {name: make_batcher(name, one.call) for name, one in export.signatures.items()}
+    return Version(number, export, batchers)
+
+
+def _newest(folder: Path, failed: dict[int, tuple]) -> tuple[int, Path] | None:
+    """Number and folder of the newest version that has not failed as it is now."""
+    if (folder / MANIFEST).is_file():
+        return (_number(folder.name) or 1), folder
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return None
+    found = {number: folder / name for name in names if (number := _number(name)) is not None}
+    for number in sorted(found, reverse=True):
+        whole = (found[number] / MANIFEST).is_file()
+        if whole and failed.get(number) != _identity(found[number]):
+            return number, found[number]
+    return None
+
+
+def _number(name: str) -> int | None:
+    """1 of "1"; folders like "01" are no versions."""
+    return int(name) if name.isascii() and name.isdecimal() and str(int(name)) == name else None
+
+
+def _identity(folder: Path) -> tuple:
+    """Changes when a version is published again."""
+    try:
+        found = [path.stat() for path in (folder, folder / MANIFEST)]
+    except OSError:
+        return ()
+    return tuple((one.st_ino, one.st_mtime_ns) for one in found)

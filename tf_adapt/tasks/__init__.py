@@ -1,0 +1,1 @@
+"""Kinds of task: losses, metrics, tag schemes, spans."""

@@ -1,0 +1,94 @@
+"""Losses that are exact means over the global batch: see `tf_adapt.layers.global_mean`."""
+
+import keras
+from keras import ops
+
+from tf_adapt.layers.global_mean import global_mean
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class CrossEntropy(keras.losses.Loss):
+    """Softmax cross-entropy of class ids, in float32: the mean of `-log softmax(logits)[target]`.
+
+    Shapes: targets `[batch] int` or `[batch, words] int`, logits `[…, classes]` → scalar.
+
+    Masking: a target of −1 is padding and counts neither in the sum nor in the number of targets;
+    without targets the loss is 0. Sample weights multiply the summands, not their number.
+    """
+
+    def __init__(self, name: str = "cross_entropy"):
+        super().__init__(name=name)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        logits = ops.cast(ops.convert_to_tensor(y_pred), "float32")
+        targets = ops.reshape(ops.cast(y_true, "int32"), ops.shape(logits)[:-1])
+        real = targets >= 0
+        # Logits at padding, even NaN, must not affect the gradient.
+        logits = ops.where(real[..., None], logits, 0.0)
+        losses = ops.sparse_categorical_crossentropy(
+            ops.maximum(targets, 0), logits, from_logits=True
+        )
+        return global_mean(losses, real, sample_weight)
+
+    def get_config(self) -> dict:
+        return {"name": self.name}
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class BinaryCrossEntropy(keras.losses.Loss):
+    """Sigmoid cross-entropy of sets of labels, in float32: its mean over labels and examples.
+
+    `−t log σ(x) − (1 − t) log(1 − σ(x))` for each target t and logit x.
+
+    Shapes: targets `[batch, labels]` 0 or 1, logits `[batch, labels]` → scalar, 0 without examples.
+    """
+
+    def __init__(self, name: str = "binary_cross_entropy"):
+        super().__init__(name=name)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        logits = ops.cast(ops.convert_to_tensor(y_pred), "float32")
+        targets = ops.reshape(ops.cast(y_true, "float32"), ops.shape(logits))
+        losses = ops.mean(ops.binary_crossentropy(targets, logits, from_logits=True), axis=-1)
+        return global_mean(losses, ops.ones_like(losses, dtype="bool"), sample_weight)
+
+    def get_config(self) -> dict:
+        return {"name": self.name}
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class SquaredError(keras.losses.Loss):
+    """Mean of `(prediction − target)²` on the targets' own scale, in float32.
+
+    Shapes: targets `[batch] float`, predictions `[batch]` → scalar.
+    """
+
+    def __init__(self, name: str = "squared_error"):
+        super().__init__(name=name)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        predictions = ops.cast(ops.convert_to_tensor(y_pred), "float32")
+        targets = ops.reshape(ops.cast(y_true, "float32"), ops.shape(predictions))
+        losses = ops.square(predictions - targets)
+        return global_mean(losses, ops.ones_like(losses, dtype="bool"), sample_weight)
+
+    def get_config(self) -> dict:
+        return {"name": self.name}
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class LanguageModelLoss(keras.losses.Loss):
+    """Mean over the global batch of losses that the model itself computes from the text.
+
+    Shapes: y_true: ignored; y_pred: a loss for each target, −1 where there is none → scalar, 0
+    without targets.
+    """
+
+    def __init__(self, name: str = "language_model"):
+        super().__init__(name=name)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        return global_mean(y_pred, y_pred >= 0)
+
+    def get_config(self) -> dict:
+        return {"name": self.name}

@@ -1,0 +1,214 @@
+"""Kinds of task: the loss and the metrics that belong to each."""
+
+import math
+from dataclasses import asdict, dataclass
+
+import keras
+
+from tf_adapt.errors import ConfigError
+from tf_adapt.tasks.kinds import CLASSIFICATIONS, METRICS_OF, MULTILABEL, PAIRS, REGRESSIONS
+from tf_adapt.tasks.label_sets import check_label_name
+from tf_adapt.tasks.losses import BinaryCrossEntropy, CrossEntropy, LanguageModelLoss, SquaredError
+from tf_adapt.tasks.metrics import (
+    LabelSetF1,
+    MatthewsCorrelation,
+    PearsonCorrelation,
+    Perplexity,
+    SpanF1,
+)
+from tf_adapt.tasks.tag_schemes import SCHEMES, is_tag
+
+LOSSES = {
+    **dict.fromkeys(CLASSIFICATIONS, CrossEntropy),
+    **dict.fromkeys(REGRESSIONS, SquaredError),
+    MULTILABEL: BinaryCrossEntropy,
+    "tagging": CrossEntropy,
+}
+# The first metric is the default: it selects the best epoch.
+TASKS = {
+    kind: {"loss": LOSSES[kind], "metrics": metrics} for kind, metrics in METRICS_OF.items()
+} | {
+    # The text is its own target: see `tf_adapt.models.language_model`.
+    "language_model": {"loss": LanguageModelLoss, "metrics": ("perplexity",)},
+}
+LOWER_IS_BETTER = ("perplexity",)
+
+METRICS = {
+    "accuracy": lambda task: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
+    "macro_f1": lambda task: LabelSetF1("macro", task.num_outputs, task.thresholds),
+    "matthews": lambda task: MatthewsCorrelation(task.num_outputs),
+    "micro_f1": lambda task: LabelSetF1("micro", task.num_outputs, task.thresholds),
+    "pearson": lambda task: PearsonCorrelation(),
+    "perplexity": lambda task: Perplexity(),
+    "span_f1": lambda task: SpanF1(task.labels, task.scheme),
+    "strict_span_f1": lambda task: SpanF1(task.labels, task.scheme, strict=True),
+}
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+@dataclass(frozen=True)
+class Task:
+    """A kind of task with its labels and its metric.
+
+    Args:
+        kind: a key of `TASKS`.
+        labels: the labels (for tagging, the tags) in the order of their ids; none for regression.
+        metric: the score that selects the best epoch; by default the kind's first metric.
+        scheme: of the tags: "IOB1", "IOB2" or "BIOES"; used by tagging only.
+        label_range: lowest and highest target of a regression, for display; the loss and the metric
+            stay on the targets' own scale.
+        thresholds: for multilabel classification: for each label the lowest probability at which it
+            is predicted, above 0 and at most 1; None: 0.5. See
+            `tf_adapt.tasks.thresholds.best_thresholds`.
+
+    Raises:
+        ConfigError: an argument is unknown, missing, or does not fit the kind.
+    """
+
+    kind: str
+    labels: tuple[str, ...] | None = None
+    metric: str | None = None
+    scheme: str = "IOB2"
+    label_range: tuple[float, float] | None = None
+    thresholds: tuple[float, ...] | None = None
+
+    def __post_init__(self):
+        if self.kind not in TASKS:
+            raise ConfigError(f"task kind: expected one of {', '.join(TASKS)}, got {self.kind!r}")
+        # The way to set fields of a frozen dataclass; lists become tuples, so that it is hashable.
+        object.__setattr__(self, "labels", _checked_labels(self))
+        object.__setattr__(self, "metric", _checked_metric(self))
+        object.__setattr__(self, "label_range", _checked_range(self))
+        object.__setattr__(self, "thresholds", _checked_thresholds(self))
+        if self.is_tagging:
+            _check_tags(self)
+
+    @property
+    def is_pair(self) -> bool:
+        """An example is two texts."""
+        return self.kind in PAIRS
+
+    @property
+    def is_tagging(self) -> bool:
+        """An example is a sequence of words with one tag each."""
+        return self.kind == "tagging"
+
+    @property
+    def is_language_model(self) -> bool:
+        """The text is its own target; there are no labels."""
+        return self.kind == "language_model"
+
+    @property
+    def is_regression(self) -> bool:
+        """The target is a number."""
+        return self.kind in REGRESSIONS
+
+    @property
+    def is_multilabel(self) -> bool:
+        """An example has any number of the labels, also none."""
+        return self.kind == MULTILABEL
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of a head's outputs for an example, or for each word."""
+        return 1 if self.is_regression else len(self.labels)
+
+    @property
+    def loss(self) -> keras.losses.Loss:
+        """A new loss, exact over the global batch."""
+        return TASKS[self.kind]["loss"]()
+
+    @property
+    def metrics(self) -> list[keras.metrics.Metric]:
+        """New metrics: all of the kind, the task's own first."""
+        names = sorted(TASKS[self.kind]["metrics"], key=lambda name: name != self.metric)
+        return [METRICS[name](self) for name in names]
+
+    def get_config(self) -> dict:
+        """The arguments, as plain values."""
+        config = asdict(self)
+        for name in ("labels", "label_range", "thresholds"):
+            config[name] = None if config[name] is None else list(config[name])
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict) -> "Task":
+        """The task of `get_config`."""
+        return cls(**config)
+
+
+def _checked_labels(task: Task) -> tuple[str, ...] | None:
+    if task.is_regression or task.is_language_model:
+        if task.labels is not None:
+            raise ConfigError(f"labels: expected none for {task.kind}, got {task.labels!r}")
+        return None
+    if task.labels is None or isinstance(task.labels, str) or not list(task.labels):
+        raise ConfigError(
+            f"labels: expected a list of at least one label for {task.kind}, got {task.labels!r}"
+        )
+    labels = tuple(task.labels)
+    for position, label in enumerate(labels):
+        if not isinstance(label, str) or not label:
+            raise ConfigError(f"labels[{position}]: expected a text, got {label!r}; quote it")
+        if label in labels[:position]:
+            raise ConfigError(f"labels[{position}]: {label!r} is there twice; keep one")
+        fault = check_label_name(label) if task.is_multilabel else None
+        if fault:
+            raise ConfigError(f"labels[{position}]: {fault}, got {label!r}; rename it")
+    return labels
+
+
+def _checked_metric(task: Task) -> str:
+    metrics = TASKS[task.kind]["metrics"]
+    if task.metric is None:
+        return metrics[0]
+    if task.metric not in metrics:
+        raise ConfigError(
+            f"metric: expected one of {', '.join(metrics)} for {task.kind}, got {task.metric!r}"
+        )
+    return task.metric
+
+
+def _checked_range(task: Task) -> tuple[float, float] | None:
+    if task.label_range is None:
+        return None
+    if not task.is_regression:
+        raise ConfigError(f"label_range: expected none for {task.kind}, got {task.label_range!r}")
+    try:
+        low, high = (float(bound) for bound in task.label_range)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ConfigError(
+            f"label_range: expected two finite numbers, the lower first, got {task.label_range!r}"
+        )
+    return low, high
+
+
+def _checked_thresholds(task: Task) -> tuple[float, ...] | None:
+    if task.thresholds is None:
+        return None
+    if not task.is_multilabel:
+        raise ConfigError(f"thresholds: expected none for {task.kind}, got {task.thresholds!r}")
+    try:
+        thresholds = tuple(float(threshold) for threshold in task.thresholds)
+    except (TypeError, ValueError):
+        thresholds = ()
+    if len(thresholds) != len(task.labels) or not all(0 < one <= 1 for one in thresholds):
+        raise ConfigError(
+            f"thresholds: expected {len(task.labels)} numbers above 0 and at most 1, one for each "
+            f"label, got {task.thresholds!r}"
+        )
+    return thresholds
+
+
+def _check_tags(task: Task) -> None:
+    if task.scheme not in SCHEMES:
+        raise ConfigError(f"scheme: expected one of {', '.join(SCHEMES)}, got {task.scheme!r}")
+    for position, tag in enumerate(task.labels):
+        if not is_tag(tag, task.scheme):
+            raise ConfigError(
+                f"labels[{position}]: expected a tag of the scheme {task.scheme} "
+                f"(O, or one of {', '.join(SCHEMES[task.scheme])} followed by - and a type), "
+                f"got {tag!r}"
+            )

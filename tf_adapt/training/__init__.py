@@ -1,0 +1,1 @@
+"""One run: building the model, plan, epochs and results; its callbacks and its state."""

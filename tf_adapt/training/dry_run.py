@@ -1,0 +1,143 @@
+"""The plan of a run, without training: `tf-adapt train CONFIG --dry-run`."""
+
+from typing import Any
+
+from rich.table import Table
+
+from hub_modules.native.weights import count_parameters
+from tf_adapt.adaptation.unfreezing import group_names
+from tf_adapt.config.sections import Config
+from tf_adapt.data.batches import PreparedData, epoch_order, prepare
+from tf_adapt.data.multi_task_batches import TaskOrder
+from tf_adapt.data.prepare import task_of
+from tf_adapt.data.splits import load_splits
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.multi_task_model import MultiTaskModel
+from tf_adapt.runs.slices import checked_members
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.build import order_of, plan_of, splits_of_tasks
+from tf_adapt.training.compiled_model import penalised, precision
+from tf_adapt.training.devices import make_strategy
+from tf_adapt.training.kept_plan import kept_plan
+from tf_adapt.training.plan import MOST_ROWS
+from tf_adapt.training.starting import started_model, starting_run
+from tf_adapt.training.teacher import check_teacher, read_unlabelled, with_placeholders
+
+
+def dry_run(config: Config) -> dict[str, Any]:
+    """The rows of a run's `Plan`, and the learning-rate factor of each group.
+
+    With `patience`, phases may end earlier than planned. `never` has the groups that a later phase
+    would train if the run had more epochs; `kept` is what `kept_plan` says. Of several tasks also
+    `tasks`: examples, batches of a pass, weight, and the probability of the task in the steps of
+    each epoch; with more than `MOST_ROWS` epochs in the first and the last ones.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: as `train` before its first step.
+    """
+    settings = config.training
+    names = config.tasks or {}
+    splits = splits_of_tasks(config) if names else load_splits(config.data)
+    task = {name: task_of(splits[name]) for name in names} or task_of(splits)
+    if not names:
+        checked_members(config.slices, splits)
+    start = starting_run(config)
+    strategy = make_strategy(settings.devices, settings.strategy)
+    with precision(settings.mixed_precision), strategy.scope():
+        model = started_model(config, task, start)
+        penalised(config, model)
+    groups = group_names(model.encoder)
+    if names:
+        found = {n: _prepared(config, splits[n].examples, task[n], model) for n in names}
+        order = order_of(config, {n: data["train"].lengths for n, data in found.items()})
+        steps = (order.steps_of(0), order.steps_of(settings.epochs))
+    else:
+        examples = dict(splits.examples)
+        if config.teacher is not None:
+            check_teacher(config, model)
+            unlabelled = read_unlabelled(config, task)
+            examples["train"] = with_placeholders(examples["train"], unlabelled, task)
+        data, order = _prepared(config, examples, task, model), None
+        steps = (len(epoch_order(data["train"].lengths, settings.batch_size, settings.seed, 0)),)
+    plan = plan_of(config, groups, *steps)
+    adaptation, rows = plan.adaptation, plan.rows(model)
+    reached = {name for row in rows for name in row["groups"]}
+    return {
+        "adaptation": adaptation.name,
+        "parameters": count_parameters(model.weights),
+        "steps_per_epoch": plan.steps_per_epoch,
+        **({} if order is None else {"tasks": _tasks(config, order)}),
+        "patience": adaptation.patience,
+        "factors": {name: model.unscaled_optimizer.factors[name] for name in groups},
+        "plan": rows,
+        # Several tasks train the encoder, and keep no states of it.
+        "kept": None if names else kept_plan(config, plan, model, data),
+        "never": [name for name in adaptation.ever_trained(groups) if name not in reached],
+    }
+
+
+def _prepared(
+    config: Config, examples: dict[str, list], task: Task, model: AdaptedModel | MultiTaskModel
+) -> dict[str, PreparedData]:
+    limits = config.training.limits
+    return {
+        split: prepare(records, task, model.encoder, *limits) for split, records in examples.items()
+    }
+
+
+def _tasks(config: Config, order: TaskOrder) -> dict[str, Any]:
+    epochs = config.training.epochs
+    half = MOST_ROWS // 2
+    shown = [epoch for epoch in range(epochs) if min(epoch, epochs - 1 - epoch) < half]
+    return {
+        name: {
+            "examples": len(order.lengths[name]),
+            "batches": order.batches_of(name),
+            "weight": task.weight,
+            "is_target": name == config.target,
+            "probabilities": {epoch + 1: order.probabilities(epoch)[name] for epoch in shown},
+        }
+        for name, task in config.tasks.items()
+    }
+
+
+def tasks_table(found: dict[str, Any]) -> Table:
+    """The tasks as a table for a terminal; their probabilities where these change."""
+    table = Table(box=None, title_justify="left", pad_edge=False)
+    table.add_column("task")
+    for name in ("examples", "batches", "weight"):
+        table.add_column(name, justify="right")
+    table.add_column("probability by epoch")
+    for name, task in found["tasks"].items():
+        drawn, before = [], None
+        for epoch, probability in task["probabilities"].items():
+            text = f"{probability:.3f}"
+            if text != before:
+                drawn.append(f"{epoch}:\u00a0{text}")
+            before = text
+        target = " (target)" if task["is_target"] else ""
+        numbers = (f"{task['examples']:,}", f"{task['batches']:,}", f"{task['weight']:g}")
+        table.add_row(name + target, *numbers, "  ".join(drawn))
+    return table
+
+
+def plan_table(found: dict[str, Any]) -> Table:
+    """The plan as a table for a terminal."""
+    table = Table(box=None, title_justify="left", pad_edge=False)
+    for name in ("epoch", "steps", "trains"):
+        table.add_column(name)
+    table.add_column("parameters", justify="right")
+    table.add_column("mean learning rate")
+    for row in found["plan"]:
+        first, last = row["steps"]
+        # A no-break space keeps a name and its number on one line.
+        rates = "  ".join(
+            f"{name}\u00a0{rate:.1e}" for name, rate in reversed(row["rates"].items())
+        )
+        epochs = f"{row['epoch']}–{row['last_epoch']}" if "last_epoch" in row else row["epoch"]
+        table.add_row(str(epochs), f"{first}–{last}", _names(row), f"{row['parameters']:,}", rates)
+    return table
+
+
+def _names(row: dict[str, Any]) -> str:
+    return ", ".join(reversed(row["groups"]))

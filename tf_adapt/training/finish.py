@@ -1,0 +1,239 @@
+"""The end of a run: predictions and scores of the best weights; parameters, seconds, memory."""
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+import tensorflow_text
+
+import tf_adapt
+from hub_modules.native.weights import count_parameters
+from tf_adapt.data.batches import PreparedData, batches_from, sorted_batches
+from tf_adapt.errors import TrainingError
+from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.multi_task_model import MultiTaskModel
+from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs.prediction_files import write_predictions
+from tf_adapt.serving.predict import (
+    batch_predictions,
+    inputs_of,
+    label_set_scores,
+    sentence_scores,
+    to_predictions,
+)
+from tf_adapt.serving.prediction_forms import predictions_text
+from tf_adapt.tasks.thresholds import best_thresholds
+from tf_adapt.training.callbacks import plain_numbers
+from tf_adapt.training.event_files import write_slices
+from tf_adapt.training.memory import peak_memory
+from tf_adapt.training.run import Run
+from tf_adapt.training.slices import Scores, scores_of_run
+
+SERVED, SERVED_BATCH = 256, 32
+
+
+def finish_run(run: Run) -> dict[str, Any]:
+    """Restores the best weights, predicts, scores, and writes `metrics.json`.
+
+    Raises:
+        ArtifactError: the best weights are damaged, or the run folder cannot be written.
+        TrainingError: thresholds cannot be chosen, because probabilities are not finite.
+    """
+    best = run.state.best
+    found = checkpoints.read(run.checkpoints / best["name"])
+    checkpoints.assign(run.model.weights, found.arrays.get("model", {}), str(found.path))
+    metrics = _metrics_of_tasks(run) if run.tasks else _metrics(run, _scores(run))
+    if run.slices and run.writes:
+        metrics["slices"] = _slice_scores(run)
+    if run.writes:
+        run_folder.write_metrics(run.folder, metrics)
+    return metrics
+
+
+def write_tasks(folder: Path, model: AdaptedModel | MultiTaskModel) -> None:
+    """Writes `task.json` of a run: its task, or its tasks by name."""
+    is_one = isinstance(model, AdaptedModel)
+    tasks = {} if is_one else {name: one.task for name, one in model.models.items()}
+    run_folder.write_task(
+        folder,
+        model.task.get_config() if is_one else None,
+        model.encoder.module_hash,
+        {name: task.get_config() for name, task in tasks.items()},
+    )
+
+
+def _metrics_of_tasks(run: Run) -> dict[str, Any]:
+    """The metrics of the target, and in `tasks` what differs between the tasks."""
+    target, found = run.settings.score.partition("/")[0], {}
+    for name in sorted(run.tasks, key=lambda name: name == target):  # last: `seconds` are its own
+        one = run.of_task(name)
+        found[name] = _metrics(one, _scores(one))
+    own = ("dataset", "head", "layer_weights", "dev", "test", "metric", "splits", "truncated")
+    tasks = {
+        name: {key: found[name][key] for key in own if key in found[name]}
+        | {"serving_per_1000": found[name]["seconds"]["serving_per_1000"]}
+        for name in run.tasks
+    }
+    parameters = {"total": count_parameters(run.model.weights)}
+    return found[target] | {
+        "parameters": found[target]["parameters"] | parameters,
+        "target": target,
+        "tasks": tasks,
+    }
+
+
+def _scores(run: Run) -> dict[str, dict[str, float | None]]:
+    """The scores of one task by split; writes its predictions."""
+    scores = {"dev": _dev_scores(run)}
+    if "test" in run.data:
+        dataset, _ = sorted_batches(run.data["test"], run.settings.batch_size)
+        scores["test"] = plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
+    if run.writes and not run.model.task.is_language_model:
+        for split, found in _predict(run, list(scores)).items():
+            scores[split] |= found
+    return scores
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that results depend on."""
+    return {
+        "tf_adapt": tf_adapt.__version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "tensorflow": tf.__version__,
+        "tensorflow_text": tensorflow_text.__version__,
+        "keras": keras.__version__,
+    }
+
+
+def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float]]:
+    """Writes the predictions of the splits; returns the scores computed from them.
+
+    These are span scores of whole sentences for tagging, and F1 of label sets for multilabel tasks.
+    """
+    size, scores = run.settings.batch_size, {}
+    answers = {split: batch_predictions(run.model, run.data[split], size) for split in names}
+    task = run.model.task
+    if run.settings.choose_thresholds:
+        task = replace(task, thresholds=_chosen_thresholds(run, answers["dev"]["probabilities"]))
+        run_folder.write_task(run.folder, task.get_config(), run.model.encoder.module_hash)
+    for split, answer in answers.items():
+        examples = run.splits.examples[split]
+        predictions = to_predictions(task, examples, answer)
+        form = "conll" if task.is_tagging else "tsv"
+        text = predictions_text(form, task, examples, predictions)
+        write_predictions(run.folder, split, text, run.task)
+        if task.is_tagging:
+            scores[split] = sentence_scores(task, examples, predictions)
+        elif task.is_multilabel:
+            scores[split] = label_set_scores(task, examples, predictions)
+    return scores
+
+
+def _slice_scores(run: Run) -> dict[str, Scores]:
+    found = scores_of_run(run.folder, run.slices, run.members, run.model.task, run.splits.examples)
+    write_slices(run.folder / "tensorboard", found, run.state.global_step)
+    return found
+
+
+def _chosen_thresholds(run: Run, probabilities: np.ndarray) -> tuple[float, ...]:
+    if not np.isfinite(probabilities).all():
+        raise TrainingError(
+            "training.choose_thresholds: expected finite probabilities of the dev examples, got "
+            "some that are not; lower training.learning_rate, or set training.mixed_precision: null"
+        )
+    return best_thresholds(probabilities, run.data["dev"].targets.numpy())
+
+
+def _dev_scores(run: Run) -> dict[str, float | None]:
+    row = run.state.history[run.state.best["epoch"]]
+    prefix = "dev_" if run.task is None else f"dev_{run.task}/"
+    return {
+        name.removeprefix(prefix): value for name, value in row.items() if name.startswith(prefix)
+    }
+
+
+def _metrics(run: Run, scores: dict[str, dict]) -> dict[str, Any]:
+    return {
+        "dataset": run.splits.name,
+        "adaptation": run.settings.adaptation.name,
+        "encoder": run.settings.encoder,
+        "module": run.model.encoder.module_hash,
+        "family": run.model.encoder.family,
+        **_head(run),
+        "seed": run.settings.seed,
+        **({} if run.started_from is None else {"start": run.started_from}),
+        **_taught(run, scores),
+        **scores,
+        "metric": run.model.task.metric,
+        "best_epoch": run.state.best["epoch"] + 1,
+        "epochs": run.state.epoch,
+        "splits": run.splits.descriptions,
+        "truncated": {split: prepared.truncated for split, prepared in run.data.items()},
+        "parameters": {
+            "total": count_parameters(run.model.weights),
+            "trainable": count_parameters(run.ever_trained),
+        },
+        "seconds": {
+            **{name: round(value, 1) for name, value in run.state.seconds.items()},
+            **_serving_seconds(run),
+            "total": round(time.monotonic() - run.started, 1),
+        },
+        **peak_memory(),
+        "versions": versions(),
+    }
+
+
+def _taught(run: Run, scores: dict[str, dict]) -> dict[str, Any]:
+    """The teacher and its student side by side, if there is a teacher."""
+    if run.teacher is None:
+        return {}
+    return {"taught": run.teacher | {"student": scores | costs_of(run.model, run.data["dev"])}}
+
+
+def costs_of(model: AdaptedModel, dev: PreparedData) -> dict[str, Any]:
+    """Parameters of a model that predicts, their megabytes, and seconds per 1,000 dev examples."""
+    parameters = count_parameters([*model.encoder.weights, *model.head.weights])
+    return {
+        "parameters": parameters,
+        "megabytes": round(parameters * run_folder.BYTES_PER_WEIGHT / 1e6, 3),
+        "serving_per_1000": serving_seconds(model, dev),
+    }
+
+
+def _head(run: Run) -> dict[str, Any]:
+    """The head's name, and the layer weights of its first `ScalarMix` if it has one."""
+    if run.model.task.is_language_model:
+        return {}
+    mixes = [layer for layer in run.model.head._flatten_layers() if isinstance(layer, ScalarMix)]
+    weights = [[round(float(w), 6) for w in mix.layer_weights] for mix in mixes]
+    return {"head": run.settings.head, "layer_weights": weights[0] if weights else None}
+
+
+def _serving_seconds(run: Run) -> dict[str, float]:
+    """Seconds per 1,000 dev examples from prepared texts to predictions, in batches of 32.
+
+    Measured on the first `SERVED` examples after tracing.
+    """
+    if run.model.task.is_language_model:
+        return {}
+    return {"serving_per_1000": serving_seconds(run.model, run.data["dev"])}
+
+
+def serving_seconds(model: AdaptedModel, prepared: PreparedData) -> float:
+    """Seconds per 1,000 examples from prepared texts to predictions, in batches of 32."""
+    dataset = inputs_of(batches_from(replace(prepared, features=None), SERVED_BATCH, shuffle=False))
+    predictions = model.inference.for_pass(dataset.element_spec)
+    batches = list(dataset.take(SERVED // SERVED_BATCH))
+    for batch in batches:
+        predictions(batch)
+    started = time.monotonic()
+    for batch in batches:
+        tf.nest.map_structure(lambda tensor: tensor.numpy(), predictions(batch))
+    examples = min(len(prepared.lengths), SERVED)
+    return round((time.monotonic() - started) * 1000 / examples, 2)

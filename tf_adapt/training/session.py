@@ -1,0 +1,97 @@
+"""Reuse of data, model and traced graphs by several runs of one process.
+
+Runs that differ only in seed and learning rate use the same graphs; only the values of variables
+differ. The next run copies these values from a newly built model, so that its results are bitwise
+those of a run in a process of its own.
+"""
+
+import gc
+
+import keras
+
+from tf_adapt.adaptation.unfreezing import make_trainable
+from tf_adapt.config.checks import adaptation_of
+from tf_adapt.config.reading import without_trial
+from tf_adapt.config.sections import Config
+from tf_adapt.data.splits import load_splits
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.runs.finished_run import FinishedRun
+from tf_adapt.training.build import Parts, build_parts
+from tf_adapt.training.memory import forget_peak
+from tf_adapt.training.starting import started_model
+from tf_adapt.training.state import copy_state
+
+
+class Session:
+    """Returns the data and model of each run; those of the previous run, traced already, if only
+    seed and learning rate differ."""
+
+    def __init__(self):
+        self._config: Config | None = None
+        self._parts: Parts | None = None
+
+    def parts(self, config: Config, start: FinishedRun | None = None) -> Parts:
+        """The parts of a run, with variables as in a newly built model.
+
+        Data or module that have changed since the previous run are read again. Set Keras' random
+        seed directly before the call.
+
+        Args:
+            start: as in `build_parts`.
+
+        Raises:
+            ConfigError, DataError, ArtifactError: as `build_parts`.
+        """
+        parts = self._parts_before(config, start)
+        if parts is None:
+            self._forget()
+            parts = build_parts(config, start)
+        if _changes_variables_only(config, parts.model):
+            self._config, self._parts = without_trial(config), parts
+        return parts
+
+    def _parts_before(self, config: Config, start: FinishedRun | None) -> Parts | None:
+        parts = self._parts
+        if self._config is None or self._config != without_trial(config):
+            return None
+        if load_splits(config.data) != parts.splits:
+            return None
+        new = started_model(config, parts.model.task, start)
+        if new.encoder.module_hash != parts.model.encoder.module_hash:
+            keras.utils.set_random_seed(config.training.seed)
+            return None
+        copy_state(new, parts.model)
+        del new
+        gc.collect()
+        forget_peak()
+        if config.adaptation.name != "feature_extraction":
+            make_trainable(parts.model.encoder, adaptation_of(config.adaptation))
+        for weight in parts.ever_trained:  # the previous run may have left the head frozen
+            weight.trainable = True
+        if parts.start is not None:
+            parts.start.move_here()
+        return parts
+
+    def _forget(self) -> None:
+        if self._parts is not None:
+            self._config = self._parts = None
+            gc.collect()  # a model has reference cycles; two models need twice the memory
+
+
+def _changes_variables_only(config: Config, model: AdaptedModel) -> bool:
+    """Whether a run changes only values of variables in its parts.
+
+    Not so for several tasks, on several devices, with the module's own program, with auxiliary
+    losses and language models, which have their own state, with a teacher, and with a Fisher
+    information read from a file.
+    """
+    return (
+        config.tasks is None
+        and config.training.strategy is None
+        and config.training.devices is None
+        and model.encoder.execution == "native"
+        and not model.auxiliaries
+        and config.penalties.ewc is None
+        and config.teacher is None
+        and not model.task.is_language_model
+    )

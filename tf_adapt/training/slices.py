@@ -1,0 +1,97 @@
+"""The scores of a run's slices, from its predictions."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.config.sections import Config
+from tf_adapt.data.groups import item_groups
+from tf_adapt.data.labels import gold_answers
+from tf_adapt.data.slices import Examples
+from tf_adapt.data.splits import Splits, fingerprint, load_splits
+from tf_adapt.errors import DataError
+from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.runs.slices import Members, Slices, checked_members
+from tf_adapt.serving.served_predictions import saved_task
+from tf_adapt.statistics.scores import item_statistics
+from tf_adapt.statistics.slices import slice_score, with_challenging
+from tf_adapt.tasks.task import Task
+
+# Of the tests of one run: see `statistics.slices.with_challenging`.
+ALPHA = 0.05
+Scores = dict[str, dict[str, Any] | None]
+
+
+def slice_scores(
+    slices: Slices, members: Members, task: Task, examples: Examples, predictions: Sequence
+) -> Scores:
+    """The plain values of each slice's `SliceScore`; Holm's correction is over the slices.
+
+    None for a slice of which it is unknown whether these examples are in it. A slice with a rule
+    `wrong_in` is not tested: errors chose it.
+
+    Args:
+        predictions: as `read_predictions` returns them.
+    """
+    gold = gold_answers(examples, task.kind)
+    rows = item_statistics(task.metric, predictions, gold, task.labels, task.scheme)[None]
+    groups = item_groups(examples)
+    known = {
+        name: slice_score(task.metric, rows, mask, groups, tested=slices[name].wrong_in is None)
+        for name, mask in members.items()
+        if mask is not None
+    }
+    found = dict(zip(known, with_challenging(list(known.values()), ALPHA), strict=True))
+    return {name: asdict(found[name]) if name in found else None for name in members}
+
+
+def scores_of_run(
+    folder: Path, slices: Slices, members: dict[str, Members], task: Task, examples: dict
+) -> dict[str, Scores]:
+    """`slice_scores` of each split, from the predictions in a run folder.
+
+    Raises:
+        ArtifactError: they are missing or damaged.
+    """
+    return {
+        split: slice_scores(
+            slices, found, task, examples[split], read_predictions(folder, split, task.kind)
+        )
+        for split, found in members.items()
+    }
+
+
+def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[str, Any]:
+    """Scores the slices of a config on the predictions of a finished run; returns its metrics.
+
+    Nothing is trained; the run's config then has these slices. Requires the lock.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: as `checked_members`; the data have changed.
+    """
+    metrics = {name: value for name, value in metrics.items() if name != "slices"}
+    if config.slices:
+        splits = load_splits(config.data)
+        members = checked_members(config.slices, splits)
+        _check_data(folder, splits, list(members))
+        task = saved_task(run_folder.saved_task(folder).task, folder / run_folder.TASK)
+        found = scores_of_run(folder, config.slices, members, task, splits.examples)
+        metrics["slices"] = found
+    # The config last: if it is not written, the next call does this again.
+    run_folder.write_metrics(folder, metrics)
+    run_folder.write_slices(folder, config.slices)
+    return metrics
+
+
+def _check_data(folder: Path, splits: Splits, names: list[str]) -> None:
+    """Checks that the predictions of a run are those of these examples."""
+    state = checkpoints.latest_state(folder / "checkpoint") or {}
+    before = state.get("identity", {})
+    for name in names:
+        if before.get(f"{name} data") != fingerprint(splits.examples[name]):
+            raise DataError(
+                f"{folder}: slices: expected the {name} examples that this run predicted, got "
+                "others; bring the data back, or give --out another folder"
+            )

@@ -1,0 +1,162 @@
+"""A run that begins from another run's best weights: config → run → weights of a new model.
+
+Source: Phang, Févry, Bowman 2018, "Sentence Encoders on STILTs: Supplementary Training on
+Intermediate Labeled-data Tasks".
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from hub_modules.native.lora import merged
+from tf_adapt.config.sections import Config
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.encoder.starting_point import pretrained_weights
+from tf_adapt.errors import ConfigError
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.runs.finished_run import FinishedRun, finished_run, kept_run
+from tf_adapt.runs.run_folder import START
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.compiled_model import compiled_model
+from tf_adapt.training.load_run import model_of
+
+KEY = "start.run"
+# Settings of a head that may differ: a language model's output is that of its module.
+_FREE = ("dropout", "name", "dtype", "trainable", "seed", "output")
+
+
+def starting_run(config: Config, folder: Path | None = None) -> FinishedRun | None:
+    """The run that a config starts from; None without `start`.
+
+    Args:
+        folder: the run folder, whose copy of that run is used where it has one.
+
+    Raises:
+        ConfigError, ArtifactError: as `kept_run`.
+    """
+    if config.start is None:
+        return None
+    if folder is None:
+        return finished_run(KEY, config.start.run)
+    return kept_run(KEY, config.start.run, folder / START)
+
+
+def carries_head(config: Config, task: Task, run: FinishedRun) -> bool:
+    """Whether the head begins from the run too: the kinds and labels of both tasks are equal."""
+    before = Task(**run.task)
+    return config.start.head and (before.kind, before.labels) == (task.kind, task.labels)
+
+
+def start_from(model: AdaptedModel, config: Config, run: FinishedRun) -> None:
+    """Sets the encoder's weights, and the head's where the tasks agree, to a run's best.
+
+    Adapters and LoRA that both encoders have alike are carried over; LoRA that the new encoder has
+    not, or has otherwise, is added to the kernels. The optimizer starts anew.
+
+    Raises:
+        ConfigError: the run has another module, execution or classification token, adapters that
+            this encoder has no place for, or, with equal tasks, another head.
+        ArtifactError: the run is damaged.
+    """
+    encoder = model.encoder
+    if run.module != encoder.module_hash:
+        raise ConfigError(
+            f"{KEY}: expected a run on the module of encoder.handle ({encoder.handle}, hash "
+            f"{encoder.module_hash[:12]}…), got {run.folder} on {run.config.encoder.handle} (hash "
+            f"{run.module[:12]}…); set encoder.handle to that of the run"
+        )
+    for key in ("execution", "classification_token"):
+        before, now = getattr(run.config.encoder, key), getattr(config.encoder, key)
+        if before != now:
+            raise ConfigError(
+                f"encoder.{key}: expected {before} as in {run.folder}, whose weights the run "
+                f"starts from, got {now}; set it to {before}"
+            )
+    source = model_of(run.folder, run.config, Task(**run.task), run.metrics, config.encoder)
+    _take_encoder(encoder, source.encoder, run)
+    if carries_head(config, model.task, run):
+        _take_head(model.head, source.head, run)
+
+
+def started_model(config: Config, task: Task, run: FinishedRun | None) -> AdaptedModel:
+    """The compiled model of a config, with the weights that it starts from.
+
+    Args:
+        run: of `starting_run`; None: the module's weights and a new head.
+
+    Raises:
+        ConfigError, ArtifactError: as `compiled_model` and `start_from`.
+    """
+    model = compiled_model(config, task)
+    if run is not None:
+        start_from(model, config, run)
+    return model
+
+
+def in_metrics(config: Config, task: Task, run: FinishedRun) -> dict[str, Any]:
+    """The run that another starts from, as `metrics.json` shows it; `start` is its own start."""
+    metrics = run.metrics
+    split = "test" if metrics.get("test") else "dev"
+    own = {START: metrics[START]} if metrics.get(START) else {}
+    return {
+        "run": config.start.run,
+        "dataset": metrics["dataset"],
+        "adaptation": metrics["adaptation"],
+        "metric": metrics["metric"],
+        "split": split,
+        "score": metrics[split][metrics["metric"]],
+        "head": carries_head(config, task, run),
+        "weights": run.weights,
+        **own,
+    }
+
+
+def _take_encoder(encoder: HubEncoder, source: HubEncoder, run: FinishedRun) -> None:
+    if _added(encoder) == _added(source):
+        _assign(encoder.weights, source.weights)
+    elif source.adapters is not None:
+        raise ConfigError(
+            f"adaptation: expected the adapters of {run.folder}, which the run starts from, and "
+            "which the other adaptations have no place for; take its section adaptation as it is "
+            f"({run.config.adaptation.model_dump(exclude_none=True)})"
+        )
+    else:
+        known = pretrained_weights(source)
+        own = pretrained_weights(encoder)
+        with merged(source.native):
+            _assign([own[name] for name in known], list(known.values()))
+    encoder.as_stored = False
+
+
+def _added(encoder: HubEncoder) -> dict[str, Any]:
+    """What an adaptation added to an encoder, as plain values."""
+    config = keras.saving.serialize_keras_object(encoder)["config"]
+    size = encoder.adapter_size if encoder.adapters is not None else None
+    return {"adapters": config["adapters"], "lora": config["lora"], "size": size}
+
+
+def _take_head(head: keras.layers.Layer, source: keras.layers.Layer, run: FinishedRun) -> None:
+    if _described(head) != _described(source):
+        raise ConfigError(
+            f"head: expected that of {run.folder}, since both tasks have the same labels: "
+            f"{_shown(source)}; got {_shown(head)}. Take head and adaptation of that run, or set "
+            "start.head: false for a new head"
+        )
+    _assign(head.weights, source.weights)
+
+
+def _described(head: keras.layers.Layer) -> tuple:
+    """What must be equal for weights to mean the same: class, settings but `_FREE`, shapes."""
+    settings = {k: v for k, v in head.get_config().items() if not k.endswith(_FREE)}
+    return type(head).__name__, settings, [tuple(weight.shape) for weight in head.weights]
+
+
+def _shown(head: keras.layers.Layer) -> str:
+    return f"{type(head).__name__} with {head.count_params():,} weights"
+
+
+def _assign(weights: Sequence[keras.Variable], values: Sequence[keras.Variable]) -> None:
+    for weight, value in zip(weights, values, strict=True):
+        weight.assign(value.numpy())

@@ -1,0 +1,208 @@
+"""Trains one run: a config → a run folder with the model, its predictions and its scores.
+
+The same config, data, versions and device give bitwise the same weights, even if the run is killed
+and resumed: the order of the data is a function of (seed, epoch), and the states of optimizer,
+dropout and metrics are saved with the weights.
+"""
+
+import contextlib
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+import tf_adapt
+from tf_adapt.config.reading import dump_config, resolve_paths, with_data
+from tf_adapt.config.sections import Config
+from tf_adapt.data.batches import sorted_batches
+from tf_adapt.data.own_files import recognised
+from tf_adapt.data.splits import fingerprint
+from tf_adapt.encoder.feature_cache import reading_features, with_features
+from tf_adapt.errors import ConfigError
+from tf_adapt.heads.reads import reads_of
+from tf_adapt.runs import run_folder
+from tf_adapt.runs.ensemble_folder import ENSEMBLE
+from tf_adapt.runs.finished_run import FinishedRun
+from tf_adapt.runs.interruption import Interruption
+from tf_adapt.runs.slices import checked_members
+from tf_adapt.runs.teacher_answers import Answers
+from tf_adapt.training.build import Parts, settings_of
+from tf_adapt.training.compiled_model import precision
+from tf_adapt.training.devices import is_chief, make_strategy
+from tf_adapt.training.epochs import run_epochs
+from tf_adapt.training.finish import finish_run, write_tasks
+from tf_adapt.training.input_hashes import input_hashes
+from tf_adapt.training.memory import forget_peak
+from tf_adapt.training.run import Run
+from tf_adapt.training.session import Session
+from tf_adapt.training.slices import score_again
+from tf_adapt.training.starting import KEY as START_KEY
+from tf_adapt.training.starting import in_metrics, starting_run
+from tf_adapt.training.state import RunState, restore_state
+from tf_adapt.training.teacher import KEY as TEACHER_KEY
+from tf_adapt.training.teacher import in_metrics as in_metrics_of
+from tf_adapt.training.teacher import taught
+
+
+def train(config: Config, folder: str | Path, session: Session | None = None) -> dict[str, Any]:
+    """Trains one model, or resumes an interrupted run; returns the content of `metrics.json`.
+
+    The result is the weights of the epoch with the best dev score (the first of equals). With
+    `patience` training ends after that many epochs without a better score, else after all epochs.
+    A finished run is not changed, except that other slices are scored on its predictions.
+
+    Args:
+        session: shared by the trainings of a process: those that differ only in seed and learning
+            rate are traced once, with the same results.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: config, data, module or run folder are invalid, or
+            do not fit each other.
+        TrainingError: a loss or a gradient is not finite; the last checkpoint stays valid.
+        KeyboardInterrupt, SystemExit: after SIGINT or SIGTERM, once the state has been saved.
+    """
+    folder = Path(folder)
+    config = with_data(resolve_paths(config), recognised)
+    before = run_folder.saved_config(folder)
+    if before is not None and (folder / ENSEMBLE).is_file():
+        raise ConfigError(
+            f"{folder}: expected the folder of a training, got the average of the weights of "
+            "several runs, which does not go on; choose another --out"
+        )
+    if before is not None:
+        run_folder.check_same_run(folder, before, config)
+        metrics = run_folder.finished_metrics(folder)
+        if metrics is not None and before.training.epochs == config.training.epochs:
+            run_folder.check_finished(folder, metrics)
+            shutil.rmtree(folder / run_folder.FEATURES, ignore_errors=True)
+            if before.slices == config.slices:
+                return metrics
+            with run_folder.locked(folder):
+                return score_again(folder, config, metrics)
+    keras.utils.set_random_seed(config.training.seed)
+    if config.encoder.execution != "saved_model" and not config.training.jit_compile:
+        # Deterministic operations refuse the unseeded dropout of a foreign SavedModel, and Keras
+        # does not use XLA with them.
+        tf.config.experimental.enable_op_determinism()
+    strategy = make_strategy(config.training.devices, config.training.strategy)
+    if session is not None:
+        forget_peak()
+    writes = is_chief(strategy)
+    with run_folder.locked(folder) if writes else contextlib.nullcontext():
+        start = starting_run(config, folder)
+        run = _prepared_run(config, folder, strategy, writes, session or Session(), start)
+        about = dump_config(config), _hyperparameters(config, run)
+        run_epochs(run, lambda scalars: scalars.describe(*about))
+        with reading_features(*run.data.values()):
+            metrics = finish_run(run)
+        if writes:
+            shutil.rmtree(folder / run_folder.FEATURES, ignore_errors=True)
+        return metrics
+
+
+def _prepared_run(
+    config: Config,
+    folder: Path,
+    strategy: tf.distribute.Strategy,
+    writes: bool,
+    session: Session,
+    start: FinishedRun | None,
+) -> Run:
+    started = time.monotonic()
+    with precision(config.training.mixed_precision), strategy.scope():
+        parts = session.parts(config, start)
+        members = checked_members(config.slices, parts.splits)  # of several tasks none
+    answers = None
+    if config.teacher is not None:  # here, in float32 and on one device
+        parts, answers = taught(config, parts, folder)
+    with precision(config.training.mixed_precision), strategy.scope():
+        model, data = parts.model, parts.data
+        settings = settings_of(config, parts)
+        # Of several tasks the encoder is trained.
+        trained = parts.tasks or model.encoder.trainable_groups or model.auxiliaries
+        if not (trained or model.task.is_language_model):
+            # A frozen encoder has the same outputs in every epoch.
+            own_folder = folder / run_folder.FEATURES
+            data = {
+                split: with_features(
+                    prepared,
+                    model.encoder,
+                    **dict(config.features),
+                    reads=reads_of(model.head),
+                    own_folder=None if settings.in_several_processes else own_folder,
+                    progress=writes,
+                )
+                for split, prepared in data.items()
+            }
+        plan = settings.plan
+        last = {"last_from": plan.last_from, "last_steps": plan.last_steps}
+        identity = _identity(config, parts, start, answers)
+        state = RunState(identity, plan.steps_per_epoch, **last)
+        if not parts.tasks:
+            # Evaluating one batch creates the metrics' variables, before they are restored.
+            dev, _ = sorted_batches(data["dev"], settings.batch_size)
+            model.evaluate(dev.take(1), verbose=0)
+        state = restore_state(folder / "checkpoint", state, model)
+    if writes:
+        run_folder.start(folder, config)
+        write_tasks(folder, model)
+        if start is not None:
+            start.copy_to(folder / run_folder.START)
+        if answers is not None:
+            answers.keep(folder)
+    return Run(
+        folder=folder,
+        settings=settings,
+        splits=parts.splits,
+        data=data,
+        model=model,
+        ever_trained=parts.ever_trained,
+        start=parts.start,
+        slices=config.slices,
+        members=members,
+        teacher=None if answers is None else in_metrics_of(config, parts.splits, answers),
+        started_from=None if start is None else in_metrics(config, model.task, start),
+        state=state,
+        interruption=Interruption(),
+        writes=writes,
+        started=started,
+        tasks=parts.tasks,
+    )
+
+
+def _hyperparameters(config: Config, run: Run) -> dict[str, Any]:
+    """The hyperparameters shown in TensorBoard."""
+    return {
+        "adaptation": config.adaptation.name,
+        "encoder": config.encoder.handle + ("" if config.encoder.pretrained else " untrained"),
+        "head": run.settings.head or config.objective,
+        "learning_rate": config.training.learning_rate,
+        "batch_size": config.training.batch_size,
+        "epochs": config.training.epochs,
+        "seed": config.training.seed,
+    }
+
+
+def _identity(
+    config: Config, parts: Parts, start: FinishedRun | None, answers: Answers | None
+) -> dict[str, Any]:
+    tasks = {f"{name} ": part.splits for name, part in parts.tasks.items()} or {"": parts.splits}
+    return {
+        "tf_adapt": tf_adapt.__version__,
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+        **input_hashes(config),
+        **({} if start is None else {START_KEY: start.weights}),
+        **({} if answers is None else {TEACHER_KEY: answers.teacher}),
+        # Their order is that of the heads' weights.
+        **({"tasks": list(parts.tasks)} if parts.tasks else {}),
+        **{f"{task}labels": splits.labels for task, splits in tasks.items()},
+        **{
+            f"{task}{name} data": fingerprint(part)
+            for task, splits in tasks.items()
+            for name, part in splits.examples.items()
+        },
+    }
