@@ -4,6 +4,7 @@ A written module depends on TensorFlow alone (preprocessing and ELMo's character
 tensorflow-text), not on this project: `hub.load` and, trainable, `hub.KerasLayer` load it.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ _ELMO_TEXT = tf.TensorSpec([None], tf.string, name="text")
 def write_module(
     source: ModuleSource,
     folder: str | Path,
-    card: str | None = None,
+    beside: Mapping[str, str] | None = None,
     stored_as: str = "float32",
 ) -> None:
     """Writes `encoder`, but for ELMo `preprocess` and `vocab.txt` (causal: also `merges.txt`), and
@@ -54,7 +55,7 @@ def write_module(
     `output_words.txt`) is written too.
 
     Args:
-        card: text of the module's README.
+        beside: further files by name, as text: the module's README, for one.
         stored_as: "float32", or "float16": the encoder's weights are rounded and take half the
             space; whoever loads or runs the module computes in float32.
 
@@ -87,8 +88,8 @@ def write_module(
         # First: it may raise, and saving the encoder takes seconds.
         write_output_layer(source, aside)
         _SAVE[source.family](encoder, source, aside, stored_as)
-        if card is not None:
-            (aside / "README.md").write_text(card, "utf-8")
+        for name, text in (beside or {}).items():
+            (aside / name).write_text(text, "utf-8")
         write_manifest(aside, _contract(encoder, source))
     remember(module_hash(folder))
 

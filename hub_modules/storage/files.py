@@ -80,7 +80,7 @@ def publish_folder(path: str | Path) -> Iterator[Path]:
     if path.exists():
         raise ArtifactError(
             f"{path}: expected a folder that does not exist yet, got an existing one; "
-            "choose another name or remove it"
+            "choose another name"
         )
     aside = _aside(path)
     try:

@@ -59,6 +59,7 @@ def test_fingerprint_is_of_texts_and_labels_in_order():
     assert fingerprint([one, two]) != fingerprint([two, one])
     assert fingerprint([one]) != fingerprint([Record("a", label="y")])
     assert fingerprint([one]) != fingerprint([Record("a", label="x", group="g")])
-    assert fingerprint([TaggedSentence(("a",), ("O",))]) != fingerprint(
-        [TaggedSentence(("a",), ("B-X",))]
-    )
+    tagged = fingerprint([TaggedSentence(("a",), ("O",))])
+    assert tagged != fingerprint([TaggedSentence(("a",), ("B-X",))])
+    # A document is one test item, and its sentences are each other's context.
+    assert tagged != fingerprint([TaggedSentence(("a",), ("O",), document=1)])

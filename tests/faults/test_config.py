@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tf_adapt.comparison.settings import Comparison, is_comparison, load_comparison
 from tf_adapt.config.reading import load_config
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ConfigError, TfAdaptError
@@ -252,6 +253,7 @@ def replacement(generator: random.Random):
 def test_fuzz_one_leaf_replaced(good, tmp_path):
     shipped = sorted((Path(__file__).resolve().parents[2] / "configs").rglob("*.yaml"))
     bases = [good, *(yaml.safe_load(path.read_text(encoding="utf-8")) for path in shipped)]
+    assert sum("compare" in base for base in bases) >= 10
     generator = random.Random(20)
     for number in range(200):
         content = yaml.safe_load(yaml.safe_dump(generator.choice(bases)))
@@ -262,7 +264,10 @@ def test_fuzz_one_leaf_replaced(good, tmp_path):
         section[key] = replacement(generator)
         path = written(tmp_path, yaml.safe_dump(content, allow_unicode=True))
         try:
-            assert isinstance(load_config(path), Config)
+            if is_comparison(path):
+                assert isinstance(load_comparison(path), Comparison)
+            else:
+                assert isinstance(load_config(path), Config)
         except TfAdaptError:
             pass
         except Exception as error:

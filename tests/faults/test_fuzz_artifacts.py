@@ -1,4 +1,4 @@
-"""A hundred damaged modules, runs, exports and comparisons: see `fuzz_artifacts`."""
+"""Damaged modules, runs, exports and comparisons: see `fuzz_artifacts`."""
 
 import subprocess
 import sys
@@ -9,11 +9,11 @@ import pytest
 PROGRAM = Path(__file__).with_name("fuzz_artifacts.py")
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_damaged_artifacts_end_with_a_result_or_an_error_of_ours():
     """In a process of its own, which a crash would end."""
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), "40", "3"], capture_output=True, text=True, check=False
+        [sys.executable, str(PROGRAM), "20", "3"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    assert int(done.stdout.splitlines()[-1].split()[0]) >= 20
+    assert int(done.stdout.splitlines()[-1].split()[0]) >= 5

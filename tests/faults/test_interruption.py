@@ -141,6 +141,12 @@ def test_i1_killed_in_three_phases_of_a_schedule(tiny_bert, tmp_path, adaptation
     assert results(tmp_path / "run") == results(tmp_path / "whole")
 
 
+@pytest.mark.slow
+def test_i2_killed_before_and_after_the_first_renames(config, whole, tmp_path):
+    result = interrupt(config, whole, tmp_path / "run", 4, "renames")
+    assert result["codes"] == [9, 9, 9, 9, 0]
+
+
 @pytest.mark.large
 def test_i2_killed_at_every_rename(config, whole, tmp_path):
     result = interrupt(config, whole, tmp_path / "run", 20, "renames")

@@ -98,11 +98,12 @@ def _texts(data) -> Splits:
 
 
 def fingerprint(examples: list[Record | TaggedSentence]) -> str:
-    """SHA-256 of texts, labels and groups in order, without file names."""
+    """SHA-256 of texts, labels, groups and documents in order, without file names."""
     digest = hashlib.sha256()
     for example in examples:
         if isinstance(example, TaggedSentence):
             content = [example.words, example.tags]
+            content += [example.document] if example.document else []
         else:
             content = [example.text_a, example.text_b, example.label]
             content += [] if example.group is None else [example.group]

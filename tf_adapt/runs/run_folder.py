@@ -273,7 +273,7 @@ def check_new(out: Path) -> None:
     if out.exists():
         raise ArtifactError(
             f"{out}: expected a folder that does not exist yet, got an existing one; choose "
-            "another --out or remove it"
+            "another --out"
         )
 
 

@@ -38,7 +38,7 @@ def export_module(run: str | os.PathLike, folder: str | os.PathLike, trust: bool
     source = module_source(load_run(run, trust))
     path = Path(run)
     card = module_card(run_folder.saved_config(path), run_folder.finished_metrics(path))
-    write_module(source, folder, card)
+    write_module(source, folder, {"README.md": card})
     return Path(folder)
 
 

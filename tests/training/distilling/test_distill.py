@@ -4,6 +4,7 @@ import csv
 import itertools
 import os
 import random
+import shutil
 import signal
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ from hub_modules.load import load_module
 from hub_modules.storage.tf_checkpoint import read_variables
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
-from tf_adapt.training.distilling import loop
+from tf_adapt.training.distilling import distill, loop
 from tf_adapt.training.distilling.settings import DistillationSettings
 from tf_adapt.training.distilling.steps import DistillationSteps
 
@@ -123,6 +124,35 @@ def test_killed_in_the_middle_it_ends_with_the_same_bits(
         assert not out.exists() and (tmp_path / "student.distilling" / "history.csv").is_file()
     assert_same(ta.distill_module(tiny_bert, [1], [text], out, **SMALL), unbroken)
     assert len(done) > SMALL["steps"] + 2  # steps after the last checkpoint were taken again
+
+
+def test_killed_between_module_and_tidying_up_it_is_finished(
+    tiny_bert, text, unbroken, tmp_path, monkeypatch
+):
+    class Killed(BaseException):
+        pass
+
+    def dying(folder):
+        raise Killed
+
+    out, work = tmp_path / "student", tmp_path / "student.distilling"
+    with monkeypatch.context() as patched:
+        patched.setattr(distill, "shutil", SimpleNamespace(rmtree=dying))
+        with pytest.raises(Killed):
+            ta.distill_module(tiny_bert, [1], [text], out, **SMALL)
+    assert work.is_dir()
+    assert_same(ta.distill_module(tiny_bert, [1], [text], out, **SMALL), unbroken)
+    assert history(out) == history(unbroken) and not work.exists()
+
+
+def test_another_module_in_its_place_ends_nothing(tiny_bert, text, unbroken, tmp_path):
+    out, work = tmp_path / "student", tmp_path / "student.distilling"
+    shutil.copytree(unbroken, out)
+    work.mkdir()
+    (work / "history.csv").write_text("step\n0\n")
+    with pytest.raises(ArtifactError, match="got an existing one; choose another --out$"):
+        ta.distill_module(tiny_bert, [1], [text], out, **SMALL)
+    assert (work / "history.csv").is_file()
 
 
 def test_a_signal_ends_it_after_the_step(tiny_bert, text, unbroken, tmp_path, monkeypatch):

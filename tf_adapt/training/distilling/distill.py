@@ -13,7 +13,6 @@ import tensorflow as tf
 
 import tf_adapt
 from hub_modules.export import write_module
-from hub_modules.storage.files import write_bytes
 from tf_adapt.data.piece_rows import PieceRows
 from tf_adapt.data.running_text import RunningText, read_running_text
 from tf_adapt.errors import ConfigError
@@ -83,6 +82,10 @@ def distill_module(
     """
     values = DistillationSettings(keep_layers=tuple(keep_layers), **settings)
     out = Path(out)
+    work = out.with_name(f"{out.name}.distilling")
+    if _is_published(out, work):  # killed between publishing and tidying up
+        shutil.rmtree(work)
+        return out
     run_folder.check_new(out)
     source = read_teacher(teacher, values.keep_layers, trust)
     if values.length > source.config["max_positions"]:
@@ -93,11 +96,17 @@ def distill_module(
     text = read_running_text(texts)
     keras.utils.set_random_seed(values.seed)
     tf.config.experimental.enable_op_determinism()
-    work = out.with_name(f"{out.name}.distilling")
     with run_folder.locked(work):
         _distill(source, text, values, out, work, DistillationDisplay(progress), progress)
         shutil.rmtree(work)
     return out
+
+
+def _is_published(out: Path, work: Path) -> bool:
+    histories = [folder / HISTORY for folder in (out, work)]
+    return all(path.is_file() for path in histories) and (
+        histories[0].read_bytes() == histories[1].read_bytes()
+    )
 
 
 def _distill(
@@ -137,8 +146,8 @@ def _distill(
         held_out_losses(steps, held_out),
         len(pieces.kept),
     )
-    write_module(module, out, card, settings.stored_as)
-    write_bytes(out / HISTORY, (work / HISTORY).read_bytes())
+    history = (work / HISTORY).read_text("utf-8")
+    write_module(module, out, {"README.md": card, HISTORY: history}, settings.stored_as)
 
 
 def _identity(
