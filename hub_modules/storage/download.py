@@ -8,6 +8,7 @@ import hashlib
 import http.client
 import logging
 import os
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -19,15 +20,17 @@ from hub_modules.storage.archive import unpack
 from hub_modules.storage.limits import DOWNLOAD_TIMEOUT, limit_seconds
 
 log = logging.getLogger(__name__)
+# In each TF_ADAPT_DOWNLOAD_TIMEOUT; a server that sends a byte now and then would hold us for ever.
+LEAST_BYTES = 2**14
 
 
 def fetch(url: str) -> Path:
     """The folder of a module in TensorFlow Hub's cache; downloaded if it is not there yet.
 
     Raises:
-        ArtifactError: the server cannot be reached, sends nothing for longer than
-            TF_ADAPT_DOWNLOAD_TIMEOUT, has no such module, or sends an archive that is damaged or
-            unsafe; the cache cannot be written.
+        ArtifactError: the server cannot be reached, sends nothing, or less than
+            `LEAST_BYTES`, for TF_ADAPT_DOWNLOAD_TIMEOUT seconds, has no such module, or sends an
+            archive that is damaged or unsafe; the cache cannot be written.
         ConfigError: TF_ADAPT_DOWNLOAD_TIMEOUT is not a positive number.
     """
     # Imported here: only URLs need it, and it depends on the deprecated pkg_resources.
@@ -96,22 +99,46 @@ class _Body:
         self._response = response
         self._handle = handle
         self._seconds = seconds
+        self._begun, self._bytes = time.monotonic(), 0
 
     def read(self, size: int) -> bytes:
-        try:
-            return self._response.read(size)
-        except (OSError, http.client.HTTPException) as error:
-            raise _unreachable(self._handle, error, self._seconds) from None
+        """`size` bytes; fewer at the end."""
+        found = bytearray()
+        while len(found) < size:
+            try:
+                chunk = self._response.read1(size - len(found))
+            except (OSError, http.client.HTTPException) as error:
+                raise _unreachable(self._handle, error, self._seconds) from None
+            if not chunk:
+                break
+            found += chunk
+            self._check_speed(len(chunk))
+        return bytes(found)
+
+    def _check_speed(self, count: int) -> None:
+        self._bytes += count
+        waited = time.monotonic() - self._begun
+        if waited < self._seconds:
+            return
+        if self._bytes < LEAST_BYTES:
+            got = f"the server sent {self._bytes} bytes in {waited:.3g} seconds"
+            raise _not_fetched(self._handle, got)
+        self._begun, self._bytes = time.monotonic(), 0
 
 
 def _unreachable(handle: str, error: Exception, seconds: float) -> ArtifactError:
     reason = getattr(error, "reason", error)
-    silent = isinstance(reason, TimeoutError)
-    got = f"the server was silent for {seconds:g} seconds" if silent else _first_line(reason)
-    limit = f" (a longer limit: {DOWNLOAD_TIMEOUT})" if silent else ""
+    if isinstance(reason, TimeoutError):
+        return _not_fetched(handle, f"the server was silent for {seconds:g} seconds")
+    return _not_fetched(handle, _first_line(reason), longer="")
+
+
+def _not_fetched(
+    handle: str, got: str, longer: str = f" (a longer limit: {DOWNLOAD_TIMEOUT})"
+) -> ArtifactError:
     return ArtifactError(
-        f"module {handle}: cannot be fetched: {got}; connect to the network{limit}, or download it "
-        "elsewhere and give its folder as the handle (TFHUB_CACHE_DIR is "
+        f"module {handle}: cannot be fetched: {got}; connect to the network{longer}, or download "
+        "it elsewhere and give its folder as the handle (TFHUB_CACHE_DIR is "
         f"{os.environ.get('TFHUB_CACHE_DIR') or 'not set'})"
     )
 

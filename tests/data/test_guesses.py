@@ -50,6 +50,24 @@ def test_json_lines(tmp_path):
     assert found.columns == {"text": "review", "label": "stars"}
 
 
+@pytest.mark.parametrize("label", ["labels", "genres"])
+def test_lists_of_labels(tmp_path, label):
+    lists = [["drama"], ["drama", "crime"], [], ["crime"]]
+    rows = [{"review": text, label: lists[n % 4]} for n, text in enumerate(TEXTS)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    found = guess(path)
+    assert (found.kind, found.columns) == (
+        "multilabel_classification",
+        {"text": "review", "label": label},
+    )
+    assert found.reasons["kind"] == f"{label!r} has lists of 2 labels: drama, crime"
+    rows = [row | {"premise": "a text", "hypothesis": "another"} for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    with pytest.raises(DataError, match="expected one label for each pair in the column"):
+        guess(path)
+
+
 @pytest.mark.parametrize(
     ("labels", "kind"),
     [

@@ -270,6 +270,31 @@ def test_a4_a_server_that_stops_in_the_middle(cache, monkeypatch):
     assert not os.listdir(cache)
 
 
+def test_a4_a_server_that_sends_a_byte_now_and_then(cache, monkeypatch):
+    monkeypatch.setenv("TF_ADAPT_DOWNLOAD_TIMEOUT", "0.5")
+    over = threading.Event()
+
+    def trickle(server):
+        connection, _ = server.accept()
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        with contextlib.suppress(OSError):
+            for byte in packed():
+                connection.sendall(bytes([byte]))
+                over.wait(0.05)
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=trickle, args=(server,), daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/somebody/bert/1"
+        start = time.monotonic()
+        with pytest.raises(ArtifactError, match="sent [0-9]+ bytes in .*DOWNLOAD_TIMEOUT"):
+            find_module(url)
+        over.set()
+    assert time.monotonic() - start < 10
+    assert not os.listdir(cache)
+
+
 def test_a4_module_absent_and_network_off(cache):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

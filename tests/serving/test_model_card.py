@@ -8,7 +8,10 @@ from finished_runs import METRICS
 from tf_adapt.config.reading import config_from
 from tf_adapt.serving.model_card import OverSeeds, export_card, module_card, plain_card
 
-KINDS = ("classification", "pair_classification", "pair_regression", "tagging")
+KINDS = (
+    *("classification", "multilabel_classification", "regression"),
+    *("pair_classification", "pair_regression", "tagging"),
+)
 
 
 def config(**encoder):
@@ -59,3 +62,26 @@ def test_the_call_is_python_for_the_task(kind):
         }
         assert names.get(kind, "text=") in snippet
     assert 'ta.HubEncoder("THIS_FOLDER"' in module_card(config(), METRICS)
+
+
+def test_the_licence_is_what_the_module_says(tmp_path):
+    card = export_card(config(), task(), METRICS)
+    assert (
+        "the module elmo_small says:\n\n> **Licence.** As a work derived in part from CC BY-SA 3.0"
+        in card
+    )
+    (tmp_path / "README.md").write_text("# A module\n\n**Licence.** MIT\x1b.\n\nMore.\n", "utf-8")
+    for found in (
+        export_card(config(handle=str(tmp_path)), task(), METRICS),
+        module_card(config(handle=str(tmp_path)), METRICS),
+    ):
+        assert "> **Licence.** MIT\\u001b.\n\nThose of the training data" in found
+
+
+def test_the_licence_of_a_module_that_is_not_here_is_unknown(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    for found in (config(handle=str(gone)), config(handle="https://tfhub.dev/google/elmo/3")):
+        gone.exists() and gone.rmdir()
+        card = export_card(found, task(), METRICS)
+        assert "their licences apply. This card does not know them.\n" in card

@@ -106,11 +106,11 @@ def _are_tagged(lines: Sequence[str]) -> bool:
 
 
 def _label(found: dict[str, list], path: str | Path) -> str:
-    """The column with a usual name, or the only one with few distinct values."""
+    """The column with a usual name, or the only one with few distinct values or lists of labels."""
     usual = [name for one in LABELS for name in found if name.lower() == one]
     if usual:
         return usual[0]
-    likely = [name for name, values in found.items() if _are_classes(values)]
+    likely = [n for n, values in found.items() if _are_classes(values) or _are_label_lists(values)]
     if len(likely) == 1:
         return likely[0]
     raise _unknown("label", likely or list(found), path)
@@ -120,6 +120,13 @@ def _are_classes(values: list) -> bool:
     texts = [value for value in values if isinstance(value, (str, int))]
     distinct = set(map(str, texts))
     return len(texts) == len(values) and 2 <= len(distinct) <= max(2, min(100, len(values) // 5))
+
+
+def _are_label_lists(values: list) -> bool:
+    return all(
+        isinstance(value, list) and all(isinstance(one, (str, int)) for one in value)
+        for value in values
+    )
 
 
 def _texts(found: dict[str, list], path: str | Path) -> list[str]:
@@ -143,6 +150,8 @@ def _are_texts(values: list) -> bool:
 
 def _kind(values: list, label: str, is_pair: bool, path: str | Path) -> tuple[str, str]:
     """The kind of task, inferred from the labels, and the reason."""
+    if _are_label_lists(values):
+        return _kind_of_lists(values, label, is_pair, path)
     distinct = list(dict.fromkeys(map(str, values)))
     are_numbers = all(_NUMBER.fullmatch(value) for value in distinct)
     is_regression = are_numbers and (
@@ -159,6 +168,18 @@ def _kind(values: list, label: str, is_pair: bool, path: str | Path) -> tuple[st
             "`label`, or write a config by hand"
         )
     return "pair_classification" if is_pair else "classification", reason
+
+
+def _kind_of_lists(values: list, label: str, is_pair: bool, path: str | Path) -> tuple[str, str]:
+    distinct = list(dict.fromkeys(str(one) for value in values for one in value))
+    if is_pair:
+        raise DataError(
+            f"{path}: expected one label for each pair in the column {label!r}, got lists; several "
+            "labels are for single texts: rename the second text's column, or write a config by "
+            "hand"
+        )
+    shown = ", ".join(distinct[:5]) + (", …" if len(distinct) > 5 else "")
+    return "multilabel_classification", f"{label!r} has lists of {len(distinct)} labels: {shown}"
 
 
 def _unknown(what: str, names: list[str], path: str | Path) -> DataError:

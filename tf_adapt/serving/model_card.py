@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hub_modules.licence_notes import licence_notes
+from hub_modules.shipped import PRETRAINED, shipped_names
 from tf_adapt.config.sections import Config, FilesConfig
 from tf_adapt.printing import words
 from tf_adapt.runs import ensemble_folder, run_folder
@@ -26,8 +28,9 @@ _LIMITS = (
 )
 _LICENCE = (
     "The weights derive from the pretrained module and from the training data: their licences "
-    "apply. This card does not know them."
+    "apply."
 )
+_UNKNOWN = "This card does not know them."
 _USE = """\
 ```python
 import tf_adapt as ta
@@ -86,7 +89,7 @@ def export_card(
         _section("Adaptation", _adaptation(config, metrics)),
         _section("Costs", _costs(metrics)),
         _section("Limits", f"{_length(config)}\n{_LIMITS}"),
-        _section("Licence", _LICENCE),
+        _section("Licence", _licence(config)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -100,7 +103,7 @@ def plain_card(task: dict[str, Any]) -> str:
         _section("How to call it", _call(task["kind"])),
         _section("Labels", _labels(task)),
         _section("Limits", _LIMITS),
-        _section("Licence", _LICENCE),
+        _section("Licence", f"{_LICENCE} {_UNKNOWN}"),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -117,7 +120,7 @@ def shared_card(kinds: dict[str, str]) -> str:
         "the encoder that the tasks have in common are in it once.",
         *(_section(f"How to call `{name}`", _call(kind, name)) for name, kind in kinds.items()),
         _section("Limits", _LIMITS),
-        _section("Licence", _LICENCE),
+        _section("Licence", f"{_LICENCE} {_UNKNOWN}"),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -132,7 +135,7 @@ def ensemble_card(ensemble: ensemble_folder.EnsembleFile) -> str:
         _section("Labels", _labels(task)),
         _section("Members", _members(ensemble)),
         _section("Limits", _LIMITS),
-        _section("Licence", _LICENCE),
+        _section("Licence", f"{_LICENCE} {_UNKNOWN}"),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -173,7 +176,7 @@ def module_card(config: Config, metrics: dict[str, Any] | None) -> str:
         _section("Scores of the whole model", _scores(metrics, None)),
         _section("Adaptation", _adaptation(config, metrics)),
         _section("Limits", _LIMITS),
-        _section("Licence", _LICENCE),
+        _section("Licence", _licence(config)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -279,6 +282,20 @@ def _costs(metrics: dict[str, Any] | None) -> str:
         lines.append(f"- 1,000 texts of dev: {seconds['serving_per_1000']:g} s, in batches of 32")
     lines.append(f"- most memory while training: {metrics['peak_memory_mb']:,.0f} MB")
     return "\n".join(lines)
+
+
+def _licence(config: Config) -> str:
+    """Whose licences apply; of a module in a folder with what its README says."""
+    handle = config.encoder.handle
+    folder = PRETRAINED / handle if handle in shipped_names() else Path(handle)
+    notes = licence_notes(folder)
+    if notes is None:
+        return f"{_LICENCE} {_UNKNOWN}"
+    quoted = "\n".join(f"> {words.visible(line)}".rstrip() for line in notes.split("\n"))
+    return (
+        f"{_LICENCE} Of its own, the module {_module(config)} says:\n\n{quoted}\n\n"
+        "Those of the training data this card does not know."
+    )
 
 
 def _length(config: Config) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from hub_modules.export import native_encoder
 from hub_modules.find import find_module
 from hub_modules.kept_layers import check_keep_layers, kept_config, kept_weights
+from hub_modules.licence_notes import licence_notes
 from hub_modules.load import load_module, module_text_settings
 from hub_modules.sources import ModuleSource
 from tf_adapt.errors import ConfigError
@@ -63,7 +64,7 @@ def read_teacher(handle: str | os.PathLike, keep_layers: Sequence[int], trust: b
         weights={n: weight.numpy() for n, weight in loaded.encoder.weights_by_name().items()},
         vocabulary=settings["vocabulary"],
         lower_case=settings["lower_case"],
-        licence=_licence(find_module(handle)),
+        licence=licence_notes(find_module(handle)),
     )
 
 
@@ -105,13 +106,3 @@ def student_source(teacher: Teacher, kept: np.ndarray, student) -> ModuleSource:
         vocabulary=[teacher.vocabulary[number] for number in kept],
         lower_case=teacher.lower_case,
     )
-
-
-def _licence(folder: Path) -> str | None:
-    """The paragraphs of a module's README that speak of a licence."""
-    readme = folder / "README.md"
-    if not readme.is_file():
-        return None
-    text = readme.read_text("utf-8", "replace")
-    found = [part for part in text.split("\n\n") if "licen" in part.casefold()]
-    return "\n\n".join(found) or None
