@@ -153,7 +153,13 @@ def test_quiet_prints_nothing_but_errors_and_the_result(monkeypatch, quiet):
     assert not streams.quiet.get()
 
 
-@pytest.mark.parametrize("command", [["train"], ["compare"], ["predict"], ["encode"]])
+LONG = [
+    *(["train"], ["compare"], ["evaluate"], ["predict"], ["export"], ["fisher"], ["encode"]),
+    *(["ensemble"], ["serve"], ["module", "convert"], ["module", "export"], ["module", "distill"]),
+]
+
+
+@pytest.mark.parametrize("command", LONG, ids=" ".join)
 def test_commands_that_take_long_may_be_quiet(command):
     assert "--quiet" in run(*command, "--help").output
 

@@ -54,6 +54,7 @@ def module() -> None:
     "activation, cell_clip, projection_clip (null for none), skip_connections.",
 )
 @stored_as_option
+@quiet_option
 def convert(
     source_format: str,
     source: str,
@@ -163,6 +164,7 @@ def _layer_numbers(text: str) -> list[int]:
 @click.argument("run", type=PATH)
 @click.option("--out", required=True, type=PATH, metavar="DIR", help="New folder for the module.")
 @trust_option
+@quiet_option
 def export_module(run: str, out: str, trust: bool) -> None:
     """Writes the encoder of a trained RUN as a module again."""
     start_tensorflow()

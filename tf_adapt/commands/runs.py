@@ -81,6 +81,7 @@ def train(
 @task_option
 @trust_option
 @json_option
+@quiet_option
 def evaluate(run: str, data: str, task: str | None, trust: bool, as_json: bool) -> None:
     """Scores a trained RUN, or an ensemble, on a labelled file."""
     start_tensorflow()
@@ -145,6 +146,7 @@ def predict(
     "weights once.",
 )
 @trust_option
+@quiet_option
 def export(runs: tuple[str, ...], out: str, shared_encoder: bool, trust: bool) -> None:
     """Writes a trained RUN, or an ensemble, as a SavedModel that takes raw text.
 
@@ -179,6 +181,7 @@ def export(runs: tuple[str, ...], out: str, shared_encoder: bool, trust: bool) -
     "--given-labels", is_flag=True, help="Use the labels instead of drawing them from the model."
 )
 @trust_option
+@quiet_option
 def fisher(run: str, out: str, examples: int, seed: int, given_labels: bool, trust: bool) -> None:
     """Estimates how much each weight matters to the task of a trained RUN."""
     start_tensorflow()
