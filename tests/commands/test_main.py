@@ -399,13 +399,13 @@ def test_data_check_of_a_comparison(tiny_bert, tiny_elmo, tmp_path):
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert report["train"]["examples"] == 135
-    assert "units" not in report["train"]
+    assert "tokens" not in report["train"]
     assert report["test"]["what"].endswith("in the place of test")
     assert list(report["encoders"]) == ["tiny_elmo", "tiny_bert", "tiny_bert-separate"]
     elmo, joint, separate = report["encoders"].values()
     assert (elmo["limit"], joint["limit"], separate["limit"]) == (1000, 256, 256)
     # In one row stand all pieces of both texts, apart the longer one counts.
-    assert joint["test"]["units"]["longest"] > separate["test"]["units"]["longest"]
+    assert joint["test"]["tokens"]["longest"] > separate["test"]["tokens"]["longest"]
     assert joint["test"]["longer than the limit"] == 0
     result = run("data", "check", str(config), "--set", "training.max_length=60")
     assert result.exit_code == 3
@@ -434,7 +434,7 @@ def test_data_check_reads_pairs_as_the_config_says(tiny_bert, tmp_path):
         )
         for pairs in ("joint", "separate")
     )
-    assert joint["dev"]["units"]["mean"] > 1.5 * separate["dev"]["units"]["mean"]
+    assert joint["dev"]["tokens"]["mean"] > 1.5 * separate["dev"]["tokens"]["mean"]
 
 
 def test_encode_from_standard_input_and_never_over_what_it_reads(tiny_bert, tmp_path):

@@ -30,7 +30,7 @@ def test_report():
         "examples": 3,
         "labels": {"no": 1, "yes": 2},
         "words": {"mean": 1.7, "median": 1.0, "99 %": 3.0, "longest": 3},
-        "units": {"mean": 3.7, "median": 3.0, "99 %": 5.0, "longest": 5},
+        "tokens": {"mean": 3.7, "median": 3.0, "99 %": 5.0, "longest": 5},
         "longer than the limit": 1,
     }
     assert report["duplicates"] == {"within train": 1, "within dev": 0, "in both train and dev": 1}

@@ -24,7 +24,7 @@ from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "helpers"))
 
-from random_modules import write_tiny_bert
+from random_modules import write_tiny_bert, write_tiny_elmo
 
 from tf_adapt.commands.main import cli
 
@@ -36,6 +36,14 @@ encoder: {{handle: {module}}}
 adaptation: fine_tuning
 training: {{epochs: 2, batch_size: 8, learning_rate: 1.0e-2}}
 """
+# Begins with the run above and learns from its answers: both are copied into its folder.
+SECOND = (
+    CONFIG
+    + """\
+start: {{run: {work}/run}}
+teacher: {{run: {work}/run, unlabelled: {work}/unlabelled.tsv}}
+"""
+)
 COMPARISON = """\
 data: {{dataset: sample_classification, source: sample, train_examples: 32, held_out: 0.2}}
 compare:
@@ -68,14 +76,19 @@ def run(*arguments: str):
 
 def good(work: Path) -> list[Artifact]:
     """One of each kind, made by the commands themselves."""
-    module, texts = work / "module", work / "texts.tsv"
+    module, elmo, texts = work / "module", work / "elmo", work / "texts.tsv"
     write_tiny_bert(module)
-    for name, text in (("run.yaml", CONFIG), ("comparison.yaml", COMPARISON)):
-        (work / name).write_text(text.format(module=module))
+    write_tiny_elmo(elmo)
+    configs = {"run": CONFIG, "second": SECOND, "comparison": COMPARISON}
+    for name, text in configs.items():
+        (work / f"{name}.yaml").write_text(text.format(module=module, work=work))
     texts.write_text("text\tlabel\nwhat is the\tx\n")
-    config, comparison = str(work / "run.yaml"), str(work / "comparison.yaml")
+    (work / "unlabelled.tsv").write_text("text\nwhat is the\nwho is where\n")
+    config, second, comparison = (str(work / f"{name}.yaml") for name in configs)
     for arguments in (
         ("train", config, "--out", str(work / "run")),
+        ("train", second, "--out", str(work / "second")),
+        ("ensemble", str(work / "run"), str(work / "second"), "--out", str(work / "ensemble")),
         ("export", str(work / "run"), "--out", str(work / "exports")),
         ("compare", comparison, "--out", str(work / "comparison"), "--jobs", "1"),
     ):
@@ -87,7 +100,10 @@ def good(work: Path) -> list[Artifact]:
         Artifact(work / "run", (predict, ("train", config, "--out", "{}"))),
         # Trusted, a damaged program is tried in a child process first, which takes seconds.
         Artifact(work / "exports" / "1", (predict, predict, (*predict, "--trust"))),
+        Artifact(work / "second", (predict, ("train", second, "--out", "{}"))),
+        Artifact(work / "ensemble", (predict,)),
         Artifact(module, (("module", "inspect", "{}"),)),
+        Artifact(elmo, (("module", "inspect", "{}"),)),
         Artifact(
             work / "comparison",
             (("compare", comparison, "--out", "{}", "--jobs", "1"), ("analyze", "pairs", "{}",
@@ -250,7 +266,7 @@ def case(artifacts: list[Artifact], work: Path, number: int, seed: int) -> tuple
     """One damage and one command: what was done, what is wrong with the end, the exit code."""
     generator = random.Random(f"{seed} {number}")
     # Comparisons take ten times as long as the others.
-    artifact = generator.choices(artifacts, [4, 3, 3, 1])[0]
+    artifact = generator.choices(artifacts, [4, 3, 2, 2, 2, 2, 1])[0]
     copy = work / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(artifact.folder, copy)

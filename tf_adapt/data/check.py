@@ -40,7 +40,7 @@ def token_lengths(prepared: Any) -> dict[str, Any]:
             ELMo), and `.truncated`, the number of truncated examples.
     """
     return {
-        "units": _lengths(prepared.uncut_lengths),
+        "tokens": _lengths(prepared.uncut_lengths),
         "longer than the limit": int(prepared.truncated),
     }
 
