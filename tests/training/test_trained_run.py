@@ -157,6 +157,21 @@ def test_n4_the_run_predicts_what_it_predicted_at_its_end(run, files, tmp_path):
     assert tags_of(tmp_path / "dev.tsv") == tags_of(run / "predictions" / "dev.tsv")
 
 
+def test_n4_from_a_moved_folder_that_may_not_be_written(run, export, files, tmp_path, monkeypatch):
+    for folder, name in ((run, "run"), (export, "export")):
+        moved = tmp_path / "elsewhere" / name
+        shutil.copytree(folder, moved)
+        for path in [*moved.rglob("*"), moved]:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        before = {path: path.stat().st_mtime_ns for path in [moved, *moved.rglob("*")]}
+        predict_file(folder, files / "dev.txt", tmp_path / f"{name}.jsonl")
+        monkeypatch.chdir(moved.parent)
+        predict_file(Path(name), files / "dev.txt", tmp_path / f"moved_{name}.jsonl")
+        assert before == {path: path.stat().st_mtime_ns for path in [moved, *moved.rglob("*")]}
+        there, here = tmp_path / f"moved_{name}.jsonl", tmp_path / f"{name}.jsonl"
+        assert there.read_bytes() == here.read_bytes()
+
+
 def test_run_and_export_write_the_same_file(run, export, files, tmp_path):
     for folder, name in ((run, "run"), (export, "export")):
         assert predict_file(folder, files / "dev.txt", tmp_path / name) == 60
