@@ -116,10 +116,13 @@ def test_s2_what_waited_too_long_gets_504_and_is_not_computed():
     assert seen == ["a", "c"]
 
 
-def test_an_error_of_the_model_is_everybodys():
+def test_an_error_of_the_model_is_that_of_the_request_alone():
     def broken(columns: dict) -> dict:
-        raise ValueError("broken")
+        if "b" in columns["text"]:
+            raise ValueError("not finite")
+        return lengths(columns)
 
-    answers, calls = together([{"text": ["a"]}, {"text": ["b"]}], broken, Limits(batch_wait_ms=5))
-    assert [str(one) for one in answers] == ["broken", "broken"]
-    assert calls == [2]
+    requests = [{"text": [text]} for text in "abc"]
+    answers, calls = together(requests, broken, Limits(batch_wait_ms=5))
+    assert [str(one) for one in answers] == ["{'length': [1]}", "not finite", "{'length': [1]}"]
+    assert calls == [3, 1, 1, 1]

@@ -28,8 +28,8 @@ class _Job:
 class Batcher:
     """Calls one signature, with the rows of several requests at once.
 
-    A batch that the model refuses is called again request by request, so that one request's error
-    is not another's. All but the call itself happens on the event loop.
+    A batch with an error is called again request by request, so that one request's error is not
+    another's. All but the call itself happens on the event loop.
     """
 
     def __init__(
@@ -118,13 +118,11 @@ class Batcher:
         try:
             outputs = await loop.run_in_executor(self._executor, self._call, columns)
         except Exception as error:
-            if len(batch) > 1 and isinstance(error, RefusedError):
+            if len(batch) > 1:
                 for job in batch:
                     await self._run([job])
-            else:
-                for job in batch:
-                    if not job.answer.done():
-                        job.answer.set_exception(error)
+            elif not batch[0].answer.done():
+                batch[0].answer.set_exception(error)
             return
         start = 0
         for job in batch:
