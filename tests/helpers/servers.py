@@ -80,13 +80,16 @@ def running(server: Server) -> Iterator[Running]:
 
 
 def server_of(
-    folders: dict[str, Path], limits: Limits | None = None, token: str | None = None
+    folders: dict[str, Path],
+    limits: Limits | None = None,
+    token: str | None = None,
+    trust: bool = False,
 ) -> Server:
     limits = limits or Limits()
     server = Server(limits, token, any_host=False)
     for name, folder in folders.items():
         server.models[name] = load_model(
-            name, folder, False, server.executor, limits, server.observe
+            name, folder, trust, server.executor, limits, server.observe
         )
     return server
 
