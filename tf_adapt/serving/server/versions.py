@@ -95,7 +95,7 @@ class Model:
         self._others[number] = _Other(LOADING)
         try:
             export = await asyncio.to_thread(load_export, folder, self.trust)
-        # A version that is being removed, or a program that is not one of ours, may fail in any way.
+        # One that is being removed, or a program that is not one of ours, may fail in any way.
         except Exception as error:
             problem = str(error) if isinstance(error, TfAdaptError) else _first_line(error)
             log.error(
