@@ -20,6 +20,7 @@ import tf_adapt as ta
 from tf_adapt.commands import serving
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ConfigError
+from tf_adapt.serving.server.limits import Limits
 
 has_extra = pytest.mark.skipif(
     any(serving.importlib.util.find_spec(name) is None for name in serving._NEEDED),
@@ -92,17 +93,66 @@ def test_what_cannot_be_served(tmp_path, monkeypatch):
         assert message in found[1]
 
 
+@has_extra
+def test_an_ensemble_is_exported_as_a_run_is(tmp_path):
+    (tmp_path / "ensemble.json").write_text("{}")
+    code, line = last_line(str(tmp_path))
+    assert code == 4
+    assert f"{tmp_path / 'record.json'}: cannot be read" in line
+
+
+def test_limits_by_default_are_those_of_the_server():
+    limits = Limits()
+    defaults = {option.name: option.default for option in serving.serve.params}
+    assert (defaults["batch_size"], defaults["batch_wait_ms"]) == (32, 2)
+    for option, limit in (
+        ("batch_size", limits.batch_rows),
+        ("batch_wait_ms", limits.batch_wait_ms),
+        ("queue", limits.queue_rows),
+        ("timeout", limits.seconds),
+        ("max_body_bytes", limits.body_bytes),
+        ("max_rows", limits.request_rows),
+        ("max_characters", limits.characters),
+    ):
+        assert defaults[option] == limit, option
+
+
+@has_extra
+@pytest.mark.slow
+def test_options_arrive_and_an_open_server_warns(tiny_bert, tmp_path):
+    task = ta.Task("classification", labels=["bad", "good"])
+    model = ta.build_model(task, ta.HubEncoder(tiny_bert, trainable=False), "linear")
+    ta.export(model, tmp_path / "films" / "1")
+    options = ("--max-rows", "2", "--max-characters", "5", "--max-body-bytes", "1024")
+    with process(str(tmp_path / "films"), *options, "--host", "0.0.0.0") as (_, port, warnings):
+        wait_until_ready(port)
+        for instances, status, message in (
+            (["a"] * 2, 200, b"label"),
+            (["a"] * 3, 400, b"at most 2 rows"),
+            (["abcdef"], 400, b"at most 5 characters"),
+            (["a" * 1024], 413, b"at most 1024 bytes"),
+        ):
+            content = {"instances": instances}
+            found = ask(port, "POST", "/v1/models/films:predict", content)
+            assert found[0] == status
+            assert message in found[1]
+    assert warnings == ["warning: without --token-file, whoever can reach 0.0.0.0 is answered"]
+
+
 @contextlib.contextmanager
-def process(*arguments: str) -> Iterator[tuple[subprocess.Popen, int]]:
-    """A running server and its port."""
+def process(*arguments: str) -> Iterator[tuple[subprocess.Popen, int, list[str]]]:
+    """A running server, its port, and what it warned of."""
     environment = os.environ | {"PYTHONPATH": str(Path(ta.__file__).parents[1])}
     command = [sys.executable, "-m", "tf_adapt", "serve", *arguments, "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as child:
+        warnings = []
         try:
             for line in child.stderr:
-                if found := re.match(r"serving on http://127\.0\.0\.1:(\d+) ", line):
-                    yield child, int(found[1])
+                if found := re.match(r"serving on http://[0-9.]+:(\d+) ", line):
+                    yield child, int(found[1]), warnings
                     return
+                if line.startswith("warning: "):
+                    warnings.append(line.strip())
             pytest.fail(f"it ended: {child.wait()}")
         finally:
             child.kill()
@@ -133,7 +183,7 @@ def test_s3_sigterm_under_load_loses_nothing_that_was_accepted(tiny_bert, tmp_pa
     ta.export(model, tmp_path / "films" / "1")
     # A batch waits for two seconds: the signal comes when all are accepted and none is answered.
     options = ("--batch-wait-ms", "2000", "--batch-size", "64")
-    with process(str(tmp_path / "films"), *options) as (child, port):
+    with process(str(tmp_path / "films"), *options) as (child, port, warnings):
         wait_until_ready(port)
         answers = []
 
@@ -161,5 +211,6 @@ def test_s3_sigterm_under_load_loses_nothing_that_was_accepted(tiny_bert, tmp_pa
         assert status == 200
         assert len(json.loads(body)["predictions"]) == 1 + number % 3
     assert "Traceback" not in errors
+    assert warnings == []
     with pytest.raises(OSError):
         ask(port, "GET", "/readyz")

@@ -108,7 +108,7 @@ def test_s2_a_byte_a_second_of_a_body(served):
 
 
 def test_s2_a_byte_a_second_of_the_headers(served, monkeypatch):
-    monkeypatch.setattr(slow_clients, "HEADERS_SECONDS", 0.2)
+    monkeypatch.setattr(slow_clients, "LOOK_SECONDS", 0.2)
     first = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     for before in (b"", first):  # the second request of a connection, too
         with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
@@ -126,9 +126,57 @@ def test_s2_a_slow_model_is_no_slow_client(monkeypatch):
         time.sleep(1)
         return always_yes(columns)
 
-    monkeypatch.setattr(slow_clients, "HEADERS_SECONDS", 0.1)
+    monkeypatch.setattr(slow_clients, "LOOK_SECONDS", 0.1)
     with running(server_of_function(slow, Limits())) as found:
         assert found.ask("POST", PREDICT, GOOD).status == 200
+
+
+LARGE = 12_000_000
+
+
+def large(columns: dict) -> dict:
+    return {"label": ["a" * LARGE], "scores": [[0.25, 0.75]]}
+
+
+@contextlib.contextmanager
+def asked_for_much(served):
+    """A connection whose client has asked, twice, and read nothing."""
+    body = json.dumps(GOOD)
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(10)
+        connection.connect(("127.0.0.1", served.port))
+        connection.sendall((head + body).encode() * 2)
+        yield connection
+
+
+def test_s2_a_client_that_never_reads(monkeypatch):
+    monkeypatch.setattr(slow_clients, "LOOK_SECONDS", 0.3)
+    server = server_of_function(large, Limits())
+    with running(server) as found, asked_for_much(found) as connection:
+        time.sleep(2)
+        read = 0
+        with contextlib.suppress(ConnectionResetError):
+            while part := connection.recv(2**20):
+                read += len(part)
+        # What was in the sockets' own buffers.
+        assert read < LARGE / 2
+
+
+def test_s2_a_client_that_reads_slowly_is_answered(monkeypatch):
+    monkeypatch.setattr(slow_clients, "LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(slow_clients, "READ_BYTES", 2**18)
+    server = server_of_function(large, Limits())
+    with running(server) as found, asked_for_much(found) as connection:
+        read, began = 0, time.monotonic()
+        while read < 2 * LARGE:
+            while read > 1e7 * (time.monotonic() - began):
+                time.sleep(0.01)
+            part = connection.recv(2**18)
+            assert part, f"closed after {read} bytes"
+            read += len(part)
+        assert time.monotonic() - began > 1
 
 
 def test_s2_a_client_that_hangs_up(served):
@@ -226,6 +274,7 @@ def test_s4_other_origins_and_names(served):
         ({"Origin": own}, 200),
         ({"Origin": "https://example.org"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://["}, 403),
         ({"Origin": f"http://127.0.0.1:{served.port + 1}"}, 403),
         ({"Host": "localhost:1"}, 200),
         ({"Host": "[::1]:80"}, 200),
@@ -236,8 +285,22 @@ def test_s4_other_origins_and_names(served):
     ):
         answer = served.ask("POST", PREDICT, GOOD, **headers)
         assert answer.status == status, headers
+        assert status == 200 or answer.error
         assert "access-control-allow-origin" not in answer.headers
     assert served.ask("OPTIONS", PREDICT, Origin="https://example.org").status == 403
+
+
+def test_s4_a_host_that_is_none(served):
+    """Where the name is not checked: probes, and a server of any name."""
+    for name in ("[", "[::1", "a]b"):
+        assert served.get("/healthz", Host=name).status == 200
+    server = server_of_function(always_yes, Limits(), any_host=True)
+    with running(server) as open_to_all:
+        for name in ("[", "example.org"):
+            answer = open_to_all.ask("POST", PREDICT, GOOD, Host=name)
+            assert (answer.status, answer.json["predictions"][0]["label"]) == (200, "yes")
+            assert open_to_all.get("/v2", Host=name).error == "Not found: /v2"
+            assert open_to_all.ask("PUT", "/healthz", Host=name).status == 405
 
 
 def test_s4_no_answer_without_the_token():

@@ -80,13 +80,16 @@ def running(server: Server) -> Iterator[Running]:
 
 
 def server_of(
-    folders: dict[str, Path], limits: Limits | None = None, token: str | None = None
+    folders: dict[str, Path],
+    limits: Limits | None = None,
+    token: str | None = None,
+    trust: bool = False,
 ) -> Server:
     limits = limits or Limits()
     server = Server(limits, token, any_host=False)
     for name, folder in folders.items():
         server.models[name] = load_model(
-            name, folder, False, server.executor, limits, server.observe
+            name, folder, trust, server.executor, limits, server.observe
         )
     return server
 
@@ -96,9 +99,10 @@ def server_of_functions(
     limits: Limits,
     token: str | None = None,
     card: str = "",
+    any_host: bool = False,
 ) -> Server:
     """A server whose models are functions of the texts."""
-    server = Server(limits, token, any_host=False)
+    server = Server(limits, token, any_host)
     for name, (task, call) in functions.items():
         inputs = inputs_of(task)
         signature = Signature(task, inputs, call, {"inputs": dict.fromkeys(inputs, {})})
@@ -113,11 +117,11 @@ def server_of_functions(
 
 
 def server_of_function(
-    call: Callable[[dict], dict], limits: Limits, token: str | None = None
+    call: Callable[[dict], dict], limits: Limits, token: str | None = None, any_host: bool = False
 ) -> Server:
     """A server with the model `m`, a classification."""
     task = Task("classification", labels=["no", "yes"])
-    return server_of_functions({"m": (task, call)}, limits, token)
+    return server_of_functions({"m": (task, call)}, limits, token, any_host=any_host)
 
 
 def always_yes(columns: dict) -> dict:

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import ipaddress
 import os
 import re
 import tempfile
@@ -12,6 +13,8 @@ import click
 from tf_adapt.commands.console import PATH, quiet_option, start_tensorflow, trust_option
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.streams import quiet
+from tf_adapt.runs import run_folder
+from tf_adapt.runs.ensemble_folder import is_ensemble
 
 TOKEN = "TF_ADAPT_TOKEN"
 _NEEDED = ("uvicorn", "starlette", "prometheus_client")
@@ -63,6 +66,27 @@ _SHORTEST_TOKEN = 16
     type=click.FloatRange(0.1, 3600),
     help="Seconds for an answer.",
 )
+@click.option(
+    "--max-body-bytes",
+    default=2**20,
+    show_default=True,
+    type=click.IntRange(1024, 64 * 2**20),
+    help="Largest body of a request (413 beyond it).",
+)
+@click.option(
+    "--max-rows",
+    default=256,
+    show_default=True,
+    type=click.IntRange(1, 10**6),
+    help="Most texts in a request (400 beyond it).",
+)
+@click.option(
+    "--max-characters",
+    default=20_000,
+    show_default=True,
+    type=click.IntRange(1, 10**6),
+    help="Longest text, or sentence of words (400 beyond it).",
+)
 @trust_option
 @quiet_option
 def serve(
@@ -74,9 +98,14 @@ def serve(
     batch_wait_ms: float,
     queue: int,
     timeout: float,
+    max_body_bytes: int,
+    max_rows: int,
+    max_characters: int,
     trust: bool,
 ) -> int:
-    """Serves exports or runs over HTTP, with TensorFlow Serving's REST API and a page to try them.
+    """Serves exports, runs or ensembles over HTTP.
+
+    With TensorFlow Serving's REST API, and a page to try them.
 
     An export is a version folder (served as it is) or the folder of numbered ones above it (of
     which the newest is served, and a newer one picked up).
@@ -88,11 +117,21 @@ def serve(
     from tf_adapt.serving.server.limits import Limits
     from tf_adapt.serving.server.run import listen, serve
 
-    limits = Limits(batch_size, batch_wait_ms, queue, timeout)
+    limits = Limits(
+        batch_rows=batch_size,
+        batch_wait_ms=batch_wait_ms,
+        queue_rows=queue,
+        seconds=timeout,
+        body_bytes=max_body_bytes,
+        request_rows=max_rows,
+        characters=max_characters,
+    )
     with contextlib.ExitStack() as stack:
         bound = stack.enter_context(listen(host, port))
+        if token is None and not _is_loopback(bound.getsockname()[0]):
+            _echo(f"warning: without --token-file, whoever can reach {host} is answered")
         folders = {
-            name: _exported(folder, trust, stack) if _is_run(folder) else folder
+            name: _exported(folder, trust, stack) if _is_trained(folder) else folder
             for name, folder in named.items()
         }
         return serve(folders, bound, host, token, limits, trust, _say)
@@ -164,12 +203,18 @@ def read_token(file: str | None) -> str | None:
     return token
 
 
-def _is_run(folder: Path) -> bool:
-    return (folder / "config.yaml").is_file() and not (folder / "manifest.json").is_file()
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address).is_loopback
+
+
+def _is_trained(folder: Path) -> bool:
+    """Whether it is a run or an ensemble, not an export."""
+    is_run = (folder / run_folder.CONFIG).is_file() or is_ensemble(folder)
+    return is_run and not (folder / "manifest.json").is_file()
 
 
 def _exported(run: Path, trust: bool, stack: contextlib.ExitStack) -> Path:
-    """The export of a run, in a folder that is removed at the end."""
+    """The export of a run or an ensemble, in a folder that is removed at the end."""
     from tf_adapt.training.trained_run import export_run
 
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tf_adapt_serve_"))

@@ -208,6 +208,34 @@ def test_openapi_describes_what_is_answered(served):
         assert not predict.is_valid(bad)
 
 
+def test_openapi_has_the_statuses_that_are_answered(served):
+    paths = served.get("/openapi.json").json["paths"]
+    predict, status = "/v1/models/{model}:predict", "/v1/models/{model}/versions/{version}"
+    for path, method, body, headers, expected in (
+        (predict, "POST", {}, {}, 400),
+        (predict, "POST", {"instances": ["a"]}, {"Host": "example.org"}, 403),
+        (predict, "POST", {"instances": ["a"]}, {"Origin": "http://example.org"}, 403),
+        (predict, "PUT", {}, {}, 405),
+        (predict, "POST", b" " * (2**20 + 1), {}, 413),
+        (predict, "POST", b"", {"Content_Encoding": "br"}, 415),
+        (status, "GET", None, {"Host": "example.org"}, 403),
+        (status, "GET", None, {}, 404),
+        (status, "PUT", {}, {}, 405),
+        ("/metrics", "GET", None, {"Host": "example.org"}, 403),
+        ("/healthz", "PUT", {}, {}, 405),
+    ):
+        real = path.replace("{model}", "films").replace("{version}", "2")
+        assert served.ask(method, real, body, **headers).status == expected, (path, expected)
+        (described,) = (one for key, one in paths[path].items() if key != "parameters")
+        assert str(expected) in described["responses"]
+    said = paths[predict]["post"]["responses"]
+    assert [int(one) for one in said] == [
+        *(200, 400, 401, 403, 404, 405, 408, 413, 415, 429, 499, 500, 504)
+    ]
+    assert list(paths["/readyz"]["get"]["responses"]) == ["200", "405", "500", "503"]
+    assert list(paths["/healthz"]["get"]["responses"]) == ["200", "405", "500"]
+
+
 def test_the_page_and_what_it_shows(served):
     page = served.get("/")
     assert page.headers["content-type"].startswith("text/html")

@@ -69,6 +69,52 @@ def test_sentences_are_padded_and_cut_again():
     assert calls == [4]
 
 
+def test_s2_long_sentences_are_not_one_call():
+    """Of a call, rows times the longest row's characters are bounded, padding included."""
+    called = []
+
+    def words(columns: dict) -> dict:
+        rows = columns["tokens"]
+        called.append((len(rows), len(rows[0]), sum(map(len, rows[0]))))
+        return {"tags": [[f"{word}!" for word in row] for row in rows]}
+
+    # With a space after each word: 40, which is too many, 6 and 4 characters.
+    long, short, shorter = ["abc"] * 10, ["ab", "cd"], ["a", "b"]
+    requests = [[short] * 3, [long], [shorter] * 6, [long] * 3, [short, shorter], [shorter] * 4]
+    limits = Limits(batch_rows=8, batch_wait_ms=5, batch_characters=39)
+    answers, _ = together([{"tokens": rows} for rows in requests], words, limits)
+    assert [answer["tags"] for answer in answers] == [
+        [[f"{word}!" for word in row] for row in rows] for rows in requests
+    ]
+    assert called == [(3, 2, 4), (1, 10, 30), (6, 2, 2), *[(1, 10, 30)] * 3, (6, 2, 4)]
+
+
+def test_s2_beyond_the_characters_of_the_queue_there_is_429():
+    go_on = threading.Event()
+
+    def slow(columns: dict) -> dict:
+        assert go_on.wait(10)
+        return lengths(columns)
+
+    async def ask() -> None:
+        with ThreadPoolExecutor(1) as executor:
+            limits = Limits(batch_rows=1, batch_wait_ms=0, queue_characters=10)
+            batcher = Batcher(slow, executor, limits)
+            # More than the queue holds, where nothing waits: one request is always taken.
+            asked = [asyncio.create_task(batcher.answer({"text": ["a" * 20]}))]
+            await asyncio.sleep(0.05)
+            asked += [asyncio.create_task(batcher.answer({"text": ["a" * 5]})) for _ in range(2)]
+            await asyncio.sleep(0)
+            with pytest.raises(RefusedError) as refused:
+                await batcher.answer({"text": ["a"]})
+            assert refused.value.status == 429
+            go_on.set()
+            assert len(await asyncio.gather(*asked)) == 3
+            assert await batcher.answer({"text": ["aa"]}) == {"length": [2]}
+
+    asyncio.run(ask())
+
+
 def test_s2_beyond_the_queue_there_is_429_and_then_answers_again():
     go_on = threading.Event()
 
@@ -116,10 +162,13 @@ def test_s2_what_waited_too_long_gets_504_and_is_not_computed():
     assert seen == ["a", "c"]
 
 
-def test_an_error_of_the_model_is_everybodys():
+def test_an_error_of_the_model_is_that_of_the_request_alone():
     def broken(columns: dict) -> dict:
-        raise ValueError("broken")
+        if "b" in columns["text"]:
+            raise ValueError("not finite")
+        return lengths(columns)
 
-    answers, calls = together([{"text": ["a"]}, {"text": ["b"]}], broken, Limits(batch_wait_ms=5))
-    assert [str(one) for one in answers] == ["broken", "broken"]
-    assert calls == [2]
+    requests = [{"text": [text]} for text in "abc"]
+    answers, calls = together(requests, broken, Limits(batch_wait_ms=5))
+    assert [str(one) for one in answers] == ["{'length': [1]}", "not finite", "{'length': [1]}"]
+    assert calls == [3, 1, 1, 1]

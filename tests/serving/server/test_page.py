@@ -1,6 +1,8 @@
 """The page in a browser: what it shows of each kind of task, by keyboard, and as text alone."""
 
 import shutil
+import threading
+import time
 
 import pytest
 
@@ -181,6 +183,42 @@ def test_s4_html_in_texts_labels_and_errors_is_text(browser):
         assert one(browser, "#results .wrong").text == EVIL
         assert browser.find_elements(By.CSS_SELECTOR, "main img, main b") == []
         assert browser.title == "Try a model"
+
+
+def test_a_late_answer_is_not_shown_under_another_choice(browser):
+    go_on = threading.Event()
+
+    def slow(columns: dict) -> dict:
+        assert go_on.wait(20)
+        return always_yes(columns)
+
+    task = Task("classification", labels=["no", "yes"])
+    models = {"slow": (task, slow), "fast": (task, always_yes)}
+    for place, name in (("first", "fast"), ("second", "fast")):
+        go_on.clear()
+        with running(server_of_functions(models, Limits())) as served:
+            open_page(browser, served)
+            one(browser, "textarea").send_keys("a", Keys.CONTROL, Keys.ENTER)
+            wait = WebDriverWait(browser, 20)
+            wait.until(
+                lambda _, served=served: b"active_requests 2.0" in served.get("/metrics").body
+            )
+            assert one(browser, "#status").text == "…"
+            choose(browser, place, name)
+            assert one(browser, "#status").text == ""
+            go_on.set()
+            wait.until(lambda _, served=served: b'"200"} 1.0' in predictions(served))
+            time.sleep(0.2)
+            assert texts(browser, "#results article") == []
+            one(browser, "#ask").click()
+            one(browser, "#results article")
+            assert texts(browser, "#results h2")[-1] == "fast"
+
+
+def predictions(served) -> bytes:
+    """The counters of predictions, in the metrics."""
+    lines = served.get("/metrics").body.splitlines()
+    return b"\n".join(line for line in lines if b'requests_total{method="predict"' in line)
 
 
 def test_no_wider_than_a_phone(browser, served):

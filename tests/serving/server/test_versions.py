@@ -1,5 +1,6 @@
 """New versions of a served model: picked up under load, or refused while the old one stays."""
 
+import asyncio
 import shutil
 import threading
 import time
@@ -8,9 +9,13 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 
+from google.protobuf import text_format  # noqa: E402
 from servers import running, server_of  # noqa: E402
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel  # noqa: E402
 
+from hub_modules.manifest import write_manifest  # noqa: E402
 from tf_adapt.errors import ArtifactError  # noqa: E402
+from tf_adapt.serving.server import versions  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +83,26 @@ def test_s3_a_new_version_under_load_and_a_damaged_one(exports, tmp_path, caplog
     assert set(statuses) == {200}
 
 
+def test_s3_a_version_that_fails_in_another_way_is_not_tried_again(exports, tmp_path, monkeypatch):
+    publish(exports["films"] / "1", tmp_path / "1")
+    tried = []
+
+    def broken(folder, trust):
+        tried.append(folder.name)
+        raise RuntimeError("first\nsecond")
+
+    async def look_twice(model) -> None:
+        await model.look()
+        await model.look()
+
+    model = server_of({"m": tmp_path}).models["m"]
+    publish(exports["films"] / "1", tmp_path / "2")
+    monkeypatch.setattr(versions, "load_export", broken)
+    asyncio.run(look_twice(model))
+    assert model.states() == {2: ("END", "RuntimeError: first"), 1: ("AVAILABLE", "")}
+    assert tried == ["2"]
+
+
 def test_what_is_no_version(exports, tmp_path):
     for name in ("01", "2.tmp", "x", "-1"):
         (tmp_path / name).mkdir()
@@ -96,3 +121,14 @@ def test_what_is_damaged_or_not_trusted_is_not_served(exports, tmp_path, nothing
     (tmp_path / "1" / "task.json").write_text("{}")
     with pytest.raises(ArtifactError, match="task.json"):
         server_of({"m": tmp_path})
+
+
+def test_a_saved_model_as_text_is_none_of_ours(exports, tmp_path):
+    publish(exports["films"] / "1", tmp_path / "1")
+    binary = tmp_path / "1" / "saved_model.pb"
+    graph = SavedModel.FromString(binary.read_bytes())
+    binary.with_suffix(".pbtxt").write_text(text_format.MessageToString(graph))
+    binary.unlink()
+    write_manifest(tmp_path / "1", {"kind": "export"})
+    with pytest.raises(ArtifactError, match="saved_model.pb"):
+        server_of({"m": tmp_path}, trust=True)

@@ -52,7 +52,7 @@ class Access:
         if not self._any_host and _name(f"//{host}") not in _OWN_NAMES:
             return _error(403, "host: expected localhost, got another name")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _place(origin) != host:
             return _error(403, "origin: expected this server's own page, got another one")
         # The page's files hold no answer; it asks for the token itself.
         is_page = path == "/" or (path.startswith("/page/") and not path.endswith(".json"))
@@ -66,6 +66,13 @@ class Access:
 def _name(address: str) -> str | None:
     try:
         return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
+def _place(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
     except ValueError:
         return None
 

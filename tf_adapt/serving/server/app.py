@@ -111,7 +111,7 @@ class Server:
             except ClientDisconnect:
                 response = error_response(499, "the client is gone")
             except Exception as error:
-                log.error("%s: %s: %s", request.url.path[:100], type(error).__name__, error)
+                log.error("%s: %s: %s", request.scope["path"][:100], type(error).__name__, error)
                 response = error_response(500, "an error of the server; its log says which")
             finally:
                 self.numbers.active.dec()
@@ -121,7 +121,7 @@ class Server:
         return answered
 
     def _count(self, request: Request, status: int, seconds: float) -> None:
-        asked = _ASKED.fullmatch(request.url.path)
+        asked = _ASKED.fullmatch(request.scope["path"])
         if asked and asked[1] in self.models:
             self.numbers.requests.labels(asked[1], asked[3], status).inc()
             self.numbers.seconds.labels(asked[1], asked[3]).observe(seconds)
@@ -129,14 +129,16 @@ class Server:
             self.numbers.requests.labels("", "other", status).inc()
 
     async def _model(self, request: Request) -> Response:
-        asked = _ASKED.fullmatch(request.url.path)
+        asked = _ASKED.fullmatch(request.scope["path"])
         if asked and request.method == "POST":
             return await self._predict(request, asked[1], _version(asked[2]), asked[3])
-        status = _STATUS.fullmatch(request.url.path)
+        status = _STATUS.fullmatch(request.scope["path"])
         if status and request.method == "GET":
             answer = self._metadata if status[3] else self._status
             return answer(status[1], _version(status[2]))
-        raise RefusedError(400, f"Malformed request: {request.method} {request.url.path[:100]}")
+        raise RefusedError(
+            400, f"Malformed request: {request.method} {request.scope['path'][:100]}"
+        )
 
     async def _predict(
         self, request: Request, name: str, number: int | None, method: str
@@ -242,8 +244,10 @@ def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None
 async def _no_route(request: Request, error: HTTPException) -> Response:
     if error.status_code == 405:
         got = request.method[:20]
-        return error_response(405, f"{request.url.path[:100]}: expected another method than {got}")
-    return error_response(error.status_code, f"Not found: {request.url.path[:100]}")
+        return error_response(
+            405, f"{request.scope['path'][:100]}: expected another method than {got}"
+        )
+    return error_response(error.status_code, f"Not found: {request.scope['path'][:100]}")
 
 
 def _version(number: str | None) -> int | None:

@@ -12,24 +12,41 @@ from tf_adapt.serving.server.limits import Limits, RefusedError
 from tf_adapt.serving.server.request_json import Columns
 
 
+@dataclass(frozen=True)
+class _Size:
+    """Of some rows of a call.
+
+    Attributes:
+        longest: characters of the longest sentence of words; 0 for texts.
+    """
+
+    rows: int = 0
+    longest: int = 0
+
+    def __add__(self, other: "_Size") -> "_Size":
+        return _Size(self.rows + other.rows, max(self.longest, other.longest))
+
+    def fits(self, limits: Limits) -> bool:
+        characters = self.rows * self.longest
+        return self.rows <= limits.batch_rows and characters <= limits.batch_characters
+
+
 @dataclass(eq=False)
 class _Job:
     """Rows of one request, at most a batch of them."""
 
     columns: Columns
+    size: _Size
+    characters: int
     answer: asyncio.Future[Outputs]
     arrived: float = field(default_factory=time.monotonic)
-
-    @property
-    def rows(self) -> int:
-        return len(next(iter(self.columns.values())))
 
 
 class Batcher:
     """Calls one signature, with the rows of several requests at once.
 
-    A batch that the model refuses is called again request by request, so that one request's error
-    is not another's. All but the call itself happens on the event loop.
+    A batch with an error is called again request by request, so that one request's error is not
+    another's. All but the call itself happens on the event loop.
     """
 
     def __init__(
@@ -48,6 +65,7 @@ class Batcher:
         self._full = asyncio.Event()
         self._worker: asyncio.Task | None = None
         self.waiting_rows = 0
+        self._waiting_characters = 0
 
     async def answer(self, columns: Columns) -> Outputs:
         """The outputs for the rows of one request.
@@ -56,14 +74,15 @@ class Batcher:
             RefusedError: the queue is full (429), the answer is late (504), or the model refuses
                 (400).
         """
-        rows = len(next(iter(columns.values())))
-        if self.waiting_rows and self.waiting_rows + rows > self._limits.queue_rows:
-            raise RefusedError(429, "the queue of this model is full; try again in a second", 1)
         loop = asyncio.get_running_loop()
-        parts = _parts(columns, self._limits.batch_rows)
-        jobs = [_Job(part, loop.create_future()) for part in parts]
+        jobs = [_Job(*part, loop.create_future()) for part in _parts(columns, self._limits)]
+        rows = self.waiting_rows + sum(job.size.rows for job in jobs)
+        characters = self._waiting_characters + sum(job.characters for job in jobs)
+        is_full = rows > self._limits.queue_rows or characters > self._limits.queue_characters
+        if self.waiting_rows and is_full:
+            raise RefusedError(429, "the queue of this model is full; try again in a second", 1)
         self._jobs.extend(jobs)
-        self.waiting_rows += rows
+        self.waiting_rows, self._waiting_characters = rows, characters
         if self.waiting_rows >= self._limits.batch_rows:
             self._full.set()
         if self._worker is None or self._worker.done():
@@ -102,41 +121,60 @@ class Batcher:
 
     def _take(self) -> list[_Job]:
         batch: list[_Job] = []
-        rows = 0
-        while self._jobs and rows + self._jobs[0].rows <= self._limits.batch_rows:
+        size = _Size()
+        while self._jobs and (not batch or (size + self._jobs[0].size).fits(self._limits)):
             job = self._jobs.popleft()
-            self.waiting_rows -= job.rows
+            self.waiting_rows -= job.size.rows
+            self._waiting_characters -= job.characters
             if not job.answer.done():
-                rows += job.rows
+                size += job.size
                 batch.append(job)
         return batch
 
     async def _run(self, batch: list[_Job]) -> None:
         loop = asyncio.get_running_loop()
         columns = _merged([job.columns for job in batch])
-        self._observe(sum(job.rows for job in batch))
+        self._observe(sum(job.size.rows for job in batch))
         try:
             outputs = await loop.run_in_executor(self._executor, self._call, columns)
         except Exception as error:
-            if len(batch) > 1 and isinstance(error, RefusedError):
+            if len(batch) > 1:
                 for job in batch:
                     await self._run([job])
-            else:
-                for job in batch:
-                    if not job.answer.done():
-                        job.answer.set_exception(error)
+            elif not batch[0].answer.done():
+                batch[0].answer.set_exception(error)
             return
         start = 0
         for job in batch:
             if not job.answer.done():
                 job.answer.set_result(_rows_of(outputs, start, job))
-            start += job.rows
+            start += job.size.rows
 
 
-def _parts(columns: Columns, rows: int) -> Iterator[Columns]:
-    count = len(next(iter(columns.values())))
-    for start in range(0, count, rows):
-        yield {name: values[start : start + rows] for name, values in columns.items()}
+def _parts(columns: Columns, limits: Limits) -> Iterator[tuple[Columns, _Size, int]]:
+    """The rows of a request as parts that fit in a call, each with its size and characters."""
+    rows = list(zip(*columns.values(), strict=True))
+    start, size, characters = 0, _Size(), 0
+    for number, row in enumerate(rows):
+        more, own = _measured(row)
+        if number > start and not (size + more).fits(limits):
+            yield _slice(columns, start, number), size, characters
+            start, size, characters = number, _Size(), 0
+        size, characters = size + more, characters + own
+    yield _slice(columns, start, len(rows)), size, characters
+
+
+def _measured(row: tuple) -> tuple[_Size, int]:
+    """Size and characters of a row."""
+    if isinstance(row[0], list):
+        # As in `Limits.characters`; what a request pads with counts, too.
+        characters = sum(map(len, row[0])) + len(row[0])
+        return _Size(1, characters), characters
+    return _Size(1), sum(map(len, row))
+
+
+def _slice(columns: Columns, start: int, end: int) -> Columns:
+    return {name: values[start:end] for name, values in columns.items()}
 
 
 def _merged(all_columns: list[Columns]) -> Columns:
@@ -151,7 +189,7 @@ def _merged(all_columns: list[Columns]) -> Columns:
 
 def _rows_of(outputs: Outputs, start: int, job: _Job) -> Outputs:
     """The rows of one job, without what its sentences were padded with."""
-    found = {name: rows[start : start + job.rows] for name, rows in outputs.items()}
+    found = {name: rows[start : start + job.size.rows] for name, rows in outputs.items()}
     (first, *_) = job.columns.values()
     if isinstance(first[0], list):
         found = {name: [row[: len(first[0])] for row in rows] for name, rows in found.items()}

@@ -9,7 +9,7 @@ from tf_adapt.serving.server.limits import Limits, RefusedError
 
 
 class Bodies:
-    """Reads bodies; knows how many bytes all requests hold together."""
+    """Reads bodies; knows how many bytes all that are being read hold together."""
 
     def __init__(self, limits: Limits):
         self._limits = limits

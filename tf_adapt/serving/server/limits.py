@@ -9,19 +9,24 @@ class Limits:
 
     Attributes:
         batch_rows: texts in one call of a model.
+        batch_characters: of the sentences to tag in one call, all padded to the longest; one alone
+            may have more. A model takes a bounded part of a text, but all of a sentence.
         batch_wait_ms: how long a text waits for others to join its batch.
-        queue_rows: texts that wait for one signature of a model; beyond it requests get 429.
+        queue_rows, queue_characters: of texts that wait for one signature of a model; beyond it
+            requests get 429.
         seconds: from a request's last byte to its answer; beyond it 504.
         body_bytes: of one request, after gzip; beyond it 413.
-        bodies_bytes: of all requests being read or answered; beyond it 429.
+        bodies_bytes: of all requests being read; beyond it 429.
         body_seconds: for a client to send a body; beyond it 408.
         request_rows: texts in one request; beyond it 400.
         characters: of one text, or of one sentence's words with a space after each; beyond it 400.
     """
 
     batch_rows: int = 32
+    batch_characters: int = 20_000
     batch_wait_ms: float = 2
     queue_rows: int = 1024
+    queue_characters: int = 4 * 2**20
     seconds: float = 30
     body_bytes: int = 2**20
     bodies_bytes: int = 64 * 2**20

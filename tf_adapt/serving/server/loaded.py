@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 from tensorflow.core.framework.types_pb2 import DataType
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
@@ -166,14 +167,22 @@ def _check_outputs(task: Task, outputs: Outputs) -> None:
 
 def _definitions(folder: Path) -> dict[str, dict[str, Any]]:
     """The signatures of a SavedModel as TensorFlow Serving shows them."""
-    content = SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    file = folder / "saved_model.pb"
+    try:
+        (graph,) = SavedModel.FromString(file.read_bytes()).meta_graphs
+    except (OSError, ValueError, DecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArtifactError(
+            f"{file}: expected a SavedModel, got none that can be read ({reason}); export the run "
+            "again"
+        ) from None
     return {
         name: {
             "inputs": {key: _tensor_info(one) for key, one in sorted(found.inputs.items())},
             "outputs": {key: _tensor_info(one) for key, one in sorted(found.outputs.items())},
             "method_name": found.method_name,
         }
-        for name, found in content.meta_graphs[0].signature_def.items()
+        for name, found in graph.signature_def.items()
         if found.method_name == _PREDICT
     }
 

@@ -95,14 +95,15 @@ class Model:
         self._others[number] = _Other(LOADING)
         try:
             export = await asyncio.to_thread(load_export, folder, self.trust)
-        except (TfAdaptError, OSError) as error:
-            # An error of the file system: a version that is being removed.
+        # One that is being removed, or a program that is not one of ours, may fail in any way.
+        except Exception as error:
+            problem = str(error) if isinstance(error, TfAdaptError) else _first_line(error)
             log.error(
                 "%s: version %d is not served, version %d stays: %s",
-                *(self.name, number, self.current.number, error),
+                *(self.name, number, self.current.number, problem),
             )
             self._failed[number] = _identity(folder)
-            self._others[number] = _Other(END, str(error))
+            self._others[number] = _Other(END, problem)
             return
         before = self.current
         self.current = self._version(number, export)
@@ -163,6 +164,10 @@ def load_model(
 def _made(number: int, export: Export, make_batcher: Callable) -> Version:
     batchers = {name: make_batcher(name, one.call) for name, one in export.signatures.items()}
     return Version(number, export, batchers)
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
 
 
 def _newest(folder: Path, failed: dict[int, tuple]) -> tuple[int, Path] | None:

@@ -5,7 +5,7 @@ const byId = (id) => document.getElementById(id);
 const LABELS = { text: "Text", text_a: "First text", text_b: "Second text", tokens: "Sentence" };
 let models = [];
 let token = null;
-// Answers that come late, after another question, are dropped.
+// Answers that come late, after another question or another choice, are dropped.
 let asked = 0;
 
 function element(name, text = "", classes = "") {
@@ -75,7 +75,7 @@ function choose() {
   byId("fields").replaceChildren(...first.inputs.flatMap((name) => field(name, kept[name])));
   byId("hint").textContent = first.inputs[0] === "tokens"
     ? "Words are what stands between spaces: put spaces around punctuation too." : "";
-  showCards();
+  showChosen();
 }
 
 const chosen = () => [byId("first").value, byId("second").value]
@@ -93,7 +93,9 @@ function field(name, value = "") {
   return [label, area];
 }
 
-function showCards() {
+function showChosen() {
+  asked += 1;
+  say("");
   byId("results").replaceChildren();
   byId("cards").replaceChildren(...chosen().flatMap((model) => [
     folded(`Model card of ${model.model}, version ${model.version}`, model.card),
@@ -224,7 +226,7 @@ function sentence(model, words, tags) {
 }
 
 byId("first").addEventListener("change", choose);
-byId("second").addEventListener("change", showCards);
+byId("second").addEventListener("change", showChosen);
 byId("sample").addEventListener("click", () => {
   const { sample } = models[byId("first").value];
   for (const area of fields()) area.value = sample[area.name];
