@@ -104,6 +104,31 @@ def test_scores_costs_and_curves(comparison, tmp_path):
     assert "--seed 1" in frozen.commands[1]
 
 
+def test_layers_that_are_kept_are_a_module_of_their_own(tmp_path):
+    encoders = [{"handle": "bert_small"}, {"handle": "bert_small", "keep_layers": [0, 2]}]
+    content = {
+        "data": {"dataset": "sample_classification", "source": "sample", "held_out": 0.2},
+        "compare": {
+            "encoders": encoders,
+            "adaptations": ["fine_tuning"],
+            "learning_rates": [1.0e-3],
+            "seeds": 1,
+        },
+        "training": {"epochs": 2, "batch_size": 32},
+    }
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")
+    comparison = load_comparison(tmp_path / "config.yaml")
+    splits = load_splits(comparison.cells[0].config.data)
+    gold = table(record.label for record in splits.examples["test"])
+    outcomes = Outcomes(comparison, tmp_path / "out")
+    for cell, module in zip(comparison.cells, ["abc", "def"], strict=True):
+        run = outcomes.run(cell, 1e-3, 0)
+        finish(run, gold, 1.0)
+        finished_runs.finish(run.folder, dev={"accuracy": 0.6}, truncated=CUT, module=module)
+    found = results_of(Outcomes(comparison, tmp_path / "out"), splits).modules
+    assert found == {"bert_small": "abc", "bert_small (keep_layers 0, 2)": "def"}
+
+
 def test_each_number_of_training_examples_is_a_point_of_the_curves(comparison, tmp_path):
     comparison = replace(comparison, sizes=(2, None))
     splits = load_splits(comparison.cells[0].config.data)

@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 import yaml
+from made_runs import make_run
 
+import tf_adapt as ta
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.config.reading import load_config
@@ -37,3 +39,22 @@ def test_the_report_shows_start_and_teacher(write_config, tmp_path, tiny_bert):
     shutil.rmtree(run)
     with pytest.raises(ConfigError, match="start.run: expected the folder of a finished run"):
         load_comparison(path)
+
+
+def test_an_ensemble_teaches_all_runs_and_is_asked_once(write_config, tmp_path, tiny_bert):
+    members = [make_run(tmp_path / str(n), tiny_bert, "classification", n) for n in (0, 1)]
+    teacher, out = tmp_path / "both", tmp_path / "out"
+    made = ta.ensemble(members, teacher)
+    path = write_config(learning_rates=[1.0e-2], seeds=2, adaptations=["fine_tuning", "bitfit"])
+    content = yaml.safe_load(path.read_text()) | {"teacher": {"run": str(teacher)}}
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    compare(load_comparison(path), out, cache=tmp_path / "cache")
+    # Seconds are measured when the teacher is asked: no two are equal.
+    runs = sorted(out.glob("runs/*/*/*/metrics.json"))
+    taught = [json.loads(run.read_text())["taught"]["teacher"] for run in runs]
+    assert len(taught) == 4 and all(one == taught[0] for one in taught)
+    assert len(list((tmp_path / "cache").glob("teacher_*"))) == 1
+    report = json.loads((out / "report.json").read_text())
+    assert report["teacher"]["score"] == pytest.approx(made.results["dev"].ensemble)
+    total = sum(report["cells"][0]["total_parameters"] for _ in members)
+    assert report["teacher"]["parameters"] == total

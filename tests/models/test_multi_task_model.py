@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
+from hub_modules.native.lora import Lora
 from tf_adapt.errors import ConfigError
 
 TASKS = {
@@ -166,6 +167,32 @@ def test_a_group_that_one_head_reads_is_trained(tiny_bert):
     tags = {"one": TASKS["tag"], "two": TASKS["tag"]}
     ta.build_multi_task_model(tags, encoder, adaptation="fine_tuning")
     assert "pooler" not in encoder.trainable_groups
+
+
+@pytest.mark.parametrize(
+    ("options", "adaptation", "group"),
+    [
+        ({"adapters": "bottleneck", "adapter_size": 2}, "adapters", "adapters"),
+        ({"lora": Lora(2)}, "lora", "lora"),
+        ({"bitfit": True}, "bitfit", "biases"),
+    ],
+)
+def test_a_group_that_the_adaptation_leaves_alone_stays_frozen(
+    tiny_bert, options, adaptation, group
+):
+    """The pooler: the pair's head reads it, the tagger's does not, and nothing trains it."""
+    encoder = ta.HubEncoder(tiny_bert, **options)
+    for order in (("tag", "pair"), ("pair", "tag")):
+        tasks = {name: TASKS[name] for name in order}
+        model = ta.build_multi_task_model(tasks, encoder, adaptation=adaptation)
+        assert encoder.unread_groups == ()
+        assert encoder.trainable_groups == [group]
+    model.compile(ta.DiscriminativeOptimizer(keras.optimizers.SGD(0.1), encoder))
+    (kernel,) = (one for one in encoder.weights if one.path.endswith("pooler/kernel"))
+    before = kernel.numpy()
+    batches = ta.multi_task_batches(TRAIN, TASKS, encoder, sampling="uniform")
+    model.fit(batches, epochs=2, verbose=0)
+    np.testing.assert_array_equal(kernel.numpy(), before)
 
 
 def test_phases_apply_to_the_encoder_and_all_heads(tiny_bert):

@@ -104,6 +104,31 @@ def test_the_pooler_is_read_where_no_pooling_is_named(tiny_bert):
     assert "pooler" in encoder.unread_groups
 
 
+def test_a_group_that_was_frozen_before_a_head_left_it_unread_stays_frozen(tiny_bert):
+    encoder = ta.HubEncoder(tiny_bert)
+
+    def trained_after_both_heads() -> list[str]:
+        """First a head that does not read the pooler, then one that does."""
+        ta.build_model(CLASSES, encoder, "linear", head_pooling="first")
+        assert "pooler" not in encoder.trainable_groups
+        ta.build_model(CLASSES, encoder, "linear")
+        return encoder.trainable_groups
+
+    groups = [name for name, _ in encoder.layer_groups]
+    assert trained_after_both_heads() == groups
+    for chosen in (["layer_1"], ["layer_1", "pooler"], groups):
+        encoder.set_trainable_groups(chosen)
+        assert trained_after_both_heads() == chosen
+    # Chosen while the pooler was unread: all that could be, or some.
+    for chosen, expected in ((groups[:-1], groups), (["layer_1"], ["layer_1"])):
+        ta.build_model(CLASSES, encoder, "linear", head_pooling="first")
+        encoder.set_trainable_groups(chosen)
+        assert trained_after_both_heads() == expected
+    for trainable in (False, True):
+        encoder.trainable = trainable
+        assert trained_after_both_heads() == (groups if trainable else [])
+
+
 @pytest.mark.parametrize(
     ("task", "key", "argument"),
     [(TAGS, "head_word_pieces", "word_pieces"), (CLASSES, "head_pooling", "pooling")],

@@ -61,6 +61,16 @@ def test_an_encoder_is_called_by_what_of_it_is_unusual():
     assert len({encoder_of(cell) for cell in cells}) == 3
 
 
+def test_a_classification_token_makes_another_encoder():
+    plain = contents.cell("gpt2", "two_stage", (0.5,), pairs="joint")
+    cells = [plain, replace(plain, id="gpt2 token", classification_token=True)]
+    assert len({encoder_of(cell) for cell in cells}) == 2
+    assert [one.plain.split(" · ")[0] for one in ranked(cells)] == [
+        "gpt2",
+        "gpt2, classification token",
+    ]
+
+
 def test_names_that_would_be_the_same_are_the_ids():
     cells = [contents.cell("bert", "fine_tuning", (score,)) for score in (0.5, 0.4)]
     cells[1] = replace(cells[1], id="bert fine_tuning linear again")

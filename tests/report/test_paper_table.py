@@ -147,6 +147,18 @@ def test_a_cell_that_never_finished_stands_with_its_encoder():
     assert "untrained" in rows[2][0][0].text
 
 
+def test_an_encoder_with_a_classification_token_has_a_row_of_its_own():
+    """A cell that never finished too."""
+    plain = contents.cell("gpt2", TUNED, (0.5, 0.51), pairs="joint")
+    cells = [plain, replace(plain, id="token", classification_token=True)]
+    unfinished = contents.cell("gpt2", FROZEN, (None, None), pairs="joint")
+    cells.append(replace(unfinished, classification_token=True, module=None, family=None))
+    first, second, _ = paper_table(contents.comparison(cells, (0, 1))).rows
+    assert texts(first) == [["gpt2"], ["–"], ["50.5 ± 0.7"]]
+    assert texts(second) == [["gpt2, classification token"], ["–"], ["50.5 ± 0.7"]]
+    assert (first[1][0].note, second[1][0].note) == ("", "esim; failed in 2 of 2 seeds")
+
+
 def test_of_several_heads_the_best_is_coloured():
     cells = [
         contents.cell("bert", FROZEN, (0.70,), head="esim"),

@@ -106,6 +106,25 @@ def test_runs_and_files_that_do_not_fit(tmp_path):
         members(file=str(tmp_path / "absent.txt"))
 
 
+def test_what_is_no_training_of_one_task_is_named(tmp_path):
+    def refused(folder, message):
+        with pytest.raises(ArtifactError, match=f"slices.x.wrong_in: .*{folder.name}.*{message}"):
+            members(wrong_in=str(folder))
+
+    run_of(tmp_path / "several", DEV, ["no", "no", "yes"])
+    scores = {"dataset": "a", "head": "linear", "dev": {"accuracy": 0.5}, "metric": "accuracy"}
+    scores |= {"splits": {}, "truncated": {}, "serving_per_1000": 1.0}
+    finished_runs.finish(tmp_path / "several", target="a", tasks={"a": scores, "b": scores})
+    refused(tmp_path / "several", r"a run of several \(a, b\)")
+    for name, message in (("soup", "the average of the weights"), ("both", "an ensemble")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "ensemble.json").write_text("{}", "utf-8")
+        if name == "soup":
+            (tmp_path / name / "config.yaml").write_text("{}", "utf-8")
+            finished_runs.finish(tmp_path / name, {"dev": "prediction\t0.5\n"})
+        refused(tmp_path / name, f"{message}.*name one of its members")
+
+
 def test_rules_in_words():
     one = SliceConfig(words=["not", "no"], longer_than=30, wrong_in="runs/a")
     assert in_words(one) == (

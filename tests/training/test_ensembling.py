@@ -13,6 +13,7 @@ from made_runs import make_run
 import tf_adapt as ta
 from hub_modules.storage import records
 from tf_adapt.commands.main import cli
+from tf_adapt.config.sections import SliceConfig
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
@@ -115,6 +116,44 @@ def test_its_files_are_the_ensembles_answers(equal, tmp_path):
     reached = evaluate_file(equal, dev)
     assert reached["accuracy"] == pytest.approx(written["results"]["dev"]["ensemble"])
     assert reached.keys() == {"accuracy", "matthews"}
+
+
+def test_slices_are_scored_for_an_ensemble_too(texts, tmp_path):
+    """Those of its first member; and a member may get others without becoming another run."""
+    runs = [Path(shutil.copytree(run, tmp_path / run.name)) for run in texts[:2]]
+    ta.ensemble(runs, tmp_path / "both")
+    dev = SAMPLE_FOLDER / "classification" / "dev.tsv"
+    assert "slices" not in evaluate_file(tmp_path / "both", dev)
+    before = (runs[0] / "config.yaml").read_text("utf-8")
+    long = {"long": SliceConfig(longer_than=8), "gone": SliceConfig(file="absent.txt")}
+    run_folder.write_slices(runs[0], long)
+    assert list(run_folder.saved_config(runs[0]).slices) == ["long", "gone"]
+
+    found = evaluate_file(tmp_path / "both", dev)
+    records = dev_of(runs[0])
+    said = [one.label for one in ta.load_ensemble(tmp_path / "both").predict(records)]
+    inside = [len(record.text_a.split()) > 8 for record in records]
+    right = np.array([a == b.label for a, b in zip(said, records, strict=True)])
+    assert 0 < sum(inside) < len(inside)
+    assert found["accuracy"] == pytest.approx(right.mean())
+    assert found["slices"]["long"]["examples"] == sum(inside)
+    assert found["slices"]["long"]["score"] == pytest.approx(right[np.array(inside)].mean())
+    assert found["slices"]["gone"] is None
+    lines = CliRunner().invoke(cli, ["evaluate", str(tmp_path / "both"), "--data", str(dev)]).stdout
+    assert "  long: score" in lines
+    run_folder.write_slices(runs[0], {})
+    assert (runs[0] / "config.yaml").read_text("utf-8") == before
+
+
+def test_another_config_is_another_member(texts, tmp_path):
+    runs = [Path(shutil.copytree(run, tmp_path / run.name)) for run in texts[:2]]
+    ta.ensemble(runs, tmp_path / "both")
+    text = (runs[0] / "config.yaml").read_text("utf-8")
+    changed = text.replace("head: default", "head: linear")
+    assert changed != text
+    records.write(runs[0], "config.yaml", changed)
+    with pytest.raises(ArtifactError, match="is another run than the one that it was made of"):
+        ta.load_ensemble(tmp_path / "both")
 
 
 def test_an_unknown_label_is_refused(equal, tmp_path):

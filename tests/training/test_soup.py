@@ -16,6 +16,7 @@ from tf_adapt.commands.main import cli
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ConfigError
+from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file
@@ -88,6 +89,73 @@ def test_the_best_members_are_chosen_on_dev(runs, tmp_path, caplog):
     assert shares[reached.best] > 0
     assert_mean(tmp_path / "soup", kept)
     assert "different seeds (0, 4)" in caplog.text
+
+
+@pytest.fixture(scope="module")
+def mixing(tiny_bert, tmp_path_factory) -> list[Path]:
+    """Two runs with a mix of layers, slices and a teacher, whose scores are not the soup's."""
+    folder = tmp_path_factory.mktemp("mixing")
+    changed = {"adaptation": "feature_extraction", "slices": {"long": {"longer_than": 8}}}
+    runs = [make_run(folder / name, tiny_bert, "classification", 0, **changed) for name in "ab"]
+    costs = {"parameters": 1, "megabytes": 1.0, "serving_per_1000": 2.0}
+    side = {"dev": {"accuracy": 0.99}, **costs}
+    nothing = {"rest": None, "interval": None, "p": None, "p_holm": None, "challenging": False}
+    for number, run in enumerate(runs):
+        path = run / "checkpoint" / "best_0002"
+        arrays = checkpoints.read(path).arrays["model"]
+        shutil.rmtree(run / "checkpoint")
+        arrays = {name: array * (1 + number) for name, array in arrays.items()}
+        checkpoints.save_best(run / "checkpoint", "best_0002", arrays)
+        teacher = {"run": "t", "hash": "h", "temperature": 2.0, "weight": 0.5, "unlabelled": 0}
+        metrics = json.loads((run / "metrics.json").read_text("utf-8")) | {
+            "layer_weights": [1.0, 0.0, 0.0],
+            "slices": {"dev": {"long": {"examples": 1, "score": 0.99} | nothing}},
+            "taught": teacher | {"teacher": side, "student": side},
+        }
+        run_folder.write_metrics(run, metrics)
+    return runs
+
+
+def test_its_metrics_are_its_own(mixing, tmp_path):
+    """But for those of training: the scores of slices and as a student, and the layer weights."""
+    ta.ensemble(mixing, tmp_path / "soup", average="weights")
+    metrics = run_folder.finished_metrics(tmp_path / "soup")
+    found = evaluate_file(tmp_path / "soup", DEV)
+    assert metrics["dev"]["accuracy"] == pytest.approx(found["accuracy"])
+    assert metrics["slices"]["dev"] == found["slices"]
+    assert metrics["slices"]["dev"]["long"]["examples"] > 1
+    model = ta.load_run(tmp_path / "soup")
+    mix, *_ = [one for one in model.head._flatten_layers() if isinstance(one, ScalarMix)]
+    np.testing.assert_allclose(metrics["layer_weights"], mix.layer_weights, atol=1e-6)
+    assert metrics["taught"]["student"]["dev"] == metrics["dev"]
+    assert metrics["taught"]["student"]["serving_per_1000"] == 2.0
+    assert metrics["taught"]["teacher"]["dev"] == {"accuracy": 0.99}
+
+
+def test_runs_that_started_from_others_are_refused(runs, tmp_path):
+    """Copies of one start are one start."""
+
+    def started(name: str, weights: str, head: bool, source: Path) -> Path:
+        run = Path(shutil.copytree(source, tmp_path / name))
+        metrics = json.loads((run / "metrics.json").read_text("utf-8"))
+        start = {"run": f"at/{name}", "dataset": "x", "adaptation": "lora", "metric": "accuracy"}
+        start |= {"split": "dev", "score": 0.5, "head": head, "weights": weights}
+        run_folder.write_metrics(run, metrics | {"start": start})
+        return run
+
+    one = started("one", "1" * 64, False, runs[0])
+    for other, message in (
+        (runs[1], "expected a run .encoder, SHA-256 1111.*, got the module"),
+        (
+            started("two", "2" * 64, False, runs[1]),
+            "SHA-256 1111.*got a run .encoder, SHA-256 2222",
+        ),
+        (started("head", "1" * 64, True, runs[1]), "got a run .encoder and head, SHA-256 1111"),
+    ):
+        with pytest.raises(ConfigError, match=f"start: .*{message}"):
+            ta.ensemble([one, other], tmp_path / "out", average="weights")
+    same = started("same", "1" * 64, False, runs[1])
+    ta.ensemble([one, same], tmp_path / "out", average="weights")
 
 
 def test_weights_that_do_not_correspond_are_refused(runs, tiny_bert, tiny_elmo, tmp_path):

@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import yaml
 from language_models import with_output_layer
+from made_runs import make_run
 
 import tf_adapt as ta
 from hub_modules.native.lora import merged
@@ -319,8 +321,6 @@ def test_what_cannot_be_a_start(make_config, finished, tiny_elmo, tmp_path):
         dry_run(make_config(finished("adapters")))
     with pytest.raises(ConfigError, match="adaptation: expected the adapters"):
         dry_run(make_config(finished("adapters"), {"name": "adapters", "size": 3}))
-    with pytest.raises(ConfigError, match="encoder.execution: expected None as in .*got native"):
-        dry_run(make_config(run, encoder={"execution": "native"}))
     best = next((run / "checkpoint").glob("best_*"))
     damaged = tmp_path / "damaged"
     shutil.copytree(run, damaged)
@@ -345,7 +345,76 @@ def test_a_comparison_starts_all_cells_of_one_encoder(finished, tiny_bert, tiny_
     path.write_text(yaml.safe_dump(content), "utf-8")
     cells = load_comparison(path).cells
     assert {cell.config.start.run for cell in cells} == {str(finished())}
-    content["compare"]["encoders"].append(str(tiny_elmo))
+    content["compare"]["encoders"] = [{"handle": str(tiny_bert), "keep_layers": [0]}]
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    with pytest.raises(ConfigError, match=r"start.run: .*tiny_bert, while cell .*keep_layers 0\)"):
+        load_comparison(path)
+    content["compare"]["encoders"] = [str(tiny_bert), str(tiny_elmo)]
     path.write_text(yaml.safe_dump(content), "utf-8")
     with pytest.raises(ConfigError, match="compare.yaml:.*start.run: expected a run on the enc"):
         load_comparison(path)
+
+
+@pytest.mark.parametrize("kept", [[0], [0, 1]])
+def test_a_comparison_starts_cells_of_the_layers_that_the_run_kept(tiny_bert, tmp_path, kept):
+    """With equal settings; all layers, named one by one, are settings of their own."""
+    encoder = {"handle": str(tiny_bert), "keep_layers": kept}
+    run = make_run(tmp_path / "run", tiny_bert, "classification", encoder=encoder)
+    content = {
+        "data": {"dataset": "sample_classification", "source": "sample"},
+        "start": {"run": str(run), "head": False},
+        "compare": {
+            "encoders": [encoder],
+            "adaptations": ["fine_tuning", "top_layers"],
+            "learning_rates": [1.0e-2],
+        },
+        "training": {"epochs": 1, "batch_size": 16},
+    }
+    path = tmp_path / "compare.yaml"
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    comparison = load_comparison(path)
+    assert {cell.config.start.run for cell in comparison.cells} == {str(run)}
+    model = started(comparison.cells[0].config)  # which is what a cell's run asks
+    assert model.encoder.num_layers == len(kept) + 1
+    content["compare"]["encoders"] = [str(tiny_bert)]
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    with pytest.raises(ConfigError, match=r"got .*run on .*\(keep_layers 0.*, while cell tiny_b"):
+        load_comparison(path)
+
+
+def test_execution_is_what_runs_not_what_was_written(make_config, finished, tiny_bert, tmp_path):
+    """null is native for a module that is recognised."""
+    run = finished()
+    assert started(make_config(run, encoder={"execution": "native"})).encoder.execution == "native"
+    named = make_run(
+        tmp_path / "named", tiny_bert, "classification", encoder={"execution": "native"}
+    )
+    assert started(make_config({"run": str(named), "head": False})).encoder.execution == "native"
+    small = make_run(tmp_path / "small", Path("bert_small"), "classification")
+    program = {"handle": "bert_small", "execution": "saved_model"}
+    with pytest.raises(ConfigError, match="execution: expected native as in .*got saved_model"):
+        dry_run(make_config({"run": str(small), "head": False}, encoder=program))
+
+
+@pytest.mark.parametrize("adaptation", ["fine_tuning", {"name": "lora", "rank": 3}, LORA], ids=str)
+def test_the_classification_token_is_carried(make_config, tiny_causal, tmp_path, adaptation):
+    encoder = {"handle": str(tiny_causal), "classification_token": True}
+    folder = tmp_path / "run"
+    run = make_run(folder, tiny_causal, "classification", encoder=encoder, adaptation=LORA)
+    source = load_run(run).encoder
+    head = {"head": False, "run": str(run)}
+    model = started(make_config(head, adaptation, encoder=encoder))
+    name = "embeddings/new/words"
+    own, expected = (one.native.weights_by_name()[name] for one in (model.encoder, source))
+    np.testing.assert_array_equal(own.numpy(), expected.numpy())
+    texts = ["what is it", "who was that man"]
+    one, two = (ta.encode(encoder, texts) for encoder in (model.encoder, source))
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+def test_a_start_with_another_classification_token(make_config, tiny_causal, tmp_path):
+    causal = {"handle": str(tiny_causal)}
+    run = make_run(tmp_path / "run", tiny_causal, "classification", encoder=causal)
+    with pytest.raises(ConfigError, match="encoder.classification_token: expected false .*to fal"):
+        dry_run(make_config(run, encoder=causal | {"classification_token": True}))

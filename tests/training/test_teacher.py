@@ -25,6 +25,7 @@ from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.teacher import taught
 from tf_adapt.training.train import train
+from tf_adapt.training.unlabelled import read_unlabelled
 
 TEXTS = ["which city lies on the river", "how many men sing", "who is the man"]
 
@@ -196,6 +197,39 @@ def test_a_resumed_run_asks_nobody(make_config, finished, unlabelled, tmp_path, 
         assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+def test_runs_with_one_cache_ask_once(make_config, finished, tmp_path, monkeypatch):
+    """Other seeds and encoders; other texts are asked anew, and a run keeps its own copy."""
+    asked, answers_of = [], teaching.answers_of
+
+    def counted(folder, *args):
+        asked.append(folder)
+        return answers_of(folder, *args)
+
+    monkeypatch.setattr(teaching, "answers_of", counted)
+    teacher, cache = finished(), {"features": {"cache": str(tmp_path / "cache")}}
+    found = []
+    for number, more in enumerate(({}, {"training": {"seed": 1}}, {"adaptation": "bitfit"})):
+        config = make_config(teacher, **cache | more)
+        found.append(taught(config, build_parts(config), tmp_path / str(number))[1])
+    assert asked == [teacher]
+    for other in found[1:]:
+        assert (other.teacher, other.texts) == (found[0].teacher, found[0].texts)
+        assert other.facts == found[0].facts
+        np.testing.assert_array_equal(other.arrays["train"], found[0].arrays["train"])
+    fewer = {"dataset": "sample_classification", "source": "sample", "train_examples": 8}
+    for changed in ({"data": fewer}, {"training": {"truncate": True}}):
+        config = make_config(teacher, **cache | changed)
+        taught(config, build_parts(config), tmp_path / "other")
+    assert len(asked) == 3
+    # Damaged in the cache: computed again.
+    for path in (tmp_path / "cache").glob(f"*/teacher/{ANSWERS}"):
+        path.write_bytes(path.read_bytes()[:-9])
+    config = make_config(teacher, **cache)
+    again = taught(config, build_parts(config), tmp_path / "new")[1]
+    assert len(asked) == 4
+    np.testing.assert_array_equal(again.arrays["train"], found[0].arrays["train"])
+
+
 @pytest.mark.slow
 def test_damaged_answers_are_computed_again(make_config, finished, tmp_path, caplog):
     teacher, run = tmp_path / "teacher", tmp_path / "run"
@@ -279,6 +313,11 @@ def test_other_labels_and_a_teacher_with_a_crf(make_config, finished, tmp_path):
         ("sample_pair_classification", "text_a\na man sings\n", "more.tsv:1: .*'text_b'"),
         ("sample_classification", "text\n\n", "more.tsv"),
         ("sample_tagging", "Paris B-LOC\nsleeps O\n", "texts without labels .*the tags"),
+        # A wrong label does not hide the others.
+        ("sample_classification", "text\tlabel\nwho\tperson\nis\t7\n", r"tsv:2: .*got some"),
+        ("sample_classification", "text\tlabel\nwho\t7\nis\tperson\n", r"tsv:3: .*got some"),
+        ("sample_pair_regression", "text_a\ttext_b\tscore\na\tb\t?\nc\td\t1\n", r"tsv:3: "),
+        ("sample_tagging", "Paris B-LOC\nis B-?\n\nIt O\nis O\n", r"tsv:4: .*the tags"),
     ],
 )
 def test_texts_of_another_form(make_config, finished, tmp_path, dataset, content, message):
@@ -288,6 +327,23 @@ def test_texts_of_another_form(make_config, finished, tmp_path, dataset, content
     teacher = {"run": str(finished(dataset, **head)), "unlabelled": str(path)}
     with pytest.raises(DataError, match=message):
         dry_run(make_config(teacher, dataset, **head))
+
+
+def test_texts_without_labels_are_those_of_the_file(make_config, tmp_path):
+    """Whatever else is in it: other columns, no header, empty lines, line breaks in quotes."""
+    for form, kind, content, expected in (
+        ("csv", "classification", 'id,text\n1,"a\nb"\n2,d\n', ["a\nb", "d"]),
+        ("jsonl", "classification", '{"text": "a", "label": null}\n{"text": "b"}\n', ["a", "b"]),
+        ("conll", "tagging", "-DOCSTART-\n\na\nb\n\n\nd\n", [("a", "b"), ("d",)]),
+    ):
+        path = tmp_path / f"more.{form}"
+        path.write_text(content, "utf-8")
+        columns = {} if kind == "tagging" else {"columns": {"text": "text", "label": "label"}}
+        data = {"format": form, "kind": kind, "train": str(path), "dev": str(path)} | columns
+        config = make_config({"run": "x", "unlabelled": str(path)}, data=data)
+        task = ta.Task(kind, labels=["O", "B-X"])
+        found = read_unlabelled(config, task)
+        assert [one.words if kind == "tagging" else one.text_a for one in found] == expected
 
 
 @pytest.mark.slow

@@ -69,6 +69,7 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         family=family,
         pretrained=cell.pretrained,
         pairs=config.encoder.pairs or ("joint" if joins_pairs(family) else "separate"),
+        classification_token=config.encoder.classification_token,
         adaptation=config.adaptation.name,
         settings=cell.settings,
         head=first.get("head", config.head),

@@ -37,6 +37,8 @@ from tf_adapt.runs import run_folder
 from tf_adapt.runs.finished_run import finished_run
 from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import checked_members
+from tf_adapt.runs.teachers import KEY as TEACHER_KEY
+from tf_adapt.runs.teachers import identity_of
 from tf_adapt.serving.model_card import CARD, OverSeeds, run_card
 from tf_adapt.training.input_hashes import content_hash, input_places
 
@@ -199,7 +201,7 @@ def _inputs(comparison: Comparison) -> dict[str, str]:
         found[f"{KEY}: {start.run}"] = finished_run(KEY, start.run).weights
     teacher = comparison.cells[0].config.teacher
     if teacher is not None:
-        found[f"teacher.run: {teacher.run}"] = finished_run("teacher.run", teacher.run).weights
+        found[f"{TEACHER_KEY}: {teacher.run}"] = identity_of(Path(teacher.run)).hash
     return found
 
 

@@ -33,7 +33,7 @@ from tf_adapt.report.content import (
     Teacher,
 )
 from tf_adapt.report.scored_cells import TRAINED
-from tf_adapt.runs.finished_run import chain_in_words
+from tf_adapt.runs.finished_run import chain_in_words, module_in_words
 from tf_adapt.runs.slices import members_of
 from tf_adapt.statistics.pairs import above_baseline, compare_pairs
 from tf_adapt.statistics.scores import item_statistics, of_groups
@@ -112,7 +112,8 @@ def results(
         disagreements=disagreements(outcomes, splits, SCORED_ON, scored.predictions),
         versions=first.get("versions", {}),
         modules={
-            run.cell.config.encoder.handle: outcomes.metrics(run)["module"] for run in finished
+            module_in_words(run.cell.config.encoder): outcomes.metrics(run)["module"]
+            for run in finished
         },
         truncated={run.cell.name: outcomes.metrics(run)["truncated"] for run in finished},
         data=data,

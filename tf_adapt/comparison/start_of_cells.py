@@ -6,10 +6,11 @@ Imports no TensorFlow.
 from collections.abc import Mapping
 
 from hub_modules.find import find_module
+from hub_modules.kept_layers import kept_hash
 from hub_modules.manifest import module_hash
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ConfigError
-from tf_adapt.runs.finished_run import finished_run
+from tf_adapt.runs.finished_run import finished_run, module_in_words
 
 KEY = "start.run"
 
@@ -31,12 +32,13 @@ def check_start(configs: Mapping[str, Config], location: str) -> None:
     run = finished_run(f"{location}: {KEY}", start.run)
     hashes: dict[str, str] = {}
     for name, config in configs.items():
-        handle = config.encoder.handle
-        if handle not in hashes:
-            hashes[handle] = module_hash(find_module(handle))
-        if hashes[handle] != run.module:
+        encoder = config.encoder
+        if encoder.handle not in hashes:
+            hashes[encoder.handle] = module_hash(find_module(encoder.handle))
+        if kept_hash(hashes[encoder.handle], encoder.keep_layers) != run.module:
+            expected, got = module_in_words(encoder), module_in_words(run.config.encoder)
             raise ConfigError(
                 f"{location}: {KEY}: expected a run on the encoder of every cell, got {start.run} "
-                f"on {run.config.encoder.handle}, while cell {name} has {handle}; compare "
-                "encoders without start, or leave the other ones out"
+                f"on {got}, while cell {name} has {expected}; compare encoders without start, or "
+                "leave the other ones out"
             )

@@ -388,9 +388,9 @@ class StartConfig(_Section):
 
 
 class TeacherConfig(_Section):
-    """A finished run whose answers the model learns beside the labels (distillation)."""
+    """A finished run or an ensemble whose answers are learned beside the labels (distillation)."""
 
-    run: str = Field(description="the folder of a finished run with the same labels")
+    run: str = Field(description="the folder of a finished run or an ensemble with the same labels")
     temperature: float = Field(2.0, gt=0, description="a number above 0")
     weight: float = Field(0.5, gt=0, le=1, description="a number above 0, up to 1")
     unlabelled: str | None = Field(None, description="the path of a file, or null")

@@ -113,7 +113,7 @@ def shards_on_disk(
             missing or damaged.
     """
     name = hashlib.sha256(json.dumps(key, sort_keys=True).encode("utf-8")).hexdigest()[:32]
-    with _locked(folder / name):
+    with locked_entry(folder / name):
         entry = folder / name / ENTRY
         found = {
             number: _intact(entry, number, key, parts, dtype, len(order), require)
@@ -228,8 +228,12 @@ def _check_space(folder: Path, expected_mb: float) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Locks an entry of the cache, waiting for other processes; a lock ends with its process."""
+def locked_entry(folder: Path) -> Iterator[None]:
+    """Locks an entry of the cache, waiting for other processes; a lock ends with its process.
+
+    Raises:
+        ArtifactError: it cannot be written or locked.
+    """
     descriptor = _lock_file(folder)
     try:
         try:

@@ -164,6 +164,7 @@ class HubEncoder(keras.layers.Layer):
         self._preprocessing = (module.preprocessor, preprocessor)
         self.layer_mix = module.mix
         self.unread_groups: tuple[str, ...] = ()
+        self._would_learn: tuple[str, ...] = ()  # of the unread groups, if a head read them
         self.build(None)  # marks the layer as built, else `summary` shows no shape
         if bitfit and not any(is_bias(weight) for weight in self.weights):
             raise ConfigError(
@@ -190,6 +191,7 @@ class HubEncoder(keras.layers.Layer):
             keras.layers.Layer.trainable.fset(layer, bool(value))
         if unread := getattr(self, "unread_groups", ()):  # not yet set in Keras' constructor
             set_trainable([group for group in self.layer_groups if group[0] in unread], [])
+            self._would_learn = unread if value else ()
 
     def build(self, input_shape=None):
         """Creates nothing: the module's weights exist already."""
@@ -276,16 +278,19 @@ class HubEncoder(keras.layers.Layer):
             raise ConfigError(f"layer groups {unknown}: expected some of {known}")
         self.trainable = bool(names)
         set_trainable(self.layer_groups, names)
+        if not set(self.adaptable_groups) <= set(names):  # else all that can learn is meant
+            self._would_learn = ()
 
     def leave_unread(self, names: Sequence[str]) -> None:
         """Sets and freezes the groups whose outputs the head does not use.
 
-        Groups that an earlier call froze become trainable again. Names that this encoder does not
-        have are ignored.
+        Groups that an earlier call froze become trainable again, but for those that were frozen
+        before it. Names that this encoder does not have are ignored.
         """
-        learning = [*self.trainable_groups, *self.unread_groups] if self.trainable else []
+        learning = [*self.trainable_groups, *self._would_learn] if self.trainable else []
         self.unread_groups = tuple(name for name, _ in self.layer_groups if name in names)
         self.set_trainable_groups([name for name in learning if name not in self.unread_groups])
+        self._would_learn = tuple(name for name in learning if name in self.unread_groups)
 
     @property
     def num_layers(self) -> int:

@@ -50,9 +50,11 @@ def ranked(cells: list[ScoredCell]) -> list[Ranked]:
     ]
 
 
-def encoder_of(cell: ScoredCell) -> tuple[str, str, str | None]:
-    """The identity of an encoder: its module, how it encodes pairs, how it is executed."""
-    return (cell.module or cell.encoder, cell.pairs, cell.execution)
+def encoder_of(cell: ScoredCell) -> tuple[str, str, bool, str | None]:
+    """The identity of an encoder: its module, how it encodes pairs, whether rows end in a new
+    token, how it is executed."""
+    module = cell.module or cell.encoder
+    return (module, cell.pairs, cell.classification_token, cell.execution)
 
 
 def encoder_name(cell: ScoredCell) -> str:
@@ -60,6 +62,7 @@ def encoder_name(cell: ScoredCell) -> str:
     the non-default parts of `encoder_of`."""
     parts = [visible(cell.encoder) + ("" if cell.pretrained else " untrained")]
     parts += [] if reads_as_usual(cell) else [f"{cell.pairs} texts"]
+    parts += ["classification token"] if cell.classification_token else []
     parts += [] if cell.execution is None else [cell.execution]
     return ", ".join(parts)
 

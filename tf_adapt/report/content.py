@@ -226,7 +226,7 @@ class Content:
         learning_curves: None with one number of training examples.
         pairs: the tests of all pairs of cells that trained.
         versions: of the libraries.
-        modules: SHA-256 by handle.
+        modules: SHA-256 by handle, with the layers that are kept of it.
         truncated: the number of truncated examples, by cell and split.
         data: SHA-256 by split.
         start: the run that all runs start from, as text; None: the modules' own weights.

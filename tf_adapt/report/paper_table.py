@@ -81,14 +81,14 @@ def _row_of(cell: ScoredCell, cells: list[ScoredCell]) -> tuple:
     joins the row of a cell with the same encoder name.
     """
     if cell.module is None:
-        own = (cell.encoder, cell.pretrained, cell.execution)
-        named = [
-            one
-            for one in cells
-            if one.module and (one.encoder, one.pretrained, one.execution) == own
-        ]
+        named = [one for one in cells if one.module and _named(one) == _named(cell)]
         cell = min(named, key=lambda one: one.pairs != cell.pairs, default=cell)
     return (*encoder_of(cell), cell.pretrained)
+
+
+def _named(cell: ScoredCell) -> tuple:
+    """What is known of an encoder before a run has finished."""
+    return (cell.encoder, cell.pretrained, cell.classification_token, cell.execution)
 
 
 def _row_name(own: list[ScoredCell]) -> str:

@@ -92,6 +92,7 @@ class ScoredCell:
         family: "bert", "elmo", …; None while no run with the module has finished.
         pretrained: False for random weights.
         pairs: "joint" or "separate": how the texts of a pair are encoded.
+        classification_token: whether each row ends in a new token.
         settings: the adaptation's keys with values other than the default.
         learning_rate: the selected one; None before its selection, or if every rate diverged.
         tried: the trials it was selected from; empty with a single rate.
@@ -109,6 +110,7 @@ class ScoredCell:
     family: str | None
     pretrained: bool
     pairs: str
+    classification_token: bool = False
     adaptation: str
     settings: dict[str, Any]
     head: str

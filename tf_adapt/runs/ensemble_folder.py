@@ -13,10 +13,12 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import Field
 
 from hub_modules.storage import records
 from hub_modules.storage.json_files import Schema, parse_json
+from tf_adapt.config.strict_yaml import parse_yaml
 from tf_adapt.errors import ArtifactError
 from tf_adapt.runs import checkpoints, run_folder
 
@@ -85,13 +87,21 @@ def is_ensemble(folder: Path) -> bool:
 def content_hash(run: Path, metrics: dict[str, Any]) -> str:
     """SHA-256 of what a finished run answers with: its config, its task and its best weights.
 
+    Slices are left out: a finished run is scored on others without a change of its answers.
+
     Raises:
         ArtifactError: a file is missing or damaged.
     """
     best = run_folder.best_folder(run, metrics)
     checkpoints.check(best)
-    parts = [records.read(run, name) for name in (run_folder.CONFIG, run_folder.TASK)]
-    parts.append((best / records.RECORD).read_bytes())
+    text = records.read(run, run_folder.CONFIG).decode("utf-8")
+    config, _ = parse_yaml(text, str(run / run_folder.CONFIG))
+    config.pop("slices", None)
+    parts = [
+        yaml.safe_dump(config, allow_unicode=True).encode("utf-8"),
+        records.read(run, run_folder.TASK),
+        (best / records.RECORD).read_bytes(),
+    ]
     lines = [hashlib.sha256(part).hexdigest() for part in parts]
     return hashlib.sha256("\n".join(lines).encode("ascii")).hexdigest()
 

@@ -11,7 +11,7 @@ from typing import Any
 from hub_modules.storage import records
 from hub_modules.storage.files import publish_folder
 from tf_adapt.config.reading import one_task
-from tf_adapt.config.sections import Config
+from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.printing import words
 from tf_adapt.runs import checkpoints, run_folder
@@ -126,3 +126,9 @@ def chain_in_words(start: dict[str, Any]) -> str:
     )
     earlier = start.get("start")
     return said if earlier is None else f"{said}, which started from {chain_in_words(earlier)}"
+
+
+def module_in_words(encoder: EncoderConfig) -> str:
+    """The module of a run's encoder: `bert_small (keep_layers 0, 2)`."""
+    kept = encoder.keep_layers
+    return encoder.handle + (f" (keep_layers {', '.join(map(str, kept))})" if kept else "")

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import Field, field_validator
 
 from hub_modules.storage import records
@@ -347,9 +348,11 @@ def read_history(folder: Path) -> list[dict[str, str]]:
 
 
 def write_slices(folder: Path, slices: dict[str, SliceConfig]) -> None:
-    """Writes other slices into the config of a run."""
-    config = saved_config(folder).model_copy(update={"slices": slices})
-    records.write(folder, CONFIG, dump_config(config))
+    """Writes other slices into the config of a run; all else in it stays as it was written."""
+    text = records.read(folder, CONFIG).decode("utf-8")
+    content, _ = parse_yaml(text, str(folder / CONFIG))
+    content["slices"] = {name: one.model_dump() for name, one in slices.items()}
+    records.write(folder, CONFIG, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
 def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:

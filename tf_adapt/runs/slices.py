@@ -27,6 +27,7 @@ from tf_adapt.data.splits import Splits, fingerprint
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.printing.words import counted
 from tf_adapt.runs import checkpoints
+from tf_adapt.runs.ensemble_folder import ENSEMBLE, is_ensemble
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.runs.run_folder import finished_metrics
 
@@ -40,7 +41,8 @@ def members_of(slices: Slices, examples: Examples, kind: str) -> Members:
     """The members of each slice among some examples.
 
     Raises:
-        ArtifactError: the run of `wrong_in` is not finished, or damaged.
+        ArtifactError: the run of `wrong_in` is not finished or damaged, has several tasks, or is an
+            ensemble.
         DataError: a file of places cannot be read.
     """
     return {name: _members(name, one, examples, kind) for name, one in slices.items()}
@@ -107,11 +109,17 @@ def _members(name: str, one: SliceConfig, examples: Examples, kind: str) -> np.n
 
 def _wrong(name: str, run: Path, examples: Examples, kind: str) -> np.ndarray | None:
     """Which examples a run predicted wrongly; None if it predicted others."""
-    state = checkpoints.latest_state(run / "checkpoint")
-    if state is None or finished_metrics(run) is None:
+    _check_is_training(name, run)
+    state, metrics = checkpoints.latest_state(run / "checkpoint"), finished_metrics(run)
+    if state is None or metrics is None:
         raise ArtifactError(
             f"slices.{name}.wrong_in: expected the folder of a finished run, got {run}; name the "
             "folder that `tf-adapt train` wrote"
+        )
+    if metrics.get("tasks"):
+        raise ArtifactError(
+            f"slices.{name}.wrong_in: expected a run of one task, got {run}, a run of several "
+            f"({', '.join(metrics['tasks'])}); name one that was trained on this data alone"
         )
     known, wanted = state.get("identity", {}), fingerprint(examples)
     for split in SPLITS:
@@ -119,3 +127,13 @@ def _wrong(name: str, run: Path, examples: Examples, kind: str) -> np.ndarray | 
             said, gold = read_predictions(run, split, kind), gold_answers(examples, kind)
             return np.array([a != b for a, b in zip(said, gold, strict=True)], dtype=bool)
     return None
+
+
+def _check_is_training(name: str, folder: Path) -> None:
+    """Refuses ensembles, which do not know of which examples their predictions are."""
+    if (folder / ENSEMBLE).is_file():
+        got = "an ensemble" if is_ensemble(folder) else "the average of the weights of several runs"
+        raise ArtifactError(
+            f"slices.{name}.wrong_in: expected the folder of one training, got {folder}, {got}; "
+            "name one of its members"
+        )

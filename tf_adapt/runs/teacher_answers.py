@@ -2,9 +2,13 @@
 
     teacher/answers.npz  teacher/record.json
 
+A cache of features has them for all its runs, in a folder of the same form for each teacher and
+texts (`shared_folder`).
+
 Imports no TensorFlow.
 """
 
+import hashlib
 import json
 import logging
 import shutil
@@ -43,7 +47,7 @@ class Answers:
     facts: dict[str, Any]
 
     def keep(self, run: Path) -> None:
-        """Writes the answers into a run folder, unless it has just these.
+        """Writes the answers into a run folder or one in a cache, unless it has just these.
 
         Raises:
             ArtifactError: it cannot be written.
@@ -63,6 +67,12 @@ class Answers:
                 "file": describe(aside / ANSWERS),
             }
             (aside / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def shared_folder(cache: Path, teacher: str, texts: dict[str, str]) -> Path:
+    """The folder in a cache with a teacher's answers to these texts."""
+    asked = json.dumps([teacher, texts], sort_keys=True).encode("utf-8")
+    return cache / f"teacher_{hashlib.sha256(asked).hexdigest()[:32]}"
 
 
 class _Record(Schema):

@@ -21,7 +21,8 @@ from tf_adapt.training.devices import make_strategy
 from tf_adapt.training.kept_plan import kept_plan
 from tf_adapt.training.plan import MOST_ROWS
 from tf_adapt.training.starting import started_model, starting_run
-from tf_adapt.training.teacher import check_teacher, read_unlabelled, with_placeholders
+from tf_adapt.training.teacher import check_teacher
+from tf_adapt.training.unlabelled import read_unlabelled, with_placeholders
 
 
 def dry_run(config: Config) -> dict[str, Any]:

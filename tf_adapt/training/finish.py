@@ -207,12 +207,16 @@ def costs_of(model: AdaptedModel, dev: PreparedData) -> dict[str, Any]:
 
 
 def _head(run: Run) -> dict[str, Any]:
-    """The head's name, and the layer weights of its first `ScalarMix` if it has one."""
+    """The head's name, and its layer weights."""
     if run.model.task.is_language_model:
         return {}
-    mixes = [layer for layer in run.model.head._flatten_layers() if isinstance(layer, ScalarMix)]
-    weights = [[round(float(w), 6) for w in mix.layer_weights] for mix in mixes]
-    return {"head": run.settings.head, "layer_weights": weights[0] if weights else None}
+    return {"head": run.settings.head, "layer_weights": layer_weights(run.model.head)}
+
+
+def layer_weights(head: keras.layers.Layer) -> list[float] | None:
+    """The layer weights of a head's first `ScalarMix`, if it has one."""
+    mixes = [layer for layer in head._flatten_layers() if isinstance(layer, ScalarMix)]
+    return [round(float(weight), 6) for weight in mixes[0].layer_weights] if mixes else None
 
 
 def _serving_seconds(run: Run) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """The scores of a run's slices, from its predictions."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,15 +11,17 @@ from tf_adapt.data.groups import item_groups
 from tf_adapt.data.labels import gold_answers
 from tf_adapt.data.slices import Examples
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
-from tf_adapt.errors import DataError
+from tf_adapt.errors import ArtifactError, DataError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.prediction_files import read_predictions
-from tf_adapt.runs.slices import Members, Slices, checked_members
+from tf_adapt.runs.slices import Members, Slices, checked_members, members_of
+from tf_adapt.serving.predict import Prediction
 from tf_adapt.serving.served_predictions import saved_task
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.slices import slice_score, with_challenging
 from tf_adapt.tasks.task import Task
 
+log = logging.getLogger(__name__)
 # Of the tests of one run: see `statistics.slices.with_challenging`.
 ALPHA = 0.05
 Scores = dict[str, dict[str, Any] | None]
@@ -61,6 +64,25 @@ def scores_of_run(
         )
         for split, found in members.items()
     }
+
+
+def scores_of_predictions(
+    slices: Slices, task: Task, records: list, predictions: list[Prediction]
+) -> Scores:
+    """`slice_scores`; None, with a warning, where a slice's file or run cannot be read."""
+    said = [one.label for one in predictions]
+    if task.is_tagging:
+        said = [list(tags) for tags in said]
+    elif task.is_multilabel:
+        said = [tuple(sorted(labels)) for labels in said]
+    members: Members = {}
+    for name, one in slices.items():
+        try:
+            members |= members_of({name: one}, records, task.kind)
+        except (ArtifactError, DataError) as error:
+            log.warning("slice %s is not scored: %s", name, error)
+            members[name] = None
+    return slice_scores(slices, members, task, records, said)
 
 
 def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[str, Any]:

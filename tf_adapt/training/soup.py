@@ -23,9 +23,10 @@ from tf_adapt.serving.predict import Prediction, to_predictions
 from tf_adapt.serving.prediction_forms import predictions_text
 from tf_adapt.statistics.selection import greedy_members
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.finish import versions
+from tf_adapt.training.finish import layer_weights, versions
 from tf_adapt.training.judging import item_sums, score, split_result, with_chosen_thresholds
 from tf_adapt.training.members import SPLITS, Candidate
+from tf_adapt.training.slices import scores_of_predictions
 
 log = logging.getLogger(__name__)
 # Arguments of an encoder or a head that change no weight.
@@ -159,7 +160,7 @@ def _architecture(candidate: Candidate, model: AdaptedModel) -> dict[str, Any]:
     return {
         "module": f"{candidate.module[:12]}…",
         "head": type(model.head).__name__,
-        "start": "the module" if model.encoder.pretrained else random,
+        "start": _start(candidate) if model.encoder.pretrained else random,
         **{f"encoder.{key}": value for key, value in encoder.items() if key not in _FREE},
         **{
             f"head.{key}": value
@@ -167,6 +168,15 @@ def _architecture(candidate: Candidate, model: AdaptedModel) -> dict[str, Any]:
             if key not in _FREE and "dropout" not in key
         },
     }
+
+
+def _start(candidate: Candidate) -> str:
+    """From where a run's pretrained weights started; copies of a run are one start."""
+    start = candidate.metrics.get("start")
+    if start is None:
+        return "the module"
+    what = "encoder and head" if start["head"] else "encoder"
+    return f"a run ({what}, SHA-256 {start['weights'][:12]}…)"
 
 
 def _warn_of_seeds(members: Sequence[Candidate]) -> None:
@@ -201,16 +211,29 @@ def _write(
         for name, said in found.predictions.items():
             write_predictions(aside, name, predictions_text(form, task, examples[name], said))
         ensemble_folder.write(aside, described)
-        run_folder.write_metrics(aside, _metrics(members, best, found, examples))
+        metrics = _metrics(members, best, found, examples)
+        if "layer_weights" in metrics:
+            metrics["layer_weights"] = layer_weights(model.head)
+        run_folder.write_metrics(aside, metrics)
 
 
 def _metrics(
     members: Sequence[Candidate], best: int, found: _Judged, examples: dict[str, list]
 ) -> dict[str, Any]:
     """Those of the best member, with the scores of the mean; costs are of all members together."""
-    metrics = dict(members[best].metrics)
-    for name, said in found.predictions.items():
-        metrics[name] = scores(found.task, examples[name], said)
+    metrics, slices = dict(members[best].metrics), members[best].config.slices
+    reached = {
+        name: scores(found.task, examples[name], said) for name, said in found.predictions.items()
+    }
+    metrics |= reached
+    if slices:
+        metrics["slices"] = {
+            name: scores_of_predictions(slices, found.task, examples[name], said)
+            for name, said in found.predictions.items()
+        }
+    if metrics.get("taught"):
+        student = metrics["taught"]["student"] | reached
+        metrics["taught"] = metrics["taught"] | {"student": student}
     serving = metrics["seconds"].get("serving_per_1000")
     seconds: dict[str, float] = {}
     for member in members:

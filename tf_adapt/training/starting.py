@@ -16,7 +16,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.runs.finished_run import FinishedRun, finished_run, kept_run
+from tf_adapt.runs.finished_run import FinishedRun, finished_run, kept_run, module_in_words
 from tf_adapt.runs.run_folder import START
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.compiled_model import compiled_model
@@ -62,19 +62,16 @@ def start_from(model: AdaptedModel, config: Config, run: FinishedRun) -> None:
     """
     encoder = model.encoder
     if run.module != encoder.module_hash:
+        expected, got = module_in_words(config.encoder), module_in_words(run.config.encoder)
         raise ConfigError(
-            f"{KEY}: expected a run on the module of encoder.handle ({encoder.handle}, hash "
-            f"{encoder.module_hash[:12]}…), got {run.folder} on {run.config.encoder.handle} (hash "
-            f"{run.module[:12]}…); set encoder.handle to that of the run"
+            f"{KEY}: expected a run on the module of encoder.handle ({expected}, hash "
+            f"{encoder.module_hash[:12]}…), got {run.folder} on {got} (hash {run.module[:12]}…); "
+            "set encoder.handle and encoder.keep_layers to those of the run"
         )
-    for key in ("execution", "classification_token"):
-        before, now = getattr(run.config.encoder, key), getattr(config.encoder, key)
-        if before != now:
-            raise ConfigError(
-                f"encoder.{key}: expected {before} as in {run.folder}, whose weights the run "
-                f"starts from, got {now}; set it to {before}"
-            )
+    before = run.config.encoder.classification_token
+    _check_equal("classification_token", before, config.encoder.classification_token, run)
     source = model_of(run.folder, run.config, Task(**run.task), run.metrics, config.encoder)
+    _check_equal("execution", source.encoder.execution, encoder.execution, run)
     _take_encoder(encoder, source.encoder, run)
     if carries_head(config, model.task, run):
         _take_head(model.head, source.head, run)
@@ -113,6 +110,15 @@ def in_metrics(config: Config, task: Task, run: FinishedRun) -> dict[str, Any]:
     }
 
 
+def _check_equal(key: str, before: bool | str, now: bool | str, run: FinishedRun) -> None:
+    if before != now:
+        before, now = (str(one).lower() for one in (before, now))  # as in YAML
+        raise ConfigError(
+            f"encoder.{key}: expected {before} as in {run.folder}, whose weights the run starts "
+            f"from, got {now}; set it to {before}"
+        )
+
+
 def _take_encoder(encoder: HubEncoder, source: HubEncoder, run: FinishedRun) -> None:
     if _added(encoder) == _added(source):
         _assign(encoder.weights, source.weights)
@@ -123,11 +129,19 @@ def _take_encoder(encoder: HubEncoder, source: HubEncoder, run: FinishedRun) -> 
             f"({run.config.adaptation.model_dump(exclude_none=True)})"
         )
     else:
-        known = pretrained_weights(source)
-        own = pretrained_weights(encoder)
+        known, own = _without_added(source), _without_added(encoder)
         with merged(source.native):
             _assign([own[name] for name in known], list(known.values()))
     encoder.as_stored = False
+
+
+def _without_added(encoder: HubEncoder) -> dict[str, keras.Variable]:
+    """The weights by name, but for those that an adaptation added."""
+    found = pretrained_weights(encoder)
+    if encoder.classification_token:
+        named = encoder.native.weights_by_name().items()
+        found |= {name: weight for name, weight in named if name.startswith("embeddings/new/")}
+    return found
 
 
 def _added(encoder: HubEncoder) -> dict[str, Any]:

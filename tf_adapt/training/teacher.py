@@ -1,11 +1,12 @@
 """A teacher's answers to a student's texts: computed once, kept in the run folder, and its scores.
 
-What is known of a teacher is in two functions that take its folder: `identity_of` and
-`answers_of`.
+What is known of a teacher is in two functions that take its folder: `answers_of` and
+`tf_adapt.runs.teachers.identity_of`.
 """
 
+import functools
 import gc
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,42 +16,25 @@ import tensorflow as tf
 
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.config.sections import Config, TrainingConfig
-from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.prepare import prepare
 from tf_adapt.data.prepared import PreparedData
 from tf_adapt.data.splits import Splits, fingerprint
+from tf_adapt.encoder.feature_shards import locked_entry
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.teaching import Teaching
-from tf_adapt.runs.finished_run import finished_run
-from tf_adapt.runs.teacher_answers import Answers, read_answers
+from tf_adapt.runs.ensemble_folder import is_ensemble
+from tf_adapt.runs.teacher_answers import Answers, read_answers, shared_folder
+from tf_adapt.runs.teachers import KEY, Identity, identity_of
 from tf_adapt.serving.predict import batch_predictions
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.build import Parts
+from tf_adapt.training.ensemble_teacher import ensemble_answers
 from tf_adapt.training.finish import costs_of
 from tf_adapt.training.load_run import loaded_run
-from tf_adapt.training.trained_run import of_file, scores_on
-
-KEY = "teacher.run"
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What a teacher is: its task, and a hash of what its answers depend on."""
-
-    task: Task
-    hash: str
-
-
-def identity_of(folder: Path) -> Identity:
-    """The identity of the teacher in a folder, without loading it.
-
-    Raises:
-        ConfigError, ArtifactError: as `finished_run`.
-    """
-    run = finished_run(KEY, folder)
-    return Identity(Task(**run.task), run.weights)
+from tf_adapt.training.trained_run import scores_on
+from tf_adapt.training.unlabelled import read_unlabelled, with_placeholders
 
 
 def answers_of(
@@ -74,6 +58,8 @@ def answers_of(
         ConfigError: its head has a CRF.
         ArtifactError, DataError: it cannot be loaded, or a text is too long for it.
     """
+    if is_ensemble(folder):
+        return ensemble_answers(folder, texts, scored, truncate)
     model, config = loaded_run(folder, trust=False)
     if model.decodes:
         raise ConfigError(
@@ -101,7 +87,8 @@ def answers_of(
 def taught(config: Config, parts: Parts, folder: Path) -> tuple[Parts, Answers]:
     """The parts of a run with what the teacher says of train and of the unlabelled texts.
 
-    Answers that the run folder holds are used again, if they are of the same texts and teacher.
+    Answers that the run folder or the cache of features holds are used again, if they are of the
+    same texts and teacher.
 
     Args:
         folder: the run folder.
@@ -161,7 +148,7 @@ def check_teacher(config: Config, student: AdaptedModel) -> None:
     """
     check_student(student)
     folder = config.teacher.run
-    check_task(student.task, identity_of(Path(folder)).task, folder)
+    check_task(student.task, Task(**identity_of(Path(folder)).task), folder)
 
 
 def check_task(task: Task, teacher: Task, folder: str) -> None:
@@ -180,38 +167,6 @@ def check_task(task: Task, teacher: Task, folder: str) -> None:
             )
 
 
-def read_unlabelled(config: Config, task: Task) -> list[Record | TaggedSentence]:
-    """The texts of `teacher.unlabelled`; none without the key.
-
-    Raises:
-        DataError: the file is missing, has another form than the data, or has labels.
-    """
-    path = config.teacher.unlabelled
-    if path is None:
-        return []
-    section = of_file(path, config.data)
-    try:
-        read_file(path, section)
-    except DataError:  # as it should be: labels are missing
-        return read_file(path, section, labelled=False)
-    raise DataError(
-        f"{path}: expected texts without labels (teacher.unlabelled), got some with labels; train "
-        f"on these as data, or leave out {'the tags' if task.is_tagging else 'the label column'}"
-    )
-
-
-def with_placeholders(train: list, unlabelled: list, task: Task) -> list:
-    """The examples of train and, after them, those without labels with one that is not used."""
-    if task.is_tagging:
-        return [
-            *train,
-            *(replace(one, tags=(task.labels[0],) * len(one.words)) for one in unlabelled),
-        ]
-    low = 0.0 if task.label_range is None else task.label_range[0]
-    label = low if task.is_regression else () if task.is_multilabel else (task.labels or [None])[0]
-    return [*train, *(replace(one, label=label) for one in unlabelled)]
-
-
 def _prepared(
     model: AdaptedModel, records: list, training: TrainingConfig, truncate: bool
 ) -> PreparedData:
@@ -220,7 +175,8 @@ def _prepared(
 
 
 def _kept_answers(config: Config, splits: Splits, task: Task, folder: Path) -> Answers:
-    """The answers in the run folder, else new ones."""
+    """The answers in the run folder, else those that other runs keep in the cache of features, else
+    new ones."""
     teacher = Path(config.teacher.run)
     texts = {"train": splits.examples["train"], "unlabelled": splits.unlabelled}
     scored = {name: found for name, found in splits.examples.items() if name != "train"}
@@ -230,13 +186,30 @@ def _kept_answers(config: Config, splits: Splits, task: Task, folder: Path) -> A
     gone = kept is not None and not teacher.exists()
     if not gone:
         identity = identity_of(teacher)
-        check_task(task, identity.task, str(teacher))
+        check_task(task, Task(**identity.task), str(teacher))
         if kept is None or kept.teacher != identity.hash:
             kept = None
     if kept is not None and kept.texts == of_texts:
         return kept
     if gone:
         identity_of(teacher)  # says what is missing
+    asked = functools.partial(_asked, config, identity, of_texts, texts, scored)
+    if config.features.cache is None:
+        return asked()
+    shared = shared_folder(Path(config.features.cache), identity.hash, of_texts)
+    with locked_entry(shared):  # other runs wait for the answers
+        kept = read_answers(shared)
+        if kept is None:
+            kept = asked()
+            kept.keep(shared)
+    return kept
+
+
+def _asked(
+    config: Config, identity: Identity, of_texts: dict[str, str], texts: dict, scored: dict
+) -> Answers:
+    """What the teacher says now."""
+    teacher = Path(config.teacher.run)
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32")
     try:

@@ -29,6 +29,7 @@ from tf_adapt.runs.finished_run import FinishedRun
 from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.runs.teacher_answers import Answers
+from tf_adapt.runs.teachers import KEY as TEACHER_KEY
 from tf_adapt.training.build import Parts, settings_of
 from tf_adapt.training.compiled_model import precision
 from tf_adapt.training.devices import is_chief, make_strategy
@@ -42,7 +43,6 @@ from tf_adapt.training.slices import score_again
 from tf_adapt.training.starting import KEY as START_KEY
 from tf_adapt.training.starting import in_metrics, starting_run
 from tf_adapt.training.state import RunState, restore_state
-from tf_adapt.training.teacher import KEY as TEACHER_KEY
 from tf_adapt.training.teacher import in_metrics as in_metrics_of
 from tf_adapt.training.teacher import taught
 

@@ -1,7 +1,6 @@
 """Uses of a trained run, an ensemble or an export: score or predict a file, export, Fisher."""
 
 import functools
-import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,12 +14,12 @@ from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats.text import named_input
 from tf_adapt.data.labels import convert_scheme
 from tf_adapt.data.splits import load_splits
-from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
 from tf_adapt.printing.progress import tracked
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.runs.ensemble_folder import read as read_ensemble
-from tf_adapt.runs.slices import Members, Slices, members_of
+from tf_adapt.runs.slices import Slices
 from tf_adapt.serving.ensemble import scores as ensemble_scores
 from tf_adapt.serving.export import export, next_version
 from tf_adapt.serving.model_card import ensemble_card, run_card
@@ -38,10 +37,9 @@ from tf_adapt.serving.shared_export import ServedTask, export_shared
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.load_ensemble import loaded_ensemble
 from tf_adapt.training.load_run import loaded_run, loaded_tasks
-from tf_adapt.training.slices import Scores, slice_scores
+from tf_adapt.training.slices import scores_of_predictions
 
 TABLES = ("tsv", "csv", "jsonl")
-log = logging.getLogger(__name__)
 
 
 def evaluate_file(
@@ -52,8 +50,8 @@ def evaluate_file(
 ) -> dict[str, Any]:
     """Loss and metrics of a run on a labelled file, or on standard input if `path` is `-`.
 
-    The file is read as in `predict_file`, but with labels. With slices in the run's config their
-    scores are under `slices`. An ensemble has metrics only.
+    The file is read as in `predict_file`, but with labels. With slices in the run's config, of an
+    ensemble in that of its first member, their scores are under `slices`. An ensemble has no loss.
 
     Args:
         trust, name: see `load_run`.
@@ -67,7 +65,11 @@ def evaluate_file(
         ensemble, config = loaded_ensemble(Path(run), trust)
         records = _labelled(path, ensemble.task, config.data)
         predictions = to_predictions(ensemble.task, records, ensemble.answer(records))
-        return ensemble_scores(ensemble.task, records, predictions)
+        scores = ensemble_scores(ensemble.task, records, predictions)
+        if not config.slices:
+            return scores
+        found = scores_of_predictions(config.slices, ensemble.task, records, predictions)
+        return scores | {"slices": found}
     model, config = loaded_run(Path(run), trust, name)
     records = _labelled(path, model.task, config.data)
     settings = config.training
@@ -99,30 +101,13 @@ def scores_on(
     if model.task.is_tagging:
         scores |= sentence_scores(model.task, records, predictions)
     if slices:
-        scores["slices"] = _slice_scores(slices, model.task, records, predictions)
+        scores["slices"] = scores_of_predictions(slices, model.task, records, predictions)
     return scores
 
 
 def _no_task(folder: str | os.PathLike, name: str | None) -> None:
     if name is not None:
         raise ConfigError(f"{folder}: expected no task of an ensemble, which has one, got {name!r}")
-
-
-def _slice_scores(slices: Slices, task: Task, records: list, predictions: list) -> Scores:
-    """As in `metrics.json`; None, with a warning, where a slice's file or run cannot be read."""
-    said = [one.label for one in predictions]
-    if task.is_tagging:
-        said = [list(tags) for tags in said]
-    elif task.is_multilabel:
-        said = [tuple(sorted(labels)) for labels in said]
-    members: Members = {}
-    for name, one in slices.items():
-        try:
-            members |= members_of({name: one}, records, task.kind)
-        except (ArtifactError, DataError) as error:
-            log.warning("slice %s is not scored: %s", name, error)
-            members[name] = None
-    return slice_scores(slices, members, task, records, said)
 
 
 def predict_file(

@@ -1,0 +1,139 @@
+"""An ensemble as teacher: what it answers, what it costs, what is refused."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import make_run
+
+import tf_adapt as ta
+from tf_adapt.config.reading import config_from
+from tf_adapt.data.catalogue import SAMPLE_FOLDER
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.runs.teachers import identity_of
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.build import build_parts
+from tf_adapt.training.dry_run import dry_run
+from tf_adapt.training.ensemble_teacher import logits_of
+from tf_adapt.training.teacher import taught
+from tf_adapt.training.trained_run import evaluate_file
+
+DEV = SAMPLE_FOLDER / "classification" / "dev.tsv"
+
+
+@pytest.fixture(scope="module")
+def runs(tiny_bert, tiny_elmo, tmp_path_factory) -> list[Path]:
+    """Of another encoder, limit and seed each."""
+    folder = tmp_path_factory.mktemp("members")
+    return [
+        make_run(folder / "bert", tiny_bert, "classification", 0),
+        make_run(folder / "elmo", tiny_elmo, "classification", 1, head="linear"),
+        make_run(folder / "again", tiny_bert, "classification", 2),
+    ]
+
+
+@pytest.fixture(scope="module")
+def made(runs, tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("ensembles")
+    for combine in ("probabilities", "votes"):
+        ta.ensemble(runs, folder / combine, combine=combine)
+    return {path.name: path for path in folder.iterdir()}
+
+
+def make_config(handle, teacher, dataset="classification", **more):
+    content = {
+        "data": {"dataset": f"sample_{dataset}", "source": "sample", "train_examples": 16},
+        "encoder": {"handle": str(handle)},
+        "adaptation": "fine_tuning",
+        "training": {"epochs": 1, "batch_size": 8, "learning_rate": 1e-2},
+        "teacher": {"run": str(teacher)},
+    }
+    return config_from(content | more, "test")
+
+
+@pytest.mark.parametrize("combine", ["probabilities", "votes"])
+def test_its_answers_are_its_probabilities(tiny_bert, made, runs, tmp_path, combine):
+    config = make_config(tiny_bert, made[combine])
+    parts, answers = taught(config, build_parts(config), tmp_path / "run")
+    train = parts.splits.examples["train"]
+    said = ta.load_ensemble(made[combine]).predict(train)
+    logits = answers.arrays["train"].astype("float64")
+    assert np.isfinite(logits).all()
+    found = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    np.testing.assert_allclose(found, [one.scores for one in said], atol=1e-6)
+    if combine == "votes":
+        assert (found < 1e-6).any()  # labels without a vote
+    reached = evaluate_file(made[combine], DEV)
+    assert answers.facts["dev"] == pytest.approx(reached)
+    sizes = [sum(int(np.prod(w.shape)) for w in ta.load_run(run).weights) for run in runs]
+    assert answers.facts["parameters"] == sum(sizes)
+    assert answers.facts["megabytes"] == pytest.approx(4 * sum(sizes) / 1e6, abs=2e-3)
+    assert answers.facts["serving_per_1000"] > 0
+
+
+def test_logits_of_every_kind():
+    labels = ["a", "b"]
+    shares = np.array([[1.0, 0.0], [0.25, 0.75]], "float32")
+    logits = logits_of(Task("classification", labels=labels), {"probabilities": shares})
+    np.testing.assert_allclose(np.exp(logits), shares, atol=1e-6)
+    logits = logits_of(Task("multilabel_classification", labels=labels), {"probabilities": shares})
+    assert np.isfinite(logits).all()
+    np.testing.assert_allclose(1 / (1 + np.exp(-logits.astype("float64"))), shares, atol=1e-6)
+    scores = np.array([1.5, -2.0], "float32")
+    task = Task("regression", label_range=(-5.0, 5.0))
+    np.testing.assert_array_equal(logits_of(task, {"score": scores}), scores)
+
+
+def test_it_is_its_members_and_their_weights(runs, made, tmp_path):
+    folder = Path(shutil.copytree(made["votes"], tmp_path / "copy"))
+    assert identity_of(folder) == identity_of(made["votes"])
+    ta.ensemble(runs[:2], tmp_path / "fewer", combine="votes")
+    known = {identity_of(one).hash for one in (*made.values(), tmp_path / "fewer")}
+    assert len(known) == 3
+
+
+def test_what_is_refused(tiny_bert, tiny_elmo, runs, made, tmp_path):
+    with pytest.raises(ConfigError, match="teacher.run: expected a teacher with the kind of the"):
+        dry_run(make_config(tiny_bert, made["votes"], "pair_classification"))
+    assert dry_run(make_config(tiny_bert, made["votes"]))["plan"]
+    taggers = [
+        make_run(tmp_path / "crf", tiny_elmo, "tagging", 0, head="crf"),
+        make_run(tmp_path / "linear", tiny_bert, "tagging", 1, head="linear_tagger"),
+    ]
+    student = {"dataset": "tagging", "head": "linear_tagger"}
+    ta.ensemble(taggers, tmp_path / "mean")
+    config = make_config(tiny_bert, tmp_path / "mean", **student)
+    with pytest.raises(ConfigError, match="got .*mean with the mean of CRFs.*one of votes"):
+        taught(config, build_parts(config), tmp_path / "run")
+    ta.ensemble(taggers, tmp_path / "votes", combine="votes")
+    config = make_config(tiny_bert, tmp_path / "votes", **student)
+    parts, answers = taught(config, build_parts(config), tmp_path / "run")
+    words = sum(len(one.words) for one in parts.splits.examples["train"])
+    assert len(answers.arrays["train"]) == words
+
+    moved = [Path(shutil.copytree(run, tmp_path / "moved" / run.name)) for run in runs[:2]]
+    ta.ensemble(moved, tmp_path / "moved" / "both")
+    shutil.rmtree(moved[0])
+    config = make_config(tiny_bert, tmp_path / "moved" / "both")
+    with pytest.raises(ArtifactError, match="expected its member in .*got no run there"):
+        taught(config, build_parts(config), tmp_path / "run")
+
+
+def test_a_text_that_a_member_refuses_is_cut_for_a_student_that_cuts(tiny_bert, tmp_path):
+    short = {"training": {"max_length": 120}}
+    runs = [make_run(tmp_path / str(n), tiny_bert, "classification", n, **short) for n in (0, 1)]
+    ta.ensemble(runs, tmp_path / "both")
+    path = tmp_path / "long.tsv"
+    path.write_text("text\n" + "who " * 150 + "\n", "utf-8")
+    teacher = {"run": str(tmp_path / "both"), "unlabelled": str(path)}
+    for truncate in (False, True):
+        training = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-2, "truncate": truncate}
+        config = make_config(tiny_bert, "", teacher=teacher, training=training)
+        parts = build_parts(config)
+        if truncate:
+            _, answers = taught(config, parts, tmp_path / "run")
+            assert answers.arrays["unlabelled"].shape == (1, 4)
+        else:
+            with pytest.raises(DataError, match="long.tsv:2: .*read by the member"):
+                taught(config, parts, tmp_path / "run")

@@ -1,0 +1,71 @@
+"""The texts without labels that a teacher answers for its student."""
+
+from dataclasses import replace
+
+from tf_adapt.config.sections import Config
+from tf_adapt.data.datasets import read_file
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats.text import StandardInput, read_lines
+from tf_adapt.errors import DataError
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.trained_run import of_file
+
+
+class _Lines(StandardInput):
+    """Some lines of a file in place of its path, for a reader."""
+
+    def __init__(self, lines: list[str]):
+        self.lines = lines
+
+    def read_bytes(self) -> bytes:
+        return "\n".join(self.lines).encode("utf-8")
+
+
+def read_unlabelled(config: Config, task: Task) -> list[Record | TaggedSentence]:
+    """The examples of `teacher.unlabelled`; none if it is null.
+
+    Raises:
+        DataError: the file is missing, has another form than the data, or an example has a label.
+    """
+    path = config.teacher.unlabelled
+    if path is None:
+        return []
+    section = of_file(path, config.data)
+    examples = read_file(path, section, labelled=False)
+    where = _first_with_label(path, section, examples)
+    if where is not None:
+        raise DataError(
+            f"{where}: expected texts without labels (teacher.unlabelled), got some with labels; "
+            f"train on these as data, or leave out "
+            f"{'the tags' if task.is_tagging else 'the label column'}"
+        )
+    return examples
+
+
+def with_placeholders(train: list, unlabelled: list, task: Task) -> list:
+    """The examples of train and, after them, those without labels with one that is not used."""
+    if task.is_tagging:
+        return [
+            *train,
+            *(replace(one, tags=(task.labels[0],) * len(one.words)) for one in unlabelled),
+        ]
+    low = 0.0 if task.label_range is None else task.label_range[0]
+    label = low if task.is_regression else () if task.is_multilabel else (task.labels or [None])[0]
+    return [*train, *(replace(one, label=label) for one in unlabelled)]
+
+
+def _first_with_label(path: str, section: object, examples: list) -> str | None:
+    """The place of the first example that can be read with a label.
+
+    Each is read alone: in a whole file one wrong label would hide all others.
+    """
+    lines = read_lines(path)
+    starts = [int(one.where.rpartition(":")[2]) - 1 for one in examples]
+    header = lines[: starts[0]]
+    for one, start, end in zip(examples, starts, [*starts[1:], len(lines)], strict=True):
+        try:
+            read_file(_Lines([*header, *lines[start:end]]), section)
+        except DataError:  # as it should be: the label is missing
+            continue
+        return one.where
+    return None
