@@ -313,6 +313,7 @@ ROWS = {
         {
             "num_layers": 3,
             "skip_connections": False,
+            "sentence_boundaries": False,
             "cell_clip": 2.0,
             "projection_clip": None,
             "activation": "tanh",

@@ -51,7 +51,8 @@ def module() -> None:
     multiple=True,
     metavar="KEY=VALUE",
     help="tf1-elmo: what the module does not hold, where it is not as in the published ELMo: "
-    "activation, cell_clip, projection_clip (null for none), skip_connections.",
+    "activation, cell_clip, projection_clip (null for none), skip_connections, "
+    "sentence_boundaries, forget_bias.",
 )
 @stored_as_option
 def convert(
