@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from hub_modules.errors import ConfigError
 from hub_modules.find import encoder_folder, find_module, is_word_vectors
@@ -23,7 +24,6 @@ from hub_modules.sources.causal_layout import read_own_byte_pairs
 from hub_modules.sources.folder import read_vocabulary
 from hub_modules.trusted import check_trusted, remember
 from hub_modules.verified import (
-    Verified,
     read_module_manifest,
     verified_module,
     verified_preprocessor,
@@ -94,7 +94,7 @@ def load_module(
         return load_word_vectors(find_module(handle), dtype, pretrained)
     found = verified_module(handle, trust)
     own = None if preprocessor is None else verified_preprocessor(preprocessor, trust)
-    from_files = _native_way(found)
+    from_files = _native_way(found.folder, found.manifest)
     if execution == "native" and from_files is None:
         raise ConfigError(
             f"module {handle}: its variables are not recognised, so it cannot run natively; "
@@ -123,11 +123,30 @@ def load_module(
     return loaded
 
 
-def _native_way(found: Verified) -> Callable[..., LoadedModule] | None:
+def runs_natively(handle: str | os.PathLike, execution: str | None) -> bool:
+    """Whether `load_module` would give a native encoder; nothing is loaded or verified.
+
+    Args:
+        handle, execution: as of `load_module`.
+
+    Raises:
+        ArtifactError, ConfigError: the module is missing, damaged or not complete.
+    """
+    if execution is not None:
+        return execution == "native"
+    if keras_folder(handle) is not None or is_word_vectors(handle):
+        return True
+    folder = find_module(handle)
+    return _native_way(folder, read_module_manifest(folder)) is not None
+
+
+def _native_way(
+    folder: Path, manifest: ModuleManifest | None
+) -> Callable[..., LoadedModule] | None:
     """What loads a module natively; None if its variables are not recognised."""
-    if found.manifest is not None:
+    if manifest is not None:
         return load_native
-    saved_model = encoder_folder(found.folder)
+    saved_model = encoder_folder(folder)
     if is_tf1(saved_model):
         return load_tf1_elmo if tf1_elmo.recognise(saved_model) else None
     return None if published_bert.recognise(saved_model) is None else load_published

@@ -115,6 +115,7 @@ class ElmoArguments(Schema):
     projection_clip: _Bound | None = 3.0
     activation: Literal["relu", "tanh"] = "relu"
     stateful: bool = False
+    sentence_boundaries: bool = True
 
 
 class Manifest(Schema):

@@ -35,6 +35,8 @@ OTHERWISE = {
     "cell_clip": None,
     "projection_clip": None,
     "skip_connections": False,
+    "sentence_boundaries": False,
+    "forget_bias": 0.0,
 }
 
 
@@ -84,10 +86,10 @@ def check_program(handle: str | os.PathLike, trust: bool = False) -> ProgramChec
     folder = encoder_folder(find_module(handle))
     if not (is_tf1(folder) and tf1_elmo.recognise(folder)):
         return ProgramCheck(differences, {}, ())
-    source = tf1_elmo.read(folder)
     same = []
     for key, value in OTHERWISE.items():
-        encoder = native_encoder("elmo", source.config | {key: value})
+        source = tf1_elmo.read(folder, assumed={key: value})
+        encoder = native_encoder("elmo", source.config)
         encoder.load_weights_by_name(source.weights)
         found = _of_encoder(encoder, native.preprocessor)
         if _agree(_differences(names, found, theirs)):
@@ -106,8 +108,8 @@ def suspects(check: ProgramCheck) -> str:
         return "activation, or how characters become ids"
     if layers[0] == "lstm_0":
         return (
-            "cell_clip, projection_clip, the forget bias, that sentences have a begin and an end, "
-            "or that the program carries no state from batch to batch"
+            "cell_clip, projection_clip, forget_bias, sentence_boundaries (a begin and an end of "
+            "each sentence), or that the program carries no state from batch to batch"
         )
     return "skip_connections, cell_clip or projection_clip"
 

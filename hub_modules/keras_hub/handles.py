@@ -5,6 +5,8 @@ Nothing here imports keras-hub, but for downloading a preset by its name.
 
 import os
 import re
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError, ConfigError
@@ -15,6 +17,8 @@ PREFIX = "keras:"
 CONFIG = "config.json"
 _PRESET = re.compile(r"[a-z][a-z0-9_.]{0,99}")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
+_GPT2 = "GPT2Backbone"
+_CAUSAL = "GPT-2 reads from left to right: it is an encoder of the family causal, not of keras"
 
 
 def is_preset_name(handle: str) -> bool:
@@ -36,7 +40,7 @@ def keras_folder(handle: str | os.PathLike) -> Path | None:
         return folder if "\0" not in text and is_preset_folder(folder) else None
     folder = Path(text.removeprefix(PREFIX))
     if is_preset_name(text):
-        return _downloaded(folder.name)
+        return downloaded_preset(folder.name, BACKBONES)
     if not text.removeprefix(PREFIX) or "\0" in text or not folder.is_dir():
         raise ArtifactError(
             f"module {text!r}: no such folder; expected keras: with a folder of a preset or of "
@@ -66,6 +70,7 @@ def check_not_foreign(folder: Path, handle: str) -> None:
     model_type = settings.get("model_type")
     if not isinstance(model_type, str) or (folder / "saved_model.pb").is_file():
         return
+    refuse_gpt2(folder, settings)
     what = (
         f"module {handle}: expected a module, got a folder of HuggingFace's format ({model_type})"
     )
@@ -79,15 +84,40 @@ def check_not_foreign(folder: Path, handle: str) -> None:
     raise ArtifactError(f"{what}; {other_family(model_type)}")
 
 
+def refuse_gpt2(folder: Path, settings: dict) -> None:
+    """Refuses a GPT-2 that is not converted, with the line that converts it.
+
+    Args:
+        settings: of the folder's `config.json`.
+
+    Raises:
+        ArtifactError: it is a GPT-2 in HuggingFace's format, or keras-hub's preset of one.
+    """
+    if str(settings.get("model_type")).lower() == "gpt2":
+        source_format = "huggingface"
+    elif settings.get("class_name") == _GPT2:
+        source_format = "keras-nlp"
+    else:
+        return
+    raise ArtifactError(
+        f"module {folder}: {_CAUSAL}; {_conversion(source_format, str(folder), 'NEW_FOLDER')}"
+    )
+
+
+def _conversion(source_format: str, source: str, out: str) -> str:
+    return (
+        f"convert it once: `tf-adapt module convert --from {source_format} {shlex.quote(source)} "
+        f"--out {out}`, and give {out}"
+    )
+
+
 def other_family(model_type: str) -> str:
     """What to do with a model that is no backbone of the table."""
     known = ", ".join(row.model_type for row in BACKBONES.values())
-    if model_type.lower().startswith("gpt2"):
-        return (
-            "GPT-2 reads from left to right: it is an encoder of the family causal, not of keras; "
-            f"families of keras: are {known}"
-        )
-    return f"expected one of the families {known}; other models are no encoders of text here"
+    return (
+        f"expected one of the families {known}, or a GPT-2; other models are no encoders of text "
+        "here"
+    )
 
 
 def hint(handle: str) -> str:
@@ -96,13 +126,22 @@ def hint(handle: str) -> str:
     if not _HUB_NAME.fullmatch(name):
         return ""
     folder = name.split("/")[-1]
-    advice = (
+    download = (
         "; a name of HuggingFace's hub is not downloaded from here: run `hf download "
-        f"{name} --local-dir {folder}` and give {PREFIX}./{folder}"
+        f"{name} --local-dir {folder}`"
     )
+    if name.startswith("gpt2_"):  # so keras-hub names its presets
+        return f"; {_gpt2_preset(name)}"
+    if re.search("gpt-?2", folder.lower()):
+        return f"{download} and {_conversion('huggingface', folder, f'{folder}_module')}"
+    advice = f"{download} and give {PREFIX}./{folder}"
     if "/" not in name and not handle.startswith(PREFIX):
         advice += f"; a preset of keras-hub is {PREFIX}{name.replace('-', '_').lower()}"
     return advice
+
+
+def _gpt2_preset(name: str) -> str:
+    return f"{_CAUSAL}; {_conversion('keras-nlp', f'{PREFIX}{name}', name)}"
 
 
 def _settings(folder: Path) -> dict:
@@ -112,15 +151,25 @@ def _settings(folder: Path) -> dict:
         return {}
 
 
-def _downloaded(name: str) -> Path:
-    """The folder of a preset in kagglehub's cache, downloaded where it is not there yet."""
+def downloaded_preset(name: str, backbones: Iterable[str]) -> Path:
+    """The folder of a preset in kagglehub's cache, downloaded where it is not there yet.
+
+    Args:
+        backbones: names of the classes that it may be a preset of.
+
+    Raises:
+        ArtifactError: there is no such preset, or it cannot be downloaded.
+        ConfigError: keras-hub or kagglehub is not installed.
+    """
     presets: dict[str, dict] = {}
-    for backbone in BACKBONES:
+    for backbone in backbones:
         presets |= backbone_class(backbone).presets
+    if name not in presets and name in backbone_class(_GPT2).presets:
+        raise ArtifactError(f"module {PREFIX}{name}: {_gpt2_preset(name)}")
     if name not in presets:
         raise ArtifactError(
             f"module {PREFIX}{name}: no such folder, and no preset of this name; expected one of "
-            f"{', '.join(sorted(presets))}"
+            f"{', '.join(sorted(presets))}{hint(f'{PREFIX}{name}')}"
         )
     try:
         import kagglehub

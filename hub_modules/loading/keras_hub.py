@@ -15,7 +15,12 @@ from hub_modules.keras_hub import presets
 from hub_modules.keras_hub.backbones import INSTALL, backbone_class
 from hub_modules.keras_hub.description import Description
 from hub_modules.keras_hub.encoder import KerasHubEncoder
-from hub_modules.keras_hub.handles import CONFIG, is_preset_folder, other_family
+from hub_modules.keras_hub.handles import (
+    CONFIG,
+    is_preset_folder,
+    other_family,
+    refuse_gpt2,
+)
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.manifest import module_hash
 from hub_modules.native.adapters import Added
@@ -110,6 +115,7 @@ def _described(folder: Path) -> Description:
             "such file; the folder is another one, or was not downloaded as a whole: get it again"
         )
     content = read_json(path)
+    refuse_gpt2(folder, content)
     backbone_class("BertBackbone")  # says what to install before anything else is said
     if is_preset_folder(folder):
         return presets.describe(folder, content)

@@ -37,13 +37,13 @@ class ElmoEncoder(keras.layers.Layer):
     """An ELMo that returns the hidden states of the token layer and of every biLM layer.
 
     Shapes: inputs `character_ids` `[batch, time, 50] int32` (a padding word is 50 zeros; sentence
-    boundaries are added and removed inside) → `{"layers": [num_layers + 1 times
-    [batch, time, 2 * projection_width]], "mask": [batch, time] bool}`, in the compute dtype.
+    boundaries, a begin and an end word, are added and removed inside) → `{"layers": [num_layers + 1
+    times [batch, time, 2 * projection_width]], "mask": [batch, time] bool}`, in the compute dtype.
     The first layer is the token layer, concatenated with itself.
 
-    Given states: if the inputs hold, say, `states_of_lstm_0`
-    `[batch, time + 2, 2 * projection_width]`, the encoder starts above that layer, and `layers`
-    begins with it. See `lower_layers`.
+    Given states: if the inputs hold, say, `states_of_lstm_0` `[batch, time + boundary_positions,
+    2 * projection_width]`, the encoder starts above that layer, and `layers` begins with it. See
+    `lower_layers`.
 
     Masking: hidden states at padding are zero.
 
@@ -54,6 +54,7 @@ class ElmoEncoder(keras.layers.Layer):
         filters: `[width, number]` of each character convolution.
         skip_connections: every biLM layer but the first adds its input to its output.
         cell_clip, projection_clip: bounds of the cell and of the projected state; None for none.
+        sentence_boundaries: the biLM also reads a begin and an end word of each sentence.
         stateful: carry each row's state to the next call, as bilm-tf does, for up to 128 rows;
             otherwise (default, repeatable) every sentence starts from zeros.
         adapters: "bottleneck" (one for each direction after each biLM layer, the input of the next
@@ -80,6 +81,7 @@ class ElmoEncoder(keras.layers.Layer):
         projection_clip: float | None = 3.0,
         activation: str = "relu",
         stateful: bool = False,
+        sentence_boundaries: bool = True,
         adapters: Added = None,
         adapter_size: int = 64,
         **kwargs,
@@ -99,6 +101,7 @@ class ElmoEncoder(keras.layers.Layer):
         self.projection_clip = projection_clip
         self.activation = activation
         self.stateful = stateful
+        self.sentence_boundaries = sentence_boundaries
         self.adapters = adapters
         self.adapter_size = adapter_size
         policy = self.dtype_policy
@@ -139,8 +142,10 @@ class ElmoEncoder(keras.layers.Layer):
             dtype=self.dtype_policy,
         )
 
-    # Positions that `lower_layers` adds to each text: the boundary words of a sentence.
-    boundary_positions = 2
+    @property
+    def boundary_positions(self) -> int:
+        """Positions that `lower_layers` adds to each text: the boundary words of a sentence."""
+        return 2 if self.sentence_boundaries else 0
 
     @property
     def num_states(self) -> int:
@@ -186,29 +191,32 @@ class ElmoEncoder(keras.layers.Layer):
         mask = _real_words(inputs)
         layers = self._states_up_to(inputs, mask, self.num_layers)
         visible = tf.cast(mask, self.compute_dtype)[..., None]
-        return {"layers": [layer[:, 1:-1] * visible for layer in layers], "mask": mask}
+        if self.sentence_boundaries:
+            layers = [layer[:, 1:-1] for layer in layers]
+        return {"layers": [layer * visible for layer in layers], "mask": mask}
 
     def lower_layers(self, inputs, top: int) -> dict:
         """Hidden states of the layers up to number `top` (0: the character CNN), in inference mode.
 
         Each can be an input of a later call: see "Given states" above. As the result of a call, but
         with the boundary words of each sentence, which the next layer takes as input: `time + 2`
-        positions.
+        positions, or `time` for an encoder without boundaries.
         """
-        mask = _real_words(inputs)
-        lengths = tf.math.count_nonzero(mask, axis=1) + 2
+        mask, added = _real_words(inputs), self.boundary_positions
+        lengths = tf.math.count_nonzero(mask, axis=1) + added
         layers = self._states_up_to(inputs, mask, top)
-        return {"layers": layers, "mask": tf.sequence_mask(lengths, tf.shape(mask)[1] + 2)}
+        return {"layers": layers, "mask": tf.sequence_mask(lengths, tf.shape(mask)[1] + added)}
 
     def _states_up_to(self, inputs, mask, top: int) -> list:
-        """Hidden states of each layer up to `top`, `[batch, time + 2, 2 * projection_width]`, with
-        the boundary words of each sentence."""
-        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1) + 2
+        """Hidden states of each layer up to `top`, as of `lower_layers`."""
+        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1) + self.boundary_positions
         first, given = given_states(inputs, [layer.name for layer in (self.char_cnn, *self.lstms)])
         frozen_so_far = given is not None or not is_trainable(self.char_cnn)
         if given is None:
             character_ids = tf.cast(inputs["character_ids"], tf.int32)
-            tokens = self._token_layer(_with_boundaries(character_ids, mask))
+            if self.sentence_boundaries:
+                character_ids = _with_boundaries(character_ids, mask)
+            tokens = self._token_layer(character_ids)
             forward = backward = tf.stop_gradient(tokens) if frozen_so_far else tokens
         else:
             forward, backward = tf.split(given, 2, axis=-1)
@@ -289,6 +297,7 @@ class ElmoEncoder(keras.layers.Layer):
             "projection_clip": self.projection_clip,
             "activation": self.activation,
             "stateful": self.stateful,
+            "sentence_boundaries": self.sentence_boundaries,
             "adapters": self.adapters,
             "adapter_size": self.adapter_size,
         }

@@ -74,8 +74,14 @@ def write(source: ModuleSource, folder: str | Path) -> None:
     """Writes `options.json` and `weights.hdf5`, for `read` and for bilm-tf itself.
 
     Raises:
-        ArtifactError: the folder exists already or cannot be written.
+        ArtifactError: the folder exists already or cannot be written; the encoder reads sentences
+            without boundaries, which this format cannot say.
     """
+    if not source.config.get("sentence_boundaries", True):
+        raise ArtifactError(
+            f"{folder}: bilm-tf's format is for an ELMo that reads a begin and an end of each "
+            "sentence, got one with sentence_boundaries=False; keep it as a module of ours"
+        )
     arrays = to_foreign(table_rows(source.config), source.weights)
     with publish_folder(folder) as aside:
         options = json.dumps(_options(source.config), indent=1)

@@ -25,6 +25,7 @@ from hub_modules.sources.folder import (
 from hub_modules.sources.keras_preset import class_config, read_weights, sizes
 from hub_modules.sources.names import Row, Table, check, expand, to_ours
 
+BACKBONES = ("BertBackbone", "GPT2Backbone")
 KERNEL_BIAS, GAMMA_BETA = ("kernel", "bias"), ("gamma", "beta")
 
 

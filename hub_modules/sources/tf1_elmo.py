@@ -53,18 +53,22 @@ MIXES = (
 # States that DeepPavlov's modules carry between batches.
 _STATE = re.compile(r"bilm(_\d+)?/Variable(_\d+)?|bilm_\d+/.*")
 
-# Arguments of `ElmoEncoder` that no checkpoint holds, with the published ELMo's values.
+# What no checkpoint holds, with the published ELMo's values: arguments of `ElmoEncoder`, and
+# `forget_bias`, what a program adds to the stored bias of the forget gate.
 ASSUMED = {
     "activation": "relu",
     "cell_clip": 3.0,
     "projection_clip": 3.0,
     "skip_connections": True,
+    "sentence_boundaries": True,
+    "forget_bias": 1.0,
 }
-# What no checkpoint holds either, and `ElmoEncoder` has no argument for.
+# `ElmoEncoder` adds this one.
+_OUR_FORGET_BIAS = 1.0
+# What no checkpoint holds either, and is the same for all.
 FIXED = {
     "characters": "50 a word: begin, at most 48 bytes of UTF-8, end, padding; ids are bytes + 1",
-    "sentence_boundaries": "begin and end of sentence are added before the LSTMs, and taken away",
-    "forget_bias": "1, added to the stored bias; gates in the order i, j, f, o",
+    "gates": "in the order i, j, f, o",
     "state": "zero at the beginning of every sentence",
     "mix": "softmax of the weights, times the scale",
 }
@@ -101,6 +105,7 @@ def read(
             f"{folder}: ELMo reads characters as they are; leave --lower-case and --cased out"
         )
     assumptions = ASSUMED | _checked(assumed or {})
+    forget_bias = assumptions.pop("forget_bias")
     with open_checkpoint(_prefix(folder)) as reader:
         found = _shapes(reader)
         config = _sizes(found, folder) | assumptions
@@ -113,9 +118,22 @@ def read(
             # The first of 262 rows is of padding words alone, which no state of a word sees.
             return value[-CHARACTER_ROWS:] if name == _CHARACTERS else value
 
-        arrays = to_ours(rows, array, str(folder))
+        arrays = _with_forget_bias(to_ours(rows, array, str(folder)), forget_bias)
         mix = _mix(reader, mix_names, config, folder)
     return ModuleSource("elmo", config, arrays, left_out=left_out, mix=mix)
+
+
+def _with_forget_bias(arrays: dict[str, np.ndarray], forget_bias: float) -> dict[str, np.ndarray]:
+    """The weights with which our encoder computes what a program with this bias does."""
+    if forget_bias == _OUR_FORGET_BIAS:
+        return arrays
+    added = np.array([0, 0, forget_bias - _OUR_FORGET_BIAS, 0], "float32")  # i, j, f, o
+    return {
+        name: array + np.repeat(added, array.size // 4)
+        if re.fullmatch(r"lstm_\d+/(forward|backward)/bias", name)
+        else array
+        for name, array in arrays.items()
+    }
 
 
 def sizes_and_left_out(folder: str | Path) -> tuple[dict, tuple[str, ...]]:
@@ -232,6 +250,8 @@ def _checked(assumed: Mapping[str, Any]) -> dict[str, Any]:
         "cell_clip": ("a positive number, or null for none", _is_clip),
         "projection_clip": ("a positive number, or null for none", _is_clip),
         "skip_connections": ("true or false", lambda value: isinstance(value, bool)),
+        "sentence_boundaries": ("true or false", lambda value: isinstance(value, bool)),
+        "forget_bias": ("a number", _is_number),
     }
     for key, value in assumed.items():
         if key not in forms:
@@ -239,12 +259,13 @@ def _checked(assumed: Mapping[str, Any]) -> dict[str, Any]:
         form, fits = forms[key]
         if not fits(value):
             raise ConfigError(f"assumption {key}: expected {form}, got {value!r}")
-    return {
-        key: float(value) if "clip" in key and value is not None else value
-        for key, value in assumed.items()
-    }
+    return {key: float(value) if _is_number(value) else value for key, value in assumed.items()}
 
 
 def _is_clip(value) -> bool:
+    return value is None or (_is_number(value) and value > 0)
+
+
+def _is_number(value) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value is None or (number and 0 < value < float("inf"))
+    return number and abs(value) < float("inf")

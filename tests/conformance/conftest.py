@@ -313,6 +313,7 @@ ROWS = {
         {
             "num_layers": 3,
             "skip_connections": False,
+            "sentence_boundaries": False,
             "cell_clip": 2.0,
             "projection_clip": None,
             "activation": "tanh",
@@ -436,7 +437,25 @@ ROWS = {
         {"num_outputs": 3, "dropout": 0.2},
         two_texts,
         lambda logits: [logits],
-        {"num_outputs": 1, "features": "infersent", "regression": True},
+        {
+            "num_outputs": 1,
+            "features": "infersent",
+            "regression": True,
+            "pooling": "last",
+            "mixed": True,
+        },
+    ),
+    "SentencePairHead, mean, mixed": Row(
+        SentencePairHead,
+        {"num_outputs": 3, "dropout": 0.2, "pooling": "mean", "mixed": True},
+        two_texts,
+        lambda logits: [logits],
+    ),
+    "SentencePairHead, first": Row(
+        SentencePairHead,
+        {"num_outputs": 3, "dropout": 0.2, "pooling": "first"},
+        two_texts,
+        lambda logits: [logits],
     ),
     "SentencePairHead, InferSent's features, regression": Row(
         SentencePairHead,

@@ -90,6 +90,29 @@ def test_max_pooling_on_two_rows(pooling):
     np.testing.assert_allclose(features(head, apart, inputs), [*first, *second])
 
 
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_vectors_of_two_texts_are_pooled(pooling):
+    """`[CLS] a a [SEP]` and `[CLS] b [SEP]` of a BERT; the words of an ELMo."""
+    second = np.array([[[80, -3], [5, -1], [81, -4], [1e9, 1e9]]], "float32")
+    rows = [text(ROW[:, :4], 4), text(second, 3)]
+    inputs = {"input_mask": np.ones((1, 4), "int32"), "input_type_ids": np.zeros((1, 4), "int32")}
+    u = {"first": [90, -9], "last": [91, -8], "mean": [2, -3], "max": [3, -2]}[pooling]
+    v = {"first": [80, -3], "last": [81, -4]}.get(pooling, [5, -1])
+    u, v = np.array(u, "float32"), np.array(v, "float32")
+    compared = [*np.abs(u - v), *(u * v)]
+    found = features(SentencePairHead(2, pooling=pooling), rows, inputs)
+    np.testing.assert_allclose(found, compared, rtol=1e-6)
+    found = features(SentencePairHead(2, features="infersent", pooling=pooling), rows, inputs)
+    np.testing.assert_allclose(found, [*u, *v, *compared], rtol=1e-6)
+    mixed = features(SentencePairHead(2, pooling=pooling, mixed=True), rows, inputs)
+    half = [*np.abs(u - v) / 2, *(u * v / 4)]  # a layer of zeros beside
+    np.testing.assert_allclose(mixed, half, rtol=1e-6)
+    u = np.array(OF_WORDS[pooling], "float32")
+    found = features(SentencePairHead(2, pooling=pooling), [text(WORDS, 2), text(WORDS, 1)])
+    v = WORDS[0, 0]
+    np.testing.assert_allclose(found, [*np.abs(u - v), *(u * v)], rtol=1e-6)
+
+
 def test_max_pooling_on_a_joint_row():
     head = MaxPoolingHead(2, pair=True, compared=False, pooling="mean")
     np.testing.assert_array_equal(features(head, [text(ROW, 6)], JOINT), [2, -3, 5, -1])
@@ -160,14 +183,16 @@ def test_a_tagger_reads_a_word_from_its_pieces(word_pieces, expected):
 
 def test_names_reach_every_head():
     for name, row in HEADS.items():
-        if row.layer is SentencePairHead:  # takes one vector for a text
-            continue
+        on_vectors = row.layer is SentencePairHead
         kind = next(kind for kind in row.kinds if kind in TASKS)
         key = "word_pieces" if kind == "tagging" else "pooling"
         for family in ("bert", "elmo"):
-            head = build_head(name, TASKS[kind], family, True, **{key: "mean"})
+            options = {key: "mean", "joint": not on_vectors}
+            head = build_head(name, TASKS[kind], family, True, **options)
             assert getattr(head, key) == "mean"
-            published = build_head(name, TASKS[kind], family, True)
+            if on_vectors and family == "elmo":  # has no pooled vector
+                continue
+            published = build_head(name, TASKS[kind], family, True, joint=not on_vectors)
             default = {"word_pieces": "first"}.get(key)
             is_max = isinstance(published, MaxPoolingHead)
             assert getattr(published, key) == ("max" if is_max else default)
@@ -195,7 +220,7 @@ def test_what_a_head_does_not_take(name, kind, options, message):
 
 @pytest.mark.parametrize(
     "make",
-    [BCN, ESIM, BiAttentionHead, LinearHead, MaxPoolingHead],
+    [BCN, ESIM, BiAttentionHead, LinearHead, MaxPoolingHead, SentencePairHead],
 )
 def test_a_layer_refuses_other_names(make):
     with pytest.raises(ValueError, match="pooling: expected one of first, last, mean, max, got"):

@@ -13,6 +13,7 @@ from tf_adapt.encoder.feature_cache import kept_parts, with_features
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
 from tf_adapt.heads.reads import EVERYTHING, Reads, reads_of
+from tf_adapt.heads.sentence_pair import SentencePairHead
 from tf_adapt.heads.tagger import Tagger
 
 TEXT, PAIR, TAGS = "classification", "pair_classification", "tagging"
@@ -27,6 +28,9 @@ BY_NAME = [
     ("linear", {}, PAIR, "bert", None, {"pooled": 1}),
     ("max_pooling", {"head_pooling": "first"}, PAIR, "bert", "separate", {"all_first": 1}),
     ("infersent", {}, PAIR, "bert", "separate", {"pooled": 1}),
+    ("infersent", {"head_pooling": "last"}, PAIR, "bert", "separate", {"all_last": 1}),
+    ("skip_thoughts", {"head_pooling": "mean"}, PAIR, "bert", "separate", {"all": 11}),
+    ("skip_thoughts", {"head_pooling": "max"}, PAIR, "elmo", None, {"all": 3}),
     ("bi_attention", {}, PAIR, "elmo", None, {"all": 3}),
     ("bcn", {"head_units": 4}, TEXT, "bert", None, {"all": 11}),
     ("linear_tagger", {}, TAGS, "bert", None, {"all": 11}),
@@ -38,6 +42,7 @@ BY_LAYER = [
     (lambda: MaxPoolingHead(2, pooling="mean"), TEXT, "elmo", {"top_mean": 1}),
     (lambda: MaxPoolingHead(2), TEXT, "bert", {"top_max": 1}),
     (lambda: MaxPoolingHead(2, pair=True), PAIR, "bert", {"top": 16}),
+    (lambda: SentencePairHead(2, pooling="mean"), PAIR, "elmo", {"top_mean": 1}),
     (lambda: Tagger(3), TAGS, "elmo", {"top": 3}),
 ]
 

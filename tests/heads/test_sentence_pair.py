@@ -65,6 +65,11 @@ def test_word_vectors_have_elmos_heads():
             )
 
 
+def test_a_sentence_module_has_nothing_to_pool():
+    with pytest.raises(ConfigError, match="head_pooling: expected none for the head infersent"):
+        build_head("infersent", PAIR, "sentence", True, joint=False, pooling="mean")
+
+
 @pytest.mark.parametrize(
     ("name", "task", "family", "joint", "message"),
     [
@@ -73,7 +78,13 @@ def test_word_vectors_have_elmos_heads():
         ("max_pooling", PAIR, "sentence", False, "max_pooling needs a state for each word"),
         ("default", TAGS, "sentence", False, "tagging needs a state for each word.*word vectors"),
         ("crf", TAGS, "sentence", False, "tagging needs a state for each word"),
-        ("skip_thoughts", PAIR, "elmo", False, "takes an encoder's pooled vectors"),
+        (
+            "skip_thoughts",
+            PAIR,
+            "elmo",
+            False,
+            "takes an encoder's pooled vectors.*set head_pooling",
+        ),
         ("infersent", PAIR, "words", False, "takes an encoder's pooled vectors"),
         ("infersent", PAIR, "bert", True, "encoded apart; set pairs='separate'"),
         ("linear", PAIR, "bert", False, "skip_thoughts, infersent"),

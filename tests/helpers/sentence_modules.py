@@ -51,6 +51,19 @@ class WithModes(HashedWords):
         return {"default": vectors, "other": vectors + 1.0, "length": tf.strings.length(texts)}
 
 
+class WithDropout(HashedWords):
+    """Two modes, and in training dropout of a half, without a seed."""
+
+    @tf.function
+    def __call__(self, texts, training=False):
+        vectors = self.vectors(texts)
+        if not training:
+            return vectors
+        # tf.nn.dropout would have a seed where another test has set a global one.
+        drawn = tf.raw_ops.RandomUniform(shape=tf.shape(vectors), dtype=tf.float32)
+        return vectors * tf.cast(drawn < 0.5, tf.float32) * 2.0
+
+
 class WithoutGradient(HashedWords):
     """Has a trainable variable, whose gradient its program stops."""
 
@@ -95,7 +108,7 @@ def write_sentence_module(folder: Path, kind: type = HashedWords, **options) -> 
     """Saves a module; returns its folder."""
     vocabulary = folder.parent / f"{folder.name}_tokens.txt"
     module = kind(vocabulary, **options)
-    if kind is WithModes:
+    if kind in (WithModes, WithDropout):
         for training in (False, True):
             module.__call__.get_concrete_function(*_TEXTS, training=training)
     tf.saved_model.save(module, str(folder))

@@ -8,9 +8,10 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
+from sentence_modules import write_sentence_module
 
 import hub_modules.loading.native
-from hub_modules.load import find_module, load_module
+from hub_modules.load import find_module, load_module, runs_natively
 from hub_modules.manifest import write_manifest
 from hub_modules.shipped import PRETRAINED, shipped_names
 from tf_adapt.errors import ArtifactError, ConfigError
@@ -44,6 +45,17 @@ def test_black_box_equals_native_in_every_layer(name, record_property):
     difference = max(np.abs(one - other).max() for one, other in pairs)
     record_property("largest difference", float(difference))
     assert difference < 1e-5
+
+
+def test_what_runs_natively_is_known_before_it_is_loaded(tiny_bert, reference, tmp_path):
+    sentences = write_sentence_module(tmp_path / "sentences")
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("the 0.1 0.2\n")
+    native = ["bert_small", tiny_bert, reference / "published_hub_bert", vectors]
+    native.append(reference / "tf1_hub_elmo" / "module")
+    assert [runs_natively(handle, None) for handle in (*native, sentences)] == [True] * 5 + [False]
+    assert not runs_natively("bert_small", "saved_model")
+    assert runs_natively(sentences, "native")  # refused when it is loaded
 
 
 def test_a_published_module_runs_both_ways(reference, nothing_trusted):

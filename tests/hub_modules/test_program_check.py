@@ -32,6 +32,8 @@ def test_a_tf1_module_agrees_with_its_program(module):
         ("skip_connections", False, True, "skip_connections"),
         ("projection_clip", None, 3.0, "projection_clip"),
         ("activation", "tanh", "relu", "activation"),
+        ("sentence_boundaries", False, True, "sentence_boundaries"),
+        ("forget_bias", 0.0, 1.0, "forget_bias"),
     ],
 )
 def test_a_wrong_assumption_is_found(module, monkeypatch, key, wrong, right, named):

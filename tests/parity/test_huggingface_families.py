@@ -4,6 +4,9 @@ The recordings are made by recorded/huggingface/record.py.
 """
 
 import json
+import os
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,8 @@ from huggingface_folders import FAMILIES, keras_hub_is_new, recording, write_fol
 
 from hub_modules.keras_hub import huggingface
 from hub_modules.keras_hub.encoder import KerasHubEncoder
+
+FOLDER = Path(__file__).parent / "recorded" / "huggingface"
 
 if not keras_hub_is_new():
     pytest.skip("needs keras-hub 0.32", allow_module_level=True)
@@ -69,3 +74,23 @@ def test_the_ids_of_words_and_their_first_pieces(family):
     packed = preprocessor.pack_words(preprocessor.tokenize_words(words))
     np.testing.assert_array_equal(packed["input_word_ids"], recorded["words_ids"])
     np.testing.assert_array_equal(packed["first_piece"], recorded["words_first"])
+
+
+@pytest.mark.oracle
+def test_what_is_recorded_is_what_huggingface_computes(tmp_path):
+    python = os.environ.get("TF_ADAPT_ORACLES_PYTHON")
+    if not python:
+        pytest.skip("TF_ADAPT_ORACLES_PYTHON does not name an interpreter with transformers")
+    command = [python, str(FOLDER / "record.py"), "--again", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for name in FAMILIES:
+        recorded = recording(name)
+        with np.load(tmp_path / f"{name}.npz", allow_pickle=False) as again:
+            assert set(again.files) == set(recorded)
+            for key in again.files:
+                what = f"{name}, {key}"
+                if again[key].dtype.kind == "f":
+                    np.testing.assert_allclose(again[key], recorded[key], atol=1e-5, err_msg=what)
+                else:
+                    np.testing.assert_array_equal(again[key], recorded[key], err_msg=what)

@@ -4,6 +4,8 @@ The recording is a model of random weights (none of them zero or one); `recorded
 record.py` made it.
 """
 
+import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +103,25 @@ def test_words_are_tokenized_as_after_a_blank(preprocessor, recording):
     ragged = tf.RaggedTensor.from_row_lengths(words, [2, 0, len(words) - 2])
     pieces = preprocessor.tokenize_words(ragged)
     assert pieces.to_list() == [expected[:2], [], expected[2:]]
+
+
+@pytest.mark.oracle
+def test_what_is_recorded_is_what_huggingface_computes(source, recording, tmp_path):
+    python = os.environ.get("TF_ADAPT_ORACLES_PYTHON")
+    if not python:
+        pytest.skip("TF_ADAPT_ORACLES_PYTHON does not name an interpreter with transformers")
+    command = [python, str(RECORDED / "record.py"), tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    again = huggingface.read(tmp_path / "model")
+    assert (again.config, again.vocabulary) == (source.config, source.vocabulary)
+    assert again.merges == source.merges
+    for name, array in source.weights.items():
+        np.testing.assert_array_equal(again.weights[name], array, err_msg=name)
+    with np.load(tmp_path / "expected.npz", allow_pickle=False) as arrays:
+        assert set(arrays.files) == set(recording)
+        for name in arrays.files:
+            if arrays[name].dtype.kind == "f":
+                np.testing.assert_allclose(arrays[name], recording[name], atol=1e-5, err_msg=name)
+            else:
+                np.testing.assert_array_equal(arrays[name], recording[name], err_msg=name)

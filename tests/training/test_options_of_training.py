@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sentence_modules
 from random_modules import write_random_module
 
 from hub_modules.native import bert
@@ -136,3 +137,18 @@ def test_jit_compile(content, tmp_path, checkpointing):
     }
     trained_elsewhere(runs)
     assert_close(tmp_path / "xla", tmp_path / "plain")
+
+
+def test_a_program_with_dropout_is_tuned(content, tmp_path):
+    module = sentence_modules.write_sentence_module(
+        tmp_path / "sentences", sentence_modules.WithDropout
+    )
+    tuned = content(encoder={"handle": str(module), "trust": True})
+    # The program first: it fails after a run with deterministic operations.
+    trained_elsewhere({str(tmp_path / "tuned"): tuned, str(tmp_path / "native"): content()})
+    [embeddings] = [
+        value
+        for value in weights_of(tmp_path / "tuned").values()
+        if value.shape == sentence_modules.TABLE.shape
+    ]
+    assert np.abs(embeddings - sentence_modules.TABLE).max() > 1e-3

@@ -51,7 +51,8 @@ def module() -> None:
     multiple=True,
     metavar="KEY=VALUE",
     help="tf1-elmo: what the module does not hold, where it is not as in the published ELMo: "
-    "activation, cell_clip, projection_clip (null for none), skip_connections.",
+    "activation, cell_clip, projection_clip (null for none), skip_connections, "
+    "sentence_boundaries, forget_bias.",
 )
 @stored_as_option
 @quiet_option
@@ -63,12 +64,14 @@ def convert(
     assumptions: tuple[str, ...],
     stored_as: str,
 ) -> None:
-    """Writes a Hub module from the weights in SOURCE (tf1-elmo: also a URL)."""
+    """Writes a Hub module from the weights in SOURCE (tf1-elmo: also a URL; keras-nlp: also
+    keras: and the name of a preset)."""
     options = _assumed(source_format, assumptions)
     start_tensorflow()
     import importlib
 
     from hub_modules.export import write_module
+    from hub_modules.keras_hub.handles import PREFIX, downloaded_preset, is_preset_name
 
     try:
         reader = importlib.import_module(f"hub_modules.sources.{source_format.replace('-', '_')}")
@@ -76,6 +79,8 @@ def convert(
             from hub_modules.find import encoder_folder, find_module
 
             source = encoder_folder(find_module(source))
+        elif source_format == "keras-nlp" and is_preset_name(source):
+            source = downloaded_preset(source.removeprefix(PREFIX), reader.BACKBONES)
         found = reader.read(source, lower_case, **options)
     except ModuleNotFoundError as error:
         raise ConfigError(

@@ -1,10 +1,13 @@
-"""A linear head for pairs on the encoder's vectors of the two texts."""
+"""A linear head for pairs on one vector of each of the two texts."""
 
 import keras
 import tensorflow as tf
 
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.heads.reads import POOLED, Reads
+from tf_adapt.heads.reads import POOLED, Reads, reads_states
+from tf_adapt.layers.pooling import check_pooling
+from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.layers.texts import input_states, row_vectors
 
 FEATURES = ("skip_thoughts", "infersent")
 
@@ -17,17 +20,27 @@ class SentencePairHead(keras.layers.Layer):
     (InferSent). Skip-thoughts predicts SICK's scores as a distribution over 1 to 5; here a
     regression has one linear output, as all heads have.
 
-    Shapes: encoded, a list of two encoder outputs (`pooled`: `[batch, width]`) → logits
-    `[batch, num_outputs] float32`, or `[batch] float32` for regression.
+    With `pooling` u and v are the mean or maximum of the hidden states of each text's words, or its
+    row's first or last state: see `row_vectors`. The hidden states are those of the top layer, or
+    with `mixed` a `ScalarMix`.
+
+    Shapes: encoded, a list of two encoder outputs (`pooled`: `[batch, width]`; with `pooling`
+    `layers`: list of `[batch, time, width]`, `mask`: `[batch, time] bool`); the inputs, by which
+    special tokens are left out → logits `[batch, num_outputs] float32`, or `[batch] float32` for
+    regression.
+
+    Masking: padding is not pooled; a text without a real position has the vector 0.
 
     Args:
         num_outputs: number of labels; 1 for regression.
         features: "skip_thoughts" or "infersent".
         dropout: dropout rate of the features; 0.1 as of `LinearHead`.
         regression: return one number per example instead of a row.
+        pooling: None (the encoder's pooled vectors), "first", "last", "mean" or "max".
+        mixed: with `pooling`, use a `ScalarMix` of all layers instead of the top layer.
 
     Raises:
-        ValueError: unknown features, or several outputs for regression.
+        ValueError: unknown features or pooling, or several outputs for regression.
 
     Source: Kiros et al. 2015, sections 3.1 and 3.2; Conneau et al. 2017, figure 1.
     """
@@ -38,6 +51,8 @@ class SentencePairHead(keras.layers.Layer):
         features: str = "skip_thoughts",
         dropout: float = 0.1,
         regression: bool = False,
+        pooling: str | None = None,
+        mixed: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -45,17 +60,25 @@ class SentencePairHead(keras.layers.Layer):
             raise ValueError(f"features: expected one of {', '.join(FEATURES)}, got {features!r}")
         if regression and num_outputs != 1:
             raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        if pooling is not None:
+            check_pooling(pooling)
         self.num_outputs = num_outputs
         self.features = features
         self.dropout = dropout
         self.regression = regression
+        self.pooling = pooling
+        self.mixed = mixed
+        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if pooling and mixed else None
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
         text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        if self.mix:
+            self.mix.build(text["layers"])
         vectors = 2 if self.features == "skip_thoughts" else 4
-        self.dense.build((None, vectors * text["pooled"][-1]))
+        width = (text["layers"][-1] if self.pooling else text["pooled"])[-1]
+        self.dense.build((None, vectors * width))
 
     @property
     def output_shape(self) -> tuple:
@@ -63,16 +86,22 @@ class SentencePairHead(keras.layers.Layer):
         return (None,) if self.regression else (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
-        u, v = (text["pooled"] for text in encoded)
+        u, v = self._vectors(encoded, inputs, training)
         vectors = [] if self.features == "skip_thoughts" else [u, v]
         features = tf.concat([*vectors, tf.abs(u - v), u * v], axis=-1)
         logits = self.dense(self.dropout_layer(features, training=training))
         return logits[:, 0] if self.regression else logits
 
+    def _vectors(self, encoded, inputs, training) -> list:
+        if self.pooling is None:
+            return [text["pooled"] for text in encoded]
+        states = input_states(encoded, self.mix, training)
+        return row_vectors(states, encoded, inputs, self.pooling)
+
     @property
     def reads(self) -> Reads:
         """What has to be kept of a frozen encoder for this head."""
-        return POOLED
+        return reads_states(self.mixed, self.pooling) if self.pooling else POOLED
 
     def get_config(self) -> dict:
         return super().get_config() | {
@@ -80,4 +109,6 @@ class SentencePairHead(keras.layers.Layer):
             "features": self.features,
             "dropout": self.dropout,
             "regression": self.regression,
+            "pooling": self.pooling,
+            "mixed": self.mixed,
         }

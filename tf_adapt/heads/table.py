@@ -45,9 +45,9 @@ def _bilstm(task: Task) -> dict:
 TEXTS = ("classification", MULTILABEL, "regression")
 TAGS = ("tagging",)
 
-# The input of `linear`, unless a pooling is named, and of the heads for two vectors is the pooled
-# vector; ELMo and word vectors have none. All other heads work on every encoder that has a state
-# for each word.
+# The input of `linear` and of the heads for two vectors is the pooled vector, which ELMo and word
+# vectors have not, unless a pooling is named. All other heads work on every encoder that has a
+# state for each word.
 HEADS = {
     "linear": Head(LinearHead, (*TEXTS, *PAIRS), elmo_layer=MaxPoolingHead),
     "max_pooling": Head(MaxPoolingHead, PAIRS, lambda task: {"compared": False}),
@@ -116,14 +116,14 @@ def build_head(
             f"head: expected one of {', '.join(('default', *fitting))} for {task.kind}, "
             f"got {name!r}{for_others}"
         )
-    _check_inputs(name, task, family, joint)
+    _check_inputs(name, task, family, joint, pooling)
     head = HEADS[name]
     if units is not None and not head.has_lstm:
         raise ConfigError(
             f"head_units: expected none for the head {name}, which has no LSTM, got {units}"
         )
     _check_poolings(name, task, pooling, word_pieces, FAMILIES[family].joins_pairs and joint)
-    if name in ON_VECTORS and pooling is not None and not _pools(name, family):
+    if name in ON_VECTORS and pooling is not None and not FAMILIES[family].has_words:
         raise ConfigError(
             f"head_pooling: expected none for the head {name} on an encoder of the family "
             f"{family}: it takes one vector for a text; got {pooling}"
@@ -171,11 +171,7 @@ def _check_poolings(
         )
 
 
-def _pools(name: str, family: str) -> bool:
-    return name == "linear" and FAMILIES[family].has_words
-
-
-def _check_inputs(name: str, task: Task, family: str, joint: bool) -> None:
+def _check_inputs(name: str, task: Task, family: str, joint: bool, pooling: str | None) -> None:
     """Refuses a head that needs words where there is one vector, or vectors where there is none."""
     about, pairs_of_vectors = FAMILIES[family], name in ON_VECTORS and name != "linear"
     if not about.has_words and name not in ON_VECTORS:
@@ -184,10 +180,11 @@ def _check_inputs(name: str, task: Task, family: str, joint: bool) -> None:
             f"head: {name} needs a state for each word, and an encoder of the family {family} has "
             f"one vector for a text; expected one of {', '.join(('default', *fitting))}"
         )
-    if pairs_of_vectors and about.like == "elmo":
+    if pairs_of_vectors and about.like == "elmo" and pooling is None:
         raise ConfigError(
             f"head: {name} takes an encoder's pooled vectors, and one of the family {family} has "
-            "none; expected one of esim, bi_attention, max_pooling, linear"
+            "none; set head_pooling (mean, max, first, last), or take one of esim, bi_attention, "
+            "max_pooling, linear"
         )
     if pairs_of_vectors and joint:
         raise ConfigError(

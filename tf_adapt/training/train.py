@@ -15,6 +15,7 @@ import keras
 import tensorflow as tf
 
 import tf_adapt
+from hub_modules.load import runs_natively
 from tf_adapt.config.reading import dump_config, resolve_paths, with_data
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import sorted_batches
@@ -83,9 +84,7 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
             with run_folder.locked(folder):
                 return score_again(folder, config, metrics)
     keras.utils.set_random_seed(config.training.seed)
-    if config.encoder.execution != "saved_model" and not config.training.jit_compile:
-        # Deterministic operations refuse the unseeded dropout of a foreign SavedModel, and Keras
-        # does not use XLA with them.
+    if _may_be_deterministic(config):
         tf.config.experimental.enable_op_determinism()
     strategy = make_strategy(config.training.devices, config.training.strategy)
     if session is not None:
@@ -101,6 +100,16 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
         if writes:
             shutil.rmtree(folder / run_folder.FEATURES, ignore_errors=True)
         return metrics
+
+
+def _may_be_deterministic(config: Config) -> bool:
+    # Deterministic operations refuse the unseeded dropout of a program that is tuned, and Keras
+    # does not use XLA with them.
+    encoder, adaptation = config.encoder, config.adaptation.name
+    if config.training.jit_compile or encoder.execution == "saved_model":
+        return False
+    frozen = adaptation == "feature_extraction"
+    return frozen or runs_natively(encoder.handle, encoder.execution)
 
 
 def _prepared_run(

@@ -1,16 +1,23 @@
 """Which handles are keras-hub's, and what to do about those that are almost."""
 
 import builtins
+import shlex
+import shutil
 import sys
 import types
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from huggingface_folders import write_folder
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.find import find_module
 from hub_modules.keras_hub.handles import is_preset_name, keras_folder
 from hub_modules.load import load_module
+from tf_adapt.commands.main import cli
+
+RECORDED = Path(__file__).parents[2] / "parity" / "recorded"
 
 
 def test_folders_and_names(preset, tmp_path):
@@ -39,6 +46,27 @@ def test_folders_and_names(preset, tmp_path):
         ("keras:FacebookAI/roberta-base", "hf download FacebookAI/roberta-base"),
         ("keras:./nowhere", "no such folder; expected keras: with a folder"),
         ("keras:", "no such folder"),
+        (
+            "openai-community/gpt2",
+            "run `hf download openai-community/gpt2 --local-dir gpt2` and convert it once: "
+            "`tf-adapt module convert --from huggingface gpt2 --out gpt2_module`, and give "
+            "gpt2_module$",
+        ),
+        (
+            "keras:distilgpt2",
+            "no preset of this name.*`tf-adapt module convert --from huggingface distilgpt2 --out "
+            "distilgpt2_module`",
+        ),
+        (
+            "gpt2_base_en",
+            "`tf-adapt module convert --from keras-nlp keras:gpt2_base_en --out gpt2_base_en`, "
+            "and give gpt2_base_en$",
+        ),
+        (
+            "keras:gpt2_base_en",
+            "`tf-adapt module convert --from keras-nlp keras:gpt2_base_en --out gpt2_base_en`, "
+            "and give gpt2_base_en$",
+        ),
         ("keras:no_such_preset", "no preset of this name; expected one of .*roberta_base_en"),
     ],
 )
@@ -52,7 +80,6 @@ def test_names_get_the_line_that_makes_them_work(handle, message):
     [
         ("roberta", {}, "HuggingFace's format .roberta.; give it as keras:"),
         ("bert", {}, "tf-adapt module convert --from huggingface .* or give it as keras:"),
-        ("bert", {"model_type": "gpt2"}, "GPT-2 reads from left to right"),
         ("bert", {"model_type": "t5"}, "expected one of the families"),
     ],
 )
@@ -60,6 +87,38 @@ def test_a_folder_of_huggingface_given_by_itself(family, changes, message, tmp_p
     folder = write_folder(family, tmp_path, **changes)
     with pytest.raises(ArtifactError, match=message):
         load_module(folder, trust=True)
+
+
+def test_a_gpt2_that_is_not_converted_gets_the_line_that_converts_it(tmp_path):
+    preset = tmp_path / "a preset"
+    shutil.copytree(RECORDED / "keras_hub_gpt2" / "preset", preset)
+    recorded = RECORDED / "huggingface_gpt2" / "model"
+    for number, handle in enumerate([preset, f"keras:{preset}", recorded, f"keras:{recorded}"]):
+        with pytest.raises(ArtifactError, match="GPT-2 reads from left to right") as refused:
+            load_module(handle)
+        command, *arguments = shlex.split(str(refused.value).split("`")[1])
+        assert command == "tf-adapt"
+        module = tmp_path / str(number)
+        arguments[-1] = str(module)
+        result = CliRunner().invoke(cli, arguments)
+        assert result.exit_code == 0, result.output
+        assert load_module(module).family == "causal"
+
+
+def test_a_preset_of_gpt2_is_converted_by_its_name(tmp_path, monkeypatch):
+    folder = RECORDED / "keras_hub_gpt2" / "preset"
+    asked = []
+
+    def download(handle):
+        asked.append(handle)
+        return str(folder)
+
+    monkeypatch.setitem(sys.modules, "kagglehub", types.SimpleNamespace(model_download=download))
+    arguments = ["module", "convert", "--from", "keras-nlp", "keras:gpt2_base_en", "--out"]
+    result = CliRunner().invoke(cli, [*arguments, str(tmp_path / "module")])
+    assert result.exit_code == 0, result.output
+    assert asked[0].startswith("keras/gpt2/keras/gpt2_base_en/")
+    assert load_module(tmp_path / "module").family == "causal"
 
 
 def test_a_preset_is_downloaded_by_its_name(preset, monkeypatch):

@@ -61,12 +61,14 @@ def test_both_executions_agree(reference):
         np.testing.assert_allclose(one, other, atol=2e-5)
 
 
-def test_a_module_of_ours_keeps_weights_and_mix(folder, tmp_path):
-    write_module(tf1_elmo.read(folder), tmp_path / "ours")
+@pytest.mark.parametrize("assumed", [{}, {"sentence_boundaries": False, "forget_bias": 0}])
+def test_a_module_of_ours_keeps_weights_and_mix(folder, tmp_path, assumed):
+    write_module(tf1_elmo.read(folder, assumed=assumed), tmp_path / "ours")
     first, ours = load_module(folder, trust=True), load_module(tmp_path / "ours")
     assert ours.mix == MIX
-    for one, other in zip(encode(first), encode(ours), strict=True):
-        np.testing.assert_array_equal(one, other)
+    differences = [np.abs(a - b).max() for a, b in zip(encode(first), encode(ours), strict=True)]
+    assert differences[0] == 0
+    assert min(differences[1:]) > 0.01 if assumed else max(differences) == 0
     served = tf.saved_model.load(str(tmp_path / "ours" / "encoder"))
     mixed = served.signatures["default"](tf.constant(TEXTS))["elmo"].numpy()
     shares = np.exp(MIX.weights) / np.sum(np.exp(MIX.weights))

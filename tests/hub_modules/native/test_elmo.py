@@ -115,6 +115,18 @@ def test_no_gradient_is_computed_below_the_lowest_trainable_group():
     assert without == {n for n in encoder.weights_by_name() if not n.startswith("lstm_1")}
 
 
+def test_without_boundaries_the_states_of_a_layer_can_be_given():
+    encoder, batch = built(sentence_boundaries=False), characters()
+    batch["character_ids"][2] = 0  # no word
+    whole = encoder(batch)["layers"]
+    assert not np.any(whole[2][2])
+    lower = encoder.lower_layers(batch, 1)
+    assert lower["layers"][1].shape == (3, 5 + encoder.boundary_positions, 12) == (3, 5, 12)
+    np.testing.assert_array_equal(np.sum(lower["mask"], axis=1), [5, 3, 0])
+    above = encoder(batch | {"states_of_lstm_0": lower["layers"][1]})["layers"]
+    np.testing.assert_allclose(above[1], whole[2], atol=1e-6)
+
+
 def test_clipping_binds():
     tight = built(cell_clip=0.01, projection_clip=0.02)
     hidden = tight(characters())["layers"][1]
@@ -130,7 +142,7 @@ def test_half_precision_is_near():
 
 
 def test_configuration_is_complete():
-    encoder = built(skip_connections=False, cell_clip=1.0, stateful=True)
+    encoder = built(skip_connections=False, cell_clip=1.0, stateful=True, sentence_boundaries=False)
     copy = ElmoEncoder.from_config(encoder.get_config())
     copy.build()
     copy.load_weights_by_name({n: w.numpy() for n, w in encoder.weights_by_name().items()})

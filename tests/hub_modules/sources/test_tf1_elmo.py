@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
+from numpy_elmo import elmo_layers
 from random_modules import tf1_elmo_arrays, write_tf1_module
 
 from hub_modules.native.elmo import ElmoEncoder
-from hub_modules.sources import published_bert, tf1_elmo
+from hub_modules.preprocess import ElmoPreprocessor
+from hub_modules.sources import bilm_tf, published_bert, tf1_elmo
 from hub_modules.sources.layer_mix import LayerMix
 from tf_adapt.errors import ArtifactError, ConfigError
 
@@ -30,7 +33,8 @@ def test_sizes_come_from_shapes_and_the_rest_is_the_published_elmos(arrays, tmp_
     assert tf1_elmo.recognise(folder)
     source = tf1_elmo.read(folder)
     published = {"activation": "relu", "cell_clip": 3.0, "projection_clip": 3.0}
-    assert source.config == SIZES | published | {"skip_connections": True}
+    switches = {"skip_connections": True, "sentence_boundaries": True}
+    assert source.config == SIZES | published | switches
     assert tf1_elmo.sizes_and_left_out(folder) == (SIZES, ())
     assert source.mix == LayerMix((0.5, -1.0, 2.0), 0.25)
     encoder = ElmoEncoder(**source.config)
@@ -45,6 +49,56 @@ def test_sizes_come_from_shapes_and_the_rest_is_the_published_elmos(arrays, tmp_
         weights["char_cnn/highway_0/gate_kernel"], arrays["bilm/CNN_high_0/W_carry"]
     )
     np.testing.assert_array_equal(weights["lstm_1/backward/kernel"], arrays[f"{CELL}/kernel"])
+
+
+OTHERWISE = [
+    {},
+    {"sentence_boundaries": False},
+    {"forget_bias": 0},
+    {"forget_bias": 2.5},
+    {"activation": "tanh"},
+    {"cell_clip": 0.5},
+    {"projection_clip": 0.5},
+    {"skip_connections": False},
+]
+
+
+@pytest.mark.parametrize("said", OTHERWISE, ids=str)
+def test_what_is_said_otherwise_is_what_the_formulas_give(arrays, tmp_path, said):
+    source = tf1_elmo.read(write_tf1_module(tmp_path / "elmo", arrays), assumed=said)
+    encoder = ElmoEncoder(**source.config)
+    encoder.build()
+    encoder.load_weights_by_name(source.weights)
+    sentences = [["a", "man", "sings"], ["who"], ["the", "café", "is", "open", "today"]]
+    found = encoder(ElmoPreprocessor()([" ".join(words) for words in sentences]))["layers"]
+    for row, words in enumerate(sentences):
+        expected = elmo_layers(arrays, words, **said)
+        for layer, right in zip(found, expected, strict=True):
+            np.testing.assert_allclose(layer[row, : len(words)], right, atol=1e-5)
+            assert not np.any(layer[row, len(words) :])
+    published = elmo_layers(arrays, sentences[0])
+    changed = max(
+        np.abs(one - two).max()
+        for one, two in zip(published, elmo_layers(arrays, sentences[0], **said), strict=True)
+    )
+    assert changed > 0.01 or not said
+
+
+def test_bilm_tfs_format_has_no_sentences_without_boundaries(arrays, tmp_path):
+    folder = write_tf1_module(tmp_path / "elmo", arrays)
+    source = tf1_elmo.read(folder, assumed={"sentence_boundaries": False})
+    with pytest.raises(ArtifactError, match="got one with sentence_boundaries=False"):
+        bilm_tf.write(source, tmp_path / "bilm")
+
+
+def test_the_formulas_are_those_of_the_recorded_module(reference):
+    folder = reference / "tf1_hub_elmo"
+    reader = tf.train.load_checkpoint(str(folder / "module" / "variables" / "variables"))
+    arrays = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+    with np.load(folder / "expected.npz", allow_pickle=False) as recorded:
+        words = recorded["tokens"][2][: recorded["sequence_len"][2]]
+        top = recorded["lstm_outputs2"][2][: len(words)]
+    np.testing.assert_allclose(elmo_layers(arrays, list(words))[2], top, atol=2e-5)
 
 
 def test_deeppavlovs_names_and_states(arrays, tmp_path):
@@ -77,6 +131,7 @@ def test_what_the_module_does_not_hold_can_be_said_otherwise(arrays, tmp_path):
         "cell_clip": None,
         "projection_clip": 5,
         "skip_connections": False,
+        "sentence_boundaries": False,
     }
     assert tf1_elmo.read(folder, assumed=said).config == SIZES | said
     for key, value, message in (
@@ -84,7 +139,9 @@ def test_what_the_module_does_not_hold_can_be_said_otherwise(arrays, tmp_path):
         ("cell_clip", 0, "cell_clip: expected a positive number, or null for none, got 0"),
         ("projection_clip", True, "projection_clip: expected a positive number.*got True"),
         ("skip_connections", 1, "skip_connections: expected true or false, got 1"),
-        ("forget_bias", 1, "'forget_bias': expected one of activation, cell_clip"),
+        ("sentence_boundaries", "no", "sentence_boundaries: expected true or false, got 'no'"),
+        ("forget_bias", None, "forget_bias: expected a number, got None"),
+        ("characters", 30, "'characters': expected one of activation, cell_clip"),
     ):
         with pytest.raises(ConfigError, match=message):
             tf1_elmo.read(folder, assumed={key: value})

@@ -3,7 +3,9 @@
 Run with an interpreter that has torch, transformers and sentencepiece (requirements/oracles.txt):
 python tests/parity/recorded/huggingface/record.py OUT_FOLDER [FAMILY …]
 Each `.npz` holds the files of a folder as `save_pretrained` and the tokenizers' trainers write
-them, and what HuggingFace computes with it.
+them, and what HuggingFace computes with it. With --again before OUT_FOLDER the files are those of
+the recordings beside this script (a trainer of WordPiece does not give the same pieces twice), and
+what HuggingFace computes with them is recorded anew.
 """
 
 import io
@@ -78,7 +80,7 @@ def pieces(folder: Path, name: str, **options) -> int:
 def bert(folder: Path):
     size = wordpiece(folder, lower_case=True)
     config = transformers.BertConfig(vocab_size=size, layer_norm_eps=1e-3, **COMMON)
-    return transformers.BertModel(config), transformers.BertTokenizer
+    return transformers.BertModel(config)
 
 
 def roberta(folder: Path):
@@ -86,7 +88,7 @@ def roberta(folder: Path):
     config = transformers.RobertaConfig(
         vocab_size=size, type_vocab_size=1, layer_norm_eps=1e-5, **COMMON
     )
-    return transformers.RobertaModel(config), transformers.RobertaTokenizer
+    return transformers.RobertaModel(config)
 
 
 def xlm_roberta(folder: Path):
@@ -94,7 +96,7 @@ def xlm_roberta(folder: Path):
     config = transformers.XLMRobertaConfig(
         vocab_size=size + 2, type_vocab_size=1, layer_norm_eps=1e-5, **COMMON
     )
-    return transformers.XLMRobertaModel(config), transformers.XLMRobertaTokenizer
+    return transformers.XLMRobertaModel(config)
 
 
 def distilbert(folder: Path):
@@ -108,7 +110,7 @@ def distilbert(folder: Path):
         max_position_embeddings=80,
         initializer_range=0.3,
     )
-    return transformers.DistilBertModel(config), transformers.DistilBertTokenizer
+    return transformers.DistilBertModel(config)
 
 
 def albert(folder: Path):
@@ -128,13 +130,13 @@ def albert(folder: Path):
     )
     settings = {"do_lower_case": True, "keep_accents": False}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), "utf-8")
-    return transformers.AlbertModel(config), transformers.AlbertTokenizer
+    return transformers.AlbertModel(config)
 
 
 def electra(folder: Path):
     size = wordpiece(folder, lower_case=True)
     config = transformers.ElectraConfig(vocab_size=size, embedding_size=8, **COMMON)
-    return transformers.ElectraModel(config), transformers.ElectraTokenizer
+    return transformers.ElectraModel(config)
 
 
 def deberta_v3(folder: Path):
@@ -162,7 +164,7 @@ def deberta_v3(folder: Path):
         layer_norm_eps=1e-7,
         **COMMON,
     )
-    return transformers.DebertaV2Model(config), transformers.DebertaV2Tokenizer
+    return transformers.DebertaV2Model(config)
 
 
 FAMILIES = {
@@ -170,56 +172,86 @@ FAMILIES = {
 }
 
 
-def record(name: str, out: Path) -> None:
+TOKENIZERS = {
+    "bert": transformers.BertTokenizer,
+    "roberta": transformers.RobertaTokenizer,
+    "xlm_roberta": transformers.XLMRobertaTokenizer,
+    "distilbert": transformers.DistilBertTokenizer,
+    "albert": transformers.AlbertTokenizer,
+    "electra": transformers.ElectraTokenizer,
+    "deberta_v3": transformers.DebertaV2Tokenizer,
+}
+
+
+def make(name: str, folder: Path) -> None:
+    """Writes vocabulary and model."""
     torch.manual_seed(len(name))
+    model = FAMILIES[name](folder)
+    with torch.no_grad():
+        for key, parameter in model.named_parameters():
+            if "norm" in key.lower() or key.endswith("bias"):
+                parameter += 0.2 * torch.randn_like(parameter)
+    model.eval().save_pretrained(folder)
+
+
+def unpack(name: str, folder: Path) -> None:
+    """Writes the files of the recording beside this script."""
+    with np.load(Path(__file__).parent / f"{name}.npz", allow_pickle=False) as recording:
+        for key in recording.files:
+            if key.startswith("file "):
+                (folder / key.removeprefix("file ")).write_bytes(recording[key].tobytes())
+
+
+def record(name: str, write, out: Path) -> None:
+    """`write`: `make` or `unpack`."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        model, tokenizer_class = FAMILIES[name](folder)
+        write(name, folder)
+        found = {
+            f"file {path.name}": np.frombuffer(path.read_bytes(), np.uint8)
+            for path in sorted(folder.iterdir())
+            if path.name != "tokenizer.json"
+        }
+        found |= computed(name, folder)
+    np.savez_compressed(out / f"{name}.npz", **found)
+
+
+def computed(name: str, folder: Path) -> dict:
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    tokenizer = TOKENIZERS[name].from_pretrained(folder)
+    texts = [text if name == "roberta" else text.replace("\t", " ") for text in TEXTS]
+    found = {"texts": np.array(texts), "others": np.array(OTHERS)}
+    found["words"] = np.array([" ".join(row) for row in WORDS])
+    for kind, given in (("single", (texts,)), ("pair", (texts, OTHERS))):
+        packed = tokenizer(*given, padding=True, return_tensors="pt", return_token_type_ids=True)
+        types = packed["token_type_ids"]
+        if getattr(model.config, "type_vocab_size", 0) < 2:
+            packed.pop("token_type_ids")
         with torch.no_grad():
-            for key, parameter in model.named_parameters():
-                if "norm" in key.lower() or key.endswith("bias"):
-                    parameter += 0.2 * torch.randn_like(parameter)
-        model.eval().save_pretrained(folder)
-        tokenizer = tokenizer_class.from_pretrained(folder)
-        texts = [text if name == "roberta" else text.replace("\t", " ") for text in TEXTS]
-        found = {"texts": np.array(texts), "others": np.array(OTHERS)}
-        found["words"] = np.array([" ".join(row) for row in WORDS])
-        for kind, given in (("single", (texts,)), ("pair", (texts, OTHERS))):
-            packed = tokenizer(
-                *given, padding=True, return_tensors="pt", return_token_type_ids=True
-            )
-            types = packed["token_type_ids"]
-            if getattr(model.config, "type_vocab_size", 0) < 2:
-                packed.pop("token_type_ids")
-            with torch.no_grad():
-                output = model(**packed, output_hidden_states=True)
-            found[f"{kind}_ids"] = packed["input_ids"].numpy().astype(np.int32)
-            found[f"{kind}_mask"] = packed["attention_mask"].numpy().astype(np.int32)
-            found[f"{kind}_types"] = types.numpy().astype(np.int32)
-            found[f"{kind}_states"] = torch.stack(output.hidden_states).numpy()
-            pooled = getattr(output, "pooler_output", None)
-            if pooled is not None and name in ("bert", "albert"):
-                found[f"{kind}_pooled"] = pooled.numpy()
-        options = {"add_prefix_space": True} if name == "roberta" else {}
-        by_word = tokenizer_class.from_pretrained(folder, **options)
-        split = by_word(WORDS, is_split_into_words=True, padding=True)
-        found["words_ids"] = np.array(split["input_ids"], np.int32)
-        first = [
-            [split.word_ids(row).index(number) for number in range(len(words))]
-            for row, words in enumerate(WORDS)
-        ]
-        longest = max(map(len, first))
-        found["words_first"] = np.array([f + [-1] * (longest - len(f)) for f in first], np.int32)
-        for path in sorted(folder.iterdir()):
-            if path.name != "tokenizer.json":
-                found[f"file {path.name}"] = np.frombuffer(path.read_bytes(), np.uint8)
-        np.savez_compressed(out / f"{name}.npz", **found)
-        print(name, (out / f"{name}.npz").stat().st_size, sorted(p.name for p in folder.iterdir()))
-        for row in found["single_ids"]:
-            print("  ", tokenizer.convert_ids_to_tokens(row)[:24])
-        print("  ", found["words_ids"].tolist(), found["words_first"].tolist())
+            output = model(**packed, output_hidden_states=True)
+        found[f"{kind}_ids"] = packed["input_ids"].numpy().astype(np.int32)
+        found[f"{kind}_mask"] = packed["attention_mask"].numpy().astype(np.int32)
+        found[f"{kind}_types"] = types.numpy().astype(np.int32)
+        found[f"{kind}_states"] = torch.stack(output.hidden_states).numpy()
+        pooled = getattr(output, "pooler_output", None)
+        if pooled is not None and name in ("bert", "albert"):
+            found[f"{kind}_pooled"] = pooled.numpy()
+    options = {"add_prefix_space": True} if name == "roberta" else {}
+    by_word = TOKENIZERS[name].from_pretrained(folder, **options)
+    split = by_word(WORDS, is_split_into_words=True, padding=True)
+    found["words_ids"] = np.array(split["input_ids"], np.int32)
+    first = [
+        [split.word_ids(row).index(number) for number in range(len(words))]
+        for row, words in enumerate(WORDS)
+    ]
+    longest = max(map(len, first))
+    found["words_first"] = np.array([f + [-1] * (longest - len(f)) for f in first], np.int32)
+    return found
 
 
 if __name__ == "__main__":
-    for family in sys.argv[2:] or FAMILIES:
-        record(family, Path(sys.argv[1]))
+    arguments = sys.argv[1:]
+    again = arguments[0] == "--again"
+    out, *families = arguments[again:]
+    for family in families or FAMILIES:
+        record(family, unpack if again else make, Path(out))

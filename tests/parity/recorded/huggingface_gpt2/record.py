@@ -1,11 +1,12 @@
-"""Records GPT-2 of random weights in HuggingFace's implementation: `python record.py`.
+"""Records GPT-2 of random weights in HuggingFace's implementation: `python record.py OUT_FOLDER`.
 
-Run in the environment of requirements/oracles.txt with transformers. Writes the folder `model`, as
+Run in the environment of requirements/oracles.txt. Writes the folder `model`, as
 `save_pretrained` does, and `expected.npz`: ids of odd texts, every hidden state, logits of the
 first two rows at three positions, and a greedy continuation.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,6 @@ import torch
 from tokenizers import ByteLevelBPETokenizer
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 
-HERE = Path(__file__).parent
 END = "<|endoftext|>"
 CORPUS = [
     "the cat sat on the mat, and the dog didn't see the other cat's hat.",
@@ -73,9 +73,9 @@ def write_tokenizer(folder: Path) -> GPT2TokenizerFast:
     return GPT2TokenizerFast.from_pretrained(str(folder))
 
 
-def main() -> None:
+def main(out: Path) -> None:
     torch.manual_seed(0)
-    tokenizer = write_tokenizer(HERE / "model")
+    tokenizer = write_tokenizer(out / "model")
     config = GPT2Config(
         vocab_size=len(tokenizer),
         n_positions=48,
@@ -97,7 +97,7 @@ def main() -> None:
             )
             # float16 holds them exactly, and the file is half as large.
             weight.copy_(torch.tensor(drawn.astype("float16").astype("float32")))
-    model.half().save_pretrained(HERE / "model")
+    model.half().save_pretrained(out / "model")
     model = model.float()
     lengths = np.array([20, 13, 1])
     mask = (np.arange(20) < lengths[:, None]).astype("int64")
@@ -115,7 +115,7 @@ def main() -> None:
     words = ["the", "cat", "naïve", "don't", "1999", "", "x"]
     after_blank = [tokenizer(" " + word)["input_ids"] for word in words]
     np.savez(
-        HERE / "expected.npz",
+        out / "expected.npz",
         texts=np.array([text.encode() + b"." for text in texts]),
         text_ids=np.concatenate([np.array(one, "int32") for one in encoded]),
         text_lengths=np.array([len(one) for one in encoded]),
@@ -133,4 +133,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))
