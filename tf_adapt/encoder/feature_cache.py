@@ -77,9 +77,10 @@ def with_features(
             damaged.
         ConfigError: an output is too large for `dtype`; or `require`, and the cache is not used.
     """
-    budget, folder = Budget(limit_mb, disk_limit_mb), cache or own_folder
+    folder = cache or own_folder
+    budget = Budget(limit_mb, disk_limit_mb, has_folder=folder is not None)
     parts, needed = kept_parts(prepared, encoder, reads, dtype)
-    home = budget.home(needed, cached=cache is not None, may_write=folder is not None)
+    home = budget.home(needed, cached=cache is not None)
     if require and home != "disk":
         raise ConfigError(
             f"features.require: expected features in the cache, got some that need {needed:.0f} MB "
