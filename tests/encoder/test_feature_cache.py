@@ -49,7 +49,7 @@ def all_rows(data) -> np.ndarray:
 
 
 def shards_of(entry) -> list:
-    return sorted(entry.glob("shard_*"))
+    return sorted(entry.glob("*/shard_*"))
 
 
 @pytest.fixture
@@ -147,14 +147,14 @@ def test_i8_anything_else_is_another_entry(changed, encoders, tiny_elmo, tiny_be
 
 
 def _cut(shard):
-    path = shard / "all.bin"
+    path = shard / "rows.bin"
     path.write_bytes(path.read_bytes()[:-64])
 
 
 def _flip(shard):
-    content = bytearray((shard / "all.bin").read_bytes())
+    content = bytearray((shard / "rows.bin").read_bytes())
     content[100] ^= 1
-    (shard / "all.bin").write_bytes(content)
+    (shard / "rows.bin").write_bytes(content)
 
 
 def _delete(shard):
@@ -251,7 +251,7 @@ def test_i9_leftovers_of_a_killed_builder_are_removed(encoders, tmp_path):
     (shard,) = shards_of(entry)
     shutil.move(shard, shard.with_name(f".shard_0000.{'0' * 32}.partial"))
     with_features(data, encoder, **cached(tmp_path))
-    assert list(entry.iterdir()) == [shard]
+    assert list(shard.parent.iterdir()) == [shard]
 
 
 def test_a_cache_that_cannot_be_written(encoders, tmp_path):

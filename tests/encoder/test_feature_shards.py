@@ -67,16 +67,16 @@ def check_same(found, expected):
         np.testing.assert_array_equal(one, other)
 
 
-def shards(folder) -> list:
-    return sorted(folder.glob("*/features/shard_*"))
+def shards(folder, part="*") -> list:
+    return sorted(folder.glob(f"*/features/{part}/shard_*"))
 
 
 def test_the_bits_do_not_depend_on_where_they_are(data, encoder, expected, tmp_path, passes):
     check_same(with_features(data, encoder), expected)  # four shards in memory
     for _ in range(2):
         check_same(with_features(data, encoder, tmp_path), expected)
-    assert len(shards(tmp_path)) == 4
-    assert passes == [100, 100, 0]
+    assert [len(shards(tmp_path, part)) for part in ("all", "pooled", "*")] == [4, 4, 8]
+    assert passes == [100, 100]
 
 
 def test_shards_are_whole_batches_in_the_order_of_length(monkeypatch):
@@ -95,8 +95,9 @@ def test_shards_are_whole_batches_in_the_order_of_length(monkeypatch):
 
 def test_i7_a_flipped_byte_costs_one_shard(data, encoder, expected, tmp_path, passes, caplog):
     with_features(data, encoder, tmp_path)
-    for number, name in ((1, "all.bin"), (3, "pooled.bin"), (0, "lengths.bin")):
-        path = shards(tmp_path)[number] / name
+    damage = (("all", 1, "rows.bin"), ("pooled", 3, "rows.bin"), ("all", 0, "lengths.bin"))
+    for part, number, name in damage:
+        path = shards(tmp_path, part)[number] / name
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 16
         path.write_bytes(content)
@@ -109,8 +110,8 @@ def test_i7_a_flipped_byte_costs_one_shard(data, encoder, expected, tmp_path, pa
 
 def test_i7_shards_that_are_gone(data, encoder, expected, tmp_path, passes):
     with_features(data, encoder, tmp_path)
-    shutil.rmtree(shards(tmp_path)[2])
-    shutil.rmtree(shards(tmp_path)[0])
+    shutil.rmtree(shards(tmp_path, "all")[2])
+    shutil.rmtree(shards(tmp_path, "all")[0])
     with pytest.raises(ArtifactError, match="shard_0000: the cache has no features.*require"):
         with_features(data, encoder, tmp_path, require=True)
     check_same(with_features(data, encoder, tmp_path), expected)
@@ -129,7 +130,7 @@ def test_i1_an_interrupted_pass_goes_on(data, encoder, expected, tmp_path, passe
         patch.setattr(feature_cache, "tracked", lambda batches, *_: interrupted(batches))
         with pytest.raises(stop):
             with_features(data, encoder, tmp_path)
-    assert len(shards(tmp_path)) == 3
+    assert [len(shards(tmp_path, part)) for part in ("all", "pooled")] == [3, 3]
     assert not list(tmp_path.rglob("*.partial"))
     check_same(with_features(data, encoder, tmp_path), expected)
     assert passes == [100, 4]
@@ -138,7 +139,7 @@ def test_i1_an_interrupted_pass_goes_on(data, encoder, expected, tmp_path, passe
 def test_i6_the_disk_is_full_in_the_middle(data, encoder, expected, tmp_path, passes):
     """A limit on the size of files stands in for a full disk; later shards have longer texts."""
     with_features(data, encoder, tmp_path / "whole", reads=reads_states(mixed=True))
-    sizes = [(shard / "all.bin").stat().st_size for shard in shards(tmp_path / "whole")]
+    sizes = [(shard / "rows.bin").stat().st_size for shard in shards(tmp_path / "whole", "all")]
     assert sizes[0] < sizes[1] < sizes[2]
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -149,7 +150,7 @@ def test_i6_the_disk_is_full_in_the_middle(data, encoder, expected, tmp_path, pa
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
-    assert len(shards(tmp_path / "full")) == 2
+    assert [len(shards(tmp_path / "full", part)) for part in ("all", "pooled")] == [2, 2]
     assert not list(tmp_path.rglob("*.partial"))
     kept = with_features(data, encoder, tmp_path / "full", reads=reads_states(mixed=True))
     check_same(kept, expected[:100])
@@ -176,10 +177,12 @@ def test_a_shard_that_is_cut_ends_the_epoch_with_its_name(data, encoder, tmp_pat
     kept = with_features(data, encoder, tmp_path, reads=POOLED)
     model = ta.build_model(TASKS["classification"], encoder, "linear")
     model.compile("sgd", model.task.loss)
-    path = shards(tmp_path)[2] / "pooled.bin"
+    path = shards(tmp_path, "pooled")[2] / "rows.bin"
     with open(path, "r+b") as file:
         file.truncate(path.stat().st_size // 2)
-    message = "shard_0002/pooled.bin: features cannot be read any more .it is shorter than it was"
+    message = (
+        "pooled/shard_0002/rows.bin: features cannot be read any more .it is shorter than it was"
+    )
     with pytest.raises(ArtifactError, match=message), reading_features(kept):
         model.fit(batches_from(kept, 8), verbose=0)
     with pytest.raises(tf.errors.OpError), reading_features(data):
@@ -202,8 +205,8 @@ def test_half_of_the_size(data, encoder, expected, tmp_path, dtype):
     whole = with_features(data, encoder, tmp_path)
     check_same(whole, expected)
     sizes = {}
-    for path in tmp_path.rglob("all.bin"):
-        sizes[path.parents[2].name] = sizes.get(path.parents[2].name, 0) + path.stat().st_size
+    for path in tmp_path.rglob("rows.bin"):
+        sizes[path.parents[3].name] = sizes.get(path.parents[3].name, 0) + path.stat().st_size
     small, large = sorted(sizes.values())
     assert large == 2 * small
 
@@ -242,7 +245,7 @@ def test_memory_first_then_disk_then_neither(data, encoder, expected, tmp_path, 
         settings = dict(zip(("limit_mb", "disk_limit_mb"), limits, strict=True))
         kept = with_features(data, encoder, cache, own_folder=own, **settings)
         check_same(kept, expected)
-        assert len(shards(cache or own)) == (4 if on_disk else 0)
+        assert len(shards(cache or own)) == (8 if on_disk else 0)
     passes.clear()
     too_little = {"limit_mb": needed * 0.9, "disk_limit_mb": needed * 0.9}
     assert with_features(data, encoder, own_folder=own, **too_little) is data

@@ -3,9 +3,11 @@
 import json
 
 import pytest
+import tensorflow as tf
 from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
+from tf_adapt.training import dry_run
 
 CONFIG = """\
 data: {{dataset: sample_classification, source: sample, train_examples: 64}}
@@ -83,6 +85,17 @@ def test_what_no_budget_allows(config):
     kept = json.loads(output)["kept"]
     assert (kept["outputs"], kept["dtype"]) == (["lstm_0"], "float32")
     assert {one["home"] for one in kept["splits"].values()} == {"disk"}
+
+
+def test_several_processes_keep_nothing_on_disk_without_a_cache(config, tmp_path, monkeypatch):
+    monkeypatch.setattr(dry_run, "make_strategy", lambda *_: tf.distribute.get_strategy())
+    workers = ("--set", "training.strategy=multi_worker", "--set", "features.limit_mb=0")
+    code, output, _ = call(config, "--dry-run", *FROZEN, *workers)
+    assert code == 0
+    assert "set features.cache to keep them" in output and "disk_limit_mb" not in output
+    cache = ("--set", f"features.cache={tmp_path / 'cache'}")
+    code, output, _ = call(config, "--dry-run", *FROZEN, *workers, *cache)
+    assert code == 0 and output.splitlines()[-1].endswith(" MB on disk)")
 
 
 def test_either_a_folder_or_a_dry_run(config, tmp_path):

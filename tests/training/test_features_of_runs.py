@@ -43,6 +43,10 @@ def whole(make_config, tmp_path_factory):
     return best_weights(run)
 
 
+def with_head(config, changes):
+    return config.model_copy(update=changes)
+
+
 def best_weights(run) -> dict:
     return checkpoints.load_best(run / "checkpoint").arrays["model"]
 
@@ -55,7 +59,7 @@ def check_same(run, whole):
 
 
 def shards(folder) -> list:
-    return sorted(folder.glob("*/features/shard_*"))
+    return sorted(folder.glob("*/features/*/shard_*"))
 
 
 def test_on_disk_the_same_bits(make_config, whole, tmp_path):
@@ -66,6 +70,16 @@ def test_on_disk_the_same_bits(make_config, whole, tmp_path):
     train(make_config(cache=cache), tmp_path / "cached")
     check_same(tmp_path / "cached", whole)
     assert len(shards(tmp_path / "cache")) > 3  # of train; one or more of each other split
+
+
+def test_from_what_another_head_left_the_same_bits(make_config, tmp_path, monkeypatch):
+    cache, head = str(tmp_path / "cache"), {"head_pooling": "first"}
+    train(make_config(cache=cache), tmp_path / "of all layers")
+    train(with_head(make_config(), head), tmp_path / "in memory")
+    monkeypatch.setattr(feature_cache, "computed_shards", None)  # the encoder does not run
+    for name, changed in (("first", head), ("pooled", {"head_pooling": None})):
+        train(with_head(make_config(cache=cache, require=True), changed), tmp_path / name)
+    check_same(tmp_path / "first", best_weights(tmp_path / "in memory"))
 
 
 def test_i1_interrupted_while_features_are_computed(make_config, whole, tmp_path, monkeypatch):
@@ -118,7 +132,7 @@ def test_a_cache_that_is_cut_during_training(make_config, whole, tmp_path, monke
     cache = tmp_path / "cache"
 
     def cut():
-        for path in cache.rglob("all.bin"):
+        for path in cache.rglob("rows.bin"):
             path.write_bytes(b"")
 
     with monkeypatch.context() as patch:

@@ -166,12 +166,57 @@ def computed_shards(
     Raises:
         ConfigError: an output is too large for `dtype`.
     """
+    name = "ab"[number]
+
+    def inputs_of(index):
+        return prepared.packed_inputs(index)[name]
+
+    yield from _shards(inputs_of, graph.for_pass, parts, orders, dtype, track)
+
+
+def selected_shards(
+    prepared: PreparedData,
+    number: int,
+    encoder: Callable[[dict], dict],
+    source: Features,
+    parts: list[Part],
+    orders: list[np.ndarray],
+    dtype: np.dtype,
+    track: Callable[[tf.data.Dataset], Iterable],
+) -> Iterator[Iterator[Computed]]:
+    """As `computed_shards`, from a kept part that all of these are selections of.
+
+    Args:
+        encoder: inputs with precomputed states → outputs.
+        source: the kept part.
+    """
+    name = "ab"[number]
+
+    def inputs_of(index):
+        return prepared.packed_inputs(index)[name] | source.inputs(index)
+
+    yield from _shards(inputs_of, lambda spec: encoder, parts, orders, dtype, track)
+
+
+def _shards(
+    inputs_of: Callable[[tf.Tensor], dict],
+    forward_for: Callable,
+    parts: list[Part],
+    orders: list[np.ndarray],
+    dtype: np.dtype,
+    track: Callable[[tf.data.Dataset], Iterable],
+) -> Iterator[Iterator[Computed]]:
+    """The batches of each shard.
+
+    Args:
+        inputs_of: indices of texts `[batch]` → the encoder's inputs.
+        forward_for: the inputs' spec → inputs → the encoder's outputs.
+    """
     if not orders:
         return
-    name = "ab"[number]
     dataset = tf.data.Dataset.from_tensor_slices(np.concatenate(orders)).batch(BATCH_SIZE)
-    dataset = untuned(dataset.map(lambda index: prepared.packed_inputs(index)[name]))
-    forward = graph.for_pass(dataset.element_spec)
+    dataset = untuned(dataset.map(inputs_of))
+    forward = forward_for(dataset.element_spec)
 
     def batches() -> Iterator[Computed]:
         for inputs in track(dataset.prefetch(2)):

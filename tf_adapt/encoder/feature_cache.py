@@ -1,14 +1,15 @@
 """Outputs of a frozen encoder, computed once for all epochs, cells and seeds.
 
 Kept is what the head reads (`tf_adapt.heads.reads`), in memory or in a cache on disk. The cache has
-a folder for each text column and reading, named by a hash of everything the outputs depend on (see
-`feature_key`).
+an entry for each text column, named by a hash of everything the outputs depend on (see
+`feature_key`), and in it each part that some head reads: heads that read different parts share what
+is there.
 """
 
 import contextlib
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,11 @@ from tf_adapt.encoder.feature_arrays import (
     computed_shards,
     features_from,
     in_memory,
+    selected_shards,
     shard_orders,
 )
 from tf_adapt.encoder.feature_budget import Budget
+from tf_adapt.encoder.feature_files import Entry, RowsOnDisk, Shard
 from tf_adapt.encoder.feature_parts import (
     Part,
     columns,
@@ -37,10 +40,10 @@ from tf_adapt.encoder.feature_parts import (
     megabytes,
     parts_of,
 )
-from tf_adapt.encoder.feature_shards import RowsOnDisk, shards_on_disk
+from tf_adapt.encoder.feature_shards import shards_on_disk
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.reads import EVERYTHING, Reads
+from tf_adapt.heads.reads import EVERYTHING, POOLED, Reads
 from tf_adapt.printing.progress import tracked
 
 _log = logging.getLogger(__name__)
@@ -74,9 +77,10 @@ def with_features(
             damaged.
         ConfigError: an output is too large for `dtype`; or `require`, and the cache is not used.
     """
-    budget, folder = Budget(limit_mb, disk_limit_mb), cache or own_folder
+    folder = cache or own_folder
+    budget = Budget(limit_mb, disk_limit_mb, has_folder=folder is not None)
     parts, needed = kept_parts(prepared, encoder, reads, dtype)
-    home = budget.home(needed, cached=cache is not None, may_write=folder is not None)
+    home = budget.home(needed, cached=cache is not None)
     if require and home != "disk":
         raise ConfigError(
             f"features.require: expected features in the cache, got some that need {needed:.0f} MB "
@@ -98,6 +102,7 @@ def with_features(
             Path(folder) if home == "disk" else None,
             _weights_digest(encoder),
             require,
+            () if cache is None else _parts(encoder, POOLED),
         )
         for number in range(columns(prepared))
     ]
@@ -108,8 +113,7 @@ def kept_parts(
     prepared: PreparedData, encoder: HubEncoder, reads: Reads, dtype: str
 ) -> tuple[list[Part], float]:
     """What is kept for a head, and the megabytes of the larger text column."""
-    # Encoders like ELMo have no pooled vector.
-    parts = parts_of(reads, encoder, with_pooled=FAMILIES[encoder.family].like != "elmo")
+    parts = _parts(encoder, reads)
     return parts, megabytes(prepared, encoder, parts, kept_dtype(encoder, dtype))
 
 
@@ -124,6 +128,7 @@ def build_features(
     folder: Path | None,
     weights: str | None,
     require: bool = False,
+    alongside: Sequence[Part] = (),
 ) -> list[Features]:
     """The `Features` of each part for one text column: computed, or from the folder of a cache.
 
@@ -133,21 +138,29 @@ def build_features(
         dtype: that they are kept in.
         folder: of the cache; None: in memory.
         weights: a digest of the weights, or None if they are the module's.
+        alongside: small parts that other heads read, written to the cache when the encoder runs.
 
     Raises:
         ArtifactError, ConfigError: as `with_features`.
     """
     orders = shard_orders(prepared.lengths)
 
-    def compute(wanted: list[np.ndarray]):
-        return computed_shards(prepared, number, graph, parts, wanted, dtype, track)
+    def compute(some: list[Part], numbers: Sequence[int]):
+        wanted = [orders[one] for one in numbers]
+        return computed_shards(prepared, number, graph, some, wanted, dtype, track)
+
+    def select(part: Part, sources: dict[int, Shard]):
+        source = _kept_source(part.source, sources, orders, dtype, encoder)
+        wanted = [orders[one] for one in sources]
+        return selected_shards(prepared, number, encoder, source, [part], wanted, dtype, track)
 
     if folder is None:
-        shards = list(in_memory(compute(orders)))
+        shards = list(in_memory(compute(parts, range(len(orders)))))
     else:
-        key = feature_key(prepared, number, encoder, parts, dtype, weights)
-        expected = megabytes(prepared, encoder, parts, dtype)
-        shards = shards_on_disk(folder, key, parts, dtype, orders, compute, require, expected)
+        key = feature_key(prepared, number, encoder, dtype, weights)
+        entry = Entry(folder, key, dtype, orders)
+        sizes = {part: megabytes(prepared, encoder, [part], dtype) for part in parts}
+        shards = shards_on_disk(entry, sizes, alongside, compute, select, require)
     lengths, rows = zip(*shards, strict=True)
     return features_from(parts, orders, lengths, rows, dtype, computed_dtype(encoder))
 
@@ -156,11 +169,10 @@ def feature_key(
     prepared: PreparedData,
     number: int,
     encoder: HubEncoder,
-    parts: list[Part],
     dtype: np.dtype,
     weights: str | None,
 ) -> dict[str, Any]:
-    """Everything the kept outputs depend on, as plain values."""
+    """Everything the kept outputs depend on, whichever they are, as plain values."""
     segments = prepared.segments if prepared.joint else [prepared.segments[number]]
     tensors = [part for segment in segments for part in tf.nest.flatten(segment, True)]
     if prepared.windows is not None:
@@ -178,7 +190,6 @@ def feature_key(
         "execution": encoder.execution,
         "computed": computed_dtype(encoder).name,
         "dtype": dtype.name,
-        "parts": [[part.name, *part.shape] for part in parts],
         "versions": [tf_adapt.__version__, tf.__version__],
         "device": "GPU" if tf.config.list_logical_devices("GPU") else "CPU",
         "texts": digest.hexdigest(),
@@ -207,6 +218,24 @@ def digest_of(weights: Iterable) -> str:
     for weight in weights:
         digest.update(weight.numpy().tobytes())
     return digest.hexdigest()
+
+
+def _parts(encoder: HubEncoder, reads: Reads) -> list[Part]:
+    # Encoders like ELMo have no pooled vector.
+    return parts_of(reads, encoder, with_pooled=FAMILIES[encoder.family].like != "elmo")
+
+
+def _kept_source(
+    part: Part,
+    shards: dict[int, Shard],
+    orders: list[np.ndarray],
+    dtype: np.dtype,
+    encoder: HubEncoder,
+) -> Features:
+    """A part of which some shards are there."""
+    absent = [(np.zeros(len(order), np.int64), [None]) for order in orders]
+    lengths, rows = zip(*(dict(enumerate(absent)) | shards).values(), strict=True)
+    return features_from([part], orders, lengths, rows, dtype, computed_dtype(encoder))[0]
 
 
 def _weights_digest(encoder: HubEncoder) -> str | None:

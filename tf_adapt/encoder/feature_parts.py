@@ -23,6 +23,7 @@ class Part:
         shape: of one row.
         per_text: whether a text has one row; else it has one for each token.
         take: the encoder's outputs and inputs → `[batch, time, *shape]`, or `[batch, *shape]`.
+        source: a larger part of which it is a selection, with the same bits whatever the dtype.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Part:
     shape: tuple[int, ...]
     per_text: bool
     take: Callable[[dict, dict], tf.Tensor]
+    source: "Part | None" = None
 
 
 def parts_of(reads: Reads, encoder: HubEncoder, with_pooled: bool = True) -> list[Part]:
@@ -55,13 +57,21 @@ def parts_of(reads: Reads, encoder: HubEncoder, with_pooled: bool = True) -> lis
             return tf.stack(rows, axis=1)
 
         if reads.pooling is None:
-            parts.append(Part(reads.layers, "states", shape, False, states))
+            source = None if reads.layers == "all" else _all_layers(encoder)
+            parts.append(Part(reads.layers, "states", shape, False, states, source))
         else:
             name = f"{reads.layers}_{reads.pooling}"
-            parts.append(Part(name, "states", shape, True, vectors))
+            # The mean of rounded states is not the rounded mean.
+            source = None if reads.pooling == "mean" else _all_layers(encoder)
+            parts.append(Part(name, "states", shape, True, vectors, source))
     if reads.pooled and with_pooled:
         parts.append(Part("pooled", "pooled", (width,), True, lambda encoded, _: encoded["pooled"]))
     return parts
+
+
+def _all_layers(encoder: HubEncoder) -> Part:
+    (part,) = parts_of(Reads("all", pooled=False), encoder)
+    return part
 
 
 def layer_part(name: str, number: int, width: int) -> Part:

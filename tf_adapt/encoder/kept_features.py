@@ -47,7 +47,7 @@ class KeptStates:
         folder: Path | None = None,
     ):
         self.encoder = encoder
-        self.budget = Budget(limit_mb, disk_limit_mb if folder else 0)
+        self.budget = Budget(limit_mb, disk_limit_mb, has_folder=folder is not None)
         self.track = track
         self.dtype = kept_dtype(encoder, dtype)
         self.folder = folder

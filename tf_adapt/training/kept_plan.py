@@ -35,10 +35,10 @@ def kept_plan(
         return None
     if encoder.trainable_groups and config.training.strategy is not None:
         return None
-    budget = Budget(features.limit_mb, features.disk_limit_mb)
     dtype = kept_dtype(encoder, features.dtype)
     cached = cached or features.cache is not None
-    may_write = cached or config.training.strategy is None
+    has_folder = cached or config.training.strategy is None
+    budget = Budget(features.limit_mb, features.disk_limit_mb, has_folder)
     outputs: dict[str, None] = {}
     splits = {}
     for split, prepared in data.items():
@@ -50,7 +50,7 @@ def kept_plan(
             names = [part.name for part in parts]
             first, what = cached, "features of {} texts"
         outputs |= dict.fromkeys(names)
-        home = budget.home(needed, first, may_write)
+        home = budget.home(needed, first)
         reason = budget.too_large(what.format(len(prepared.lengths)), needed)
         splits[split] = {
             "megabytes": round(needed, 1),

@@ -20,7 +20,7 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.prepare import prepare
 from tf_adapt.data.prepared import PreparedData
 from tf_adapt.data.splits import Splits, fingerprint
-from tf_adapt.encoder.feature_shards import locked_entry
+from tf_adapt.encoder.feature_lock import locked_entry
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.teaching import Teaching
