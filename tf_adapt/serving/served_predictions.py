@@ -87,17 +87,26 @@ def check_export(folder: Path) -> None:
     verify(folder, manifest)
 
 
-def tasks_of(folder: Path) -> dict[str, Task]:
-    """The task of each signature of an export.
+def tasks_of(folder: Path) -> dict[str, tuple[Task, str | None]]:
+    """The task of each signature of an export, and the name of its dataset; None: own files.
 
     Raises:
         ArtifactError: the description of the tasks is damaged.
     """
     if (folder / TASKS).is_file():
         described = read_json(folder / TASKS, SharedExportFile).tasks
-        return {name: saved_task(one.task, folder / TASKS) for name, one in described.items()}
-    where = folder / run_folder.TASK
-    return {DEFAULT: saved_task(read_json(where, ExportFile).task, where)}
+        where = folder / TASKS
+    else:
+        where = folder / run_folder.TASK
+        described = {DEFAULT: read_json(where, ExportFile)}
+    return {
+        name: (saved_task(one.task, where), _dataset(one.data)) for name, one in described.items()
+    }
+
+
+def _dataset(data: dict[str, Any] | None) -> str | None:
+    name = (data or {}).get("dataset")
+    return name if isinstance(name, str) else None
 
 
 def _description(folder: Path, signature: str | None) -> tuple[ExportFile, Path]:

@@ -23,7 +23,8 @@ def exports(tiny_bert, tmp_path_factory) -> dict[str, Path]:
     encoder = ta.HubEncoder(tiny_bert, trainable=False)
     models = {name: ta.build_model(task, encoder, head) for name, (task, head) in TASKS.items()}
     for name, model in models.items():
-        ta.export(model, folder / name / "1")
+        data = {"dataset": "sst2"} if name == "films" else None
+        ta.export(model, folder / name / "1", data=data)
     shared = {name: ServedTask(models[name]) for name in ("films", "names")}
     export_shared(shared, folder / "both" / "3")
     return {name: folder / name for name in (*TASKS, "both")}

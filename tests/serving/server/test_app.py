@@ -248,6 +248,9 @@ def test_the_page_and_what_it_shows(served):
     assert "How to call it" in shown["names"]["card"]
     for one in shown.values():
         assert set(one["sample"]) == set(one["inputs"])
+    # By the name of the dataset, else by the inputs.
+    assert shown["films"]["sample"] == {"text": "Warm, funny and far too short."}
+    assert shown["topics"]["sample"]["text"].startswith("The rooms were clean")
 
 
 def test_the_winner_of_a_comparison_comes_with_its_report(exports, tmp_path):

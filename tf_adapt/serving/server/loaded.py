@@ -36,12 +36,14 @@ class Signature:
         call: columns of texts → one value a row for each output; raises `RefusedError` where the
             model refuses a text.
         definition: as in TensorFlow Serving's metadata.
+        dataset: the name of the one that the task was trained on; None: own files.
     """
 
     task: Task
     inputs: Inputs
     call: Callable[[Columns], Outputs]
     definition: dict[str, Any]
+    dataset: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,11 @@ def load_export(folder: Path, trust: bool) -> Export:
     remember(content)
     definitions = _definitions(folder)
     signatures = {}
-    for name, task in tasks.items():
+    for name, (task, dataset) in tasks.items():
         try:
             call = _function(program, program.signatures[name], inputs_of(task))
             _check_outputs(task, call({key: [_word(r)] for key, r in inputs_of(task).items()}))
-            signatures[name] = Signature(task, inputs_of(task), call, definitions[name])
+            signatures[name] = Signature(task, inputs_of(task), call, definitions[name], dataset)
         # A signature that is not one of ours may fail in any way.
         except Exception as error:
             problem = (str(error) or type(error).__name__).splitlines()[0][:200]

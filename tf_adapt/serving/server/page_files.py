@@ -19,6 +19,14 @@ _SAMPLES = {
     },
     "tagging": {"tokens": _SENTENCE},
 }
+# By the name of the dataset, where that of the form does not fit the task. Texts of the data that a
+# model was trained on are in no export: they may be private.
+_SAMPLES_OF = {
+    **dict.fromkeys(("sst2", "sst2_phrases"), "Warm, funny and far too short."),
+    **dict.fromkeys(("trec", "sample_classification"), "Who designed the old bridge?"),
+    **dict.fromkeys(("sample_multilabel_classification", "sample_regression"), _SENTENCE),
+    "cola": "The committee have gave the prize to nobody.",
+}
 
 
 def page_file(name: str) -> Response:
@@ -43,7 +51,7 @@ def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
             "inputs": list(one.inputs),
             "labels": list(one.task.labels or ()),
             "range": list(one.task.label_range or ()),
-            "sample": _sample(one.task),
+            "sample": _sample(one.task, one.dataset),
             "card": model.current.export.card,
             "report": model.current.export.report,
         }
@@ -52,5 +60,7 @@ def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
     ]
 
 
-def _sample(task: Task) -> dict[str, str]:
+def _sample(task: Task, dataset: str | None) -> dict[str, str]:
+    if dataset in _SAMPLES_OF and not (task.is_tagging or task.is_pair):
+        return {"text": _SAMPLES_OF[dataset]}
     return _SAMPLES["tagging" if task.is_tagging else "pair" if task.is_pair else "single"]
