@@ -4,15 +4,20 @@ import csv
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from tf_adapt.commands.main import cli
 from tf_adapt.config.reading import config_from
+from tf_adapt.encoder.adapter_files import load_adapters
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import checkpoints
 from tf_adapt.training.load_run import load_run
-from tf_adapt.training.module_export import export_module
+from tf_adapt.training.module_export import export_adapters, export_module
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import fisher_of_run
+
+TEXTS = ["what is the name", "who"]
 
 
 @pytest.fixture(scope="module")
@@ -159,15 +164,47 @@ def test_a_run_trains_what_its_adaptation_adds_and_nothing_else(
     rows = [*csv.DictReader((tmp_path / "run" / "history.csv").open())]
     assert len(rows) == 1
     module = tmp_path / "module"
+    file = export_adapters(tmp_path / "run", tmp_path / "task.npz")
+    same = HubEncoder.from_config(model.encoder.get_config())
+    load_adapters(same, file)
+    for one, other in zip(same(TEXTS)["layers"], model.encoder(TEXTS)["layers"], strict=True):
+        np.testing.assert_array_equal(one, other)
     if name == "adapters":
         with pytest.raises(ConfigError, match="no place for adapters"):
             export_module(tmp_path / "run", module)
         return
     export_module(tmp_path / "run", module)
-    plain, texts = HubEncoder(module), ["what is the name", "who"]
+    plain = HubEncoder(module)
     assert plain.native.weights_by_name().keys() == start.keys()
-    got, wanted = plain(texts)["layers"][-1], model.encoder(texts)["layers"][-1]
+    got, wanted = plain(TEXTS)["layers"][-1], model.encoder(TEXTS)["layers"][-1]
     np.testing.assert_allclose(got, wanted, atol=1e-5)
+
+
+def test_the_adapters_of_a_run_are_a_file_by_command(make_config, tiny_bert, tmp_path):
+    train(make_config("bitfit", epochs=1, encoder=tiny_bert), tmp_path / "run")
+    file = tmp_path / "new" / "biases.npz"
+    arguments = ["module", "export", str(tmp_path / "run"), "--adapters", "--out", str(file)]
+    done = CliRunner().invoke(cli, arguments)
+    assert (done.exit_code, done.stdout) == (0, f"adapters: {file}\n"), done.output
+    model, encoder = load_run(tmp_path / "run"), HubEncoder(tiny_bert, bitfit=True)
+    untuned = encoder(TEXTS)["layers"][-1]
+    load_adapters(encoder, file)
+    wanted = model.encoder(TEXTS)["layers"][-1]
+    np.testing.assert_array_equal(encoder(TEXTS)["layers"][-1], wanted)
+    assert np.abs(untuned - wanted).max() > 1e-3
+
+
+def test_a_file_of_adapters_needs_a_run_that_has_some_on_its_module(
+    make_config, tiny_bert, tmp_path
+):
+    train(make_config(epochs=1, encoder=tiny_bert), tmp_path / "tuned")
+    with pytest.raises(ConfigError, match="expected one with adapters, LoRA or bitfit"):
+        export_adapters(tmp_path / "tuned", tmp_path / "task.npz")
+    start = {"start": {"run": str(tmp_path / "tuned")}}
+    train(make_config("lora", epochs=1, encoder=tiny_bert, **start), tmp_path / "on")
+    with pytest.raises(ConfigError, match="as of a run that started from another one"):
+        export_adapters(tmp_path / "on", tmp_path / "task.npz")
+    assert not (tmp_path / "task.npz").exists()
 
 
 def test_encoders_that_cannot_have_it_are_named(make_config, tiny_bert, tiny_elmo, tmp_path):

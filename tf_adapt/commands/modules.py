@@ -167,15 +167,30 @@ def _layer_numbers(text: str) -> list[int]:
 
 @module.command(name="export")
 @click.argument("run", type=PATH)
-@click.option("--out", required=True, type=PATH, metavar="DIR", help="New folder for the module.")
+@click.option(
+    "--out",
+    required=True,
+    type=PATH,
+    metavar="DIR",
+    help="New folder for the module; with --adapters a file, FILE.npz.",
+)
+@click.option(
+    "--adapters",
+    is_flag=True,
+    help="Only what the task adds to the module: adapters, LoRA or BitFit's biases, as one file "
+    "for tf_adapt.load_adapters.",
+)
 @trust_option
 @quiet_option
-def export_module(run: str, out: str, trust: bool) -> None:
+def export_module(run: str, out: str, adapters: bool, trust: bool) -> None:
     """Writes the encoder of a trained RUN as a module again."""
     start_tensorflow()
-    from tf_adapt.training.module_export import export_module as export_encoder
+    from tf_adapt.training import module_export
 
-    click.echo(f"module: {export_encoder(run, out, trust)}")
+    if adapters:
+        click.echo(f"adapters: {module_export.export_adapters(run, out, trust)}")
+    else:
+        click.echo(f"module: {module_export.export_module(run, out, trust)}")
 
 
 @module.command()

@@ -108,6 +108,28 @@ def load_adapters(encoder: HubEncoder, path: str | os.PathLike) -> None:
         weight.assign(arrays[name])
 
 
+def check_rest_is_the_modules(encoder: HubEncoder) -> None:
+    """Checks that the weights that `save_adapters` leaves out are those of the module, so that the
+    file is all that an encoder of the module needs. The module is loaded a second time.
+
+    Raises:
+        ConfigError: the encoder has nothing to save, or other weights differ.
+    """
+    saved = _weights(encoder)
+    before = pretrained_weights(HubEncoder.from_config(encoder.get_config()))
+    changed = [
+        name
+        for name, weight in pretrained_weights(encoder).items()
+        if name not in saved and not np.array_equal(weight.numpy(), before[name].numpy())
+    ]
+    if changed:
+        raise ConfigError(
+            f"encoder: expected the weights of module {encoder.handle} beside what is saved, got "
+            f"others in {len(changed)} of them ({changed[0]}, …), as of a run that started from "
+            "another one or without pretraining; write the whole model (`tf-adapt export`)"
+        )
+
+
 def _weights(encoder: HubEncoder) -> dict:
     if encoder.bitfit:
         # Those that no head reads, too: which they are is not known before there is a head.
@@ -120,7 +142,7 @@ def _weights(encoder: HubEncoder) -> dict:
         )
     group = lora.GROUP if encoder.adapters is None else adapters.GROUP
     own = set(map(id, dict(encoder.layer_groups)[group]))
-    named = encoder.encoder.weights_by_name()
+    named = encoder.native.weights_by_name()
     return {name: weight for name, weight in named.items() if id(weight) in own}
 
 

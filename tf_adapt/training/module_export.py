@@ -1,4 +1,4 @@
-"""Writes the fine-tuned encoder of a run as a module."""
+"""Writes the fine-tuned encoder of a run as a module, or its adapters as a file."""
 
 import inspect
 import os
@@ -11,6 +11,7 @@ from hub_modules.load import module_text_settings
 from hub_modules.native.adapters import pretrained_by_name
 from hub_modules.native.lora import merged
 from hub_modules.sources import ModuleSource
+from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapters
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
@@ -42,6 +43,24 @@ def export_module(run: str | os.PathLike, folder: str | os.PathLike, trust: bool
     return Path(folder)
 
 
+def export_adapters(run: str | os.PathLike, file: str | os.PathLike, trust: bool = False) -> Path:
+    """Writes the adapters, LoRA or biases of a run's best epoch as a file; returns the file.
+
+    `tf_adapt.load_adapters` reads it into an encoder of the run's module, which then has the states
+    of the run's encoder. The head is not in it.
+
+    Args:
+        trust: as in `load_run`.
+
+    Raises:
+        ArtifactError: as `load_run`, `save_adapters`.
+        ConfigError: as `check_rest_is_the_modules`, `save_adapters`.
+    """
+    encoder = load_run(run, trust).encoder
+    check_rest_is_the_modules(encoder)
+    return save_adapters(encoder, file)
+
+
 def module_source(model: AdaptedModel) -> ModuleSource:
     """A model's encoder and trained output layer as plain data; LoRA is merged into the kernels.
 
@@ -63,8 +82,9 @@ def module_source(model: AdaptedModel) -> ModuleSource:
         )
     if encoder.adapters is not None:
         raise ConfigError(
-            f"module {encoder.handle}: a module has no place for adapters; keep them with "
-            "tf_adapt.save_adapters, beside the module that the run started from"
+            f"module {encoder.handle}: a module has no place for adapters; write them as a file, "
+            "for the module that the run started from: `tf-adapt module export RUN --adapters "
+            "--out FILE.npz`"
         )
     if encoder.classification_token:
         raise ConfigError(
