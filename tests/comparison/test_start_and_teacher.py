@@ -56,5 +56,5 @@ def test_an_ensemble_teaches_all_runs_and_is_asked_once(write_config, tmp_path, 
     assert len(list((tmp_path / "cache").glob("teacher_*"))) == 1
     report = json.loads((out / "report.json").read_text())
     assert report["teacher"]["score"] == pytest.approx(made.results["dev"].ensemble)
-    total = sum(report["cells"][0]["total_parameters"] for _ in members)
+    total = sum(report["cells"][0]["costs"]["total_parameters"] for _ in members)
     assert report["teacher"]["parameters"] == total

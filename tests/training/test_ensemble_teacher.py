@@ -47,7 +47,7 @@ def make_config(handle, teacher, dataset="classification", **more):
         "encoder": {"handle": str(handle)},
         "adaptation": "fine_tuning",
         "training": {"epochs": 1, "batch_size": 8, "learning_rate": 1e-2},
-        "teacher": {"run": str(teacher)},
+        "teacher": teacher if isinstance(teacher, dict) else {"run": str(teacher)},
     }
     return config_from(content | more, "test")
 
@@ -129,7 +129,7 @@ def test_a_text_that_a_member_refuses_is_cut_for_a_student_that_cuts(tiny_bert, 
     teacher = {"run": str(tmp_path / "both"), "unlabelled": str(path)}
     for truncate in (False, True):
         training = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-2, "truncate": truncate}
-        config = make_config(tiny_bert, "", teacher=teacher, training=training)
+        config = make_config(tiny_bert, teacher, training=training)
         parts = build_parts(config)
         if truncate:
             _, answers = taught(config, parts, tmp_path / "run")
