@@ -24,7 +24,7 @@ def test_format_3():
     assert list(found["cells"][0]) == [
         "id", "encoder", "module", "execution", "family", "pretrained", "pairs", "adaptation",
         "settings", "head", "learning_rate", "tried", *RESULTS, "costs", "curves",
-        "layer_weights", "confusion", "commands",
+        "layer_weights", "confusion", "commands", "forgetting",
     ]  # fmt: skip
     assert found["cells"][0]["failed"] == {"diverged": 0, "at_baseline": 0}
     assert list(found["cells"][0]["tried"][0]) == ["learning_rate", "score"]
