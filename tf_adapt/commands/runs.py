@@ -190,7 +190,9 @@ def export(runs: tuple[str, ...], out: str, shared_encoder: bool, trust: bool) -
     help="A file of this command for the tasks before; its values, times gamma, are added (online "
     "EWC).",
 )
-@click.option("--gamma", default=1.0, show_default=True, type=click.FloatRange(0, 1))
+@click.option(
+    "--gamma", type=click.FloatRange(0, 1), help="Weight of the tasks before.  [default: 1]"
+)
 @trust_option
 @quiet_option
 def fisher(
@@ -200,14 +202,21 @@ def fisher(
     seed: int,
     given_labels: bool,
     previous: str | None,
-    gamma: float,
+    gamma: float | None,
     trust: bool,
 ) -> None:
     """Estimates how much each weight matters to the task of a trained RUN."""
+    if gamma is not None and previous is None:
+        raise ConfigError(
+            f"--gamma {gamma:g}: expected --previous FILE with it, whose values it multiplies; add "
+            "it, or leave out --gamma"
+        )
     start_tensorflow()
     from tf_adapt.training.trained_run import fisher_of_run
 
-    count = fisher_of_run(run, out, examples, seed, not given_labels, trust, previous, gamma)
+    count = fisher_of_run(
+        run, out, examples, seed, not given_labels, trust, previous, 1.0 if gamma is None else gamma
+    )
     click.echo(f"Fisher information of {count} examples: {out}")
 
 

@@ -300,21 +300,22 @@ def fisher_of_run(
     Raises:
         ArtifactError: as `load_run`, `output` cannot be written, or `previous` is damaged.
         ConfigError: as `task_fisher` and `accumulated_fisher`, or `output` is a file of the run or
-            of its data.
+            of its data, or `previous`.
         DataError: the training data is missing or invalid.
     """
-    check_output(output, run)
+    check_output(output, run, *([] if previous is None else [previous]))
     before = None if previous is None else load_fisher(previous)
     model, config = loaded_run(Path(run), trust)
     check_output(output, config.encoder.handle, *_data_files(config))
     model.encoder.trainable = True
+    if before is not None:
+        check_fisher(before, pretrained_weights(model.encoder))
     records = load_splits(config.data).examples["train"][:examples]
     prepared = prepare(records, model.task, model.encoder, *config.training.limits)
     batches = batches_from(prepared, 1, shuffle=False)
     shown = tracked(batches, "Fisher information", shown=True)
     found = task_fisher(model, shown, examples, seed, sampled)
     if before is not None:
-        check_fisher(before, pretrained_weights(model.encoder))
         found = accumulated_fisher(found, before, gamma)
     save_fisher(output, found)
     return min(examples, int(batches.cardinality()))
