@@ -209,6 +209,7 @@ def _metrics(
 ) -> dict[str, Any]:
     """Those of the best member, with the scores of the mean; costs are of all members together."""
     metrics = dict(members[best].metrics)
+    metrics.pop("forgetting", None)  # not measured of the mean
     for name, said in found.predictions.items():
         metrics[name] = scores(found.task, examples[name], said)
     serving = metrics["seconds"].get("serving_per_1000")
