@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from language_models import with_output_layer
+from language_models import tiny_elmo_module, with_output_layer
 
 import tf_adapt as ta
 from hub_modules.native.lora import merged
@@ -182,3 +182,21 @@ def test_another_text_is_another_run(make_config, tmp_path):
     text.write_text("the cat is what\n" * 20, "utf-8")
     with pytest.raises(ArtifactError, match="forgetting.text"):
         train(config, tmp_path / "run")
+
+
+@pytest.mark.slow
+def test_a_language_model_and_the_other_families(folder, tiny_causal, make_config, tmp_path):
+    tiny_elmo_module(folder / "elmo")
+    found = {
+        family: train(make_config(handle=handle), tmp_path / family)["forgetting"]
+        for family, handle in (("elmo", folder / "elmo"), ("causal", tiny_causal))
+    }
+    assert found["elmo"]["task"] == "bidirectional_language_model"
+    assert found["causal"]["task"] == "causal_language_model"
+    text = {"format": "text", "kind": "language_model", "skip_empty": True}
+    text |= {split: str(folder / "held.txt") for split in ("train", "dev")}
+    config = make_config(objective="language_model", data=text, head="default", rate=1e-1)
+    found["text"] = train(config, tmp_path / "text")["forgetting"]
+    assert all(one["after"] != one["before"] for one in found.values())
+    # It learned from this very text.
+    assert found["text"]["after"] < found["text"]["before"]
