@@ -39,6 +39,12 @@ def new_output_layer(
     return layer
 
 
+def has_output_layer(folder: str | os.PathLike) -> bool:
+    """Whether a module's folder has the output layer of a language model."""
+    manifest = read_manifest(folder)
+    return isinstance(manifest, ModuleManifest) and LAYER_FILE in manifest.files
+
+
 def read_output_layer(
     folder: str | os.PathLike, encoder, **options
 ) -> tuple[OutputLayer, list[str] | None] | None:
@@ -54,9 +60,9 @@ def read_output_layer(
         ConfigError: the encoder is not a native one.
     """
     folder = Path(folder)
-    manifest = read_manifest(folder)
-    if not isinstance(manifest, ModuleManifest) or LAYER_FILE not in manifest.files:
+    if not has_output_layer(folder):
         return None
+    manifest = read_manifest(folder)
     if not hasattr(encoder, "weights_by_name"):
         raise ConfigError(
             f"module {folder}: its output layer needs the native encoder, got execution: "

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.adaptation.fisher import (
+    accumulated_fisher,
     categorical_log_likelihood,
     fisher_diagonal,
     load_fisher,
@@ -294,6 +295,36 @@ def test_what_cannot_be_estimated_is_refused(tiny_bert):
     regression = ta.build_model(ta.Task("pair_regression"), ta.HubEncoder(tiny_bert))
     with pytest.raises(ConfigError, match="expected a task with labels, got pair_regression"):
         task_fisher(regression, [])
+
+
+def test_a_chain_of_tasks_against_numpy():
+    random = np.random.default_rng(4)
+    tasks = [
+        {name: random.random((2, 3)).astype("float32") for name in names}
+        for names in (("a", "b"), ("a", "b"), ("a", "c"))
+    ]
+    chain = tasks[0]
+    for fisher in tasks[1:]:
+        chain = accumulated_fisher(fisher, chain, 0.9)
+    expected = {
+        "a": 0.81 * tasks[0]["a"] + 0.9 * tasks[1]["a"] + tasks[2]["a"],
+        "b": 0.81 * tasks[0]["b"] + 0.9 * tasks[1]["b"],
+        "c": tasks[2]["c"],
+    }
+    assert chain.keys() == expected.keys()
+    for name, array in expected.items():
+        assert chain[name].dtype == np.float32
+        np.testing.assert_allclose(chain[name], array, rtol=1e-6)
+
+
+def test_without_weight_of_the_tasks_before_it_is_that_of_the_last():
+    before, last = {"a": np.ones(2, "float32"), "b": np.ones(2, "float32")}, {"a": np.eye(2)[0]}
+    found = accumulated_fisher(last, before, 0.0)
+    assert found.keys() == {"a"}
+    np.testing.assert_array_equal(found["a"], last["a"])
+    for gamma in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ConfigError, match="gamma: expected a number from 0 to 1"):
+            accumulated_fisher(last, before, gamma)
 
 
 def test_files_come_back_exactly_or_not_at_all(tmp_path):

@@ -21,7 +21,7 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import BaselineScores, LackingLabels, to_json
-from tf_adapt.report.scored_cells import FailedSeeds
+from tf_adapt.report.scored_cells import FailedSeeds, Forgetting, Spread
 from tf_adapt.runs import run_folder
 
 CUT = {"train": 0, "dev": 0, "test": 2}
@@ -50,15 +50,15 @@ def results_of(outcomes, splits):
     return results(outcomes, splits, looks, data={}, machine="", command="")
 
 
-def finish(run, predictions: str, test: float, dev=(0.4, 0.6), metric="accuracy"):
-    """A run folder as `tf-adapt train` leaves it."""
+def finish(run, predictions: str, test: float, dev=(0.4, 0.6), metric="accuracy", **more):
+    """A run folder as `tf-adapt train` leaves it; `more` is in its metrics."""
     scores = {"dev": {metric: max(dev)}, "test": {metric: test}, "metric": metric}
     rows = [{"epoch": epoch, f"dev_{metric}": score} for epoch, score in enumerate(dev, start=1)]
     run_folder.start(run.folder, run.cell.config)
     task = {"kind": "classification", "labels": ["a", "b"], "metric": metric, "scheme": "IOB2"}
     run_folder.write_task(run.folder, task | {"label_range": None}, "abc")
     run_folder.write_history(run.folder, rows)
-    finished_runs.finish(run.folder, {"test": predictions}, truncated=CUT, **scores)
+    finished_runs.finish(run.folder, {"test": predictions}, truncated=CUT, **scores, **more)
 
 
 def table(labels) -> str:
@@ -127,6 +127,38 @@ def test_layers_that_are_kept_are_a_module_of_their_own(tmp_path):
         finished_runs.finish(run.folder, dev={"accuracy": 0.6}, truncated=CUT, module=module)
     found = results_of(Outcomes(comparison, tmp_path / "out"), splits).modules
     assert found == {"bert_small": "abc", "bert_small (keep_layers 0, 2)": "def"}
+
+
+def test_what_the_seeds_of_a_cell_forgot(comparison, tmp_path):
+    splits = load_splits(comparison.cells[0].config.data)
+    said = table([record.label for record in splits.examples["test"]])
+    outcomes = Outcomes(comparison, tmp_path / "out")
+    frozen, tuned = comparison.cells
+    for seed, after in enumerate((5.0, 5.5)):
+        found = {
+            "task": "bidirectional_language_model",
+            "before": 4.75,
+            "after": after,
+            "distances": {"lstm_0": 0.25 * seed, "all": 0.125},
+            "texts": 3,
+            "targets": 40,
+            "truncated": 0,
+        }
+        finish(outcomes.run(frozen, 1e-3, seed), said, 1.0)
+        finish(outcomes.run(tuned, 1e-3, seed), said, 1.0, forgetting=found)
+    first, second = results_of(outcomes, splits).cells
+    assert first.forgetting is None
+    assert second.forgetting == Forgetting(
+        task="bidirectional_language_model",
+        texts=3,
+        targets=40,
+        before=4.75,
+        after=Spread(5.25, pytest.approx(np.std([5.0, 5.5], ddof=1))),
+        distances={
+            "lstm_0": Spread(0.125, pytest.approx(np.std([0, 0.25], ddof=1))),
+            "all": Spread(0.125, 0.0),
+        },
+    )
 
 
 def test_each_number_of_training_examples_is_a_point_of_the_curves(comparison, tmp_path):

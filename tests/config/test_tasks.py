@@ -86,6 +86,7 @@ def test_short_names_paths_and_overrides_reach_a_task(tmp_path, monkeypatch):
         ({"adaptation": "freeze"}, "adaptation.name: expected another adaptation together with"),
         ({"objective": "language_model"}, "objective: expected language_model together with data"),
         ({"auxiliary.distillation": {"weight": 1.0}}, "auxiliary.distillation: expected null tog"),
+        ({"forgetting": {"text": "x.txt"}}, "forgetting: expected null together with tasks, got a"),
         ({"training.jit_compile": True}, "training.jit_compile: expected false together with"),
         ({"training.strategy": "multi_worker"}, "training.strategy: expected null together with"),
         ({"training.choose_thresholds": True}, "training.choose_thresholds: expected false"),

@@ -25,6 +25,7 @@ def test_format_3():
         "id", "encoder", "module", "execution", "family", "pretrained", "pairs",
         "classification_token", "adaptation", "settings", "head", "learning_rate", "tried",
         *RESULTS, "costs", "curves", "layer_weights", "confusion", "commands",
+        "forgetting",
     ]  # fmt: skip
     assert found["cells"][0]["failed"] == {"diverged": 0, "at_baseline": 0}
     assert list(found["cells"][0]["tried"][0]) == ["learning_rate", "score"]

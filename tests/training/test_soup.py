@@ -79,6 +79,17 @@ def test_it_is_the_mean_of_the_arrays_and_a_run(runs, tmp_path, caplog):
         train(run_folder.saved_config(tmp_path / "soup"), tmp_path / "soup")
 
 
+def test_what_a_member_forgot_is_not_what_the_mean_forgot(runs, tmp_path):
+    found = {"task": "masked_language_model", "before": 3.0, "after": 4.0, "distances": {"all": 1}}
+    found |= {"texts": 1, "targets": 9, "truncated": 0}
+    members = [Path(shutil.copytree(run, tmp_path / run.name)) for run in runs[:2]]
+    for member in members:
+        metrics = run_folder.finished_metrics(member)
+        run_folder.write_metrics(member, metrics | {"forgetting": found})
+    ta.ensemble(members, tmp_path / "soup", average="weights")
+    assert "forgetting" not in run_folder.finished_metrics(tmp_path / "soup")
+
+
 def test_the_best_members_are_chosen_on_dev(runs, tmp_path, caplog):
     made = ta.ensemble(runs, tmp_path / "soup", average="weights", weights="dev")
     reached = made.results["dev"]

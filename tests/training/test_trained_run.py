@@ -18,6 +18,7 @@ from seqeval.metrics import f1_score, precision_score, recall_score
 
 import tf_adapt as ta
 from hub_modules.storage import records
+from tf_adapt.adaptation.fisher import load_fisher
 from tf_adapt.commands.main import cli
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
@@ -380,6 +381,26 @@ def test_nothing_is_written_over_what_is_read(table_run, tables, tmp_path, monke
         with pytest.raises(ConfigError, match="choose another name"):
             fisher_of_run(table_run, output)
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_fisher_information_of_a_chain(table_run, run, tmp_path):
+    first, second, none = (tmp_path / f"{name}.npz" for name in ("first", "second", "none"))
+    command = ["fisher", str(table_run), "--examples", "4", "--out"]
+    for arguments in ([first], [second, "--previous", first, "--gamma", "0.5"],
+                      [none, "--previous", first, "--gamma", "0"]):  # fmt: skip
+        done = CliRunner().invoke(cli, [*command, *map(str, arguments)])
+        assert done.exit_code == 0, done.output
+    last, chain = load_fisher(first), load_fisher(second)
+    assert sum(array.sum() for array in last.values()) > 0
+    for name, array in last.items():
+        np.testing.assert_allclose(chain[name], 1.5 * array, rtol=1e-6)
+    assert none.read_bytes() == first.read_bytes()
+    done = CliRunner().invoke(cli, [*command, str(second), "--gamma", "0.5"])
+    assert done.exit_code != 0 and "--gamma 0.5: expected --previous FILE" in done.output
+    with pytest.raises(ConfigError, match="choose another name"):
+        fisher_of_run(table_run, first, previous=first)
+    with pytest.raises(ConfigError, match="fisher: .*estimate it with this encoder"):
+        fisher_of_run(run, none, previous=first, sampled=False)  # of another encoder
 
 
 def test_nothing_is_written_where_something_is_refused(table_run, tables, run, files, tmp_path):

@@ -162,6 +162,32 @@ def sampled_targets(logits, real, seed):
     return tf.where(real, tf.reshape(drawn, tf.shape(real)), -1)
 
 
+def accumulated_fisher(
+    fisher: Mapping[str, np.ndarray], previous: Mapping[str, np.ndarray], gamma: float
+) -> dict[str, np.ndarray]:
+    """`γ F*_{i−1} + F_i`: the Fisher information of a chain of tasks, for online EWC.
+
+    A weight that one of them does not have counts as 0 there.
+
+    Args:
+        fisher: F_i, of the last task.
+        previous: F*_{i−1}, of the tasks before: of the same encoder.
+        gamma: γ, from 0 to 1; below 1 older tasks count less and less.
+
+    Raises:
+        ConfigError: γ is out of range.
+
+    Source: Schwarz et al. 2018, "Progress & Compress", section 3.2.
+    """
+    if not 0 <= gamma <= 1:
+        raise ConfigError(f"gamma: expected a number from 0 to 1, got {gamma}")
+    old = {name: np.float32(gamma) * array for name, array in previous.items()} if gamma else {}
+    return {
+        name: old[name] + fisher[name] if name in old and name in fisher else found
+        for name, found in {**old, **fisher}.items()
+    }
+
+
 def save_fisher(path: str | Path, fisher: Mapping[str, np.ndarray]) -> None:
     """Writes the arrays as `.npz`, atomically.
 

@@ -108,7 +108,7 @@ def ewc(
     """
     factor = checked_strength("ewc.weight", weight)
     known = pretrained_weights(encoder)
-    _check_fisher(fisher, known)
+    check_fisher(fisher, known)
     start = _checked_start(model, encoder, start)
     for name, variable in known.items():
         penalty = None
@@ -147,7 +147,12 @@ def _checked_start(
     return start or StartingPoint(encoder)
 
 
-def _check_fisher(fisher: Mapping[str, np.ndarray], known: dict[str, keras.Variable]) -> None:
+def check_fisher(fisher: Mapping[str, np.ndarray], known: Mapping[str, keras.Variable]) -> None:
+    """Checks the arrays of a Fisher information against an encoder's pretrained weights by name.
+
+    Raises:
+        ConfigError: unknown names, a wrong shape, or values that are negative or not finite.
+    """
     unknown = sorted(set(fisher) - set(known))
     if unknown or not fisher:
         raise ConfigError(

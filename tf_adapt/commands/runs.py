@@ -56,6 +56,7 @@ def train(
     if dry_run:
         _show_plan(loaded, as_json)
         return
+    from tf_adapt.printing.words import forgetting_in_words
     from tf_adapt.training.train import train as train_run
 
     metrics = train_run(loaded, out, session and session())
@@ -65,6 +66,8 @@ def train(
             if split in found:
                 lines.append(f"{f'{name} {split}'.lstrip()}: {score_line(found[split])}")
                 lines += slice_lines(found.get("slices", {}).get(split, {}), found["metric"])
+    if metrics.get("forgetting"):
+        lines.append(f"forgetting: {forgetting_in_words(metrics['forgetting'])}")
     print_result(metrics, [*lines, f"run folder: {out}"], as_json)
 
 
@@ -180,14 +183,40 @@ def export(runs: tuple[str, ...], out: str, shared_encoder: bool, trust: bool) -
 @click.option(
     "--given-labels", is_flag=True, help="Use the labels instead of drawing them from the model."
 )
+@click.option(
+    "--previous",
+    type=PATH,
+    metavar="FILE",
+    help="A file of this command for the tasks before; its values, times gamma, are added (online "
+    "EWC).",
+)
+@click.option(
+    "--gamma", type=click.FloatRange(0, 1), help="Weight of the tasks before.  [default: 1]"
+)
 @trust_option
 @quiet_option
-def fisher(run: str, out: str, examples: int, seed: int, given_labels: bool, trust: bool) -> None:
+def fisher(
+    run: str,
+    out: str,
+    examples: int,
+    seed: int,
+    given_labels: bool,
+    previous: str | None,
+    gamma: float | None,
+    trust: bool,
+) -> None:
     """Estimates how much each weight matters to the task of a trained RUN."""
+    if gamma is not None and previous is None:
+        raise ConfigError(
+            f"--gamma {gamma:g}: expected --previous FILE with it, whose values it multiplies; add "
+            "it, or leave out --gamma"
+        )
     start_tensorflow()
     from tf_adapt.training.trained_run import fisher_of_run
 
-    count = fisher_of_run(run, out, examples, seed, not given_labels, trust)
+    count = fisher_of_run(
+        run, out, examples, seed, not given_labels, trust, previous, 1.0 if gamma is None else gamma
+    )
     click.echo(f"Fisher information of {count} examples: {out}")
 
 

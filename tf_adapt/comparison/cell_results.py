@@ -20,8 +20,10 @@ from tf_adapt.report.scored_cells import (
     TRAINED,
     Costs,
     FailedSeeds,
+    Forgetting,
     ScoredCell,
     SeedResults,
+    Spread,
     Trial,
 )
 from tf_adapt.runs import run_folder
@@ -80,6 +82,7 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         curves=[_curve(run, scored.metric) for run in final if outcomes.metrics(run)],
         layer_weights=_mean_layer_weights(metrics),
         confusion=confusion(final, scored.splits, SCORED_ON, scored.predictions),
+        forgetting=_forgetting(metrics),
         commands=[shlex.join(["tf-adapt", *run.arguments()]) for run in final],
     )
 
@@ -131,6 +134,30 @@ def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:
         serving_seconds_per_1000=mean([f["seconds"].get("serving_per_1000") for f in metrics]),
         task_megabytes=mean([count * run_folder.BYTES_PER_WEIGHT / 1e6 for count in trainable]),
     )
+
+
+def _forgetting(metrics: list[dict[str, Any]]) -> Forgetting | None:
+    """What the runs measured of their source task; None where they did not."""
+    found = [one["forgetting"] for one in metrics if one.get("forgetting")]
+    if not found:
+        return None
+    first = found[0]
+    return Forgetting(
+        task=first["task"],
+        texts=first["texts"],
+        targets=first["targets"],
+        before=first["before"],
+        after=_spread([one["after"] for one in found]),
+        distances={
+            group: _spread([one["distances"][group] for one in found])
+            for group in first["distances"]
+        },
+    )
+
+
+def _spread(values: list[float]) -> Spread:
+    found = summary(values)
+    return Spread(found.mean, found.deviation)
 
 
 def _curve(run: CellRun, metric: str) -> list[float | None]:

@@ -47,7 +47,7 @@ def problems_of(config: Config) -> Found:
     yield from _adaptation_problems(config.adaptation)
     yield from _learning_problems(config)
     yield from _path_problems(config)
-    yield from _start_problems(config)
+    yield from _pretrained_problems(config)
     if config.tasks is not None:
         yield from _tasks_problems(config)
     else:
@@ -222,6 +222,7 @@ def _tasks_problems(config: Config) -> Found:
         (("start",), config.start, None, "a run of several tasks begins with the module"),
         (("teacher",), config.teacher, None, "a teacher is for one task"),
         (("slices",), config.slices or None, None, "slices are for one task"),
+        (("forgetting",), config.forgetting, None, "it is measured for one task"),
         *(
             (("auxiliary", name), loss, None, "auxiliary losses are for one task")
             for name, loss in config.auxiliary
@@ -262,12 +263,18 @@ def _as_yaml(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
-def _start_problems(config: Config) -> Found:
+def _pretrained_problems(config: Config) -> Found:
     if config.start is not None and not config.encoder.pretrained:
         yield (
             ("start",),
             "expected null with encoder.pretrained: false, whose weights are random, got a run to "
             "start from; remove one of them",
+        )
+    if config.forgetting is not None and not config.encoder.pretrained:
+        yield (
+            ("forgetting",),
+            "expected null with encoder.pretrained: false, whose weights are random and have no "
+            "pretraining to forget, got a section; remove one of them",
         )
 
 
@@ -286,6 +293,8 @@ def _path_problems(config: Config) -> Found:
         paths["slices", name, "wrong_in"], paths["slices", name, "file"] = one.wrong_in, one.file
     if config.start is not None:
         paths["start", "run"] = config.start.run
+    if config.forgetting is not None:
+        paths["forgetting", "text"] = config.forgetting.text
     if config.teacher is not None:
         paths["teacher", "run"] = config.teacher.run
         paths["teacher", "unlabelled"] = config.teacher.unlabelled

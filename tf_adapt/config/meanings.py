@@ -194,6 +194,10 @@ MEANINGS = {
         "unlabelled": "further texts, in the format of the data without labels, which train with "
         "the teacher's answers alone",
     },
+    "ForgettingConfig": {
+        "text": "running text that neither the module nor this run learned from, one paragraph a "
+        "line (.gz is unpacked)",
+    },
     "TaskConfig": {
         "weight": "factor of the task's loss",
     },

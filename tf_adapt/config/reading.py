@@ -148,11 +148,15 @@ def resolve_paths(config: Config) -> Config:
     if teacher is not None:
         names = ("run", "unlabelled")
         teacher = teacher.model_copy(update={n: _absolute(getattr(teacher, n)) for n in names})
+    forgetting = config.forgetting
+    if forgetting is not None:
+        forgetting = forgetting.model_copy(update={"text": _absolute(forgetting.text)})
     found = {
         "encoder": encoder,
         "penalties": penalties,
         "start": start,
         "teacher": teacher,
+        "forgetting": forgetting,
         "features": features,
         "slices": slices,
     }

@@ -396,6 +396,12 @@ class TeacherConfig(_Section):
     unlabelled: str | None = Field(None, description="the path of a file, or null")
 
 
+class ForgettingConfig(_Section):
+    """The loss of the module's own task, a language model, measured again after adaptation."""
+
+    text: str = Field(description="the path of a file of held-out text")
+
+
 class TaskConfig(_Section):
     """One of several tasks that share an encoder: its data and its head."""
 
@@ -439,6 +445,9 @@ class Config(_Section):
     penalties: PenaltiesConfig = Field(PenaltiesConfig(), description="a section")
     start: StartConfig | None = Field(None, description="a section, or null")
     teacher: TeacherConfig | None = Field(None, description="a section, or null")
+    forgetting: ForgettingConfig | None = Field(
+        None, description="a section with text, the path of a file of held-out text, or null"
+    )
     training: TrainingConfig = Field(description="a section")
     features: FeaturesConfig = Field(FeaturesConfig(), description="a section")
     slices: dict[str, SliceConfig] = Field({}, description="a section that maps names to slices")

@@ -1,10 +1,13 @@
 """Copies of an encoder's pretrained weights before training, and the distances to them."""
 
 import contextlib
+import math
 
 import keras
 import numpy as np
 import tensorflow as tf
+
+from hub_modules.native.lora import merged
 
 
 class StartingPoint:
@@ -79,6 +82,30 @@ def pretrained_weights(encoder: keras.layers.Layer) -> dict[str, keras.Variable]
     named = getattr(program, "weights_by_name", None)
     weights = named() if named else {weight.path: weight for weight in program.weights}
     return {name: weight for name, weight in weights.items() if id(weight) in pretrained}
+
+
+def relative_distances(encoder: keras.layers.Layer, start: keras.layers.Layer) -> dict[str, float]:
+    """`‖w − w⁰‖₂ / ‖w⁰‖₂` over the pretrained weights of each of the start's layer groups, and
+    `all`: over all of them.
+
+    Groups without length (‖w⁰‖ = 0) are left out. LoRA counts as the kernels that it makes;
+    adapters, which have no w⁰, do not count.
+
+    Args:
+        encoder, start: encoders of one module; the start has neither adapters nor LoRA.
+    """
+    names = {id(weight): name for name, weight in pretrained_weights(start).items()}
+    squares, moved = {}, {}
+    with merged(getattr(encoder, "encoder", encoder)):
+        now = pretrained_weights(encoder)
+        for group, weights in pretrained_groups(start):
+            before = [weight.numpy().astype("float64") for weight in weights]
+            after = [now[names[id(weight)]].numpy() for weight in weights]
+            squares[group] = sum(float(np.square(w).sum()) for w in before)
+            pairs = zip(after, before, strict=True)
+            moved[group] = sum(float(np.square(w - w0).sum()) for w, w0 in pairs)
+    squares["all"], moved["all"] = sum(squares.values()), sum(moved.values())
+    return {name: math.sqrt(moved[name] / size) for name, size in squares.items() if size}
 
 
 def minus_anchor(weight, anchor):

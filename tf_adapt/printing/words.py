@@ -106,6 +106,22 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
+def rise(before: float, after: float) -> str:
+    """The rise of a loss: 5.18, 5.2 → `+0.0200`."""
+    return _signed(after - before, "+.4f")
+
+
+def forgetting_in_words(found: dict) -> str:
+    """The `forgetting` of a run's `metrics.json` as a phrase."""
+    task = found["task"].replace("_", " ")
+    before, after = found["before"], found["after"]
+    return (
+        f"{task} loss {before:.4f} before adaptation, {after:.4f} after ({rise(before, after)}) "
+        f"on {counted(found['texts'], 'line')} of held-out text; distance from the pretrained "
+        f"weights {found['distances']['all']:.4f} of their length"
+    )
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """`; did you mean X?` for the nearest of the names, or nothing."""
     nearest = difflib.get_close_matches(name, list(names), 1)

@@ -80,6 +80,33 @@ class Costs:
     task_megabytes: float | None
 
 
+@dataclass(frozen=True)
+class Spread:
+    """Mean and sample deviation over seeds; the deviation of one seed is None."""
+
+    mean: float
+    deviation: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forgetting:
+    """The loss of a module's source task on held-out text, over the seeds that ended.
+
+    Attributes:
+        task: as in `tf_adapt.runs.run_folder.Forgetting`.
+        texts, targets: lines of the text, and predictions in them.
+        before: with the pretrained weights, the same for all seeds.
+        distances: relative L2 distance from them by layer group, and of `all` weights.
+    """
+
+    task: str
+    texts: int
+    targets: int
+    before: float
+    after: Spread
+    distances: dict[str, Spread]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoredCell:
     """One encoder with one adaptation and one head, and the results of its runs.
@@ -101,6 +128,7 @@ class ScoredCell:
         layer_weights: the learned mix, bottom to top, mean over seeds, `[layers]`.
         confusion: counts over seeds, `[true labels][predicted labels]`.
         commands: the command of each seed's run.
+        forgetting: None where it was not measured.
     """
 
     id: str
@@ -122,3 +150,4 @@ class ScoredCell:
     layer_weights: list[float] | None
     confusion: list[list[int]] | None
     commands: list[str]
+    forgetting: Forgetting | None = None

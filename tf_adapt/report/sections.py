@@ -16,6 +16,7 @@ from tf_adapt.report.cells import Ranked, best_of, ranked
 from tf_adapt.report.content import Content, Teacher
 from tf_adapt.report.cost_figure import fastest_first, has_costs
 from tf_adapt.report.examples import examples
+from tf_adapt.report.forgetting import forgetting
 from tf_adapt.report.learning_curves import learning_curves
 from tf_adapt.report.pairs import pair_tables
 from tf_adapt.report.panels import with_curves, with_weights
@@ -35,6 +36,7 @@ def sections(content: Content) -> list:
         *_scores(content, order),
         *learning_curves(content, order),
         *slices(content, order),
+        *forgetting(order),
         *_costs(order, content.teacher),
         *_tests(content, order),
         *_learning(content, order),

@@ -137,6 +137,25 @@ class Taught(Schema):
     student: Side
 
 
+class Forgetting(Schema):
+    """The loss of the source task on held-out text, and the distance from the pretrained weights.
+
+    Attributes:
+        task: a value of `tf_adapt.models.source_task.SOURCE_TASKS`.
+        before, after: mean loss of the pretrained and of the adapted weights.
+        distances: relative L2 distance by layer group, and of `all` weights.
+        texts, targets, truncated: lines of the text, predictions in them, lines that were cut.
+    """
+
+    task: str
+    before: float
+    after: float
+    distances: dict[str, float]
+    texts: int = Field(ge=1)
+    targets: int = Field(ge=1)
+    truncated: int = Field(ge=0)
+
+
 class Metrics(Schema):
     """Content of `metrics.json`; of several tasks what the target has, and `tasks` by name."""
 
@@ -150,6 +169,7 @@ class Metrics(Schema):
     seed: int
     start: StartedFrom | None = None
     taught: Taught | None = None
+    forgetting: Forgetting | None = None
     dev: Scores
     test: Scores | None = None
     slices: dict[str, dict[str, SliceMetrics | None]] | None = None

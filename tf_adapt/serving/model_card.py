@@ -270,6 +270,8 @@ def _adaptation(config: Config, metrics: dict[str, Any] | None) -> str:
             f"{metrics.get('head') or 'none'}",
             f"- {of['trainable']:,} of {of['total']:,} parameters were trained",
         ]
+        if metrics.get("forgetting"):
+            lines.append(f"- {words.forgetting_in_words(metrics['forgetting'])}")
     return "\n".join(lines)
 
 

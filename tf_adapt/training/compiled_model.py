@@ -37,7 +37,27 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
     Raises:
         ConfigError, ArtifactError: as `HubEncoder` and `build_model`.
     """
-    encoder = HubEncoder(
+    encoder = configured_encoder(config)
+    adaptation = adaptation_of(config.adaptation)
+    if isinstance(task, dict):
+        heads = {name: _head(config.of_task(name)) for name in task}
+        weights = {name: config.tasks[name].weight for name in task}
+        return build_multi_task_model(task, encoder, heads, adaptation, weights)
+    if task.is_language_model:
+        return build_language_model(task, encoder, adaptation)
+    auxiliaries = _auxiliaries(config, encoder)
+    return build_model(
+        task, encoder, adaptation=adaptation, auxiliaries=auxiliaries, **_head(config)
+    )
+
+
+def configured_encoder(config: Config) -> HubEncoder:
+    """The encoder of a config, with what its adaptation adds.
+
+    Raises:
+        ConfigError, ArtifactError: as `HubEncoder`.
+    """
+    return HubEncoder(
         config.encoder.handle,
         trainable=config.adaptation.name != "feature_extraction",
         execution=config.encoder.execution,
@@ -49,17 +69,6 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
         classification_token=config.encoder.classification_token,
         keep_layers=config.encoder.keep_layers,
         **_added(config),
-    )
-    adaptation = adaptation_of(config.adaptation)
-    if isinstance(task, dict):
-        heads = {name: _head(config.of_task(name)) for name in task}
-        weights = {name: config.tasks[name].weight for name in task}
-        return build_multi_task_model(task, encoder, heads, adaptation, weights)
-    if task.is_language_model:
-        return build_language_model(task, encoder, adaptation)
-    auxiliaries = _auxiliaries(config, encoder)
-    return build_model(
-        task, encoder, adaptation=adaptation, auxiliaries=auxiliaries, **_head(config)
     )
 
 

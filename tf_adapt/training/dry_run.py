@@ -18,6 +18,7 @@ from tf_adapt.tasks.task import Task
 from tf_adapt.training.build import order_of, plan_of, splits_of_tasks
 from tf_adapt.training.compiled_model import penalised, precision
 from tf_adapt.training.devices import make_strategy
+from tf_adapt.training.forgetting import source_task_of
 from tf_adapt.training.kept_plan import kept_plan
 from tf_adapt.training.plan import MOST_ROWS
 from tf_adapt.training.starting import started_model, starting_run
@@ -47,6 +48,7 @@ def dry_run(config: Config) -> dict[str, Any]:
     with precision(settings.mixed_precision), strategy.scope():
         model = started_model(config, task, start)
         penalised(config, model)
+    source_task_of(config, model.encoder)
     groups = group_names(model.encoder)
     if names:
         found = {n: _prepared(config, splits[n].examples, task[n], model) for n in names}

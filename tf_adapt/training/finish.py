@@ -43,7 +43,8 @@ def finish_run(run: Run) -> dict[str, Any]:
 
     Raises:
         ArtifactError: the best weights are damaged, or the run folder cannot be written.
-        TrainingError: thresholds cannot be chosen, because probabilities are not finite.
+        TrainingError: thresholds cannot be chosen, because probabilities are not finite; or a loss
+            of the source task is not.
     """
     best = run.state.best
     found = checkpoints.read(run.checkpoints / best["name"])
@@ -51,6 +52,8 @@ def finish_run(run: Run) -> dict[str, Any]:
     metrics = _metrics_of_tasks(run) if run.tasks else _metrics(run, _scores(run))
     if run.slices and run.writes:
         metrics["slices"] = _slice_scores(run)
+    if run.source_task is not None and run.writes:  # last: it needs memory of its own
+        metrics["forgetting"] = run.source_task.measured(run.model.encoder)
     if run.writes:
         run_folder.write_metrics(run.folder, metrics)
     return metrics

@@ -7,7 +7,12 @@ from tf_adapt.config.sections import Config
 from tf_adapt.errors import ArtifactError
 
 EWC, UNLABELLED = "penalties.ewc.fisher", "teacher.unlabelled"
-_FILES = {EWC: "the file that `tf-adapt fisher` wrote", UNLABELLED: "a file of texts"}
+FORGETTING = "forgetting.text"
+_FILES = {
+    EWC: "the file that `tf-adapt fisher` wrote",
+    UNLABELLED: "a file of texts",
+    FORGETTING: "a file of held-out text",
+}
 
 
 def input_hashes(config: Config) -> dict[str, str]:
@@ -27,6 +32,7 @@ def input_places(config: Config) -> dict[str, str]:
         "encoder.preprocessor": config.encoder.preprocessor,
         EWC: None if ewc is None else ewc.fisher,
         UNLABELLED: None if config.teacher is None else config.teacher.unlabelled,
+        FORGETTING: None if config.forgetting is None else config.forgetting.text,
     }
     return {key: place for key, place in found.items() if place is not None}
 

@@ -14,6 +14,7 @@ from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import Members, Slices
 from tf_adapt.training.build import Settings, TaskParts
+from tf_adapt.training.forgetting import SourceTask
 from tf_adapt.training.state import RunState
 
 
@@ -28,6 +29,7 @@ class Run:
         members: the examples of each of the slices, by split.
         teacher: as in `metrics.json` (`run_folder.Taught`), without the student; or None.
         started_from: the run that this one starts from, for `metrics.json`, or None.
+        source_task: what the module's own task is measured on at the end, or None.
         writes: whether this process writes the run folder.
         started: `time.monotonic()` when the run began.
         tasks: the parts of several tasks by name; empty for one task.
@@ -45,6 +47,7 @@ class Run:
     members: dict[str, Members]
     teacher: dict[str, Any] | None
     started_from: dict[str, Any] | None
+    source_task: SourceTask | None
     state: RunState
     interruption: Interruption
     writes: bool

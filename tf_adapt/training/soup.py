@@ -225,6 +225,7 @@ def _metrics(
     reached = {
         name: scores(found.task, examples[name], said) for name, said in found.predictions.items()
     }
+    metrics.pop("forgetting", None)  # not measured of the mean
     metrics |= reached
     if slices:
         metrics["slices"] = {

@@ -36,6 +36,7 @@ from tf_adapt.training.compiled_model import precision
 from tf_adapt.training.devices import is_chief, make_strategy
 from tf_adapt.training.epochs import run_epochs
 from tf_adapt.training.finish import finish_run, write_tasks
+from tf_adapt.training.forgetting import source_task_of
 from tf_adapt.training.input_hashes import input_hashes
 from tf_adapt.training.memory import forget_peak
 from tf_adapt.training.run import Run
@@ -123,6 +124,7 @@ def _prepared_run(
     started = time.monotonic()
     with precision(config.training.mixed_precision), strategy.scope():
         parts = session.parts(config, start)
+        source_task = source_task_of(config, parts.model.encoder)
         members = checked_members(config.slices, parts.splits)  # of several tasks none
     answers = None
     if config.teacher is not None:  # here, in float32 and on one device
@@ -174,6 +176,7 @@ def _prepared_run(
         members=members,
         teacher=None if answers is None else in_metrics_of(config, parts.splits, answers),
         started_from=None if start is None else in_metrics(config, model.task, start),
+        source_task=source_task,
         state=state,
         interruption=Interruption(),
         writes=writes,

@@ -1,0 +1,115 @@
+"""The source task of an encoder: the loss that its module was pretrained with, on any text.
+
+BERT: the masked word pieces; ELMo: the next and the previous word; causal: the next word piece,
+with the output tied to the word embeddings.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+from hub_modules.find import find_module
+from hub_modules.native.inference_graph import InferenceGraph
+from hub_modules.output_files import has_output_layer
+from tf_adapt.data.batches import PreparedData, sorted_batches
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.models.language_objectives import language_model_objective
+
+BATCH_SIZE = 16
+# Family → the name of its source task.
+SOURCE_TASKS = {
+    "bert": "masked_language_model",
+    "elmo": "bidirectional_language_model",
+    "causal": "causal_language_model",
+}
+
+
+def check_source_task(encoder: HubEncoder, where: str) -> None:
+    """Checks that the loss of an encoder's source task can be computed; loads no output layer.
+
+    Args:
+        where: the key of the config that asks for it.
+
+    Raises:
+        ConfigError: the family has no source task here, the encoder does not run natively, or the
+            module has no output layer or no [MASK].
+    """
+    module = f"module {encoder.handle}"
+    if encoder.family not in SOURCE_TASKS:
+        raise ConfigError(
+            f"{where}: expected a BERT, an ELMo or a causal module, whose pretraining is a "
+            f"language model, got {module} of the family {encoder.family}; remove the section"
+        )
+    if encoder.execution != "native":
+        raise ConfigError(
+            f"{where}: expected encoder.execution: native, got {encoder.execution} ({module}); "
+            "remove one of them"
+        )
+    if encoder.family == "causal":
+        return
+    if not has_output_layer(find_module(encoder.handle)):
+        raise ConfigError(
+            f"{where}: expected a module with the output layer of its pretraining "
+            f"(output_layer.npz), got {module}, which has none; convert it again from a source "
+            "that has it (HuggingFace: cls.predictions.* or heads.safetensors; bilm-tf: "
+            "softmax.npz and vocab.txt), or remove the section"
+        )
+    if encoder.family == "bert" and "mask_id" not in encoder.preprocessor.special_token_ids:
+        raise ConfigError(
+            f"{where}: expected [MASK] in the vocabulary, got none ({module}); remove the section"
+        )
+
+
+def source_loss(encoder: HubEncoder, text: PreparedData) -> tuple[float, int]:
+    """Mean loss of an encoder's source task over all targets, and their number.
+
+    In inference mode; the masked pieces depend on the text alone, so that all encoders of one
+    module are asked the same.
+
+    Raises:
+        DataError: the text has no target.
+    """
+    dataset, _ = sorted_batches(text, BATCH_SIZE)
+    graph = InferenceGraph(encoder, _losses_of(encoder))
+    inputs = dataset.map(lambda columns, _: columns["a"])
+    losses_of, total, count = graph.for_pass(inputs.element_spec), 0.0, 0
+    for batch in inputs:
+        losses = losses_of(batch).numpy()
+        real = losses[losses >= 0]
+        total, count = total + float(real.sum(dtype=np.float64)), count + len(real)
+    if not count:
+        raise DataError(
+            "forgetting.text: expected text of which words are predicted, got "
+            f"{len(text.lengths)} lines with none; give more text"
+        )
+    return total / count, count
+
+
+def _losses_of(encoder: HubEncoder) -> Callable[[dict], tf.Tensor]:
+    """Packed inputs → the loss of each target, −1 where there is none."""
+    if encoder.family == "causal":
+        return lambda inputs: next_piece_losses(encoder, inputs)
+    objective = language_model_objective(encoder)
+    return lambda inputs: objective(inputs, encoder=encoder, training=False)
+
+
+def next_piece_losses(encoder: HubEncoder, inputs: dict) -> tf.Tensor:
+    """`−log p(next piece)` of a causal encoder, over the vocabulary that it was pretrained with.
+
+    Shapes: packed inputs → `[batch, time − 1] float32`, −1 at padding and at new tokens.
+    """
+    size = encoder.native.vocabulary_size
+    targets = inputs["input_word_ids"][:, 1:]
+    real = tf.cast(inputs["input_mask"], tf.bool)[:, 1:] & (targets < size)
+    states = encoder(inputs, training=False)["layers"][-1][:, :-1]
+    # Row by row: the logits of a whole batch are gigabytes.
+    losses = tf.map_fn(
+        lambda row: tf.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=row[1], logits=encoder.native.logits(row[0])[:, :size]
+        ),
+        (states, tf.minimum(targets, size - 1)),
+        fn_output_signature=tf.TensorSpec([None], tf.float32),
+    )
+    return tf.where(real, losses, -1.0)
