@@ -36,7 +36,7 @@ def log_likelihood(votes, prior, confusion):
 @pytest.mark.parametrize("seed", range(3))
 def test_each_iteration_raises_the_likelihood(seed):
     votes, _ = simulated(seed)
-    found = [dawid_skene(votes, iterations=count) for count in range(0, 12)]
+    found = [dawid_skene(votes, iterations=count) for count in range(12)]
     likelihoods = [log_likelihood(votes, one.prior, one.confusion) for one in found]
     assert (np.diff(likelihoods) > -1e-9).all() and likelihoods[-1] > likelihoods[0] + 1
 

@@ -194,6 +194,10 @@ MEANINGS = {
         "unlabelled": "further texts, in the format of the data without labels, which train with "
         "the teacher's answers alone",
     },
+    "WeakConfig": {
+        "votes": "labels of train from several sources: a column for each, a row for each example",
+        "aggregate": "how they become one: Dawid and Skene's model of the sources, or the majority",
+    },
     "TaskConfig": {
         "weight": "factor of the task's loss",
     },

@@ -148,11 +148,15 @@ def resolve_paths(config: Config) -> Config:
     if teacher is not None:
         names = ("run", "unlabelled")
         teacher = teacher.model_copy(update={n: _absolute(getattr(teacher, n)) for n in names})
+    weak = config.weak
+    if weak is not None:
+        weak = weak.model_copy(update={"votes": _absolute(weak.votes)})
     found = {
         "encoder": encoder,
         "penalties": penalties,
         "start": start,
         "teacher": teacher,
+        "weak": weak,
         "features": features,
         "slices": slices,
     }

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.task_sampling import SAMPLINGS
+from tf_adapt.data.votes import AGGREGATES
 from tf_adapt.layers.pooling_names import POOLING_NAMES
 from tf_adapt.tasks.kinds import KINDS
 
@@ -396,6 +397,16 @@ class TeacherConfig(_Section):
     unlabelled: str | None = Field(None, description="the path of a file, or null")
 
 
+class WeakConfig(_Section):
+    """Training labels from several noisy sources, in place of those of train.
+
+    The file is that of `tf_adapt.data.votes`.
+    """
+
+    votes: str = Field(description="the path of a file")
+    aggregate: Literal[AGGREGATES] = Field("dawid_skene", description=" or ".join(AGGREGATES))
+
+
 class TaskConfig(_Section):
     """One of several tasks that share an encoder: its data and its head."""
 
@@ -439,6 +450,7 @@ class Config(_Section):
     penalties: PenaltiesConfig = Field(PenaltiesConfig(), description="a section")
     start: StartConfig | None = Field(None, description="a section, or null")
     teacher: TeacherConfig | None = Field(None, description="a section, or null")
+    weak: WeakConfig | None = Field(None, description="a section, or null")
     training: TrainingConfig = Field(description="a section")
     features: FeaturesConfig = Field(FeaturesConfig(), description="a section")
     slices: dict[str, SliceConfig] = Field({}, description="a section that maps names to slices")

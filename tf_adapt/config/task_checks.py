@@ -18,7 +18,7 @@ from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.data.slices import words_of
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, REGRESSIONS
+from tf_adapt.tasks.kinds import CLASSIFICATIONS, MULTILABEL, PAIRS, REGRESSIONS
 
 Found = Iterator[tuple[KeyPath, str]]
 # Keys of a head, with their defaults.
@@ -42,6 +42,7 @@ def task_problems(config: Config) -> Found:
     yield from _pooling_problems(config)
     yield from _slice_problems(config)
     yield from _teacher_problems(config)
+    yield from _weak_problems(config)
 
 
 def _objective_problems(config: Config) -> Found:
@@ -243,4 +244,35 @@ def _teacher_problems(config: Config) -> Found:
             ("training", "jit_compile"),
             "expected false together with teacher.unlabelled, got true; XLA has to know how many "
             "examples of a batch have labels",
+        )
+
+
+def _weak_problems(config: Config) -> Found:
+    if config.weak is None:
+        return
+    kind = _kind_of(config)
+    if kind not in (*CLASSIFICATIONS, None):
+        yield (
+            ("weak",),
+            f"expected null for {kind}, got a section; votes are for "
+            f"{' and '.join(CLASSIFICATIONS)}, where an example has one label of several",
+        )
+        return
+    if config.teacher is not None:
+        yield (
+            ("weak",),
+            "expected null together with teacher, whose answers are weighed against labels that "
+            "are known; remove one of the sections",
+        )
+    if not isinstance(config.data, DatasetConfig) and config.data.dev is None:
+        yield (
+            ("data", "dev"),
+            "expected data of its own together with weak, got null; a part of train has no labels "
+            "that are known, and cannot play dev",
+        )
+    if config.data.held_out is not None:
+        yield (
+            ("data", "held_out"),
+            f"expected null together with weak, got {config.data.held_out}; a part of train has no "
+            "labels that are known, and cannot play dev",
         )

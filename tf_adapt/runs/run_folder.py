@@ -136,6 +136,31 @@ class Taught(Schema):
     student: Side
 
 
+class Source(Schema):
+    """One of several sources of labels; its accuracy is estimated, None without votes."""
+
+    votes: int = Field(ge=0)
+    accuracy: float | None
+
+
+class Weak(Schema):
+    """Training labels from votes: how many, how far the sources agree, what was made of them.
+
+    `agreement` is the share of the pairs of votes for one example that agree (None: no pairs),
+    `entropy` the mean entropy of the examples' probabilities in nats, `undecided` the share of the
+    examples without a label of a probability above 0.5.
+    """
+
+    votes_file: str
+    aggregate: str
+    examples: int = Field(ge=1)
+    votes: int = Field(ge=1)
+    agreement: float | None
+    sources: dict[str, Source]
+    entropy: float
+    undecided: float
+
+
 class Metrics(Schema):
     """Content of `metrics.json`; of several tasks what the target has, and `tasks` by name."""
 
@@ -149,6 +174,7 @@ class Metrics(Schema):
     seed: int
     start: StartedFrom | None = None
     taught: Taught | None = None
+    weak: Weak | None = None
     dev: Scores
     test: Scores | None = None
     slices: dict[str, dict[str, SliceMetrics | None]] | None = None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.schedules import (
@@ -118,10 +119,13 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
     """
     if config.tasks is not None:
         return _parts_of_tasks(config)
-    splits = load_splits(config.data)
+    splits = load_splits(config.data, config.weak)
     model = started_model(config, task_of(splits), start)
     anchor = penalised(config, model)
     data = _prepared(config, splits, model.encoder)
+    if splits.weak is not None:
+        soft_labels = tf.constant(splits.weak.posteriors, tf.float32)
+        data["train"] = replace(data["train"], soft_labels=soft_labels)
     return Parts(splits, model, model.trainable_weights, anchor, data)
 
 

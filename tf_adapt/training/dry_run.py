@@ -37,7 +37,7 @@ def dry_run(config: Config) -> dict[str, Any]:
     """
     settings = config.training
     names = config.tasks or {}
-    splits = splits_of_tasks(config) if names else load_splits(config.data)
+    splits = splits_of_tasks(config) if names else load_splits(config.data, config.weak)
     task = {name: task_of(splits[name]) for name in names} or task_of(splits)
     if not names:
         checked_members(config.slices, splits)

@@ -169,6 +169,7 @@ def _metrics(run: Run, scores: dict[str, dict]) -> dict[str, Any]:
         "seed": run.settings.seed,
         **({} if run.started_from is None else {"start": run.started_from}),
         **_taught(run, scores),
+        **({} if run.splits.weak is None else {"weak": run.splits.weak.facts}),
         **scores,
         "metric": run.model.task.metric,
         "best_epoch": run.state.best["epoch"] + 1,

@@ -6,8 +6,12 @@ from hub_modules.storage.files import sha256
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ArtifactError
 
-EWC, UNLABELLED = "penalties.ewc.fisher", "teacher.unlabelled"
-_FILES = {EWC: "the file that `tf-adapt fisher` wrote", UNLABELLED: "a file of texts"}
+EWC, UNLABELLED, VOTES = "penalties.ewc.fisher", "teacher.unlabelled", "weak.votes"
+_FILES = {
+    EWC: "the file that `tf-adapt fisher` wrote",
+    UNLABELLED: "a file of texts",
+    VOTES: "a file of votes",
+}
 
 
 def input_hashes(config: Config) -> dict[str, str]:
@@ -27,6 +31,7 @@ def input_places(config: Config) -> dict[str, str]:
         "encoder.preprocessor": config.encoder.preprocessor,
         EWC: None if ewc is None else ewc.fisher,
         UNLABELLED: None if config.teacher is None else config.teacher.unlabelled,
+        VOTES: None if config.weak is None else config.weak.votes,
     }
     return {key: place for key, place in found.items() if place is not None}
 

@@ -6,12 +6,14 @@ dropout and metrics are saved with the weights.
 """
 
 import contextlib
+import hashlib
 import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 import tf_adapt
@@ -19,7 +21,7 @@ from tf_adapt.config.reading import dump_config, resolve_paths, with_data
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import sorted_batches
 from tf_adapt.data.own_files import recognised
-from tf_adapt.data.splits import fingerprint
+from tf_adapt.data.splits import Splits, fingerprint
 from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
@@ -186,6 +188,14 @@ def _hyperparameters(config: Config, run: Run) -> dict[str, Any]:
     }
 
 
+def _weak_identity(splits: Splits) -> dict[str, str]:
+    """The hash of the probabilities that train's labels have, if they come from votes."""
+    if splits.weak is None:
+        return {}
+    posteriors = np.array(splits.weak.posteriors, "float32")
+    return {"weak labels": hashlib.sha256(posteriors.tobytes()).hexdigest()}
+
+
 def _identity(
     config: Config, parts: Parts, start: FinishedRun | None, answers: Answers | None
 ) -> dict[str, Any]:
@@ -197,6 +207,7 @@ def _identity(
         **input_hashes(config),
         **({} if start is None else {START_KEY: start.weights}),
         **({} if answers is None else {TEACHER_KEY: answers.teacher}),
+        **_weak_identity(parts.splits),
         # Their order is that of the heads' weights.
         **({"tasks": list(parts.tasks)} if parts.tasks else {}),
         **{f"{task}labels": splits.labels for task, splits in tasks.items()},

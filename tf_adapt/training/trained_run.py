@@ -298,7 +298,7 @@ def fisher_of_run(
     model, config = loaded_run(Path(run), trust)
     check_output(output, config.encoder.handle, *_data_files(config))
     model.encoder.trainable = True
-    records = load_splits(config.data).examples["train"][:examples]
+    records = load_splits(config.data, config.weak).examples["train"][:examples]
     prepared = prepare(records, model.task, model.encoder, *config.training.limits)
     batches = batches_from(prepared, 1, shuffle=False)
     shown = tracked(batches, "Fisher information", shown=True)
