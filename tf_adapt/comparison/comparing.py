@@ -111,7 +111,7 @@ def compare(
     first = comparison.cells[0].config
     splits = load_splits(first.data, first.weak)
     known_sizes(comparison.sizes, len(splits.examples["train"]))
-    checked_members(comparison.cells[0].config.slices, splits)
+    checked_members(first.slices, splits, first.slice_heads)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     inputs = _inputs(comparison)
     kept = cache or comparison.cells[0].config.features.cache

@@ -48,7 +48,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     first = comparison.cells[0].config
     splits = load_splits(first.data, first.weak)
     numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
-    members = checked_members(comparison.cells[0].config.slices, splits)[SCORED_ON]
+    members = checked_members(first.slices, splits, first.slice_heads)[SCORED_ON]
     task, read = task_of(splits), {}
     cells = []
     for cell, strategy in zip(comparison.cells, strategies, strict=True):

@@ -223,6 +223,7 @@ def _tasks_problems(config: Config) -> Found:
         (("teacher",), config.teacher, None, "a teacher is for one task"),
         (("weak",), config.weak, None, "votes are for one task"),
         (("slices",), config.slices or None, None, "slices are for one task"),
+        (("slice_heads",), config.slice_heads, False, "slices are for one task"),
         *(
             (("auxiliary", name), loss, None, "auxiliary losses are for one task")
             for name, loss in config.auxiliary

@@ -215,6 +215,7 @@ MEANINGS = {
         "head_word_pieces": "vector of a word from its word pieces: that of one, or the mean or "
         "maximum of all (tagging)",
         "slices": "parts of the data that are scored by themselves",
+        "slice_heads": "train a head for each slice on its members, beside the one that predicts",
     },
     "Compare": {
         "encoders": "the encoders to compare",

@@ -454,6 +454,7 @@ class Config(_Section):
     training: TrainingConfig = Field(description="a section")
     features: FeaturesConfig = Field(FeaturesConfig(), description="a section")
     slices: dict[str, SliceConfig] = Field({}, description="a section that maps names to slices")
+    slice_heads: bool = Field(False, description="true or false")
 
     def of_task(self, name: str) -> "Config":
         """The config of one of several tasks alone, with its data and its head."""

@@ -17,6 +17,7 @@ from tf_adapt.config.sections import (
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.data.slices import words_of
+from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import did_you_mean
 from tf_adapt.tasks.kinds import CLASSIFICATIONS, MULTILABEL, PAIRS, REGRESSIONS
 
@@ -41,6 +42,7 @@ def task_problems(config: Config) -> Found:
     yield from _threshold_problems(config)
     yield from _pooling_problems(config)
     yield from _slice_problems(config)
+    yield from _slice_head_problems(config)
     yield from _teacher_problems(config)
     yield from _weak_problems(config)
 
@@ -181,6 +183,30 @@ def _slice_problems(config: Config) -> Found:
                 (*path, "wrong_in"),
                 f"expected null for {kind}, where no prediction is simply wrong; remove the key",
             )
+
+
+def _slice_head_problems(config: Config) -> Found:
+    if not config.slice_heads:
+        return
+    kind, frozen = _kind_of(config), config.adaptation.name == FROZEN
+    for is_wrong, got, reason in (
+        (not config.slices, "no slices", "a head is trained for each of the slices"),
+        (frozen, FROZEN, "the heads would share nothing that is trained"),
+        (config.teacher is not None, "a teacher", "it has answers for the main head alone"),
+        (config.weak is not None, "weak", "the labels of a slice's members are not known"),
+        (
+            kind not in (*CLASSIFICATIONS, None),
+            kind,
+            f"they are for {' and '.join(CLASSIFICATIONS)}",
+        ),
+        (
+            any(one.wrong_in is not None for one in config.slices.values()),
+            "a slice with wrong_in",
+            "no run predicts train",
+        ),
+    ):
+        if is_wrong:
+            yield ("slice_heads",), f"expected false together with {got}, got true: {reason}"
 
 
 def _kind_of(config: Config) -> str | None:

@@ -18,6 +18,7 @@ from tf_adapt.heads.reads import reads_of
 from tf_adapt.heads.table import build_head
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.phased_model import PhasedModel
+from tf_adapt.models.slice_heads import SliceHeads
 from tf_adapt.models.teaching import Teaching
 from tf_adapt.tasks.losses import soft_cross_entropy
 from tf_adapt.tasks.task import Task
@@ -113,7 +114,8 @@ def build_model(
     encoder.leave_unread(unread)
     model = AdaptedModel(task, encoder, head, auxiliaries, adaptation)
     if by_name and encoder.layer_mix is not None:
-        for layer in head._flatten_layers():
+        of_slices = [one for one in auxiliaries if isinstance(one, SliceHeads)]
+        for layer in (one for part in (head, *of_slices) for one in part._flatten_layers()):
             if isinstance(layer, ScalarMix):
                 layer.start_from(encoder.layer_mix.weights, encoder.layer_mix.scale)
     return model
@@ -155,7 +157,12 @@ class AdaptedModel(PhasedModel):
         self.teaching: Teaching | None = None
         # Built here: under a distribution strategy Keras would otherwise read the data once to
         # build, and in several processes reduce that data across workers.
-        outputs = self(example_inputs(task, encoder))
+        inputs = example_inputs(task, encoder)
+        outputs = self(inputs)
+        for auxiliary in self.auxiliaries:
+            if isinstance(auxiliary, SliceHeads):
+                encoded = [encoder(inputs[name]) for name in sorted(inputs)]
+                auxiliary.make_heads(head, encoded, inputs["a"])
         # A head with a CRF returns a dict with `tags`, and has its own loss.
         self.decodes = isinstance(outputs, dict)
 
