@@ -34,6 +34,7 @@ _HOMES = {
     "build_multi_task_model": "tf_adapt.models.multi_task_model",
     "chain_thaw": "tf_adapt.adaptation.phases",
     "compare": "tf_adapt.comparison.in_python",
+    "dawid_skene": "tf_adapt.statistics.dawid_skene",
     "distill_module": "tf_adapt.training.distilling.distill",
     "distillation_objective": "tf_adapt.models.distillation",
     "encode": "tf_adapt.serving.predict",

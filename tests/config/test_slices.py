@@ -77,3 +77,32 @@ def test_rules_that_do_not_fit_the_kind():
             data={"format": "text", "kind": "language_model", "train": "a.txt"},
             objective="language_model",
         )
+
+
+LONG = {"long": {"longer_than": 3}}
+
+
+def test_slices_with_heads_are_another_run():
+    one, two = make(LONG, slice_heads=True), make({"long": {"longer_than": 4}}, slice_heads=True)
+    assert list(changed_keys(one, two)) == ["slices.long.longer_than"]
+    assert "slice_heads" in changed_keys(make(LONG), one)
+
+
+@pytest.mark.parametrize(
+    ("slices", "changes", "message"),
+    [
+        ({}, {}, "false together with no slices, got true: a head is trained for each"),
+        (LONG, {"adaptation": "freeze"}, "with feature_extraction, .* share nothing that is"),
+        (LONG, {"teacher": {"run": "r"}}, "with a teacher, got true: it has answers for the main"),
+        (LONG, {"weak": {"votes": "v"}}, "with weak, got true: the labels of a slice's members"),
+        (LONG | {"w": {"wrong_in": "r"}}, {}, "with a slice with wrong_in, .* no run predicts"),
+    ],
+)
+def test_slices_without_heads(slices, changes, message):
+    with pytest.raises(ConfigError, match=f"slice_heads: expected .*{message}"):
+        make(slices, slice_heads=True, **changes)
+
+
+def test_only_classifications_have_heads_of_slices():
+    with pytest.raises(ConfigError, match="slice_heads: .* with tagging, got true: they are for"):
+        make(LONG, "sample_tagging", slice_heads=True)

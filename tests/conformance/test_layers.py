@@ -22,6 +22,7 @@ IGNORED = {
     "BiLanguageModel": "around an output layer; see models/test_language_objectives.py",
     "Distillation": "around an encoder; see models/test_distillation.py",
     "AuxiliaryLoss": "around one of these three; see models/test_auxiliary_loss.py",
+    "SliceHeads": "makes its heads like those of a model; see models/test_slice_heads.py",
     "LanguageModel": "a model; see models/test_language_model.py",
     "TrainSteps": "a model without parts, for AdaptedModel; see models/test_adapted_model.py",
     "PhasedModel": "a model without parts, for the next two",

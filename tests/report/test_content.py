@@ -19,7 +19,8 @@ def test_format_3():
         "format", "summary", "dataset", "kind", "metric", "labels", "splits", "scored_on",
         "chosen_on", "examples", "items", "seeds", "trials", "different", "look", "cells",
         "learning_curves", "pairs", "baseline", "slices", "disagreements", "versions",
-        "modules", "truncated", "data", "machine", "command", "start", "teacher", "verdict",
+        "modules", "truncated", "data", "machine", "command", "start", "teacher", "weak",
+        "verdict",
     ]  # fmt: skip
     assert list(found["cells"][0]) == [
         "id", "encoder", "module", "execution", "family", "pretrained", "pairs",

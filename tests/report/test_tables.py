@@ -44,6 +44,13 @@ def test_teacher_and_students():
     assert "weight of the teacher's answers 0.7, 1,200 texts without labels" in table.caption
 
 
+def test_sources_of_the_labels():
+    sources = {"ann": {"votes": 1200, "accuracy": 0.914}, "b|n": {"votes": 0, "accuracy": None}}
+    table = tables.sources_table(sources)
+    assert texts(table.rows[0]) == [["ann"], ["1,200"], ["91.4"]]
+    assert texts(table.rows[1]) == [["b|n"], ["0"], ["–"]]
+
+
 def test_the_chosen_rate_is_named_and_a_failed_trial_too():
     order = ranked([contents.cell("bert", TUNED, (0.5,))])
     (row,) = tables.tried_table(order, "dev").rows

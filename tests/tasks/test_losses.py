@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_adapt.tasks.losses import BinaryCrossEntropy, CrossEntropy, SquaredError
+from tf_adapt.tasks.losses import (
+    BinaryCrossEntropy,
+    CrossEntropy,
+    SquaredError,
+    soft_cross_entropy,
+)
 
 
 def log_softmax(logits):
@@ -161,3 +166,24 @@ def test_binary_cross_entropy_of_nothing_and_in_half_precision():
     assert loss(np.array([[1, 0]]), logits).dtype == tf.float32
     config = keras.losses.serialize(loss)
     assert type(keras.losses.deserialize(config)) is BinaryCrossEntropy
+
+
+@pytest.mark.parametrize("jit_compile", [None, True])
+def test_cross_entropy_with_probabilities(jit_compile):
+    random = np.random.default_rng(6)
+    logits = random.normal(size=(5, 3)).astype("float32") * 4
+    targets = random.dirichlet(np.ones(3), 5).astype("float32")
+    targets[0] = [0, 1, 0]
+
+    def loss(targets, outputs, sample_weight):
+        return soft_cross_entropy(targets, outputs)
+
+    value, gradient = value_and_gradient(loss, targets, logits, jit_compile=jit_compile)
+    logs = log_softmax(logits)
+    assert value == pytest.approx(-(targets * logs).sum(axis=1).mean(), rel=1e-6)
+    np.testing.assert_allclose(gradient, (np.exp(logs) - targets) / 5, atol=1e-7)
+    # Probabilities of 0 and 1 are ids.
+    hard = np.eye(3, dtype="float32")[[0, 2, 1, 1, 0]]
+    ids = float(CrossEntropy()(np.array([0, 2, 1, 1, 0]), logits))
+    assert float(soft_cross_entropy(hard, logits)) == pytest.approx(ids, rel=1e-6)
+    assert soft_cross_entropy(hard, tf.cast(logits, tf.bfloat16)).dtype == tf.float32

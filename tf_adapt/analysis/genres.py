@@ -72,7 +72,7 @@ def genre_scores(run: Path, scored: list[Record], genres: Sequence[str]) -> dict
             classifier.
     """
     config = one_task(_finished_config(run), str(run), "an analysis")
-    splits = load_splits(config.data)
+    splits = load_splits(config.data, config.weak)
     if splits.kind not in CLASSIFICATIONS:
         raise ConfigError(f"{run}: expected a run of a classification, got {splits.kind}")
     trained_on = _numbers(splits.examples["train"])

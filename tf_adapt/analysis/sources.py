@@ -64,7 +64,7 @@ def source_data(source: Source, tagging: bool = False) -> tuple[Splits, Task]:
         ConfigError: the examples are not texts or pairs with one label each.
         DataError: as `load_splits`.
     """
-    splits = load_splits(source.config.data)
+    splits = load_splits(source.config.data, source.config.weak)
     refused = ("language_model", MULTILABEL) + (() if tagging else ("tagging",))
     if splits.kind in refused:
         raise ConfigError(

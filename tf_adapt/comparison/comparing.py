@@ -110,9 +110,10 @@ def compare(
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     out = Path(out).absolute()
-    splits = load_splits(comparison.cells[0].config.data)
+    first = comparison.cells[0].config
+    splits = load_splits(first.data, first.weak)
     known_sizes(comparison.sizes, len(splits.examples["train"]))
-    checked_members(comparison.cells[0].config.slices, splits)
+    checked_members(first.slices, splits, first.slice_heads)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     inputs = _inputs(comparison)
     kept = cache or comparison.cells[0].config.features.cache

@@ -15,7 +15,8 @@ def inspect_comparison_data(comparison: Comparison) -> dict[str, Any]:
     Raises:
         ConfigError, DataError, ArtifactError: as `tf_adapt.training.inspect.inspect_data`.
     """
-    splits = load_splits(comparison.cells[0].config.data)
+    first = comparison.cells[0].config
+    splits = load_splits(first.data, first.weak)
     report = check_data(splits) | {"encoders": {}}
     for name, config in {reading(cell): cell.config for cell in comparison.cells}.items():
         encoder, prepared = read_by(config, splits)

@@ -45,9 +45,10 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     """
     # First: logical devices cannot be configured after TensorFlow has initialised.
     strategies = [_of_cell(cell, _strategy, cell) for cell in comparison.cells]
-    splits = load_splits(comparison.cells[0].config.data)
+    first = comparison.cells[0].config
+    splits = load_splits(first.data, first.weak)
     numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
-    members = checked_members(comparison.cells[0].config.slices, splits)[SCORED_ON]
+    members = checked_members(first.slices, splits, first.slice_heads)[SCORED_ON]
     task, read = task_of(splits), {}
     cells = []
     for cell, strategy in zip(comparison.cells, strategies, strict=True):

@@ -121,6 +121,7 @@ def results(
         command=command,
         teacher=_teacher(first.get("taught"), metric),
         start=chain_in_words(first["start"]) if first.get("start") else None,
+        weak=None if splits.weak is None else splits.weak.facts,
     )
 
 

@@ -191,6 +191,11 @@ def comparison_from(
     )
     location = location_of(("data", "held_out"), where, locations)
     data = with_scored_split(cells[0].config.data, varied.score_on, location)
+    if cells[0].config.weak is not None and data.held_out is not None:
+        raise ConfigError(
+            f"{where}: weak: expected data with dev and test, and compare.score_on: test, got "
+            "data where a part of train would choose; the labels of train are not known"
+        )
     cells = tuple(
         replace(cell, config=cell.config.model_copy(update={"data": data})) for cell in cells
     )

@@ -221,8 +221,10 @@ def _tasks_problems(config: Config) -> Found:
         ),
         (("start",), config.start, None, "a run of several tasks begins with the module"),
         (("teacher",), config.teacher, None, "a teacher is for one task"),
+        (("weak",), config.weak, None, "votes are for one task"),
         (("slices",), config.slices or None, None, "slices are for one task"),
         (("forgetting",), config.forgetting, None, "it is measured for one task"),
+        (("slice_heads",), config.slice_heads, False, "slices are for one task"),
         *(
             (("auxiliary", name), loss, None, "auxiliary losses are for one task")
             for name, loss in config.auxiliary
@@ -298,6 +300,8 @@ def _path_problems(config: Config) -> Found:
     if config.teacher is not None:
         paths["teacher", "run"] = config.teacher.run
         paths["teacher", "unlabelled"] = config.teacher.unlabelled
+    if config.weak is not None:
+        paths["weak", "votes"] = config.weak.votes
     for key, path in paths.items():
         reason = why_no_name(path) if path else None
         if reason is not None:

@@ -198,6 +198,10 @@ MEANINGS = {
         "text": "running text that neither the module nor this run learned from, one paragraph a "
         "line (.gz is unpacked)",
     },
+    "WeakConfig": {
+        "votes": "labels of train from several sources: a column for each, a row for each example",
+        "aggregate": "how they become one: Dawid and Skene's model of the sources, or the majority",
+    },
     "TaskConfig": {
         "weight": "factor of the task's loss",
     },
@@ -215,6 +219,7 @@ MEANINGS = {
         "head_word_pieces": "vector of a word from its word pieces: that of one, or the mean or "
         "maximum of all (tagging)",
         "slices": "parts of the data that are scored by themselves",
+        "slice_heads": "train a head for each slice on its members, beside the one that predicts",
     },
     "Compare": {
         "encoders": "the encoders to compare",

@@ -151,12 +151,16 @@ def resolve_paths(config: Config) -> Config:
     forgetting = config.forgetting
     if forgetting is not None:
         forgetting = forgetting.model_copy(update={"text": _absolute(forgetting.text)})
+    weak = config.weak
+    if weak is not None:
+        weak = weak.model_copy(update={"votes": _absolute(weak.votes)})
     found = {
         "encoder": encoder,
         "penalties": penalties,
         "start": start,
         "teacher": teacher,
         "forgetting": forgetting,
+        "weak": weak,
         "features": features,
         "slices": slices,
     }

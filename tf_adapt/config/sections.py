@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.task_sampling import SAMPLINGS
+from tf_adapt.data.votes import AGGREGATES
 from tf_adapt.layers.pooling_names import POOLING_NAMES
 from tf_adapt.tasks.kinds import KINDS
 
@@ -402,6 +403,16 @@ class ForgettingConfig(_Section):
     text: str = Field(description="the path of a file of held-out text")
 
 
+class WeakConfig(_Section):
+    """Training labels from several noisy sources, in place of those of train.
+
+    The file is that of `tf_adapt.data.votes`.
+    """
+
+    votes: str = Field(description="the path of a file")
+    aggregate: Literal[AGGREGATES] = Field("dawid_skene", description=" or ".join(AGGREGATES))
+
+
 class TaskConfig(_Section):
     """One of several tasks that share an encoder: its data and its head."""
 
@@ -448,9 +459,11 @@ class Config(_Section):
     forgetting: ForgettingConfig | None = Field(
         None, description="a section with text, the path of a file of held-out text, or null"
     )
+    weak: WeakConfig | None = Field(None, description="a section, or null")
     training: TrainingConfig = Field(description="a section")
     features: FeaturesConfig = Field(FeaturesConfig(), description="a section")
     slices: dict[str, SliceConfig] = Field({}, description="a section that maps names to slices")
+    slice_heads: bool = Field(False, description="true or false")
 
     def of_task(self, name: str) -> "Config":
         """The config of one of several tasks alone, with its data and its head."""

@@ -13,6 +13,10 @@ from tf_adapt.data.last_pieces import with_last_piece
 TARGETS = "targets"
 # Keys of the first text's inputs, in training with a teacher.
 TEACHER, LABELLED = "teacher", "labelled"
+# Another one, in training with labels from several sources.
+SOFT_LABELS = "soft_labels"
+# Another one, in training with heads of slices.
+SLICE_TARGETS = "slice_targets"
 # Padding values other than 0.
 FILLERS = {"first_piece": -1, "last_piece": -1, TARGETS: -1}
 
@@ -41,6 +45,10 @@ class PreparedData:
             scores; tagging: `[examples, (words), labels]`), or None.
         labelled: `[examples] float32`, 0 where a target is only a placeholder, 1 elsewhere; None:
             all targets are real.
+        soft_labels: `[examples, labels] float32`, the probability of each label, which is trained
+            in place of the targets; or None.
+        slice_targets: `[examples, slices] int32`, the targets of the members of each slice, −1 for
+            other examples; or None.
         length_step: rows are padded to a multiple of this length, so that there are few shapes.
     """
 
@@ -56,6 +64,8 @@ class PreparedData:
     features: list | None = None
     teacher: tf.Tensor | tf.RaggedTensor | None = None
     labelled: tf.Tensor | None = None
+    soft_labels: tf.Tensor | None = None
+    slice_targets: tf.Tensor | None = None
     length_step: int = 1
 
     @functools.cached_property
@@ -97,6 +107,10 @@ class PreparedData:
             }
         if self.teacher is not None:
             inputs["a"] |= self._taught(index)
+        if self.soft_labels is not None:
+            inputs["a"][SOFT_LABELS] = tf.gather(self.soft_labels, index)
+        if self.slice_targets is not None:
+            inputs["a"][SLICE_TARGETS] = tf.gather(self.slice_targets, index)
         if self.targets is None:
             return inputs
         targets = tf.gather(self.targets, index)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tf_adapt.data.cut import cut_off
@@ -19,6 +19,13 @@ from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
 from tf_adapt.data.own_files import in_words, recognised, with_dev
 from tf_adapt.data.parts import document_indices, example_indices, part_of
+from tf_adapt.data.votes import (
+    WeakLabels,
+    check_rows,
+    read_votes,
+    weak_labels,
+    with_probable_labels,
+)
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks.kinds import REGRESSIONS
 
@@ -31,6 +38,8 @@ class Splits:
 
     Attributes:
         unlabelled: texts for a teacher, which train with `train`, after it.
+        weak: the probabilities of the labels of `train`, from the votes of several sources; the
+            labels of these examples are then the most probable ones. None: they have their own.
     """
 
     name: str
@@ -42,9 +51,10 @@ class Splits:
     examples: dict[str, list[Record | TaggedSentence]]
     descriptions: dict[str, str] = field(default_factory=dict)
     unlabelled: list[Record | TaggedSentence] = field(default_factory=list)
+    weak: WeakLabels | None = None
 
 
-def load_splits(data) -> Splits:
+def load_splits(data, weak=None) -> Splits:
     """Reads train, dev and, if there is one, test, of a config's `data` section.
 
     Labels are the dataset's own. For data that the user describes (own files, or a dataset of
@@ -59,12 +69,18 @@ def load_splits(data) -> Splits:
     - Without a dev split, a part of train serves as dev (`data.cut`).
     - Columns and tag scheme of CoNLL files are optional (`data.own_files`).
 
+    Args:
+        weak: a config's `weak` section, or None: the labels of train come from its file of votes
+            (`data.votes`), and those of the user's own train file are not read.
+
     Raises:
         ConfigError: `held_out` leaves one side empty; no such genre.
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
     if getattr(data, "kind", None) == "language_model":
         return _texts(data)
+    if weak is not None:
+        return _weakly_labelled(data, weak)
     if hasattr(data, "dataset"):
         return _known(data)
     return _own_files(data) if hasattr(data, "format") else _from_tfds(data)
@@ -82,6 +98,27 @@ def has_test(data) -> bool:
         return info.tfds is not None and "test" in info.tfds.splits
     folder = info.folder or Path(data.data_dir or "")
     return any((folder / name).is_file() for name in info.files.get("test", ()))
+
+
+def _weakly_labelled(data, weak) -> Splits:
+    whole = data.model_copy(update={"train_examples": None})
+    if hasattr(data, "format"):
+        labels = data.labels or read_votes(weak.votes).labels
+        splits = _own_files(whole.model_copy(update={"labels": labels}), train_labelled=False)
+    else:
+        splits = load_splits(whole)
+    votes = read_votes(weak.votes, splits.labels)
+    train = splits.examples["train"]
+    check_rows(votes, len(train), splits.descriptions["train"])
+    rows = range(len(train))
+    if data.train_examples is not None:  # the rows of `_cut_train`
+        rows = part_of(rows, data.train_examples, data.train_examples_seed)
+    _cut_train(splits.examples, splits.descriptions, data)
+    splits.weak = weak_labels(votes, rows, weak.aggregate)
+    splits.examples["train"] = with_probable_labels(
+        splits.examples["train"], splits.weak.posteriors, splits.labels
+    )
+    return splits
 
 
 def _texts(data) -> Splits:
@@ -198,10 +235,15 @@ def _own_labels(data) -> list[str] | None:
     return scheme_tags(types, "IOB2")
 
 
-def _own_files(given) -> Splits:
+def _own_files(given, train_labelled: bool = True) -> Splits:
     data = recognised(given)
     paths = _split_names(data)
-    examples = {split: read_file(path, data) for split, path in paths.items()}
+    examples = {
+        split: read_file(path, data, labelled=train_labelled or split != "train")
+        for split, path in paths.items()
+    }
+    if not train_labelled:  # placeholders
+        examples["train"] = [replace(one, label=data.labels[0]) for one in examples["train"]]
     if data.kind == "tagging":
         examples = {
             split: convert_scheme(sentences, data.scheme, "IOB2")

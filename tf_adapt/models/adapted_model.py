@@ -11,14 +11,16 @@ from hub_modules.native.weights import is_trainable
 from tf_adapt.adaptation.phases import Adaptation, as_adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of, make_trainable
 from tf_adapt.data.last_pieces import with_last_piece
-from tf_adapt.data.prepared import LABELLED
+from tf_adapt.data.prepared import LABELLED, SOFT_LABELS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
 from tf_adapt.heads.table import build_head
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.phased_model import PhasedModel
+from tf_adapt.models.slice_heads import SliceHeads
 from tf_adapt.models.teaching import Teaching
+from tf_adapt.tasks.losses import soft_cross_entropy
 from tf_adapt.tasks.task import Task
 
 
@@ -112,7 +114,8 @@ def build_model(
     encoder.leave_unread(unread)
     model = AdaptedModel(task, encoder, head, auxiliaries, adaptation)
     if by_name and encoder.layer_mix is not None:
-        for layer in head._flatten_layers():
+        of_slices = [one for one in auxiliaries if isinstance(one, SliceHeads)]
+        for layer in (one for part in (head, *of_slices) for one in part._flatten_layers()):
             if isinstance(layer, ScalarMix):
                 layer.start_from(encoder.layer_mix.weights, encoder.layer_mix.scale)
     return model
@@ -154,7 +157,12 @@ class AdaptedModel(PhasedModel):
         self.teaching: Teaching | None = None
         # Built here: under a distribution strategy Keras would otherwise read the data once to
         # build, and in several processes reduce that data across workers.
-        outputs = self(example_inputs(task, encoder))
+        inputs = example_inputs(task, encoder)
+        outputs = self(inputs)
+        for auxiliary in self.auxiliaries:
+            if isinstance(auxiliary, SliceHeads):
+                encoded = [encoder(inputs[name]) for name in sorted(inputs)]
+                auxiliary.make_heads(head, encoded, inputs["a"])
         # A head with a CRF returns a dict with `tags`, and has its own loss.
         self.decodes = isinstance(outputs, dict)
 
@@ -245,15 +253,20 @@ class AdaptedModel(PhasedModel):
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """As in Keras; for a head with a CRF, its own loss plus the penalties.
 
-        In training with a teacher, see `Teaching`.
+        In training with a teacher, see `Teaching`; with probabilities of the labels, their
+        `soft_cross_entropy` in place of the task's loss.
         """
+        if training and SOFT_LABELS in x["a"]:
+            return self._with_penalties(soft_cross_entropy(x["a"][SOFT_LABELS], y_pred))
         if training and self.teaching is not None:
             weights = self.teaching.label_weights(x["a"], y)
             own = super().compute_loss(x, y, y_pred, weights, training)
             return own + self.teaching.soft_loss(x["a"], y, y_pred)
         if not self.decodes:
             return super().compute_loss(x, y, y_pred, sample_weight, training)
-        loss = self.head.loss(y, y_pred, sample_weight)
+        return self._with_penalties(self.head.loss(y, y_pred, sample_weight))
+
+    def _with_penalties(self, loss):
         # Keras sums the losses of the replicas.
         return loss + sum(self.losses) / self.distribute_strategy.num_replicas_in_sync
 

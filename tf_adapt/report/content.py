@@ -231,6 +231,8 @@ class Content:
         data: SHA-256 by split.
         start: the run that all runs start from, as text; None: the modules' own weights.
         teacher: the run that all runs learn from; None: there is none.
+        weak: the `weak` of a run's `metrics.json` on all training examples, if their labels come
+            from several sources.
         verdict: None before it is computed.
     """
 
@@ -262,6 +264,7 @@ class Content:
     command: str
     start: str | None = None
     teacher: Teacher | None = None
+    weak: dict[str, Any] | None = None
     verdict: Verdict | None = None
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tf_adapt.printing.weak_labels import weak_in_words
 from tf_adapt.printing.words import counted, visible
 from tf_adapt.report import tables
 from tf_adapt.report.blocks import (
@@ -174,12 +175,15 @@ def _choices(content: Content, order: list[Ranked]) -> list:
         )
     if content.start is not None:
         texts.append(f"Every run starts from {content.start}.")
+    if content.weak is not None:
+        texts.append(f"Every run is {weak_in_words(content.weak)}.")
     texts += [_different(*found, order) for found in content.different.items()]
     blocks = [Heading("How it was chosen"), Items(texts)]
     if chosen_on == scored_on:
         warning = f"{chosen_on} both chose and scored: the scores are too good by that much."
         blocks.append(Paragraph(warning, warning=True))
-    return [*blocks, tables.tried_table(order, chosen_on)]
+    sources = [] if content.weak is None else [tables.sources_table(content.weak["sources"])]
+    return [*blocks, *sources, tables.tried_table(order, chosen_on)]
 
 
 def _different(key: str, values: dict[str, Any], order: list[Ranked]) -> str:

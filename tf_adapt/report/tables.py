@@ -1,5 +1,7 @@
 """The tables with a row for each cell, for both Markdown and HTML."""
 
+from typing import Any
+
 from tf_adapt.printing import words
 from tf_adapt.printing.words import visible
 from tf_adapt.report.blocks import Entry, Table, field_of
@@ -91,6 +93,16 @@ def teacher_table(teacher: Teacher, order: list[Ranked]) -> Table:
         f"answers {teacher.weight:g}, {further} without labels; MB of weights in float32"
     )
     return Table(caption, columns, rows)
+
+
+def sources_table(sources: dict[str, dict[str, Any]]) -> Table:
+    """The sources of the training labels: how much each says, and how often it seems right."""
+    rows = [
+        _row(visible(name), f"{one['votes']:,}", words.score(one["accuracy"]))
+        for name, one in sources.items()
+    ]
+    caption = "Sources of the training labels; accuracies × 100 are estimated from the votes alone"
+    return Table(caption, ["source", "votes", "estimated accuracy × 100"], rows)
 
 
 def tried_table(order: list[Ranked], chosen_on: str) -> Table:

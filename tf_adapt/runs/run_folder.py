@@ -36,11 +36,12 @@ TASK = "task.json"
 TEACHER = "teacher"  # what a teacher answered
 START = "start"  # a copy of the run that this one starts from, as far as it is needed
 _FILES = (CONFIG, HISTORY, METRICS, TASK, records.RECORD)
+SLICES = "slices."
 # Keys without an effect on the weights: the notes, the storage of features, what is scored apart.
 FREE_KEYS = (
     "about",
     *(f"features.{key}" for key in ("cache", "require", "limit", "disk_limit")),
-    "slices.",
+    SLICES,
 )
 # Features of an unfinished run, where they are too large for memory and it has no cache.
 FEATURES = ".features"
@@ -156,6 +157,31 @@ class Forgetting(Schema):
     truncated: int = Field(ge=0)
 
 
+class Source(Schema):
+    """One of several sources of labels; its accuracy is estimated, None without votes."""
+
+    votes: int = Field(ge=0)
+    accuracy: float | None
+
+
+class Weak(Schema):
+    """Training labels from votes: how many, how far the sources agree, what was made of them.
+
+    `agreement` is the share of the pairs of votes for one example that agree (None: no pairs),
+    `entropy` the mean entropy of the examples' probabilities in nats, `undecided` the share of the
+    examples without a label of a probability above 0.5.
+    """
+
+    votes_file: str
+    aggregate: str
+    examples: int = Field(ge=1)
+    votes: int = Field(ge=1)
+    agreement: float | None
+    sources: dict[str, Source]
+    entropy: float
+    undecided: float
+
+
 class Metrics(Schema):
     """Content of `metrics.json`; of several tasks what the target has, and `tasks` by name."""
 
@@ -170,6 +196,8 @@ class Metrics(Schema):
     start: StartedFrom | None = None
     taught: Taught | None = None
     forgetting: Forgetting | None = None
+    weak: Weak | None = None
+    slice_heads: dict[str, int] | None = None
     dev: Scores
     test: Scores | None = None
     slices: dict[str, dict[str, SliceMetrics | None]] | None = None
@@ -256,12 +284,17 @@ def check_same_run(folder: Path, started: Config, wanted: Config) -> None:
 
 
 def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
-    """The keys that differ, except `FREE_KEYS`, each with a text of both values."""
+    """The keys that differ, except `FREE_KEYS`, each with a text of both values.
+
+    Slices with heads of their own are not free.
+    """
+    with_heads = started.slice_heads or wanted.slice_heads
+    free = tuple(key for key in FREE_KEYS if not (with_heads and key == SLICES))
     before, now = flat(started.model_dump()), flat(wanted.model_dump())
     return {
         key: f"{key} (was {before.get(key)}, now {now.get(key)})"
         for key in sorted(before.keys() | now.keys())
-        if before.get(key) != now.get(key) and not key.startswith(FREE_KEYS)
+        if before.get(key) != now.get(key) and not key.startswith(free)
     }
 
 

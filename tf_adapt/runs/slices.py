@@ -24,7 +24,7 @@ from tf_adapt.data.slices import (
     with_words,
 )
 from tf_adapt.data.splits import Splits, fingerprint
-from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.printing.words import counted
 from tf_adapt.runs import checkpoints
 from tf_adapt.runs.ensemble_folder import ENSEMBLE, is_ensemble
@@ -48,8 +48,30 @@ def members_of(slices: Slices, examples: Examples, kind: str) -> Members:
     return {name: _members(name, one, examples, kind) for name, one in slices.items()}
 
 
-def checked_members(slices: Slices, splits: Splits) -> dict[str, Members]:
+def training_members(slices: Slices, splits: Splits) -> Members:
+    """The members of each slice in train, for heads of their own.
+
+    Raises:
+        DataError: a slice has none.
+        ArtifactError, DataError: as `members_of`.
+    """
+    train = splits.examples["train"]
+    found = members_of(slices, train, splits.kind)
+    for name, mask in found.items():
+        if not mask.any():
+            raise DataError(
+                f"slices.{name}: expected at least one of the {counted(len(train), 'example')} of "
+                "train in it, on which its head is trained (slice_heads), got 0; change its rules "
+                "or remove it"
+            )
+    return found
+
+
+def checked_members(slices: Slices, splits: Splits, with_train: bool = False) -> dict[str, Members]:
     """The members of each slice in dev and, if there is one, test.
+
+    Args:
+        with_train: whether a file of places may list examples of train too.
 
     Raises:
         ConfigError: the scored split (test, or dev if there is none) has no example of a slice, or
@@ -60,7 +82,8 @@ def checked_members(slices: Slices, splits: Splits) -> dict[str, Members]:
     names = [name for name in SPLITS if name in splits.examples]
     for one in slices.values():
         if one.file is not None:
-            examples = [example for name in names for example in splits.examples[name]]
+            listed = ["train", *names] if with_train else names
+            examples = [example for name in listed for example in splits.examples[name]]
             check_places(one.file, read_places(one.file), examples)
     found = {name: members_of(slices, splits.examples[name], splits.kind) for name in names}
     scored = names[-1]

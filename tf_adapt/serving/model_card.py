@@ -11,6 +11,7 @@ from hub_modules.licence_notes import licence_notes
 from hub_modules.shipped import PRETRAINED, shipped_names
 from tf_adapt.config.sections import Config, FilesConfig
 from tf_adapt.printing import words
+from tf_adapt.printing.weak_labels import weak_in_words
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.runs.finished_run import chain_in_words
 
@@ -265,6 +266,8 @@ def _adaptation(config: Config, metrics: dict[str, Any] | None) -> str:
                 f"- learned from the answers of {words.visible(taught['run'])} "
                 f"({taught['teacher']['parameters']:,} parameters; weight {taught['weight']:g})"
             )
+        if metrics.get("weak"):
+            lines.append(f"- {weak_in_words(metrics['weak'])}")
         lines += [
             f"- best of {metrics['epochs']} epochs: {metrics['best_epoch']}; head: "
             f"{metrics.get('head') or 'none'}",

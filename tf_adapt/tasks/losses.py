@@ -34,6 +34,18 @@ class CrossEntropy(keras.losses.Loss):
         return {"name": self.name}
 
 
+def soft_cross_entropy(probabilities, logits):
+    """Cross-entropy with probabilities in place of class ids: the mean of `-Σ_k p_k log softmax_k`.
+
+    Shapes: probabilities and logits `[batch, classes]` → scalar, float32: one replica's share of
+    the mean over the global batch, see `global_mean`.
+    """
+    logits = ops.cast(ops.convert_to_tensor(logits), "float32")
+    probabilities = ops.cast(ops.convert_to_tensor(probabilities), "float32")
+    losses = -ops.sum(probabilities * ops.log_softmax(logits), axis=-1)
+    return global_mean(losses, ops.ones_like(losses, dtype="bool"))
+
+
 @keras.saving.register_keras_serializable("tf_adapt")
 class BinaryCrossEntropy(keras.losses.Loss):
     """Sigmoid cross-entropy of sets of labels, in float32: its mean over labels and examples.

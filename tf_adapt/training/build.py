@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.schedules import (
@@ -28,6 +29,7 @@ from tf_adapt.heads.table import head_name
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs.finished_run import FinishedRun
+from tf_adapt.runs.slices import Members, training_members
 from tf_adapt.training.compiled_model import compiled_model, penalised
 from tf_adapt.training.plan import Plan
 from tf_adapt.training.starting import started_model
@@ -118,11 +120,23 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
     """
     if config.tasks is not None:
         return _parts_of_tasks(config)
-    splits = load_splits(config.data)
+    splits = load_splits(config.data, config.weak)
     model = started_model(config, task_of(splits), start)
     anchor = penalised(config, model)
     data = _prepared(config, splits, model.encoder)
+    if splits.weak is not None:
+        soft_labels = tf.constant(splits.weak.posteriors, tf.float32)
+        data["train"] = replace(data["train"], soft_labels=soft_labels)
+    if config.slice_heads:
+        members = training_members(config.slices, splits)
+        data["train"] = replace(data["train"], slice_targets=_slice_targets(data["train"], members))
     return Parts(splits, model, model.trainable_weights, anchor, data)
+
+
+def _slice_targets(train: PreparedData, members: Members) -> tf.Tensor:
+    targets = train.targets.numpy()
+    columns = [np.where(mask, targets, -1) for mask in members.values()]
+    return tf.constant(np.stack(columns, axis=1), tf.int32)
 
 
 def _parts_of_tasks(config: Config) -> Parts:

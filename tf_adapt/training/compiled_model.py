@@ -21,6 +21,7 @@ from tf_adapt.models.distillation import distillation_objective
 from tf_adapt.models.language_model import build_language_model
 from tf_adapt.models.language_objectives import language_model_objective
 from tf_adapt.models.multi_task_model import MultiTaskModel, build_multi_task_model
+from tf_adapt.models.slice_heads import SliceHeads
 from tf_adapt.tasks.task import Task
 
 OPTIMIZERS = {
@@ -45,7 +46,9 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
         return build_multi_task_model(task, encoder, heads, adaptation, weights)
     if task.is_language_model:
         return build_language_model(task, encoder, adaptation)
-    auxiliaries = _auxiliaries(config, encoder)
+    auxiliaries: list = _auxiliaries(config, encoder)
+    if config.slice_heads:
+        auxiliaries.append(SliceHeads(config.slices))
     return build_model(
         task, encoder, adaptation=adaptation, auxiliaries=auxiliaries, **_head(config)
     )

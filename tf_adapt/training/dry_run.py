@@ -13,7 +13,7 @@ from tf_adapt.data.prepare import task_of
 from tf_adapt.data.splits import load_splits
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
-from tf_adapt.runs.slices import checked_members
+from tf_adapt.runs.slices import checked_members, training_members
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.build import order_of, plan_of, splits_of_tasks
 from tf_adapt.training.compiled_model import penalised, precision
@@ -39,10 +39,12 @@ def dry_run(config: Config) -> dict[str, Any]:
     """
     settings = config.training
     names = config.tasks or {}
-    splits = splits_of_tasks(config) if names else load_splits(config.data)
+    splits = splits_of_tasks(config) if names else load_splits(config.data, config.weak)
     task = {name: task_of(splits[name]) for name in names} or task_of(splits)
     if not names:
-        checked_members(config.slices, splits)
+        checked_members(config.slices, splits, config.slice_heads)
+        if config.slice_heads:
+            training_members(config.slices, splits)
     start = starting_run(config)
     strategy = make_strategy(settings.devices, settings.strategy)
     with precision(settings.mixed_precision), strategy.scope():

@@ -172,6 +172,8 @@ def _metrics(run: Run, scores: dict[str, dict]) -> dict[str, Any]:
         "seed": run.settings.seed,
         **({} if run.started_from is None else {"start": run.started_from}),
         **_taught(run, scores),
+        **({} if run.splits.weak is None else {"weak": run.splits.weak.facts}),
+        **_slice_heads(run),
         **scores,
         "metric": run.model.task.metric,
         "best_epoch": run.state.best["epoch"] + 1,
@@ -197,6 +199,15 @@ def _taught(run: Run, scores: dict[str, dict]) -> dict[str, Any]:
     if run.teacher is None:
         return {}
     return {"taught": run.teacher | {"student": scores | costs_of(run.model, run.data["dev"])}}
+
+
+def _slice_heads(run: Run) -> dict[str, dict[str, int]]:
+    """How many training examples the head of each slice has, if slices have heads."""
+    targets = run.data["train"].slice_targets
+    if targets is None:
+        return {}
+    counts = (targets.numpy() >= 0).sum(axis=0).tolist()
+    return {"slice_heads": dict(zip(run.slices, counts, strict=True))}
 
 
 def costs_of(model: AdaptedModel, dev: PreparedData) -> dict[str, Any]:

@@ -7,11 +7,12 @@ from tf_adapt.config.sections import Config
 from tf_adapt.errors import ArtifactError
 
 EWC, UNLABELLED = "penalties.ewc.fisher", "teacher.unlabelled"
-FORGETTING = "forgetting.text"
+FORGETTING, VOTES = "forgetting.text", "weak.votes"
 _FILES = {
     EWC: "the file that `tf-adapt fisher` wrote",
     UNLABELLED: "a file of texts",
     FORGETTING: "a file of held-out text",
+    VOTES: "a file of votes",
 }
 
 
@@ -33,6 +34,7 @@ def input_places(config: Config) -> dict[str, str]:
         EWC: None if ewc is None else ewc.fisher,
         UNLABELLED: None if config.teacher is None else config.teacher.unlabelled,
         FORGETTING: None if config.forgetting is None else config.forgetting.text,
+        VOTES: None if config.weak is None else config.weak.votes,
     }
     return {key: place for key, place in found.items() if place is not None}
 

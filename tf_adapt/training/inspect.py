@@ -87,7 +87,7 @@ def inspect_data(config: Config) -> dict[str, Any]:
         ConfigError, DataError, ArtifactError: as `train` before its first step, except for too long
             examples, which are reported.
     """
-    splits = load_splits(config.data)
+    splits = load_splits(config.data, config.weak)
     return check_data(splits, read_by(config, splits)[1])
 
 

@@ -77,12 +77,12 @@ def common_splits(members: Sequence[Candidate]) -> Splits:
         ConfigError, DataError: as `load_splits`.
     """
     first, *others = members
-    splits = load_splits(first.config.data)
+    splits = load_splits(first.config.data, first.config.weak)
     expected = _fingerprints(splits)
     for other in others:
         if other.config.data == first.config.data:
             continue
-        found = _fingerprints(load_splits(other.config.data))
+        found = _fingerprints(load_splits(other.config.data, other.config.weak))
         for split in SPLITS:
             if found.get(split) != expected.get(split):
                 raise ConfigError(

@@ -54,7 +54,7 @@ class Session:
         parts = self._parts
         if self._config is None or self._config != without_trial(config):
             return None
-        if load_splits(config.data) != parts.splits:
+        if load_splits(config.data, config.weak) != parts.splits:
             return None
         new = started_model(config, parts.model.task, start)
         if new.encoder.module_hash != parts.model.encoder.module_hash:

@@ -95,8 +95,8 @@ def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[s
     """
     metrics = {name: value for name, value in metrics.items() if name != "slices"}
     if config.slices:
-        splits = load_splits(config.data)
-        members = checked_members(config.slices, splits)
+        splits = load_splits(config.data, config.weak)
+        members = checked_members(config.slices, splits, config.slice_heads)
         _check_data(folder, splits, list(members))
         task = saved_task(run_folder.saved_task(folder).task, folder / run_folder.TASK)
         found = scores_of_run(folder, config.slices, members, task, splits.examples)

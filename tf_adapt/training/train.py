@@ -6,21 +6,23 @@ dropout and metrics are saved with the weights.
 """
 
 import contextlib
+import hashlib
 import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 import tf_adapt
 from hub_modules.load import runs_natively
 from tf_adapt.config.reading import dump_config, resolve_paths, with_data
 from tf_adapt.config.sections import Config
-from tf_adapt.data.batches import sorted_batches
+from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.data.own_files import recognised
-from tf_adapt.data.splits import fingerprint
+from tf_adapt.data.splits import Splits, fingerprint
 from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
@@ -125,7 +127,8 @@ def _prepared_run(
     with precision(config.training.mixed_precision), strategy.scope():
         parts = session.parts(config, start)
         source_task = source_task_of(config, parts.model.encoder)
-        members = checked_members(config.slices, parts.splits)  # of several tasks none
+        # Of several tasks none.
+        members = checked_members(config.slices, parts.splits, config.slice_heads)
     answers = None
     if config.teacher is not None:  # here, in float32 and on one device
         parts, answers = taught(config, parts, folder)
@@ -198,6 +201,21 @@ def _hyperparameters(config: Config, run: Run) -> dict[str, Any]:
     }
 
 
+def _weak_identity(splits: Splits) -> dict[str, str]:
+    """The hash of the probabilities that train's labels have, if they come from votes."""
+    if splits.weak is None:
+        return {}
+    posteriors = np.array(splits.weak.posteriors, "float32")
+    return {"weak labels": hashlib.sha256(posteriors.tobytes()).hexdigest()}
+
+
+def _slice_identity(train: PreparedData) -> dict[str, str]:
+    """The hash of what the heads of slices are trained on, if there are any."""
+    if train.slice_targets is None:
+        return {}
+    return {"slices of train": hashlib.sha256(train.slice_targets.numpy().tobytes()).hexdigest()}
+
+
 def _identity(
     config: Config, parts: Parts, start: FinishedRun | None, answers: Answers | None
 ) -> dict[str, Any]:
@@ -209,6 +227,8 @@ def _identity(
         **input_hashes(config),
         **({} if start is None else {START_KEY: start.weights}),
         **({} if answers is None else {TEACHER_KEY: answers.teacher}),
+        **_weak_identity(parts.splits),
+        **_slice_identity(parts.data["train"]),
         # Their order is that of the heads' weights.
         **({"tasks": list(parts.tasks)} if parts.tasks else {}),
         **{f"{task}labels": splits.labels for task, splits in tasks.items()},

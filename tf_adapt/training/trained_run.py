@@ -295,7 +295,7 @@ def fisher_of_run(
     model.encoder.trainable = True
     if before is not None:
         check_fisher(before, pretrained_weights(model.encoder))
-    records = load_splits(config.data).examples["train"][:examples]
+    records = load_splits(config.data, config.weak).examples["train"][:examples]
     prepared = prepare(records, model.task, model.encoder, *config.training.limits)
     batches = batches_from(prepared, 1, shuffle=False)
     shown = tracked(batches, "Fisher information", shown=True)
