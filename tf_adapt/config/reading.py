@@ -148,7 +148,15 @@ def resolve_paths(config: Config) -> Config:
     if teacher is not None:
         names = ("run", "unlabelled")
         teacher = teacher.model_copy(update={n: _absolute(getattr(teacher, n)) for n in names})
+    auxiliary = config.auxiliary
+    if (consistency := auxiliary.consistency) is not None:
+        perturbation = consistency.perturbation
+        perturbation = perturbation.model_copy(update={"file": _absolute(perturbation.file)})
+        paths = {"unlabelled": _absolute(consistency.unlabelled), "perturbation": perturbation}
+        consistency = consistency.model_copy(update=paths)
+        auxiliary = auxiliary.model_copy(update={"consistency": consistency})
     found = {
+        "auxiliary": auxiliary,
         "encoder": encoder,
         "penalties": penalties,
         "start": start,

@@ -121,7 +121,7 @@ def _context_problems(config: Config) -> Found:
 def _threshold_problems(config: Config) -> Found:
     if not config.training.choose_thresholds:
         return
-    kind = _kind_of(config)
+    kind = kind_of(config)
     if kind not in (MULTILABEL, None):
         yield (
             ("training", "choose_thresholds"),
@@ -131,7 +131,7 @@ def _threshold_problems(config: Config) -> Found:
 
 
 def _pooling_problems(config: Config) -> Found:
-    kind = _kind_of(config)
+    kind = kind_of(config)
     if kind is None or isinstance(config.data, TextConfig):
         return
     if config.head_pooling is not None and kind == "tagging":
@@ -149,7 +149,7 @@ def _pooling_problems(config: Config) -> Found:
 
 
 def _slice_problems(config: Config) -> Found:
-    kind, known = _kind_of(config), {}
+    kind, known = kind_of(config), {}
     if config.slices and isinstance(config.data, TextConfig):
         yield ("slices",), "expected none for a language model, which predicts no labels"
         return
@@ -182,7 +182,7 @@ def _slice_problems(config: Config) -> Found:
             )
 
 
-def _kind_of(config: Config) -> str | None:
+def kind_of(config: Config) -> str | None:
     """The kind of task; None for an unknown dataset, which `_data_problems` reports."""
     if isinstance(config.data, DatasetConfig):
         info = DATASETS.get(config.data.dataset)

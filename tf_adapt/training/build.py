@@ -18,6 +18,7 @@ from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, epoch_order, prepare
+from tf_adapt.data.consistency_batches import Unlabelled
 from tf_adapt.data.multi_task_batches import TaskOrder
 from tf_adapt.data.prepare import task_of
 from tf_adapt.data.splits import Splits, load_splits
@@ -31,6 +32,7 @@ from tf_adapt.runs.finished_run import FinishedRun
 from tf_adapt.training.compiled_model import compiled_model, penalised
 from tf_adapt.training.plan import Plan
 from tf_adapt.training.starting import started_model
+from tf_adapt.training.unlabelled import unlabelled_of
 
 PROPORTIONAL = "proportional"
 # XLA compiles a program for each shape: lengths are rounded up to multiples of this.
@@ -62,6 +64,7 @@ class Parts:
         start: copies of the encoder's weights before training, if any are trainable.
         data: the prepared splits, without features of a frozen encoder.
         tasks: the parts of several tasks by name; empty for one task.
+        unlabelled: texts for consistency, or None.
     """
 
     splits: Splits
@@ -70,6 +73,7 @@ class Parts:
     start: StartingPoint | None
     data: dict[str, PreparedData]
     tasks: dict[str, TaskParts] = field(default_factory=dict)
+    unlabelled: Unlabelled | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,8 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
     model = started_model(config, task_of(splits), start)
     anchor = penalised(config, model)
     data = _prepared(config, splits, model.encoder)
-    return Parts(splits, model, model.trainable_weights, anchor, data)
+    unlabelled = unlabelled_of(config, model.task, model.encoder)
+    return Parts(splits, model, model.trainable_weights, anchor, data, unlabelled=unlabelled)
 
 
 def _parts_of_tasks(config: Config) -> Parts:

@@ -7,7 +7,14 @@ from tf_adapt.config.sections import Config
 from tf_adapt.errors import ArtifactError
 
 EWC, UNLABELLED = "penalties.ewc.fisher", "teacher.unlabelled"
-_FILES = {EWC: "the file that `tf-adapt fisher` wrote", UNLABELLED: "a file of texts"}
+CONSISTENCY = "auxiliary.consistency.unlabelled"
+PARAPHRASES = "auxiliary.consistency.perturbation.file"
+_FILES = {
+    EWC: "the file that `tf-adapt fisher` wrote",
+    UNLABELLED: "a file of texts",
+    CONSISTENCY: "a file of texts",
+    PARAPHRASES: "a file of paraphrases",
+}
 
 
 def input_hashes(config: Config) -> dict[str, str]:
@@ -21,12 +28,14 @@ def input_hashes(config: Config) -> dict[str, str]:
 
 def input_places(config: Config) -> dict[str, str]:
     """Key of the config → handle or path of the module or file."""
-    ewc = config.penalties.ewc
+    ewc, consistency = config.penalties.ewc, config.auxiliary.consistency
     found = {
         "encoder.handle": config.encoder.handle,
         "encoder.preprocessor": config.encoder.preprocessor,
         EWC: None if ewc is None else ewc.fisher,
         UNLABELLED: None if config.teacher is None else config.teacher.unlabelled,
+        CONSISTENCY: None if consistency is None else consistency.unlabelled,
+        PARAPHRASES: None if consistency is None else consistency.perturbation.file,
     }
     return {key: place for key, place in found.items() if place is not None}
 

@@ -15,7 +15,6 @@ import tensorflow as tf
 
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.config.sections import Config, TrainingConfig
-from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.prepare import prepare
 from tf_adapt.data.prepared import PreparedData
@@ -29,8 +28,10 @@ from tf_adapt.serving.predict import batch_predictions
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.build import Parts
 from tf_adapt.training.finish import costs_of
+from tf_adapt.training.input_hashes import UNLABELLED
 from tf_adapt.training.load_run import loaded_run
-from tf_adapt.training.trained_run import of_file, scores_on
+from tf_adapt.training.trained_run import scores_on
+from tf_adapt.training.unlabelled import read_unlabelled
 
 KEY = "teacher.run"
 
@@ -113,7 +114,7 @@ def taught(config: Config, parts: Parts, folder: Path) -> tuple[Parts, Answers]:
     """
     section, task = config.teacher, parts.model.task
     check_student(parts.model)
-    unlabelled = read_unlabelled(config, task)
+    unlabelled = read_unlabelled(section.unlabelled, UNLABELLED, config.data, task)
     splits = replace(parts.splits, unlabelled=unlabelled)
     answers = _kept_answers(config, splits, task, folder)
     texts = with_placeholders(splits.examples["train"], unlabelled, task)
@@ -178,26 +179,6 @@ def check_task(task: Task, teacher: Task, folder: str) -> None:
                 f"{folder} with {_listed(other)}; train it on data with the same labels, in the "
                 "same order"
             )
-
-
-def read_unlabelled(config: Config, task: Task) -> list[Record | TaggedSentence]:
-    """The texts of `teacher.unlabelled`; none without the key.
-
-    Raises:
-        DataError: the file is missing, has another form than the data, or has labels.
-    """
-    path = config.teacher.unlabelled
-    if path is None:
-        return []
-    section = of_file(path, config.data)
-    try:
-        read_file(path, section)
-    except DataError:  # as it should be: labels are missing
-        return read_file(path, section, labelled=False)
-    raise DataError(
-        f"{path}: expected texts without labels (teacher.unlabelled), got some with labels; train "
-        f"on these as data, or leave out {'the tags' if task.is_tagging else 'the label column'}"
-    )
 
 
 def with_placeholders(train: list, unlabelled: list, task: Task) -> list:
