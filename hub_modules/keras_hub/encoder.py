@@ -10,7 +10,7 @@ from hub_modules.native.adapters import (
     load_pretrained,
     with_adapter_group,
 )
-from hub_modules.native.given_states import given_states
+from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.lora import GROUP, Lora, add_low_rank, low_rank_layers
 from hub_modules.native.untracked import Untracked
 from hub_modules.native.weights import is_trainable, weights_by_name
@@ -46,7 +46,8 @@ class KerasHubEncoder(keras.layers.Layer):
     dtype. Backbones without segments ignore `input_type_ids`. `pooled` is the backbone's own pooled
     output (BERT, ALBERT, ELECTRA), else the first token's state at the top.
 
-    Given states: as of `BertEncoder`; where groups are shared by several calls, none.
+    Given states and a perturbation: as of `BertEncoder`; where groups are shared by several calls,
+    no given states.
 
     Masking: padding is never attended to; hidden states at padding are undefined.
 
@@ -184,6 +185,7 @@ class KerasHubEncoder(keras.layers.Layer):
         if states is None:
             states = self._embed(inputs, training and embeddings_learn)
         states = ops.stop_gradient(states) if frozen_so_far else states
+        states, frozen_so_far = perturbed(inputs, states, frozen_so_far)
         more = self._relative_embeddings(states, frozen=not embeddings_learn)
         layers = [states]
         for block in self._calls[first:top]:

@@ -7,7 +7,7 @@ from keras import ops
 
 from hub_modules.native.adapters import Added, with_adapter_group
 from hub_modules.native.bert_embeddings import BertEmbeddings
-from hub_modules.native.given_states import given_states
+from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.lora import GROUP, Lora, low_rank_layers
 from hub_modules.native.projected_attention import ProjectedAttention
 from hub_modules.native.recomputation import recomputed
@@ -27,6 +27,8 @@ class BertEncoder(TransformerEncoder):
 
     Given states: if the inputs hold, say, `states_of_layer_2` `[batch, time, width]`, the encoder
     starts above that layer, and `layers` begins with it. See `lower_layers`.
+
+    `perturbation` `[batch, time, width]` among the inputs is added to the lowest hidden states.
 
     Masking: padding is never attended to; hidden states at padding are undefined.
 
@@ -171,6 +173,7 @@ class BertEncoder(TransformerEncoder):
                 training=training and is_trainable(self.embeddings),
             )
         states = ops.stop_gradient(states) if frozen_so_far else states
+        states, frozen_so_far = perturbed(inputs, states, frozen_so_far)
         layers = [states]
         for index in range(first, top):
             block = self.blocks[index]

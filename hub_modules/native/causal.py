@@ -9,7 +9,7 @@ from keras import ops
 from hub_modules.native.adapters import Added, is_chosen, with_adapter_group
 from hub_modules.native.causal_block import CausalBlock
 from hub_modules.native.causal_embeddings import CausalEmbeddings
-from hub_modules.native.given_states import given_states
+from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.layer_norm import LayerNorm
 from hub_modules.native.lora import GROUP, Lora, low_rank_layers
 from hub_modules.native.recomputation import recomputed
@@ -28,7 +28,7 @@ class CausalEncoder(TransformerEncoder):
     times [batch, time, width]], bottom (the embedding output) to top (after the final LayerNorm),
     "mask": [batch, time] bool, "pooled": [batch, width]}`, the top state of each row's last token.
 
-    Given states: as of `BertEncoder`.
+    Given states and a perturbation: as of `BertEncoder`.
 
     Masking: a position attends to itself and to tokens before it, never to padding; hidden states
     at padding are undefined.
@@ -196,6 +196,7 @@ class CausalEncoder(TransformerEncoder):
                 training=training and is_trainable(self.embeddings),
             )
         states = ops.stop_gradient(states) if frozen_so_far else states
+        states, frozen_so_far = perturbed(inputs, states, frozen_so_far)
         layers, visible = [states], _not_later(mask)
         for index in range(first, top):
             block, is_top = self.blocks[index], index == self.num_layers - 1

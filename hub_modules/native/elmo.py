@@ -19,7 +19,7 @@ from hub_modules.native.adapters import (
 )
 from hub_modules.native.bilm import BidirectionalLstm
 from hub_modules.native.character_cnn import CharacterCnn
-from hub_modules.native.given_states import given_states
+from hub_modules.native.given_states import PERTURBATION, given_states, perturbed
 from hub_modules.native.weights import is_trainable, weights_by_name
 from hub_modules.preprocess.elmo import (
     CHARACTERS_PER_WORD,
@@ -44,6 +44,9 @@ class ElmoEncoder(keras.layers.Layer):
     Given states: if the inputs hold, say, `states_of_lstm_0` `[batch, time + boundary_positions,
     2 * projection_width]`, the encoder starts above that layer, and `layers` begins with it. See
     `lower_layers`.
+
+    `perturbation` `[batch, time, 2 * projection_width]` among the inputs is added to the token
+    layer, not at the boundaries.
 
     Masking: hidden states at padding are zero.
 
@@ -220,7 +223,12 @@ class ElmoEncoder(keras.layers.Layer):
             forward = backward = tf.stop_gradient(tokens) if frozen_so_far else tokens
         else:
             forward, backward = tf.split(given, 2, axis=-1)
-        layers = [tf.concat([forward, backward], axis=-1)]
+        tokens = tf.concat([forward, backward], axis=-1)
+        if PERTURBATION in inputs:  # of the words, not of the boundaries
+            added = tf.pad(inputs[PERTURBATION], [[0, 0], [1, 1], [0, 0]])
+            tokens, frozen_so_far = perturbed({PERTURBATION: added}, tokens, frozen_so_far)
+            forward, backward = tf.split(tokens, 2, axis=-1)
+        layers = [tokens]
         # Both directions stacked; the backward one runs from each row's last word to its first.
         states = tf.stack([forward, tf.reverse_sequence(backward, lengths, seq_axis=1)])
         for index in range(first, top):

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from hub_modules.native.given_states import perturbed
 from hub_modules.native.weights import load_weights_by_name
 
 GROUP = "embeddings"
@@ -15,6 +16,8 @@ class WordVectorsEncoder(keras.layers.Layer):
     Shapes: inputs `word_ids` `[batch, time] int32` (0 is padding, 1 an unknown word, 2 the first
     word of the vocabulary) → `{"layers": [[batch, time, width]], "mask": [batch, time] bool}`, in
     the compute dtype.
+
+    `perturbation` `[batch, time, width]` among the inputs is added to the vectors.
 
     Masking: states at padding are zero.
 
@@ -61,6 +64,7 @@ class WordVectorsEncoder(keras.layers.Layer):
         states = tf.gather(self.vectors.value, tf.maximum(ids - 1, 0))
         if not self.vectors.trainable:
             states = tf.stop_gradient(states)
+        states, _ = perturbed(inputs, states, not self.vectors.trainable)
         visible = tf.cast(mask, self.compute_dtype)[..., None]
         return {"layers": [tf.cast(states, self.compute_dtype) * visible], "mask": mask}
 

@@ -14,7 +14,7 @@ from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
 from tf_adapt.comparison.sections import VARIED, VARIED_IN_SETTINGS, Compare
 from tf_adapt.comparison.sizes import ALL
 from tf_adapt.config.meanings import MEANINGS
-from tf_adapt.config.sections import HEAD_NAMES, Config
+from tf_adapt.config.sections import HEAD_NAMES, PERTURBATION_NAMES, Config
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -56,6 +56,9 @@ def _describe(field: Schema, meaning: str | None) -> None:
 def _accept_short_names(sections: dict[str, Schema]) -> None:
     """Adds the short names that `tf_adapt.config.names` accepts."""
     sections["AdaptationConfig"]["properties"]["name"]["enum"] = _ADAPTATIONS
+    consistency = sections["ConsistencyConfig"]["properties"]
+    names = {"enum": list(PERTURBATION_NAMES)}
+    consistency["perturbation"] = _either(consistency["perturbation"], names)
     for name in ("Columns", "FeatureColumns"):
         columns = sections[name]["properties"]
         text = copy.deepcopy(columns["text_a"])

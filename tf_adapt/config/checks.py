@@ -16,6 +16,7 @@ from hub_modules.keras_hub.handles import PREFIX, hint, is_preset_name
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.files import why_no_name
 from tf_adapt.adaptation.phases import ADAPTATIONS, Adaptation
+from tf_adapt.config.consistency_checks import consistency_problems
 from tf_adapt.config.messages import shown
 from tf_adapt.config.sections import (
     AdaptationConfig,
@@ -54,6 +55,8 @@ def problems_of(config: Config) -> Found:
         yield from _without_tasks_problems(config)
     if config.data is not None:
         yield from task_problems(config)
+    if config.auxiliary.consistency is not None:
+        yield from consistency_problems(config)
     for name in ("handle", "preprocessor"):
         handle = getattr(config.encoder, name)
         if handle is not None:
@@ -302,6 +305,10 @@ def _path_problems(config: Config) -> Found:
         paths["teacher", "unlabelled"] = config.teacher.unlabelled
     if config.weak is not None:
         paths["weak", "votes"] = config.weak.votes
+    if (consistency := config.auxiliary.consistency) is not None:
+        home = ("auxiliary", "consistency")
+        paths[*home, "unlabelled"] = consistency.unlabelled
+        paths[*home, "perturbation", "file"] = consistency.perturbation.file
     for key, path in paths.items():
         reason = why_no_name(path) if path else None
         if reason is not None:

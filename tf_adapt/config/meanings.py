@@ -167,6 +167,26 @@ MEANINGS = {
         "final_weight": "its weight after anneal_steps",
         "anneal_steps": "steps of the exponential annealing",
     },
+    "ConsistencyConfig": {
+        "weight": "weight of the consistency loss",
+        "final_weight": "its weight after anneal_steps",
+        "anneal_steps": "steps of the exponential annealing",
+        "unlabelled": "texts in the format of the data without labels, as many in each step as "
+        "labelled examples",
+        "perturbation": "what the prediction on a text is compared with: that on its perturbation",
+        "confidence": "texts whose most probable label is not above it do not count",
+        "temperature": "the logits of a text itself are divided by it; below 1 sharpens them",
+        "signal_annealing": "release of the labelled examples over the training: one counts while "
+        "the probability of its label is below a threshold that rises to 1",
+    },
+    "PerturbationConfig": {
+        "name": "another draw of dropout; masked pieces; words dropped or swapped with the next "
+        "one; the change of the embeddings that changes the prediction most",
+        "file": "paraphrases, a TSV file with the columns text and paraphrase",
+        "rate": "share of masked pieces (default 0.15) or changed words (default 0.1)",
+        "epsilon": "size of the adversarial change, relative to the norm of the embeddings "
+        "(default 0.02)",
+    },
     "FeaturesConfig": {
         "cache": "folder of cached features, shared between runs",
         "require": "raise an error for features that are missing from the cache",

@@ -154,7 +154,15 @@ def resolve_paths(config: Config) -> Config:
     weak = config.weak
     if weak is not None:
         weak = weak.model_copy(update={"votes": _absolute(weak.votes)})
+    auxiliary = config.auxiliary
+    if (consistency := auxiliary.consistency) is not None:
+        perturbation = consistency.perturbation
+        perturbation = perturbation.model_copy(update={"file": _absolute(perturbation.file)})
+        paths = {"unlabelled": _absolute(consistency.unlabelled), "perturbation": perturbation}
+        consistency = consistency.model_copy(update=paths)
+        auxiliary = auxiliary.model_copy(update={"consistency": consistency})
     found = {
+        "auxiliary": auxiliary,
         "encoder": encoder,
         "penalties": penalties,
         "start": start,

@@ -34,6 +34,7 @@ HEAD_NAMES = (
 LSTM_HEADS = ("bcn", "esim", "bilstm", "bilstm_crf")
 # `hub_modules.native.lora.TARGETS`, which cannot be imported without Keras.
 LORA_TARGETS = ("query", "key", "value", "attention_output", "intermediate", "output")
+PERTURBATION_NAMES = ("dropout", "mask", "words", "adversarial")
 TEXT_KINDS = tuple(kind for kind in KINDS if kind != "tagging")
 # Generous bounds, against typing errors that would exhaust the memory.
 MOST_EPOCHS = MOST_EXAMPLES = 1_000_000
@@ -341,11 +342,47 @@ class AuxiliaryLossConfig(_Section):
     anneal_steps: int | None = OptionalSteps
 
 
+def _as_perturbation(given: Any) -> Any:
+    return {"name": given} if isinstance(given, str) else given
+
+
+class PerturbationConfig(_Section):
+    """What takes the place of an unlabelled text in the second pass: a name, or a file."""
+
+    name: Literal[PERTURBATION_NAMES] | None = Field(
+        None, description=f"{', '.join(PERTURBATION_NAMES)}, or null with a file"
+    )
+    file: str | None = Field(None, description="the path of a file of paraphrases, or null")
+    rate: float | None = Field(
+        None, gt=0, lt=1, description="a number between 0 and 1, or null (mask, words)"
+    )
+    epsilon: float | None = Field(None, gt=0, description="a number above 0, or null (adversarial)")
+
+
+class ConsistencyConfig(AuxiliaryLossConfig):
+    """Consistency of the predictions on unlabelled texts and on their perturbations."""
+
+    weight: float = Field(1.0, ge=0, description="a number of at least 0")
+    unlabelled: str = Field(description="the path of a file")
+    perturbation: Annotated[PerturbationConfig, BeforeValidator(_as_perturbation)] = Field(
+        description=f"one of {', '.join(PERTURBATION_NAMES)}, or a section with one and its keys, "
+        "or with a file"
+    )
+    confidence: float | None = Field(
+        None, gt=0, lt=1, description="a number between 0 and 1, or null"
+    )
+    temperature: float | None = Field(None, gt=0, description="a number above 0, or null")
+    signal_annealing: Literal["linear", "exp", "log"] | None = Field(
+        None, description="linear, exp, log, or null"
+    )
+
+
 class AuxiliaryConfig(_Section):
     """Auxiliary losses beside the task's."""
 
     language_model: AuxiliaryLossConfig | None = Field(None, description="a section, or null")
     distillation: AuxiliaryLossConfig | None = Field(None, description="a section, or null")
+    consistency: ConsistencyConfig | None = Field(None, description="a section, or null")
 
 
 class FeaturesConfig(_Section):

@@ -124,7 +124,7 @@ def _context_problems(config: Config) -> Found:
 def _threshold_problems(config: Config) -> Found:
     if not config.training.choose_thresholds:
         return
-    kind = _kind_of(config)
+    kind = kind_of(config)
     if kind not in (MULTILABEL, None):
         yield (
             ("training", "choose_thresholds"),
@@ -134,7 +134,7 @@ def _threshold_problems(config: Config) -> Found:
 
 
 def _pooling_problems(config: Config) -> Found:
-    kind = _kind_of(config)
+    kind = kind_of(config)
     if kind is None or isinstance(config.data, TextConfig):
         return
     if config.head_pooling is not None and kind == "tagging":
@@ -152,7 +152,7 @@ def _pooling_problems(config: Config) -> Found:
 
 
 def _slice_problems(config: Config) -> Found:
-    kind, known = _kind_of(config), {}
+    kind, known = kind_of(config), {}
     if config.slices and isinstance(config.data, TextConfig):
         yield ("slices",), "expected none for a language model, which predicts no labels"
         return
@@ -188,7 +188,7 @@ def _slice_problems(config: Config) -> Found:
 def _slice_head_problems(config: Config) -> Found:
     if not config.slice_heads:
         return
-    kind, frozen = _kind_of(config), config.adaptation.name == FROZEN
+    kind, frozen = kind_of(config), config.adaptation.name == FROZEN
     for is_wrong, got, reason in (
         (not config.slices, "no slices", "a head is trained for each of the slices"),
         (frozen, FROZEN, "the heads would share nothing that is trained"),
@@ -209,7 +209,7 @@ def _slice_head_problems(config: Config) -> Found:
             yield ("slice_heads",), f"expected false together with {got}, got true: {reason}"
 
 
-def _kind_of(config: Config) -> str | None:
+def kind_of(config: Config) -> str | None:
     """The kind of task; None for an unknown dataset, which `_data_problems` reports."""
     if isinstance(config.data, DatasetConfig):
         info = DATASETS.get(config.data.dataset)
@@ -276,7 +276,7 @@ def _teacher_problems(config: Config) -> Found:
 def _weak_problems(config: Config) -> Found:
     if config.weak is None:
         return
-    kind = _kind_of(config)
+    kind = kind_of(config)
     if kind not in (*CLASSIFICATIONS, None):
         yield (
             ("weak",),

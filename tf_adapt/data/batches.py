@@ -95,7 +95,7 @@ def batches_from(
     Raises:
         ConfigError: `batch_size` is less than 1.
     """
-    _check_batch_size(batch_size)
+    check_batch_size(batch_size)
     iterations = itertools.count()
 
     def order() -> Iterator[np.ndarray]:
@@ -125,7 +125,7 @@ def epoch_batches(
     Raises:
         ConfigError: `batch_size` is less than 1.
     """
-    _check_batch_size(batch_size)
+    check_batch_size(batch_size)
     order = _epoch_order(prepared, batch_size, seed, shuffle, epoch)[skip:]
     dataset = _dataset(prepared, lambda: iter(order))
     return dataset.apply(tf.data.experimental.assert_cardinality(len(order)))
@@ -155,7 +155,7 @@ def shortest_first(prepared: PreparedData, batch_size: int) -> list[np.ndarray]:
     Raises:
         ConfigError: `batch_size` is less than 1.
     """
-    _check_batch_size(batch_size)
+    check_batch_size(batch_size)
     return _consecutive(np.argsort(prepared.lengths, kind="stable"), batch_size)
 
 
@@ -197,7 +197,12 @@ def _consecutive(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
     return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
 
 
-def _check_batch_size(batch_size: int) -> None:
+def check_batch_size(batch_size: int) -> None:
+    """Refuses a batch size below 1.
+
+    Raises:
+        ConfigError: it is.
+    """
     if batch_size < 1:
         raise ConfigError(f"batch_size: expected at least 1, got {batch_size}")
 

@@ -17,7 +17,10 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
 from tf_adapt.heads.table import build_head
 from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.models.auxiliary_loss import AuxiliaryLoss, text_columns
+from tf_adapt.models.consistency import Consistency
 from tf_adapt.models.phased_model import PhasedModel
+from tf_adapt.models.signal_annealing import SignalAnnealing
 from tf_adapt.models.slice_heads import SliceHeads
 from tf_adapt.models.teaching import Teaching
 from tf_adapt.tasks.losses import soft_cross_entropy
@@ -139,6 +142,7 @@ class AdaptedModel(PhasedModel):
 
     Attributes:
         teaching: in training, how a teacher's answers count beside the labels; None: no teacher.
+        signal_annealing: which labelled examples count in training; None: all.
     """
 
     def __init__(
@@ -155,6 +159,8 @@ class AdaptedModel(PhasedModel):
         self.head = head
         self.auxiliaries = list(auxiliaries)
         self.teaching: Teaching | None = None
+        self.signal_annealing: SignalAnnealing | None = None
+        self._evaluates = False
         # Built here: under a distribution strategy Keras would otherwise read the data once to
         # build, and in several processes reduce that data across workers.
         inputs = example_inputs(task, encoder)
@@ -165,6 +171,11 @@ class AdaptedModel(PhasedModel):
                 auxiliary.make_heads(head, encoded, inputs["a"])
         # A head with a CRF returns a dict with `tags`, and has its own loss.
         self.decodes = isinstance(outputs, dict)
+        if self.decodes and self._consistencies():
+            raise ConfigError(
+                "head: expected one without a CRF together with consistency, whose predictions are "
+                "compared word by word, got one with a CRF; take linear_tagger or bilstm"
+            )
 
     def build(self, input_shape=None):
         """Creates nothing: encoder and head create their own weights.
@@ -175,17 +186,46 @@ class AdaptedModel(PhasedModel):
 
     def call(self, inputs, training=None, with_auxiliaries=False):
         """As in Keras; with `with_auxiliaries` also returns the sum of the auxiliary losses."""
-        encoded = [self.encoder(inputs[name], training=training) for name in sorted(inputs)]
-        outputs = self.head(encoded, inputs["a"], training=training and is_trainable(self.head))
+        encoded, outputs = self._encoded_and_outputs(inputs, training)
         if not with_auxiliaries:
             return outputs
         step = tf.convert_to_tensor(self.optimizer.iterations)
         # Returned instead of `add_loss`: its list is shared by all replicas, so that each would
         # count the others' losses.
+        given = {"encoder": self.encoder, "encoded": encoded, "step": step, "training": training}
         return outputs, sum(
-            auxiliary(inputs, encoder=self.encoder, encoded=encoded, step=step, training=training)
+            auxiliary(inputs, **given, outputs_of=self._outputs_of)
+            if isinstance(auxiliary, AuxiliaryLoss)
+            else auxiliary(inputs, **given)
             for auxiliary in self.auxiliaries
         )
+
+    def _outputs_of(self, texts: dict, training):
+        return self._encoded_and_outputs(texts, training)[1]
+
+    def _encoded_and_outputs(self, texts: dict, training) -> tuple:
+        encoded = [self.encoder(texts[name], training=training) for name in text_columns(texts)]
+        outputs = self.head(encoded, texts["a"], training=training and is_trainable(self.head))
+        return encoded, outputs
+
+    def _consistencies(self) -> list[Consistency]:
+        objectives = [getattr(auxiliary, "objective", None) for auxiliary in self.auxiliaries]
+        return [one for one in objectives if isinstance(one, Consistency)]
+
+    @functools.wraps(keras.Model.evaluate)
+    def evaluate(self, *args, **kwargs):
+        self._evaluates = True
+        try:
+            return super().evaluate(*args, **kwargs)
+        finally:
+            self._evaluates = False
+
+    def get_metrics_result(self) -> dict:
+        """As in Keras; what is measured in training only is left out of an evaluation."""
+        found = super().get_metrics_result()
+        shown = {metric.name for one in self._consistencies() for metric in one.metrics}
+        unused = shown if self._evaluates else set()
+        return {name: value for name, value in found.items() if name not in unused}
 
     def predictions(self, inputs) -> dict:
         """Class ids and probabilities in inference mode, for `predict` and for the served model.
@@ -253,11 +293,14 @@ class AdaptedModel(PhasedModel):
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """As in Keras; for a head with a CRF, its own loss plus the penalties.
 
-        In training with a teacher, see `Teaching`; with probabilities of the labels, their
-        `soft_cross_entropy` in place of the task's loss.
+        In training with a teacher, see `Teaching`, and with annealing, see `SignalAnnealing`; with
+        probabilities of the labels, their `soft_cross_entropy` in place of the task's loss.
         """
         if training and SOFT_LABELS in x["a"]:
             return self._with_penalties(soft_cross_entropy(x["a"][SOFT_LABELS], y_pred))
+        if training and self.signal_annealing is not None:
+            step = tf.convert_to_tensor(self.optimizer.iterations)
+            return self._with_penalties(self.signal_annealing.loss(y, y_pred, step))
         if training and self.teaching is not None:
             weights = self.teaching.label_weights(x["a"], y)
             own = super().compute_loss(x, y, y_pred, weights, training)

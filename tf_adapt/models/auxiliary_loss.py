@@ -1,10 +1,12 @@
-"""Auxiliary losses of a model that is trained on a task: language modelling and distillation."""
+"""Auxiliary losses of a model that is trained on a task: language modelling, distillation and
+consistency."""
 
 import keras
 import tensorflow as tf
 from keras import ops
 
 from tf_adapt.errors import ConfigError
+from tf_adapt.models.consistency import Consistency
 from tf_adapt.tasks.losses import global_mean
 
 
@@ -29,13 +31,15 @@ class AuxiliaryLoss(keras.layers.Layer):
     resumed run continues the schedule.
 
     Args:
-        objective: a layer as in `tf_adapt.models.language_objectives`, or `Distillation`.
-        weight: above 0; SiATL 0.2.
+        objective: a layer as in `tf_adapt.models.language_objectives`, `Distillation`, or
+            `Consistency`, whose targets are the unlabelled texts.
+        weight: above 0; SiATL 0.2. With 0 the objective is not computed.
         final_weight: above 0, if the weight is annealed; SiATL 0.1.
         anneal_steps: training steps until `final_weight` is reached; SiATL 15 epochs.
 
     Raises:
-        ConfigError: a weight is not above 0, or only one of the last two is given.
+        ConfigError: a weight is below 0, or 0 together with another; or only one of the last two is
+            given.
 
     Examples:
         >>> loss = AuxiliaryLoss(language_model_objective(encoder), weight=0.2)
@@ -52,7 +56,8 @@ class AuxiliaryLoss(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         for name, value in (("weight", weight), ("final_weight", final_weight)):
-            if value is not None and not value > 0:
+            is_off = name == "weight" and value == 0 and final_weight is None
+            if value is not None and not (value > 0 or is_off):
                 raise ConfigError(f"auxiliary {name}: expected a number above 0, got {value!r}")
         if (final_weight is None) != (anneal_steps is None) or (
             anneal_steps is not None and not anneal_steps > 0
@@ -68,17 +73,22 @@ class AuxiliaryLoss(keras.layers.Layer):
         self.anneal_steps = anneal_steps
         self.built = True
 
-    def call(self, inputs, encoder=None, encoded=None, step=0, training=None):
-        losses = [
-            ops.reshape(
+    def call(self, inputs, encoder=None, encoded=None, step=0, training=None, outputs_of=None):
+        if self.weight == 0:
+            return 0.0
+        if isinstance(self.objective, Consistency):
+            found = [
+                self.objective(inputs, encoder=encoder, outputs_of=outputs_of, training=training)
+            ]
+        else:
+            found = [
                 self.objective(
                     inputs[name], encoder=encoder, encoded=one_encoded, training=training
-                ),
-                (-1,),
-            )
-            for name, one_encoded in zip(sorted(inputs), encoded, strict=True)
-        ]
-        return self.weight_at(step) * mean_loss(tf.concat(losses, axis=0))
+                )
+                for name, one_encoded in zip(text_columns(inputs), encoded, strict=True)
+            ]
+        losses = tf.concat([tf.reshape(one, [-1]) for one in found], axis=0)
+        return self.weight_at(step) * mean_loss(losses)
 
     def weight_at(self, step):
         """The weight at a training step from 0."""
@@ -99,6 +109,11 @@ class AuxiliaryLoss(keras.layers.Layer):
         """The layer of `get_config`."""
         objective = keras.saving.deserialize_keras_object(config["objective"])
         return cls(**config | {"objective": objective})
+
+
+def text_columns(inputs: dict) -> list[str]:
+    """The keys of the encoder's inputs, "a" or "a" and "b", among a model's inputs."""
+    return [name for name in ("a", "b") if name in inputs]
 
 
 def mean_loss(losses):

@@ -32,6 +32,7 @@ import tf_adapt.layers.maxout  # noqa: F401
 import tf_adapt.layers.scalar_mix  # noqa: F401
 import tf_adapt.models.adapted_model  # noqa: F401
 import tf_adapt.models.auxiliary_loss  # noqa: F401
+import tf_adapt.models.consistency  # noqa: F401
 import tf_adapt.models.distillation  # noqa: F401
 import tf_adapt.models.language_model  # noqa: F401
 import tf_adapt.models.language_objectives  # noqa: F401

@@ -19,6 +19,7 @@ from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, epoch_order, prepare
+from tf_adapt.data.consistency_batches import Unlabelled
 from tf_adapt.data.multi_task_batches import TaskOrder
 from tf_adapt.data.prepare import task_of
 from tf_adapt.data.splits import Splits, load_splits
@@ -33,6 +34,7 @@ from tf_adapt.runs.slices import Members, training_members
 from tf_adapt.training.compiled_model import compiled_model, penalised
 from tf_adapt.training.plan import Plan
 from tf_adapt.training.starting import started_model
+from tf_adapt.training.unlabelled import unlabelled_of
 
 PROPORTIONAL = "proportional"
 # XLA compiles a program for each shape: lengths are rounded up to multiples of this.
@@ -64,6 +66,7 @@ class Parts:
         start: copies of the encoder's weights before training, if any are trainable.
         data: the prepared splits, without features of a frozen encoder.
         tasks: the parts of several tasks by name; empty for one task.
+        unlabelled: texts for consistency, or None.
     """
 
     splits: Splits
@@ -72,6 +75,7 @@ class Parts:
     start: StartingPoint | None
     data: dict[str, PreparedData]
     tasks: dict[str, TaskParts] = field(default_factory=dict)
+    unlabelled: Unlabelled | None = None
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,8 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
     if config.slice_heads:
         members = training_members(config.slices, splits)
         data["train"] = replace(data["train"], slice_targets=_slice_targets(data["train"], members))
-    return Parts(splits, model, model.trainable_weights, anchor, data)
+    unlabelled = unlabelled_of(config, model.task, model.encoder)
+    return Parts(splits, model, model.trainable_weights, anchor, data, unlabelled=unlabelled)
 
 
 def _slice_targets(train: PreparedData, members: Members) -> tf.Tensor:

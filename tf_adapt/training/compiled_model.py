@@ -1,6 +1,7 @@
 """The compiled model of a run: encoder, head and optimizer from the config."""
 
 import contextlib
+import functools
 from collections.abc import Iterator
 
 import keras
@@ -11,12 +12,13 @@ from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.adaptation.fisher import load_fisher
 from tf_adapt.adaptation.penalties import ewc, l2_sp
 from tf_adapt.config.checks import adaptation_of
-from tf_adapt.config.sections import Config
+from tf_adapt.config.sections import Config, ConsistencyConfig
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint, pretrained_groups
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel, build_model
 from tf_adapt.models.auxiliary_loss import AuxiliaryLoss
+from tf_adapt.models.consistency import Consistency, consistency_objective
 from tf_adapt.models.distillation import distillation_objective
 from tf_adapt.models.language_model import build_language_model
 from tf_adapt.models.language_objectives import language_model_objective
@@ -46,7 +48,7 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
         return build_multi_task_model(task, encoder, heads, adaptation, weights)
     if task.is_language_model:
         return build_language_model(task, encoder, adaptation)
-    auxiliaries: list = _auxiliaries(config, encoder)
+    auxiliaries: list = _auxiliaries(config, task, encoder)
     if config.slice_heads:
         auxiliaries.append(SliceHeads(config.slices))
     return build_model(
@@ -86,16 +88,30 @@ def _head(config: Config) -> dict:
     }
 
 
-def _auxiliaries(config: Config, encoder: HubEncoder) -> list[AuxiliaryLoss]:
+def _auxiliaries(config: Config, task: Task, encoder: HubEncoder) -> list[AuxiliaryLoss]:
     makers = {
         "language_model": language_model_objective,
         "distillation": distillation_objective,
+        "consistency": functools.partial(_consistency, config.auxiliary.consistency, task),
     }
     return [
         AuxiliaryLoss(makers[name](encoder), loss.weight, loss.final_weight, loss.anneal_steps)
         for name, loss in config.auxiliary
         if loss is not None
     ]
+
+
+def _consistency(section: ConsistencyConfig, task: Task, encoder: HubEncoder) -> Consistency:
+    given = section.perturbation
+    more = {"epsilon": given.epsilon, "masked": given.rate if given.name == "mask" else None}
+    return consistency_objective(
+        task,
+        encoder,
+        given.name or "paraphrases",
+        section.temperature,
+        section.confidence,
+        **{name: value for name, value in more.items() if value is not None},
+    )
 
 
 def _added(config: Config) -> dict:

@@ -19,11 +19,12 @@ from tf_adapt.training.build import order_of, plan_of, splits_of_tasks
 from tf_adapt.training.compiled_model import penalised, precision
 from tf_adapt.training.devices import make_strategy
 from tf_adapt.training.forgetting import source_task_of
+from tf_adapt.training.input_hashes import UNLABELLED
 from tf_adapt.training.kept_plan import kept_plan
 from tf_adapt.training.plan import MOST_ROWS
 from tf_adapt.training.starting import started_model, starting_run
 from tf_adapt.training.teacher import check_teacher
-from tf_adapt.training.unlabelled import read_unlabelled, with_placeholders
+from tf_adapt.training.unlabelled import read_unlabelled, unlabelled_of, with_placeholders
 
 
 def dry_run(config: Config) -> dict[str, Any]:
@@ -60,9 +61,11 @@ def dry_run(config: Config) -> dict[str, Any]:
         examples = dict(splits.examples)
         if config.teacher is not None:
             check_teacher(config, model)
-            unlabelled = read_unlabelled(config, task)
+            path = config.teacher.unlabelled
+            unlabelled = read_unlabelled(path, UNLABELLED, config.data, task)
             examples["train"] = with_placeholders(examples["train"], unlabelled, task)
         data, order = _prepared(config, examples, task, model), None
+        unlabelled_of(config, task, model.encoder)
         steps = (len(epoch_order(data["train"].lengths, settings.batch_size, settings.seed, 0)),)
     plan = plan_of(config, groups, *steps)
     adaptation, rows = plan.adaptation, plan.rows(model)

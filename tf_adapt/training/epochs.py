@@ -15,6 +15,7 @@ from tf_adapt.adaptation.frozen_layers import layers_to_keep
 from tf_adapt.adaptation.phases import Position
 from tf_adapt.adaptation.unfreezing import Unfreezing
 from tf_adapt.data.batches import PreparedData, epoch_batches, epoch_order, sorted_batches
+from tf_adapt.data.consistency_batches import epoch_with_unlabelled
 from tf_adapt.data.multi_task_batches import all_batches, batches_of_steps
 from tf_adapt.encoder.feature_cache import reading_features
 from tf_adapt.encoder.kept_features import KeptStates
@@ -125,7 +126,10 @@ def _train_batches(run: Run, data: PreparedData | None) -> tf.data.Dataset:
         train = {name: part.data["train"] for name, part in run.tasks.items()}
         steps = settings.order.epoch(state.epoch)[state.step :]
         return batches_of_steps(train, steps, list(run.tasks))
-    return epoch_batches(data, settings.batch_size, settings.seed, state.epoch, skip=state.step)
+    place = (settings.batch_size, settings.seed, state.epoch, state.step)
+    if run.unlabelled is not None:
+        return epoch_with_unlabelled(data, run.unlabelled, *place)
+    return epoch_batches(data, *place)
 
 
 def _dev_batches(run: Run, data: PreparedData | None) -> tf.data.Dataset:

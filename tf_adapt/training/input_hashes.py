@@ -8,11 +8,15 @@ from tf_adapt.errors import ArtifactError
 
 EWC, UNLABELLED = "penalties.ewc.fisher", "teacher.unlabelled"
 FORGETTING, VOTES = "forgetting.text", "weak.votes"
+CONSISTENCY = "auxiliary.consistency.unlabelled"
+PARAPHRASES = "auxiliary.consistency.perturbation.file"
 _FILES = {
     EWC: "the file that `tf-adapt fisher` wrote",
     UNLABELLED: "a file of texts",
     FORGETTING: "a file of held-out text",
     VOTES: "a file of votes",
+    CONSISTENCY: "a file of texts",
+    PARAPHRASES: "a file of paraphrases",
 }
 
 
@@ -27,7 +31,7 @@ def input_hashes(config: Config) -> dict[str, str]:
 
 def input_places(config: Config) -> dict[str, str]:
     """Key of the config → handle or path of the module or file."""
-    ewc = config.penalties.ewc
+    ewc, consistency = config.penalties.ewc, config.auxiliary.consistency
     found = {
         "encoder.handle": config.encoder.handle,
         "encoder.preprocessor": config.encoder.preprocessor,
@@ -35,6 +39,8 @@ def input_places(config: Config) -> dict[str, str]:
         UNLABELLED: None if config.teacher is None else config.teacher.unlabelled,
         FORGETTING: None if config.forgetting is None else config.forgetting.text,
         VOTES: None if config.weak is None else config.weak.votes,
+        CONSISTENCY: None if consistency is None else consistency.unlabelled,
+        PARAPHRASES: None if consistency is None else consistency.perturbation.file,
     }
     return {key: place for key, place in found.items() if place is not None}
 

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 from tf_adapt.data.batches import PreparedData
+from tf_adapt.data.consistency_batches import Unlabelled
 from tf_adapt.data.splits import Splits
 from tf_adapt.encoder.starting_point import StartingPoint
 from tf_adapt.models.adapted_model import AdaptedModel
@@ -33,6 +34,7 @@ class Run:
         writes: whether this process writes the run folder.
         started: `time.monotonic()` when the run began.
         tasks: the parts of several tasks by name; empty for one task.
+        unlabelled: texts for consistency, or None.
         task: which of several tasks this is the run of; None: all of them, or the only one.
     """
 
@@ -53,6 +55,7 @@ class Run:
     writes: bool
     started: float
     tasks: dict[str, TaskParts] = field(default_factory=dict)
+    unlabelled: Unlabelled | None = None
     task: str | None = None
 
     def of_task(self, name: str) -> "Run":

@@ -32,6 +32,7 @@ from tf_adapt.tasks.task import Task
 from tf_adapt.training.build import Parts
 from tf_adapt.training.ensemble_teacher import ensemble_answers
 from tf_adapt.training.finish import costs_of
+from tf_adapt.training.input_hashes import UNLABELLED
 from tf_adapt.training.load_run import loaded_run
 from tf_adapt.training.trained_run import scores_on
 from tf_adapt.training.unlabelled import read_unlabelled, with_placeholders
@@ -100,7 +101,7 @@ def taught(config: Config, parts: Parts, folder: Path) -> tuple[Parts, Answers]:
     """
     section, task = config.teacher, parts.model.task
     check_student(parts.model)
-    unlabelled = read_unlabelled(config, task)
+    unlabelled = read_unlabelled(section.unlabelled, UNLABELLED, config.data, task)
     splits = replace(parts.splits, unlabelled=unlabelled)
     answers = _kept_answers(config, splits, task, folder)
     texts = with_placeholders(splits.examples["train"], unlabelled, task)

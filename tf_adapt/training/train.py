@@ -26,6 +26,9 @@ from tf_adapt.data.splits import Splits, fingerprint
 from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.multi_task_model import MultiTaskModel
+from tf_adapt.models.signal_annealing import SignalAnnealing
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.ensemble_folder import ENSEMBLE
 from tf_adapt.runs.finished_run import FinishedRun
@@ -152,6 +155,7 @@ def _prepared_run(
                 for split, prepared in data.items()
             }
         plan = settings.plan
+        _anneal_signal(config, model, plan.steps)
         last = {"last_from": plan.last_from, "last_steps": plan.last_steps}
         identity = _identity(config, parts, start, answers)
         state = RunState(identity, plan.steps_per_epoch, **last)
@@ -185,7 +189,15 @@ def _prepared_run(
         writes=writes,
         started=started,
         tasks=parts.tasks,
+        unlabelled=parts.unlabelled,
     )
+
+
+def _anneal_signal(config: Config, model: AdaptedModel | MultiTaskModel, steps: int) -> None:
+    section = config.auxiliary.consistency
+    if section is not None and section.signal_annealing is not None:
+        updates = max(1, steps // (config.training.accumulate_steps or 1))
+        model.signal_annealing = SignalAnnealing(model.task, section.signal_annealing, updates)
 
 
 def _hyperparameters(config: Config, run: Run) -> dict[str, Any]:

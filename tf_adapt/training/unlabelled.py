@@ -1,13 +1,18 @@
-"""The texts without labels that a teacher answers for its student."""
+"""The unlabelled texts of a run: for a teacher, or for consistency."""
 
 from dataclasses import replace
+from typing import Any
 
 from tf_adapt.config.sections import Config
+from tf_adapt.data.consistency_batches import Unlabelled, prepared_unlabelled
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import StandardInput, read_lines
+from tf_adapt.data.perturbed_words import CHANGED_SHARE
+from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
+from tf_adapt.training.input_hashes import CONSISTENCY
 from tf_adapt.training.trained_run import of_file
 
 
@@ -21,25 +26,52 @@ class _Lines(StandardInput):
         return "\n".join(self.lines).encode("utf-8")
 
 
-def read_unlabelled(config: Config, task: Task) -> list[Record | TaggedSentence]:
-    """The examples of `teacher.unlabelled`; none if it is null.
+def read_unlabelled(
+    path: str | None, key: str, data: Any, task: Task
+) -> list[Record | TaggedSentence]:
+    """The examples of a file without labels; none without a path.
+
+    Args:
+        key: of the config, for messages.
+        data: the config's section.
 
     Raises:
         DataError: the file is missing, has another form than the data, or an example has a label.
     """
-    path = config.teacher.unlabelled
     if path is None:
         return []
-    section = of_file(path, config.data)
+    section = of_file(path, data)
     examples = read_file(path, section, labelled=False)
     where = _first_with_label(path, section, examples)
     if where is not None:
         raise DataError(
-            f"{where}: expected texts without labels (teacher.unlabelled), got some with labels; "
-            f"train on these as data, or leave out "
-            f"{'the tags' if task.is_tagging else 'the label column'}"
+            f"{where}: expected texts without labels ({key}), got some with labels; train on these "
+            f"as data, or leave out {'the tags' if task.is_tagging else 'the label column'}"
         )
     return examples
+
+
+def unlabelled_of(config: Config, task: Task, encoder: HubEncoder) -> Unlabelled | None:
+    """The tokenized texts of `auxiliary.consistency`, or None without the section.
+
+    Raises:
+        DataError: as `read_unlabelled` and `prepared_unlabelled`.
+    """
+    section = config.auxiliary.consistency
+    if section is None:
+        return None
+    perturbation = section.perturbation
+    rate = None
+    if perturbation.name == "words":
+        rate = CHANGED_SHARE if perturbation.rate is None else perturbation.rate
+    return prepared_unlabelled(
+        read_unlabelled(section.unlabelled, CONSISTENCY, config.data, task),
+        task,
+        encoder,
+        config.training.limits,
+        rate,
+        perturbation.file,
+    )
 
 
 def with_placeholders(train: list, unlabelled: list, task: Task) -> list:

@@ -1,0 +1,250 @@
+"""A consistency loss in a model: what is compared, what learns from it, what cannot have one."""
+
+import shutil
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from language_models import without_dropout
+
+import tf_adapt as ta
+from hub_modules.native.given_states import PERTURBATION
+from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED
+from tf_adapt.errors import ConfigError
+from tf_adapt.models.consistency import Consistency
+from tf_adapt.training.compiled_model import precision
+
+TASK = ta.Task("classification", labels=["no", "yes"])
+PAIRS = ta.Task("pair_classification", labels=["no", "yes"])
+SETS = ta.Task("multilabel_classification", labels=["new", "old", "good"])
+TAGS = ta.Task("tagging", labels=["O", "B-A", "I-A"])
+TEXTS = [("a good film", "yes"), ("b", "no"), ("what is the time", "yes")]
+QUIET = {"verbose": 0, "return_dict": True}
+MORE = ["who is the man", "the man", "is it", "what a day it is"]
+
+
+@pytest.fixture(scope="module")
+def calm(tiny_bert, tmp_path_factory):
+    """A BERT without dropout."""
+    module = tmp_path_factory.mktemp("calm") / "bert"
+    shutil.copytree(tiny_bert, module)
+    return without_dropout(module)
+
+
+def examples(task):
+    """Labelled ones and unlabelled ones of a kind of task."""
+    texts, more = TEXTS, MORE
+    match task.kind:
+        case "pair_classification":
+            return [(text, "the man", label) for text, label in texts], [(one, "b") for one in more]
+        case "multilabel_classification":
+            return [(text, ["new", "good"]) for text, _ in texts], more
+        case "tagging":
+            tagged = [(text.split(), ["O"] * len(text.split())) for text, _ in texts]
+            return tagged, [one.split() for one in more]
+    return texts, more
+
+
+def made(module, perturbation, task=TASK, weight=1.0, head_dropout=0.0, adaptation=None, **more):
+    keras.utils.set_random_seed(4)
+    encoder = ta.HubEncoder(module, trainable=adaptation != "feature_extraction")
+    objective = ta.consistency_objective(task, encoder, perturbation, **more)
+    head = "linear_tagger" if task.is_tagging else "linear"
+    model = ta.build_model(
+        task,
+        encoder,
+        head,
+        adaptation,
+        head_dropout=head_dropout,
+        auxiliaries=[ta.AuxiliaryLoss(objective, weight)],
+    )
+    random = np.random.default_rng(0)
+    for variable in model.head.trainable_weights:
+        variable.assign(random.normal(0, 1, variable.shape))
+    model.compile(keras.optimizers.SGD(0.0), task.loss, metrics=task.metrics, jit_compile=False)
+    return model
+
+
+def batches(model, perturbation, **more):
+    records, unlabelled = examples(model.task)
+    given = (records, unlabelled, model.task, model.encoder)
+    return ta.consistency_batches(*given, batch_size=3, perturbation=perturbation, **more)
+
+
+def first(dataset):
+    return next(iter(dataset))
+
+
+def numpy_divergence(wanted, given):
+    wanted, given = (tf.nn.log_softmax(one).numpy() for one in (wanted, given))
+    return (np.exp(wanted) * (wanted - given)).sum(-1)
+
+
+def test_the_loss_of_other_words_by_hand(calm):
+    """Weight times the mean over all unlabelled texts, those below the threshold too."""
+    model = made(calm, "words", weight=0.5, temperature=0.7, confidence=0.6)
+    inputs, targets = first(batches(model, "words", rate=0.9))
+    logits = model(inputs[UNLABELLED]).numpy()
+    other = model(inputs[PERTURBED]).numpy()
+    above = tf.nn.softmax(logits).numpy().max(-1) > 0.6
+    losses = above * numpy_divergence(logits / 0.7, other)
+    assert above.any() and losses.max() > 1e-4
+    alone = float(TASK.loss(targets, model(inputs)))
+    found = model.train_on_batch(inputs, targets, return_dict=True)
+    assert found["loss"] == pytest.approx(alone + 0.5 * losses.mean(), rel=1e-4)
+    assert found["consistency_loss"] == pytest.approx(losses.mean(), rel=1e-4)
+    assert found["confident"] == pytest.approx(above.mean())
+
+
+def test_no_gradient_through_the_original(calm):
+    """With the second pass held fixed the gradient is exactly zero; through it, it is not."""
+    model = made(calm, "words")
+    inputs, _ = first(batches(model, "words", rate=0.9))
+    objective = model.auxiliaries[0].objective
+    for fixed in (UNLABELLED, PERTURBED):
+
+        def outputs_of(texts, training, fixed=fixed):
+            outputs = model(texts, training=training)
+            return tf.stop_gradient(outputs) if texts is inputs[fixed] else outputs
+
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(objective.call(inputs, outputs_of=outputs_of, training=True))
+        found = tape.gradient(loss, model.trainable_weights)
+        if fixed == PERTURBED:
+            assert all(one is None for one in found)
+        else:
+            assert max(float(tf.reduce_max(tf.abs(one))) for one in found if one is not None) > 1e-4
+
+
+@pytest.mark.parametrize("head_dropout", [0.0, 0.5])
+def test_dropout_alone_differs_between_the_passes(calm, head_dropout):
+    model = made(calm, "dropout", head_dropout=head_dropout)
+    found = model.train_on_batch(*first(batches(model, "dropout")), return_dict=True)
+    assert (found["consistency_loss"] == 0.0) == (head_dropout == 0.0)
+
+
+def test_masked_pieces_change_from_step_to_step(calm):
+    model = made(calm, "mask", masked=0.5)
+    inputs, targets = first(batches(model, "mask"))
+    found = []
+    for _ in range(3):
+        model.reset_metrics()
+        found.append(model.train_on_batch(inputs, targets, return_dict=True)["consistency_loss"])
+    assert min(found) > 0 and len(set(found)) == 3
+
+
+def test_adversarial_embeddings_change_more_than_random_ones(calm):
+    model = made(calm, "adversarial", epsilon=0.3)
+    inputs, _ = first(batches(model, "adversarial"))
+    texts, seen = inputs[UNLABELLED], []
+
+    def outputs_of(given, training):
+        seen.append(given["a"].get(PERTURBATION))
+        return model(given, training=training)
+
+    objective = model.auxiliaries[0].objective
+    given = {"encoder": model.encoder, "outputs_of": outputs_of, "training": True}
+    losses = objective.call(inputs, **given).numpy()
+    noise = seen[-1].numpy()
+    encoded = model.encoder(texts["a"])
+    mask = encoded["mask"].numpy()[..., None]
+    norms = np.sqrt(((encoded["layers"][0].numpy() * mask) ** 2).sum((1, 2)))
+    np.testing.assert_allclose(np.sqrt((noise**2).sum((1, 2))), 0.3 * norms, rtol=1e-4)
+    assert (noise * ~mask == 0).all()
+    random = np.random.default_rng(3)
+    logits = model(texts)
+    for _ in range(5):
+        other = random.normal(0, 1, noise.shape) * mask
+        other *= 0.3 * (norms / np.sqrt((other**2).sum((1, 2))))[:, None, None]
+        perturbed = {"a": texts["a"] | {PERTURBATION: tf.constant(other, tf.float32)}}
+        assert numpy_divergence(logits, model(perturbed)).sum() < losses.sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "perturbation", "family"),
+    [
+        (PAIRS, "words", "bert"),
+        (PAIRS, "adversarial", "elmo"),
+        (SETS, "mask", "bert"),
+        (TAGS, "dropout", "elmo"),
+        (TAGS, "mask", "bert"),
+        (TASK, "adversarial", "causal"),
+    ],
+)
+def test_kinds_and_families(task, perturbation, family, tiny_bert, tiny_elmo, tiny_causal):
+    module = {"bert": tiny_bert, "elmo": tiny_elmo, "causal": tiny_causal}[family]
+    model = made(module, perturbation, task, head_dropout=0.2, confidence=0.34)
+    history = model.fit(batches(model, perturbation), epochs=1, verbose=0).history
+    assert history["consistency_loss"][0] > 0 and 0 < history["confident"][0] <= 1
+    found = model.evaluate(ta.batches(examples(task)[0], task, model.encoder), **QUIET)
+    assert not {"consistency_loss", "confident"} & set(found)
+
+
+@pytest.mark.parametrize("perturbation", ["dropout", "words", "adversarial"])
+def test_a_head_on_a_frozen_encoder(tiny_bert, perturbation):
+    model = made(tiny_bert, perturbation, head_dropout=0.5, adaptation="feature_extraction")
+    before = [weight.numpy() for weight in model.encoder.weights]
+    model.optimizer.learning_rate = 0.1
+    found = model.train_on_batch(*first(batches(model, perturbation)), return_dict=True)
+    assert found["consistency_loss"] > 0
+    for weight, old in zip(model.encoder.weights, before, strict=True):
+        np.testing.assert_array_equal(weight.numpy(), old)
+
+
+def test_words_of_a_sentence_count_and_padding_does_not(calm):
+    model = made(calm, "mask", TAGS, masked=0.5)
+    inputs, _ = first(batches(model, "mask"))
+    objective = model.auxiliaries[0].objective
+    given = {"outputs_of": lambda texts, training: model(texts), "training": True}
+    losses = objective.call(inputs, **given).numpy()
+    lengths = (inputs[UNLABELLED]["a"]["first_piece"].numpy() >= 0).sum(1)
+    assert lengths.min() < lengths.max()
+    np.testing.assert_array_equal((losses >= 0).sum(1), lengths)
+
+
+def test_half_precision(tiny_bert):
+    with precision("bfloat16"):
+        model = made(tiny_bert, "mask")
+        found = model.train_on_batch(*first(batches(model, "mask")), return_dict=True)
+        assert np.isfinite(found["loss"]) and found["consistency_loss"] > 0
+        with pytest.raises(ConfigError, match="expected float32 for perturbation adversarial"):
+            made(tiny_bert, "adversarial")
+
+
+def test_a_saved_model_has_it_still(calm, tmp_path):
+    model = made(calm, "mask", masked=0.4, temperature=0.5, confidence=0.7)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    one, two = (each.auxiliaries[0].objective for each in (model, loaded))
+    assert isinstance(two, Consistency)
+    assert one.get_config() == two.get_config()
+
+
+def test_what_cannot_be_consistent(tiny_bert, tiny_elmo):
+    encoder = ta.HubEncoder(tiny_bert)
+    for task, perturbation, message in (
+        (
+            ta.Task("regression"),
+            "dropout",
+            "expected a classification or tagging, .*got regression",
+        ),
+        (ta.Task("language_model"), "dropout", "got language_model"),
+        (TAGS, "words", "expected perturbation dropout, mask or adversarial for tagging"),
+        (TASK, "noise", "perturbation: expected one of dropout, .*got 'noise'"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            ta.consistency_objective(task, encoder, perturbation)
+    for name, value in (("temperature", 0.0), ("confidence", 1.0), ("masked", 1), ("epsilon", -1)):
+        with pytest.raises(ConfigError, match=f"consistency {name}: expected a number above 0"):
+            ta.consistency_objective(TASK, encoder, "dropout", **{name: value})
+    with pytest.raises(ConfigError, match="a mask piece for perturbation mask, .*family elmo"):
+        ta.consistency_objective(TASK, ta.HubEncoder(tiny_elmo), "mask")
+    loss = ta.AuxiliaryLoss(ta.consistency_objective(TAGS, encoder))
+    with pytest.raises(ConfigError, match="head: expected one without a CRF together with consis"):
+        ta.build_model(TAGS, encoder, "crf", auxiliaries=[loss])
+    model = made(tiny_bert, "dropout")
+    inputs, targets = first(ta.batches(TEXTS, TASK, model.encoder))
+    with pytest.raises(ConfigError, match="expected batches with unlabelled texts, got some with"):
+        model.train_on_batch(inputs, targets)

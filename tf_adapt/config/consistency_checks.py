@@ -1,0 +1,111 @@
+"""Checks of consistency on unlabelled data in a config.
+
+Imports no TensorFlow.
+"""
+
+from tf_adapt.config.messages import shown
+from tf_adapt.config.sections import Config, TextConfig
+from tf_adapt.config.task_checks import Found, kind_of
+from tf_adapt.paper import FROZEN
+from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
+
+_HOME = ("auxiliary", "consistency")
+# The perturbations that keep the words of a sentence where they are.
+_IN_PLACE = ("dropout", "mask", "adversarial")
+
+
+def consistency_problems(config: Config) -> Found:
+    """Problems of `auxiliary.consistency`; `tasks` and language models are refused elsewhere."""
+    yield from _perturbation_problems(config)
+    if config.data is None or isinstance(config.data, TextConfig):
+        return
+    yield from _kind_problems(config)
+    section, perturbation = config.auxiliary.consistency, config.auxiliary.consistency.perturbation
+    if section.weight == 0 and section.final_weight is not None:
+        yield (
+            (*_HOME, "final_weight"),
+            "expected null with weight: 0, which is not annealed, got "
+            f"{section.final_weight}; remove it with anneal_steps, or give another weight",
+        )
+    if config.teacher is not None:
+        yield (
+            ("teacher",),
+            "expected null together with auxiliary.consistency: a run learns from a teacher or "
+            "from its own predictions; remove one of the sections",
+        )
+    if config.weak is not None:
+        yield ("weak",), "expected null together with auxiliary.consistency; remove one of them"
+    if config.slice_heads:
+        yield (
+            ("slice_heads",),
+            "expected false together with auxiliary.consistency, got true; remove one of them",
+        )
+    if config.training.jit_compile:
+        yield (
+            ("training", "jit_compile"),
+            "expected false together with auxiliary.consistency, got true",
+        )
+    if config.training.strategy is not None:
+        yield (
+            ("training", "strategy"),
+            f"expected null together with auxiliary.consistency, got {config.training.strategy}; "
+            "use training.devices",
+        )
+    is_still = config.adaptation.name == FROZEN and config.head_dropout == 0
+    if is_still and perturbation.name == "dropout":
+        yield (
+            (*_HOME, "perturbation"),
+            "expected another one with adaptation: feature_extraction and head_dropout: 0, under "
+            "which there is no dropout, got dropout; take mask or words",
+        )
+    if perturbation.name == "adversarial" and config.training.mixed_precision is not None:
+        yield (
+            ("training", "mixed_precision"),
+            "expected null with perturbation: adversarial, which needs differences of nearly equal "
+            f"probabilities, got {config.training.mixed_precision}",
+        )
+
+
+def _perturbation_problems(config: Config) -> Found:
+    given = config.auxiliary.consistency.perturbation
+    path = (*_HOME, "perturbation")
+    if (given.name is None) == (given.file is None):
+        got = "neither" if given.name is None else "both"
+        yield path, f"expected either a name or a file of paraphrases, got {got}"
+    for key, names in (("rate", ("mask", "words")), ("epsilon", ("adversarial",))):
+        value = getattr(given, key)
+        if value is not None and given.name not in names:
+            yield (
+                (*path, key),
+                f"expected null but with {' or '.join(names)}, got {value} with "
+                f"{given.name or 'a file'}; remove it",
+            )
+
+
+def _kind_problems(config: Config) -> Found:
+    section, kind = config.auxiliary.consistency, kind_of(config)
+    if kind in REGRESSIONS:
+        yield (
+            _HOME,
+            f"expected null for {kind}, whose predictions are no probabilities; remove the section",
+        )
+    if section.signal_annealing is not None and kind == MULTILABEL:
+        yield (
+            (*_HOME, "signal_annealing"),
+            f"expected null for {kind}, got {section.signal_annealing}; it is for one label of "
+            "several",
+        )
+    if kind != "tagging":
+        return
+    if section.perturbation.name not in _IN_PLACE:
+        yield (
+            (*_HOME, "perturbation"),
+            f"expected {', '.join(_IN_PLACE)} for tagging, whose words stay where they are, got "
+            f"{shown(section.perturbation.name or section.perturbation.file)}",
+        )
+    if config.head in ("crf", "bilstm_crf"):
+        yield (
+            ("head",),
+            "expected one without a CRF together with auxiliary.consistency, whose predictions are "
+            f"compared word by word, got {config.head}; take linear_tagger or bilstm",
+        )

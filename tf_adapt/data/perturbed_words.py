@@ -1,0 +1,62 @@
+"""Words of a text dropped or swapped, and paraphrases from a file."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tf_adapt.data.formats import Record, read_tsv
+from tf_adapt.errors import DataError
+
+CHANGED_SHARE = 0.1
+
+
+def perturbed_words(text: str, rate: float, random: np.random.Generator) -> str:
+    """A text with some words dropped or swapped with the next one; words are split at blanks.
+
+    Each word is dropped with probability `rate` / 2 and else, with the same probability, swapped
+    with its right neighbour. A text keeps at least one word, the first of those dropped.
+    """
+    words = text.split()
+    draws = random.random(len(words))
+    kept = [word for word, draw in zip(words, draws, strict=True) if draw >= rate / 2]
+    swaps = [draw < rate for draw in draws if draw >= rate / 2]
+    for place in range(len(kept) - 1):
+        if swaps[place]:
+            kept[place], kept[place + 1] = kept[place + 1], kept[place]
+    return " ".join(kept or words[:1])
+
+
+def paraphrased(records: Sequence[Record], path: str | Path) -> list[Record]:
+    """The examples with the paraphrases of their texts.
+
+    Of a pair one of the texts may have none; it stays as it is.
+
+    Args:
+        path: a TSV file with the columns `text` and `paraphrase`.
+
+    Raises:
+        DataError: the file is not such a table, has a text twice, or none for an example.
+    """
+    known = {}
+    for line in read_tsv(path, {"text_a": "text", "text_b": "paraphrase"}, labelled=False):
+        if known.setdefault(line.text_a, line.text_b) != line.text_b:
+            raise DataError(
+                f"{line.where}: expected one paraphrase for each text, got another one for "
+                f"{_short(line.text_a)}; remove one of the lines"
+            )
+    found = []
+    for one in records:
+        if one.text_a not in known and one.text_b not in known:
+            raise DataError(
+                f"{path}: expected a paraphrase for each of the unlabelled texts, got none for "
+                f"{one.where}, {_short(one.text_a)}; add a line, or leave out the text"
+            )
+        text_a, text_b = (known.get(text, text) for text in (one.text_a, one.text_b))
+        found.append(replace(one, text_a=text_a, text_b=text_b))
+    return found
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:60]}…")

@@ -1,0 +1,211 @@
+"""Consistency on unlabelled data: the prediction on a text against that on its perturbation."""
+
+import keras
+from keras import ops
+
+from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED, WORDS
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+from tf_adapt.models.adversarial import EPSILON, adversarial_perturbations
+from tf_adapt.models.piece_masking import mask_pieces
+from tf_adapt.tasks.divergences import consistency_losses
+from tf_adapt.tasks.task import Task
+
+PERTURBATIONS = ("dropout", "mask", "words", "adversarial", "paraphrases")
+MASKED_SHARE = 0.15
+
+
+def consistency_objective(
+    task: Task,
+    encoder: HubEncoder,
+    perturbation: str = "dropout",
+    temperature: float | None = None,
+    confidence: float | None = None,
+    masked: float = MASKED_SHARE,
+    epsilon: float = EPSILON,
+) -> "Consistency":
+    """The objective of an `AuxiliaryLoss` on unlabelled texts, for `build_model`.
+
+    The model trains on `consistency_batches` of the same perturbation.
+
+    Args:
+        perturbation: "dropout", "mask", "words", "adversarial" or "paraphrases": see `Consistency`.
+        temperature: divides the logits of the targets; below 1 it sharpens them; None: 1.
+        confidence: texts whose largest probability is not above it do not count; None: all count.
+        masked: "mask": the probability that a piece is masked.
+        epsilon: "adversarial": the length of the perturbation, relative to the embeddings'.
+
+    Raises:
+        ConfigError: the task has no class probabilities, the encoder does not support the
+            perturbation, or a value is out of its range.
+    """
+    if task.is_regression or task.is_language_model:
+        raise ConfigError(
+            "consistency: expected a classification or tagging, whose probabilities can be "
+            f"compared, got {task.kind}; leave it out"
+        )
+    special = getattr(encoder.preprocessor, "special_token_ids", {})
+    if perturbation == "mask" and "mask_id" not in special:
+        raise ConfigError(
+            f"consistency: expected an encoder with a mask piece for perturbation mask, got "
+            f"module {encoder.handle} (family {encoder.family}), whose vocabulary has none; take "
+            "another perturbation"
+        )
+    if perturbation == "adversarial":
+        _check_embeddings(encoder)
+    if task.is_tagging and perturbation in ("words", "paraphrases"):
+        raise ConfigError(
+            "consistency: expected perturbation dropout, mask or adversarial for tagging, whose "
+            f"words stay where they are, got {perturbation}"
+        )
+    return Consistency(task, perturbation, temperature, confidence, special, masked, epsilon)
+
+
+def _check_embeddings(encoder: HubEncoder) -> None:
+    if encoder.execution != "native" or encoder.family == "sentence":
+        raise ConfigError(
+            "consistency: expected a native encoder for perturbation adversarial, whose embeddings "
+            f"can be perturbed, got module {encoder.handle} (family {encoder.family}, execution "
+            f"{encoder.execution}); take another perturbation"
+        )
+    if encoder.compute_dtype != "float32":
+        raise ConfigError(
+            "consistency: expected float32 for perturbation adversarial, which needs differences "
+            f"of nearly equal probabilities, got {encoder.compute_dtype}; leave out "
+            "mixed_precision, or take another perturbation"
+        )
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class Consistency(keras.layers.Layer):
+    """`m · KL(p̃ ‖ q)` for each unlabelled text, in tagging for each word.
+
+    p̃ are the probabilities of a text, of logits divided by the temperature, without gradient; q
+    those of its perturbation; m is 1 where the largest probability (at temperature 1) is above the
+    confidence, else 0. For sets of labels KL and m are of each label's two outcomes, and m · KL is
+    averaged over the labels. Both predictions are made with dropout.
+
+    The perturbation is
+
+    - dropout: another draw of dropout, nothing else;
+    - mask: pieces masked as by `tf_adapt.models.piece_masking`;
+    - words, paraphrases: other texts, which are among the inputs;
+    - adversarial: the direction in which the embeddings change the prediction most
+      (`tf_adapt.models.adversarial`).
+
+    Shapes: inputs `{"unlabelled": {"a": …}}` beside the labelled ones, of words and paraphrases
+    also `perturbed` → `[texts]`, tagging `[texts, words]`, float32, −1 at padding.
+
+    Args:
+        special_token_ids: of the preprocessor, for masking.
+        seed: of the random numbers, whose state is saved with the weights; None: a random one.
+
+    Raises:
+        ConfigError: a value is out of its range.
+
+    Source: Xie et al. 2019, "Unsupervised Data Augmentation for Consistency Training"; Miyato et
+    al. 2016, "Adversarial Training Methods for Semi-Supervised Text Classification".
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        perturbation: str,
+        temperature: float | None = None,
+        confidence: float | None = None,
+        special_token_ids: dict[str, int] | None = None,
+        masked: float = MASKED_SHARE,
+        epsilon: float = EPSILON,
+        seed: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if perturbation not in PERTURBATIONS:
+            raise ConfigError(
+                f"consistency perturbation: expected one of {', '.join(PERTURBATIONS)}, got "
+                f"{perturbation!r}"
+            )
+        for name, value, highest in (
+            ("temperature", temperature, None),
+            ("confidence", confidence, 1),
+            ("masked", masked, 1),
+            ("epsilon", epsilon, None),
+        ):
+            if value is not None and not 0 < value < (highest or float("inf")):
+                words = "a number above 0" + (f", below {highest}" if highest else "")
+                raise ConfigError(f"consistency {name}: expected {words}, got {value!r}")
+        self.supports_jit = False
+        self.task = task
+        self.perturbation = perturbation
+        self.temperature = temperature
+        self.confidence = confidence
+        self.special_token_ids = dict(special_token_ids or {})
+        self.masked = masked
+        self.epsilon = epsilon
+        self.seed = seed
+        self.seeds = keras.random.SeedGenerator(seed)
+        self.mean_loss = keras.metrics.Mean("consistency_loss")
+        self.confident = None if confidence is None else keras.metrics.Mean("confident")
+        self.built = True
+
+    def call(self, inputs, encoder=None, outputs_of=None, training=None):
+        """The losses; `outputs_of(texts, training)` are the model's logits."""
+        if UNLABELLED not in inputs:
+            raise ConfigError(
+                "consistency: expected batches with unlabelled texts, got some without; train on "
+                "those of tf_adapt.consistency_batches"
+            )
+        texts = inputs[UNLABELLED]
+        wanted = ops.stop_gradient(outputs_of(texts, training))
+        if self.perturbation in ("words", "paraphrases"):
+            texts = inputs[PERTURBED]
+        elif self.perturbation == "mask":
+            texts = {name: self._masked(one) for name, one in texts.items()}
+        elif self.perturbation == "adversarial":
+            seed = self.seeds.next()
+            texts = adversarial_perturbations(
+                self.task, texts, encoder, outputs_of, seed, self.epsilon, inputs.get(WORDS)
+            )
+        given = outputs_of(texts, training)
+        if self.task.is_tagging:
+            real = inputs[WORDS]
+            # Logits at padding, even NaN, must not affect the gradient.
+            wanted, given = (ops.where(real[..., None], one, 0.0) for one in (wanted, given))
+        losses, confident = consistency_losses(
+            self.task, wanted, given, self.temperature, self.confidence
+        )
+        real = real if self.task.is_tagging else ops.ones_like(losses, dtype="bool")
+        self._show(losses, confident, ops.cast(real, "float32"))
+        return ops.where(real, losses, -1.0)
+
+    def _masked(self, inputs: dict) -> dict:
+        ids, _ = mask_pieces(
+            inputs["input_word_ids"],
+            inputs["input_mask"],
+            self.special_token_ids,
+            self.masked,
+            self.seeds.next(),
+        )
+        return inputs | {"input_word_ids": ids}
+
+    def _show(self, losses, confident, real) -> None:
+        self.mean_loss.update_state(losses, sample_weight=real)
+        if self.confident is not None:
+            self.confident.update_state(confident, sample_weight=real)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "task": keras.saving.serialize_keras_object(self.task),
+            "perturbation": self.perturbation,
+            "temperature": self.temperature,
+            "confidence": self.confidence,
+            "special_token_ids": self.special_token_ids,
+            "masked": self.masked,
+            "epsilon": self.epsilon,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "Consistency":
+        """The layer of `get_config`."""
+        return cls(**config | {"task": keras.saving.deserialize_keras_object(config["task"])})
