@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tf_adapt.statistics.votes import agreement, estimated_accuracies, majority
+from tf_adapt.statistics.votes import agreement, entropies, estimated_accuracies, majority
 
 VOTES = np.array([[0, 0, 1], [1, 2, -1], [2, 2, 2], [-1, 1, -1]])
 
@@ -24,3 +24,8 @@ def test_an_accuracy_is_the_expected_share_of_correct_votes():
     truth = np.array([[1.0, 0], [1, 0], [1, 0], [0, 1]])
     # The first: 2 of 3 of label 0 (3/4 of the items), all of label 1.
     assert estimated_accuracies(votes, truth) == pytest.approx([0.75, 0.0], abs=1e-9)
+
+
+def test_entropies_in_nats():
+    found = entropies(np.array([[1.0, 0.0], [0.5, 0.5], [0.25, 0.75]]))
+    np.testing.assert_allclose(found, [0, np.log(2), 0.56233514], atol=1e-8)

@@ -15,7 +15,7 @@ from tf_adapt.analysis.progress import shown
 from tf_adapt.analysis.references import from_references, read_corpus, read_references
 from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.config.reading import load_config, one_task
-from tf_adapt.config.sections import DatasetConfig, FilesConfig
+from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import read_yaml
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ConfigError
@@ -73,7 +73,8 @@ def compare_genres(
     """
     if runs and not references:
         raise _no_references()
-    splits = load_splits(_data_of(path, overrides))
+    config = _config_of(path, overrides)
+    splits = load_splits(config.data, config.weak)
     train, scored = splits.examples["train"], scored_split(splits)
     genres = genres_of(train, wanted, path)
     if len(genres) < 2 and not references:
@@ -105,11 +106,11 @@ def _one_genre(path: str, genre: str) -> ConfigError:
     )
 
 
-def _data_of(path: str, overrides: tuple[str, ...]) -> DatasetConfig | FilesConfig:
+def _config_of(path: str, overrides: tuple[str, ...]) -> Config:
     content, _ = read_yaml(path)
     if isinstance(content, dict) and "compare" in content:
-        return load_comparison(path, overrides).cells[0].config.data
-    return one_task(load_config(path, overrides), str(path), "an analysis").data
+        return load_comparison(path, overrides).cells[0].config
+    return one_task(load_config(path, overrides), str(path), "an analysis")
 
 
 def _described(counts: dict[str, Counter[str]]) -> dict:

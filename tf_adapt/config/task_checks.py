@@ -14,12 +14,12 @@ from tf_adapt.config.sections import (
     TextConfig,
     TfdsConfig,
 )
+from tf_adapt.config.signal_checks import signal_problems
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.data.slices import words_of
-from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.tasks.kinds import CLASSIFICATIONS, MULTILABEL, PAIRS, REGRESSIONS
+from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, REGRESSIONS
 
 Found = Iterator[tuple[KeyPath, str]]
 # Keys of a head, with their defaults.
@@ -42,9 +42,7 @@ def task_problems(config: Config) -> Found:
     yield from _threshold_problems(config)
     yield from _pooling_problems(config)
     yield from _slice_problems(config)
-    yield from _slice_head_problems(config)
-    yield from _teacher_problems(config)
-    yield from _weak_problems(config)
+    yield from signal_problems(config, kind_of(config))
 
 
 def _objective_problems(config: Config) -> Found:
@@ -185,30 +183,6 @@ def _slice_problems(config: Config) -> Found:
             )
 
 
-def _slice_head_problems(config: Config) -> Found:
-    if not config.slice_heads:
-        return
-    kind, frozen = kind_of(config), config.adaptation.name == FROZEN
-    for is_wrong, got, reason in (
-        (not config.slices, "no slices", "a head is trained for each of the slices"),
-        (frozen, FROZEN, "the heads would share nothing that is trained"),
-        (config.teacher is not None, "a teacher", "it has answers for the main head alone"),
-        (config.weak is not None, "weak", "the labels of a slice's members are not known"),
-        (
-            kind not in (*CLASSIFICATIONS, None),
-            kind,
-            f"they are for {' and '.join(CLASSIFICATIONS)}",
-        ),
-        (
-            any(one.wrong_in is not None for one in config.slices.values()),
-            "a slice with wrong_in",
-            "no run predicts train",
-        ),
-    ):
-        if is_wrong:
-            yield ("slice_heads",), f"expected false together with {got}, got true: {reason}"
-
-
 def kind_of(config: Config) -> str | None:
     """The kind of task; None for an unknown dataset, which `_data_problems` reports."""
     if isinstance(config.data, DatasetConfig):
@@ -249,56 +223,3 @@ def _column_problems(data: FilesConfig | TfdsConfig) -> Found:
         )
     for name in sorted(given - allowed):
         yield ("data", "columns", name), f"not a column of kind: {data.kind}; remove it"
-
-
-def _teacher_problems(config: Config) -> Found:
-    if config.teacher is None:
-        return
-    if config.objective == "language_model":
-        yield (
-            ("teacher",),
-            "expected null for a language model, which has no labels; remove the section",
-        )
-    if config.head in ("crf", "bilstm_crf"):
-        yield (
-            ("head",),
-            "expected one without a CRF together with teacher, whose answers are compared word by "
-            f"word, got {config.head}; take linear_tagger or bilstm",
-        )
-    if config.teacher.unlabelled is not None and config.training.jit_compile:
-        yield (
-            ("training", "jit_compile"),
-            "expected false together with teacher.unlabelled, got true; XLA has to know how many "
-            "examples of a batch have labels",
-        )
-
-
-def _weak_problems(config: Config) -> Found:
-    if config.weak is None:
-        return
-    kind = kind_of(config)
-    if kind not in (*CLASSIFICATIONS, None):
-        yield (
-            ("weak",),
-            f"expected null for {kind}, got a section; votes are for "
-            f"{' and '.join(CLASSIFICATIONS)}, where an example has one label of several",
-        )
-        return
-    if config.teacher is not None:
-        yield (
-            ("weak",),
-            "expected null together with teacher, whose answers are weighed against labels that "
-            "are known; remove one of the sections",
-        )
-    if not isinstance(config.data, DatasetConfig) and config.data.dev is None:
-        yield (
-            ("data", "dev"),
-            "expected data of its own together with weak, got null; a part of train has no labels "
-            "that are known, and cannot play dev",
-        )
-    if config.data.held_out is not None:
-        yield (
-            ("data", "held_out"),
-            f"expected null together with weak, got {config.data.held_out}; a part of train has no "
-            "labels that are known, and cannot play dev",
-        )

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import entr
 
 from tf_adapt.data.formats import Record
 from tf_adapt.data.formats.tables import check_columns, delimited_rows, tab_rows, text_label
@@ -24,6 +23,7 @@ from tf_adapt.statistics.votes import (
     ABSTAINED,
     FEWEST_SOURCES,
     agreement,
+    entropies,
     estimated_accuracies,
     majority,
 )
@@ -117,7 +117,7 @@ def weak_labels(votes: Votes, rows: Sequence[int], aggregate: str) -> WeakLabels
             name: {"votes": int(own), "accuracy": round(float(accuracy), _DIGITS) if own else None}
             for name, own, accuracy in zip(votes.sources, given, accuracies, strict=True)
         },
-        "entropy": round(float(entr(posteriors).sum(axis=1).mean()), _DIGITS),
+        "entropy": round(float(entropies(posteriors).mean()), _DIGITS),
         "undecided": round(float((posteriors.max(axis=1) <= 0.5).mean()), _DIGITS),
     }
     return WeakLabels(posteriors.tolist(), facts)

@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlogy
 
-from tf_adapt.statistics.votes import ABSTAINED, checked_votes, confusion_of, vote_counts
+from tf_adapt.statistics.votes import (
+    ABSTAINED,
+    checked_votes,
+    confusion_of,
+    entropies,
+    vote_counts,
+)
 
 ITERATIONS = 100
 # Of the lower bound of the log-likelihood, for each vote.
@@ -81,8 +86,7 @@ def _fitted(votes: np.ndarray, labels: int, iterations: int) -> DawidSkene:
         prior, confusion = posteriors.mean(axis=0), confusion_of(votes, posteriors)
         before = bound
         joint = _log_joint(votes, prior, confusion)
-        entropy = -xlogy(posteriors, posteriors).sum()
-        bound = ((posteriors * joint).sum() + entropy) / counts.sum()
+        bound = ((posteriors * joint).sum() + entropies(posteriors).sum()) / counts.sum()
         if bound - before < LEAST_GAIN:
             break
     return DawidSkene(posteriors, prior, confusion)

@@ -89,6 +89,12 @@ def confusion_of(votes: np.ndarray, posteriors: np.ndarray) -> np.ndarray:
     return shares.transpose(0, 2, 1)
 
 
+def entropies(posteriors: np.ndarray) -> np.ndarray:
+    """The entropy of each item's probabilities in nats: `[items]`."""
+    logs = np.log(np.where(posteriors > 0, posteriors, 1.0))
+    return -(posteriors * logs).sum(axis=1)
+
+
 def estimated_accuracies(votes: np.ndarray, posteriors: np.ndarray) -> np.ndarray:
     """The expected share of correct votes of each source, `Σ_k π_k θ_kk`: `[sources]`.
 

@@ -1,0 +1,100 @@
+"""Checks of what a run learns beside the labels: a teacher, votes, heads of slices.
+
+Imports no TensorFlow.
+"""
+
+from collections.abc import Iterator
+
+from tf_adapt.config.sections import Config, DatasetConfig
+from tf_adapt.config.strict_yaml import KeyPath
+from tf_adapt.paper import FROZEN
+from tf_adapt.tasks.kinds import CLASSIFICATIONS
+
+Found = Iterator[tuple[KeyPath, str]]
+
+
+def signal_problems(config: Config, kind: str | None) -> Found:
+    """Problems of one task's further signal.
+
+    Args:
+        kind: of task; None: unknown.
+    """
+    yield from _teacher_problems(config)
+    yield from _weak_problems(config, kind)
+    yield from _slice_head_problems(config, kind)
+
+
+def _teacher_problems(config: Config) -> Found:
+    if config.teacher is None:
+        return
+    if config.objective == "language_model":
+        yield (
+            ("teacher",),
+            "expected null for a language model, which has no labels; remove the section",
+        )
+    if config.head in ("crf", "bilstm_crf"):
+        yield (
+            ("head",),
+            "expected one without a CRF together with teacher, whose answers are compared word by "
+            f"word, got {config.head}; take linear_tagger or bilstm",
+        )
+    if config.teacher.unlabelled is not None and config.training.jit_compile:
+        yield (
+            ("training", "jit_compile"),
+            "expected false together with teacher.unlabelled, got true; XLA has to know how many "
+            "examples of a batch have labels",
+        )
+
+
+def _weak_problems(config: Config, kind: str | None) -> Found:
+    if config.weak is None:
+        return
+    if kind not in (*CLASSIFICATIONS, None):
+        yield (
+            ("weak",),
+            f"expected null for {kind}, got a section; votes are for "
+            f"{' and '.join(CLASSIFICATIONS)}, where an example has one label of several",
+        )
+        return
+    if config.teacher is not None:
+        yield (
+            ("weak",),
+            "expected null together with teacher, whose answers are weighed against labels that "
+            "are known; remove one of the sections",
+        )
+    if not isinstance(config.data, DatasetConfig) and config.data.dev is None:
+        yield (
+            ("data", "dev"),
+            "expected data of its own together with weak, got null; a part of train has no labels "
+            "that are known, and cannot play dev",
+        )
+    if config.data.held_out is not None:
+        yield (
+            ("data", "held_out"),
+            f"expected null together with weak, got {config.data.held_out}; a part of train has no "
+            "labels that are known, and cannot play dev",
+        )
+
+
+def _slice_head_problems(config: Config, kind: str | None) -> Found:
+    if not config.slice_heads:
+        return
+    frozen = config.adaptation.name == FROZEN
+    for is_wrong, got, reason in (
+        (not config.slices, "no slices", "a head is trained for each of the slices"),
+        (frozen, FROZEN, "the heads would share nothing that is trained"),
+        (config.teacher is not None, "a teacher", "it has answers for the main head alone"),
+        (config.weak is not None, "weak", "the labels of a slice's members are not known"),
+        (
+            kind not in (*CLASSIFICATIONS, None),
+            kind,
+            f"they are for {' and '.join(CLASSIFICATIONS)}",
+        ),
+        (
+            any(one.wrong_in is not None for one in config.slices.values()),
+            "a slice with wrong_in",
+            "no run predicts train",
+        ),
+    ):
+        if is_wrong:
+            yield ("slice_heads",), f"expected false together with {got}, got true: {reason}"
