@@ -33,13 +33,12 @@ class AuxiliaryLoss(keras.layers.Layer):
     Args:
         objective: a layer as in `tf_adapt.models.language_objectives`, `Distillation`, or
             `Consistency`, whose targets are the unlabelled texts.
-        weight: above 0; SiATL 0.2. With 0 the objective is not computed.
+        weight: above 0; SiATL 0.2.
         final_weight: above 0, if the weight is annealed; SiATL 0.1.
         anneal_steps: training steps until `final_weight` is reached; SiATL 15 epochs.
 
     Raises:
-        ConfigError: a weight is below 0, or 0 together with another; or only one of the last two is
-            given.
+        ConfigError: a weight is not above 0, or only one of the last two is given.
 
     Examples:
         >>> loss = AuxiliaryLoss(language_model_objective(encoder), weight=0.2)
@@ -56,8 +55,7 @@ class AuxiliaryLoss(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         for name, value in (("weight", weight), ("final_weight", final_weight)):
-            is_off = name == "weight" and value == 0 and final_weight is None
-            if value is not None and not (value > 0 or is_off):
+            if value is not None and not value > 0:
                 raise ConfigError(f"auxiliary {name}: expected a number above 0, got {value!r}")
         if (final_weight is None) != (anneal_steps is None) or (
             anneal_steps is not None and not anneal_steps > 0
@@ -74,8 +72,6 @@ class AuxiliaryLoss(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs, encoder=None, encoded=None, step=0, training=None, outputs_of=None):
-        if self.weight == 0:
-            return 0.0
         if isinstance(self.objective, Consistency):
             found = [
                 self.objective(inputs, encoder=encoder, outputs_of=outputs_of, training=training)

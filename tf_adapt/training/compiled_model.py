@@ -97,7 +97,7 @@ def _auxiliaries(config: Config, task: Task, encoder: HubEncoder) -> list[Auxili
     return [
         AuxiliaryLoss(makers[name](encoder), loss.weight, loss.final_weight, loss.anneal_steps)
         for name, loss in config.auxiliary
-        if loss is not None
+        if loss is not None and loss.weight > 0
     ]
 
 

@@ -52,13 +52,13 @@ def read_unlabelled(
 
 
 def unlabelled_of(config: Config, task: Task, encoder: HubEncoder) -> Unlabelled | None:
-    """The tokenized texts of `auxiliary.consistency`, or None without the section.
+    """The tokenized texts of `auxiliary.consistency`, or None without the section or its weight.
 
     Raises:
         DataError: as `read_unlabelled` and `prepared_unlabelled`.
     """
     section = config.auxiliary.consistency
-    if section is None:
+    if section is None or section.weight == 0:
         return None
     perturbation = section.perturbation
     rate = None
