@@ -15,14 +15,11 @@ ABOUT = (
 SAVED = "PyTorch, saved by datasets"
 
 
-def measurement(
-    settings: Settings, work: str, count: int, job: dict, timed: int, saved: bool = True
-) -> Measurement:
+def measurement(settings: Settings, work: str, count: int, job: dict, timed: int) -> Measurement:
     """Ten epochs on so many phrases.
 
     Args:
         timed: epochs in which PyTorch runs the encoder.
-        saved: whether PyTorch on saved rows takes part.
     """
     epochs = settings.of(10, 2)
     timed = min(timed, epochs)
@@ -38,8 +35,7 @@ def measurement(
     ]
     if job["top"]:
         contestants.append(Contestant("ours, recomputed", "frozen_ours.py", job={"kept": False}))
-    if saved:
-        contestants.append(Contestant(SAVED, script, "pytorch", {"saved": True}, tolerance))
+    contestants.append(Contestant(SAVED, script, "pytorch", {"saved": True}, tolerance))
     return Measurement(
         f"{epochs} epochs on {count:,} phrases, {work}",
         contestants,

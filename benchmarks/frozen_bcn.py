@@ -18,6 +18,6 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
     weights = settings.made("elmo_small.npz", "elmo_module.py", module="elmo_small")
     elmo = JOB | {"module": "elmo_small", "elmo": weights}
     minilm = JOB | {"module": str(settings.minilm), "huggingface": settings.huggingface_minilm}
-    for count in settings.of((1000, 4000), (64,)):
+    for count in settings.of((1000, 2000), (64,)):
         yield frozen.measurement(settings, "BCN on elmo_small", count, elmo, 2)
         yield frozen.measurement(settings, "BCN on MiniLM", count, minilm, 2)

@@ -22,5 +22,5 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
         "huggingface": settings.huggingface_minilm,
         "weights": settings.head_file(),
     }
-    count = settings.of(6000, 64)
+    count = settings.of(2000, 64)
     yield frozen.measurement(settings, "the top layer of MiniLM", count, job, 2)

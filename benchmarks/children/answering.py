@@ -73,10 +73,11 @@ def answer(prepared: Callable[[dict], Work]) -> None:
 def _answer(work: Work, request: dict) -> dict[str, Any]:
     seconds = []
     _forget_peak()
+    clock = time.process_time if os.environ.get("TF_ADAPT_BUSY_MACHINE") else time.perf_counter
     for _ in range(request["calls"]):
-        started = time.perf_counter()
+        started = clock()
         result = work.run(request["turn"])
-        seconds.append(work.scale * (time.perf_counter() - started))
+        seconds.append(work.scale * (clock() - started))
     peak = _peak_mb()
     if request["outputs"] is not None:
         np.savez(request["outputs"], **work.outputs(result))
