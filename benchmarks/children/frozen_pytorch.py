@@ -16,11 +16,15 @@ BATCH = 32
 
 
 def prepared(job: dict) -> Work:
-    """`saved`: the encoder's outputs are computed once and saved; `timed` of the epochs are run.
+    """`saved`: the encoder's outputs are computed once and saved; `timed` of the epochs are run;
+    `sorted`: the shortest texts first.
 
     Epochs that compute the encoder are all alike: the time of a few says that of all.
     """
-    texts, labels = zip(*json.loads(Path(job["texts"]).read_text("utf-8")), strict=True)
+    rows = json.loads(Path(job["texts"]).read_text("utf-8"))
+    if job.get("sorted"):
+        rows.sort(key=lambda row: len(row[0]))
+    texts, labels = zip(*rows, strict=True)
     encoder = encoder_of(job)
     timed = job["epochs"] if job["saved"] else job["timed"]
 
