@@ -11,6 +11,7 @@ from benchmarks.side_by_side.environments import ROOT
 from benchmarks.side_by_side.machine import processor
 from benchmarks.side_by_side.summary import median
 
+PART = re.compile(r", \d+ of ten")
 WORK = re.compile(r"10 epochs on ([\d,]+) phrases, linear on (\w+)")
 
 
@@ -24,9 +25,11 @@ def figure(measurements: list[dict[str, Any]]) -> Figure:
             counts, seconds, memory = zip(*points, strict=True)
             column[0].plot(counts, seconds, "o-", label=name)
             column[1].plot(counts, memory, "o-")
-        column[0].set(title=f"linear on {encoder}", ylabel="s for 1,000 texts", yscale="log")
-        column[1].set(xlabel="texts", ylabel="peak memory, MB", ylim=(0, None), xscale="log")
-    axes[0][0].legend(fontsize="small")
+        column[0].set_xlim(0, 65_000)
+        column[0].set(title=f"linear on {encoder}", ylabel="s for 1,000 texts", ylim=(0, None))
+        column[1].set(xlabel="texts", ylabel="peak memory, MB", ylim=(0, None))
+    lines, names = axes[0][0].get_legend_handles_labels()
+    drawn.legend(lines, names, loc="outside lower center", ncols=2, fontsize="small")
     return drawn
 
 
@@ -37,7 +40,7 @@ def _lines(measurements: list[dict[str, Any]], encoder: str) -> dict[str, list[t
         for contestant in one["contestants"] if name == encoder else ():
             texts = int(count.replace(",", ""))
             seconds = median(contestant["seconds"]) / texts * 1000
-            label = contestant["name"].partition(", 1 of")[0].partition(", 2 of")[0]
+            label = PART.sub("", contestant["name"])
             lines.setdefault(label, []).append((texts, seconds, contestant["peak_mb"]))
     return lines
 
@@ -47,7 +50,7 @@ def main() -> None:
     results = json.loads((ROOT / "docs" / "benchmarks.json").read_text("utf-8"))
     found = results["frozen-linear"]["processors"][processor()]
     path = Path(ROOT / "docs" / "images" / "frozen_sizes.png")
-    figure(found["measurements"]).savefig(path, dpi=90, metadata={"Software": None})
+    figure(found["measurements"]).savefig(path, dpi=80, metadata={"Software": None})
 
 
 if __name__ == "__main__":
