@@ -1,10 +1,12 @@
 """`python -m benchmarks [NAME …]`: times us and the alternatives side by side, in one run."""
 
+import functools
 import importlib
 import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ BENCHMARKS = {
     "encode": "encode",
     "training-epoch": "training_epoch",
     "feature-cache": "feature_cache",
+    "frozen-linear": "frozen_linear",
+    "frozen-below-top": "frozen_below_top",
+    "frozen-bcn": "frozen_bcn",
     "elmo": "elmo",
     "crf": "crf",
     "heads": "heads",
@@ -73,19 +78,24 @@ def main(names: tuple[str, ...], shared: Path, minilm: Path, quick: bool, out: P
     for name in names or BENCHMARKS:
         with tempfile.TemporaryDirectory() as work:
             settings = Settings(shared.resolve(), minilm.resolve(), quick, Path(work))
-            result = run(name, settings, binding)
+            kept = (lambda result: None) if quick else functools.partial(write, out, name)
+            result = run(name, settings, binding, kept)
         for measurement in result["measurements"]:
             click.echo("\n".join(["", *table({processor(): measurement})]))
             wrong += our_failure(measurement) + problems(measurement)
         click.echo("\n".join(result["notes"]))
-        if not quick:
-            write(out, name, result)
     if wrong:
         sys.exit("\n".join(wrong))
 
 
-def run(name: str, settings: Settings, binding: str) -> dict[str, Any]:
-    """The result of one benchmark; what cannot be measured is a note."""
+def run(
+    name: str, settings: Settings, binding: str, keep: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """The result of one benchmark; what cannot be measured is a note.
+
+    Args:
+        keep: is given the result after each measurement.
+    """
     load = os.getloadavg()[0]
     measurements, notes = [], []
     module = importlib.import_module(f"benchmarks.{BENCHMARKS[name]}")
@@ -93,10 +103,16 @@ def run(name: str, settings: Settings, binding: str) -> dict[str, Any]:
         for measurement in module.measurements(settings):
             click.echo(f"\n== {name}: {measurement.work}", err=True)
             measurements.append(measured(measurement, settings.work, _say))
+            keep(_result(module.ABOUT, binding, load, measurements, notes))
     except NoAnswerError as error:
         notes.append(f"Not measured: {error}.")
+        keep(_result(module.ABOUT, binding, load, measurements, notes))
+    return _result(module.ABOUT, binding, load, measurements, notes)
+
+
+def _result(about: str, binding: str, load: float, measurements: list, notes: list) -> dict:
     return {
-        "about": module.ABOUT,
+        "about": about,
         "machine": machine(binding, load, measurements),
         "measurements": measurements,
         "notes": notes,

@@ -52,6 +52,13 @@ class Settings:
         records = read_sst2(self.shared / "data" / "sst2" / "train.tsv")
         return _plain(record.text_a for record in records)
 
+    def phrases_file(self, count: int) -> str:
+        """The path of a file of `[text, label]`, the first `count` of SST-2's phrases."""
+        records = read_sst2(self.shared / "data" / "sst2" / "train_phrases.tsv")
+        labels = ("negative", "positive")
+        rows = [[one.text_a, labels.index(one.label)] for one in records if _is_plain(one.text_a)]
+        return self.file(f"sst2_phrases_{count}", rows[:count])
+
     def mrpc_sentences(self) -> list[str]:
         """Both sentences of each training pair of MRPC, in the order of the file."""
         return _plain(t for record in self.mrpc("train") for t in (record.text_a, record.text_b))
@@ -68,11 +75,11 @@ class Settings:
         pairs = [[one.text_a, one.text_b, labels.index(one.label)] for one in self.mrpc(split)]
         return self.file(f"mrpc_{split}_{count}", pairs[:count])
 
-    def head_file(self) -> str:
+    def head_file(self, width: int = WIDTH) -> str:
         """The path of weights for a linear classifier, so that everybody begins with the same."""
         random = np.random.default_rng(0)
-        path = self.work / "head.npz"
-        kernel = random.normal(0, 0.02, (WIDTH, CLASSES)).astype("float32")
+        path = self.work / f"head_{width}.npz"
+        kernel = random.normal(0, 0.02, (width, CLASSES)).astype("float32")
         np.savez(path, kernel=kernel, bias=np.zeros(CLASSES, "float32"))
         return str(path)
 
@@ -90,4 +97,8 @@ class Settings:
 
 def _plain(texts: Iterable[str]) -> list[str]:
     """Those of printable ASCII (99 %): on accents and odd signs tokenizers do not agree."""
-    return [text for text in texts if text.isascii() and text.isprintable()]
+    return [text for text in texts if _is_plain(text)]
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()

@@ -10,9 +10,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 class Mix(nn.Module):
     """A learned average of an encoder's layers."""
 
-    def __init__(self):
+    def __init__(self, layers=LAYERS):
         super().__init__()
-        self.scalars = nn.Parameter(torch.zeros(LAYERS))
+        self.scalars = nn.Parameter(torch.zeros(layers))
         self.gamma = nn.Parameter(torch.ones(()))
 
     def forward(self, layers):
@@ -102,15 +102,15 @@ class Esim(nn.Module):
 class Bcn(nn.Module):
     """The one text is `(layers, lengths, mask)`."""
 
-    def __init__(self, units, packed):
+    def __init__(self, units, packed, width=WIDTH, layers=LAYERS, classes=CLASSES):
         super().__init__()
-        self.mix, self.output_mix = Mix(), Mix()
-        self.pre_encoder = nn.Linear(WIDTH, units)
+        self.mix, self.output_mix = Mix(layers), Mix(layers)
+        self.pre_encoder = nn.Linear(width, units)
         self.encoder = BiLstm(units, units, packed)
         self.integrator = BiLstm(6 * units, units, packed)
-        integrated = 2 * units + WIDTH
+        integrated = 2 * units + width
         self.attention = nn.Linear(integrated, 1)
-        sizes = [4 * integrated, 4 * units, 2 * units, CLASSES]
+        sizes = [4 * integrated, 4 * units, 2 * units, classes]
         self.maxouts = nn.ModuleList([Maxout(sizes[place], sizes[place + 1]) for place in range(3)])
 
     def forward(self, texts):

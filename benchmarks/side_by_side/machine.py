@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from benchmarks.side_by_side.environments import THREADS
+from benchmarks.side_by_side.environments import BUSY, THREADS
 
 # Instructions that decide how fast products of matrices are.
 _INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
@@ -33,9 +33,15 @@ def machine(binding: str, load: float, measurements: list[dict[str, Any]]) -> st
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
         f"{model} ({', '.join(known) or 'instructions unknown'}), {os.cpu_count()} cores, "
-        f"{memory:.0f} GiB, {platform.system()} {platform.release()}; {THREADS} threads, "
+        f"{memory:.0f} GiB, {platform.system()} {platform.release()}; {_threads()}, "
         f"{binding}; load before: {load:.1f}; {_versions(measurements)}"
     )
+
+
+def _threads() -> str:
+    if BUSY:
+        return f"{THREADS} thread, the processor's time: other work ran on the machine"
+    return f"{THREADS} threads"
 
 
 def _processor() -> tuple[str, set[str]]:
