@@ -13,8 +13,6 @@ import click
 from tf_adapt.commands.console import PATH, quiet_option, start_tensorflow, trust_option
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.streams import quiet
-from tf_adapt.runs import run_folder
-from tf_adapt.runs.ensemble_folder import is_ensemble
 
 TOKEN = "TF_ADAPT_TOKEN"
 _NEEDED = ("uvicorn", "starlette", "prometheus_client")
@@ -209,6 +207,10 @@ def _is_loopback(address: str) -> bool:
 
 def _is_trained(folder: Path) -> bool:
     """Whether it is a run or an ensemble, not an export."""
+    # Here: both load what `--help` has no use for.
+    from tf_adapt.runs import run_folder
+    from tf_adapt.runs.ensemble_folder import is_ensemble
+
     is_run = (folder / run_folder.CONFIG).is_file() or is_ensemble(folder)
     return is_run and not (folder / "manifest.json").is_file()
 
