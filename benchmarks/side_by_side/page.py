@@ -11,7 +11,8 @@ Written by `python -m benchmarks`; do not edit. The times of all turns are in `b
 How to read it:
 
 - A column holds what one processor did. All its lines were measured in one run, in turns A B A B …,
-  each in a process of its own that was warmed up, with two threads on two cores.
+  each in a process of its own that was warmed up, with two threads on two cores unless its last
+  line says otherwise.
 - The first line: the median time over the turns (the fastest to the slowest); how much work that is
   in a second, where it can be counted; the most memory that the process held while it worked,
   weights and libraries included.
