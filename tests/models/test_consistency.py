@@ -121,7 +121,8 @@ def test_no_gradient_through_the_original(calm):
 def test_dropout_alone_differs_between_the_passes(calm, head_dropout):
     model = made(calm, "dropout", head_dropout=head_dropout)
     found = model.train_on_batch(*first(batches(model, "dropout")), return_dict=True)
-    assert (found["consistency_loss"] == 0.0) == (head_dropout == 0.0)
+    # The two passes may be rounded differently.
+    assert (found["consistency_loss"] < 1e-6) == (head_dropout == 0.0)
 
 
 def test_masked_pieces_change_from_step_to_step(calm):
