@@ -342,7 +342,7 @@ def test_texts_without_labels_are_those_of_the_file(make_config, tmp_path):
         data = {"format": form, "kind": kind, "train": str(path), "dev": str(path)} | columns
         config = make_config({"run": "x", "unlabelled": str(path)}, data=data)
         task = ta.Task(kind, labels=["O", "B-X"])
-        found = read_unlabelled(config, task)
+        found = read_unlabelled(str(path), "teacher.unlabelled", config.data, task)
         assert [one.words if kind == "tagging" else one.text_a for one in found] == expected
 
 

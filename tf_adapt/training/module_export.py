@@ -84,7 +84,7 @@ def module_source(model: AdaptedModel) -> ModuleSource:
         raise ConfigError(
             f"module {encoder.handle}: a module has no place for adapters; write them as a file, "
             "for the module that the run started from: `tf-adapt module export RUN --adapters "
-            "--out FILE.npz`"
+            "--out FILE.npz`, in Python `tf_adapt.save_adapters`"
         )
     if encoder.classification_token:
         raise ConfigError(
