@@ -25,8 +25,8 @@ from nltk.tokenize import NLTKWordTokenizer
 SOURCES = {
     "Wikipedia": ("jason-feng/wikiVisual", "1c0fac9", r"text/A\w/wiki_\d+", "extract"),
     "Wikinews": ("jshepp27/countaBot", "eac9439", r"text/AA/wiki_\d+", "json"),
-    "Gutenberg I": ("AmanSharma0710/wss22", "HEAD", r"books/.*\.txt", "book"),
-    "Gutenberg II": ("logicx24/Text-Search-Engine", "HEAD", r"corpus/.*\.txt", "book"),
+    "Gutenberg I": ("AmanSharma0710/wss22", "e73e5d9", r"books/.*\.txt", "book"),
+    "Gutenberg II": ("logicx24/Text-Search-Engine", "ae227a6", r"corpus/.*\.txt", "book"),
     "speeches": ("nltk/nltk", "a8a85af", r"corpora/(state_union|inaugural)/\d.*\.txt", "plain"),
 }
 LEFT_OUT = {"pg100.txt", "pg2542.txt"}  # drama: Shakespeare, Ibsen
