@@ -157,7 +157,7 @@ def _kind(values: list, label: str, is_pair: bool, path: str | Path) -> tuple[st
     is_regression = are_numbers and (
         len(distinct) > MOST_CLASSES_OF_NUMBERS or any("." in value for value in distinct)
     )
-    shown = ", ".join(distinct[:5]) + (", …" if len(distinct) > 5 else "")
+    shown = _beginning(distinct)
     reason = f"{label!r} has {len(distinct)} different values: {shown}"
     if is_regression:
         return "pair_regression" if is_pair else "regression", f"{reason}; they are numbers"
@@ -170,6 +170,10 @@ def _kind(values: list, label: str, is_pair: bool, path: str | Path) -> tuple[st
     return "pair_classification" if is_pair else "classification", reason
 
 
+def _beginning(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+
+
 def _kind_of_lists(values: list, label: str, is_pair: bool, path: str | Path) -> tuple[str, str]:
     distinct = list(dict.fromkeys(str(one) for value in values for one in value))
     if is_pair:
@@ -178,7 +182,7 @@ def _kind_of_lists(values: list, label: str, is_pair: bool, path: str | Path) ->
             "labels are for single texts: rename the second text's column, or write a config by "
             "hand"
         )
-    shown = ", ".join(distinct[:5]) + (", …" if len(distinct) > 5 else "")
+    shown = _beginning(distinct)
     return "multilabel_classification", f"{label!r} has lists of {len(distinct)} labels: {shown}"
 
 

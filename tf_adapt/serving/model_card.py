@@ -31,7 +31,7 @@ _LICENCE = (
     "The weights derive from the pretrained module and from the training data: their licences "
     "apply."
 )
-_UNKNOWN = "This card does not know them."
+_UNKNOWN_LICENCE = f"{_LICENCE} This card does not know them."
 _USE = """\
 ```python
 import tf_adapt as ta
@@ -104,7 +104,7 @@ def plain_card(task: dict[str, Any]) -> str:
         _section("How to call it", _call(task["kind"])),
         _section("Labels", _labels(task)),
         _section("Limits", _LIMITS),
-        _section("Licence", f"{_LICENCE} {_UNKNOWN}"),
+        _section("Licence", _UNKNOWN_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -121,7 +121,7 @@ def shared_card(kinds: dict[str, str]) -> str:
         "the encoder that the tasks have in common are in it once.",
         *(_section(f"How to call `{name}`", _call(kind, name)) for name, kind in kinds.items()),
         _section("Limits", _LIMITS),
-        _section("Licence", f"{_LICENCE} {_UNKNOWN}"),
+        _section("Licence", _UNKNOWN_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -136,7 +136,7 @@ def ensemble_card(ensemble: ensemble_folder.EnsembleFile) -> str:
         _section("Labels", _labels(task)),
         _section("Members", _members(ensemble)),
         _section("Limits", _LIMITS),
-        _section("Licence", f"{_LICENCE} {_UNKNOWN}"),
+        _section("Licence", _UNKNOWN_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -295,7 +295,7 @@ def _licence(config: Config) -> str:
     folder = PRETRAINED / handle if handle in shipped_names() else Path(handle)
     notes = licence_notes(folder)
     if notes is None:
-        return f"{_LICENCE} {_UNKNOWN}"
+        return _UNKNOWN_LICENCE
     quoted = "\n".join(f"> {words.visible(line)}".rstrip() for line in notes.split("\n"))
     return (
         f"{_LICENCE} Of its own, the module {_module(config)} says:\n\n{quoted}\n\n"
