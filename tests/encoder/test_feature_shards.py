@@ -17,6 +17,8 @@ from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.heads.reads import POOLED, reads_states
 
+pytestmark = pytest.mark.usefixtures("small_shards")
+
 WORDS = ["a", "man", "who", "is", "the", "time"]
 
 
@@ -36,25 +38,6 @@ def data(encoder):
 @pytest.fixture(scope="module")
 def expected(data, encoder):
     return all_rows(with_features(data, encoder))
-
-
-@pytest.fixture(autouse=True)
-def small_shards(monkeypatch):
-    monkeypatch.setattr(feature_arrays, "SMALLEST_SHARD", 1)
-    monkeypatch.setattr(feature_arrays, "MOST_SHARDS", 4)
-
-
-@pytest.fixture
-def passes(monkeypatch) -> list[int]:
-    """The number of texts of each pass over texts."""
-    found, compute = [], feature_cache.computed_shards
-
-    def watched(prepared, number, graph, parts, orders, *more):
-        found.append(sum(map(len, orders)))
-        return compute(prepared, number, graph, parts, orders, *more)
-
-    monkeypatch.setattr(feature_cache, "computed_shards", watched)
-    return found
 
 
 def all_rows(data) -> list[np.ndarray]:

@@ -6,10 +6,12 @@ from small_data import TASKS
 
 import tf_adapt as ta
 from tf_adapt.data.prepare import prepare
-from tf_adapt.encoder import feature_arrays, feature_cache
+from tf_adapt.encoder import feature_cache
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.errors import ArtifactError
 from tf_adapt.heads.reads import EVERYTHING, POOLED, Reads, reads_states
+
+pytestmark = pytest.mark.usefixtures("small_shards")
 
 WORDS = ["a", "man", "who", "is", "the", "time"]
 ALL, TOP = reads_states(mixed=True), reads_states(mixed=False)
@@ -33,25 +35,6 @@ def texts(kind, encoder):
     pair = kind == "pair_classification"
     records = [(text(), text(), "no") if pair else (text(), "no") for _ in range(100)]
     return prepare(records, TASKS[kind], encoder)
-
-
-@pytest.fixture(autouse=True)
-def small_shards(monkeypatch):
-    monkeypatch.setattr(feature_arrays, "SMALLEST_SHARD", 1)
-    monkeypatch.setattr(feature_arrays, "MOST_SHARDS", 4)
-
-
-@pytest.fixture
-def passes(monkeypatch) -> list[int]:
-    """The number of texts of each pass of the encoder."""
-    found, compute = [], feature_cache.computed_shards
-
-    def watched(prepared, number, graph, parts, orders, *more):
-        found.append(sum(map(len, orders)))
-        return compute(prepared, number, graph, parts, orders, *more)
-
-    monkeypatch.setattr(feature_cache, "computed_shards", watched)
-    return found
 
 
 def check_same(found, expected):
