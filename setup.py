@@ -75,7 +75,7 @@ setup(
         "keras-hub": KERAS_HUB,
         "openvino": OPENVINO,
         "serve": SERVE,
-        "test": TEST + CONVERT + SERVE,
+        "test": TEST + CONVERT + OPENVINO + SERVE,
         # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
         # The site: `make docs`.

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 from google.protobuf.message import Message
-from tensorflow.core.framework.types_pb2 import DT_BFLOAT16, DT_FLOAT, DT_HALF
+from tensorflow.core.framework.types_pb2 import DT_BFLOAT16, DT_FLOAT
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 
@@ -17,13 +17,6 @@ def frozen(function) -> tuple[tf.compat.v1.GraphDef, list[str]]:
     without_variables = convert_variables_to_constants_v2(function, lower_control_flow=False)
     graph = without_variables.graph.as_graph_def()
     return graph, [tensor.name for tensor in without_variables.outputs]
-
-
-def half_types(graph: tf.compat.v1.GraphDef) -> set[str]:
-    """Which of "bfloat16" and "float16" occur among the types of a graph."""
-    names = {DT_BFLOAT16: "bfloat16", DT_HALF: "float16"}
-    found = {attribute.type for node in _nodes(graph) for attribute in node.attr.values()}
-    return {name for type_, name in names.items() if type_ in found}
 
 
 def in_float32(graph: tf.compat.v1.GraphDef) -> None:

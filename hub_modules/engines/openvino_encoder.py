@@ -21,13 +21,13 @@ class OpenVinoEncoder:
     Args:
         encoder: a native transformer (`BertEncoder`, `CausalEncoder`, `KerasHubEncoder`).
         what: its name in messages.
-        module_hash: of the module that it is from.
+        origin: plain values for the cache: its module, and the version of its code.
     """
 
-    def __init__(self, encoder: keras.layers.Layer, what: str, module_hash: str):
+    def __init__(self, encoder: keras.layers.Layer, what: str, origin: dict[str, str]):
         self._encoder = encoder
         self._what = what
-        self._module_hash = module_hash
+        self._origin = origin
         self._weights = ""
         self._graph: OpenVinoGraph | None = None
 
@@ -45,8 +45,7 @@ class OpenVinoEncoder:
         for weight in self._encoder.weights:
             digest.update(np.ascontiguousarray(weight.numpy()))
         if digest.hexdigest() != self._weights:
-            key = {
-                "module": self._module_hash,
+            key = self._origin | {
                 "weights": digest.hexdigest(),
                 "encoder": type(self._encoder).__name__,
                 "config": _settings(self._encoder),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.engines.frozen_graph import frozen, half_types, in_float32
+from hub_modules.engines.frozen_graph import frozen, in_float32
 from hub_modules.engines.graph_cache import FILES, read_or_make
 from hub_modules.engines.names import OPENVINO, check_engine
 from hub_modules.errors import ConfigError
@@ -53,7 +53,7 @@ class OpenVinoGraph:
         model = read_or_make(
             {"graph": key, "precision": precision} | versions,
             lambda folder: core.read_model(folder / FILES[0], folder / FILES[1]),
-            lambda: _converted(what, function()),
+            lambda: _converted(core, what, function()),
             _save,
         )
         settings = {
@@ -80,22 +80,20 @@ class OpenVinoGraph:
             }
 
 
-def _converted(what: str, function):
+def _converted(core: Any, what: str, function: Any) -> Any:
     """The function as OpenVINO's model, whose inputs and outputs have the function's names."""
-    import openvino
-
     arguments, _ = function.structured_input_signature
     inputs, outputs = sorted(arguments[0]), sorted(function.structured_outputs)
     placeholders = [tensor.name.split(":")[0] for tensor in function.inputs]
     graph, tensors = frozen(function)
-    if half_types(graph):
-        in_float32(graph)
+    in_float32(graph)
     with tempfile.TemporaryDirectory(prefix="tf_adapt_openvino_") as folder:
-        # OpenVINO reads a frozen graph only from a file.
+        # OpenVINO reads a frozen graph only from a file. Not with `openvino.convert_model`, which
+        # reports its use over the network.
         file = Path(folder) / "graph.pb"
         file.write_bytes(graph.SerializeToString())
         try:
-            model = openvino.convert_model(file)
+            model = core.read_model(file)
         # Its errors have no type of their own.
         except Exception as error:
             lines = [line for line in str(error).splitlines() if line.startswith("-- ")]
@@ -115,12 +113,12 @@ def _converted(what: str, function):
     return model
 
 
-def _save(model, folder: Path) -> None:
+def _save(model: Any, folder: Path) -> None:
     import openvino
 
     # Else the weights would be rounded to float16.
     openvino.save_model(model, folder / FILES[0], compress_to_fp16=False)
 
 
-def _name(port) -> str:
+def _name(port: Any) -> str:
     return port.get_node().get_friendly_name()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import keras
 import tensorflow as tf
 
+import tf_adapt
 from hub_modules.engines.names import OPENVINO, TENSORFLOW, check_engine
 from hub_modules.engines.openvino_encoder import OpenVinoEncoder
 from hub_modules.families import joins_pairs
@@ -251,9 +252,8 @@ class HubEncoder(keras.layers.Layer):
     @functools.cached_property
     def _openvino(self) -> OpenVinoEncoder:
         # One for all times, for it is in graphs that were traced with it.
-        return OpenVinoEncoder(
-            self.encoder, f"the encoder of module {self.handle}", self.module_hash
-        )
+        origin = {"module": self.module_hash, "tf_adapt": tf_adapt.__version__}
+        return OpenVinoEncoder(self.encoder, f"the encoder of module {self.handle}", origin)
 
     def ready_engine(self) -> str:
         """`engine`, ready for a pass over texts with the current weights.
