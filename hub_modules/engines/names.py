@@ -1,6 +1,5 @@
 """The engines by name; what they need. Imports neither TensorFlow nor OpenVINO."""
 
-import importlib.metadata
 import importlib.util
 
 from hub_modules.errors import ConfigError
@@ -27,4 +26,6 @@ def check_engine(engine: str) -> None:
 
 def engine_version(engine: str) -> str:
     """An engine with the version of its package, for what depends on it."""
+    import importlib.metadata  # takes a fifth of the start of a command
+
     return f"{engine} {importlib.metadata.version(engine)}"
