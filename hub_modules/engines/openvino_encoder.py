@@ -41,6 +41,11 @@ class OpenVinoEncoder:
         Raises:
             ConfigError: as `OpenVinoGraph`.
         """
+        # The first call may be one in a graph that is being traced.
+        with tf.init_scope():
+            self._take_weights()
+
+    def _take_weights(self) -> None:
         digest = hashlib.sha256()
         for weight in self._encoder.weights:
             digest.update(np.ascontiguousarray(weight.numpy()))

@@ -70,6 +70,16 @@ def test_weights_are_the_current_ones_and_adapters_are_read(tiny_bert, cache):
 
 
 @needs_openvino
+def test_a_graph_of_ones_own(tiny_bert):
+    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    inputs = encoder.preprocessor(TEXTS, encoder.max_length)
+    expected = encoder(inputs)["pooled"]
+    encoder.engine = "openvino"
+    found = tf.function(lambda one: encoder(one, training=False))(inputs)["pooled"]
+    assert 0 < float(tf.reduce_max(tf.abs(found - expected))) < 1e-4
+
+
+@needs_openvino
 def test_a_second_encoder_reads_the_converted_graph(tiny_bert, cache):
     for _ in range(2):
         encoder = ta.HubEncoder(tiny_bert, trainable=False, engine="openvino")
