@@ -22,7 +22,7 @@ class InferenceGraph:
     def __init__(self, layer: keras.layers.Layer, function: Callable):
         self._layer = layer
 
-        def call(engines, kernels, *inputs):
+        def call(kernels, *inputs, engines=()):
             with given_kernels(layer, kernels):
                 return function(*inputs)
 
@@ -44,5 +44,5 @@ class InferenceGraph:
         )
         kernels = half_kernels(self._layer)
         if specs:
-            self._graph.get_concrete_function(engines, kernels, *specs)
-        return lambda *inputs: self._graph(engines, kernels, *inputs)
+            self._graph.get_concrete_function(kernels, *specs, engines=engines)
+        return lambda *inputs: self._graph(kernels, *inputs, engines=engines)
