@@ -10,6 +10,8 @@ PACKAGE = Path(__file__).parent / "tf_adapt" / "__init__.py"
 CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
 # Encoders of keras-hub's layers; safetensors for folders of HuggingFace's format.
 KERAS_HUB = ["keras-hub>=0.32", "safetensors>=0.4"]
+# The fast engine for CPUs.
+OPENVINO = ["openvino>=2025.0"]
 # The HTTP server.
 SERVE = ["prometheus-client>=0.20", "starlette>=0.40", "uvicorn>=0.30"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-click>=0.9", "mkdocs-material>=9.7", "mkdocstrings[python]>=1.0"]
@@ -71,8 +73,9 @@ setup(
     extras_require={
         "convert": CONVERT,
         "keras-hub": KERAS_HUB,
+        "openvino": OPENVINO,
         "serve": SERVE,
-        "test": TEST + CONVERT + SERVE,
+        "test": TEST + CONVERT + OPENVINO + SERVE,
         # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
         # The site: `make docs`.

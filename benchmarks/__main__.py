@@ -35,6 +35,7 @@ BENCHMARKS = {
     "memory": "memory",
     "starting": "starting",
     "serving": "serving",
+    "engines": "engines",
     "quickstart": "quickstart",
 }
 

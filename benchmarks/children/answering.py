@@ -22,6 +22,7 @@ import numpy as np
 PACKAGES = (
     "tensorflow",
     "keras",
+    "openvino",
     "torch",
     "transformers",
     "sentence_transformers",

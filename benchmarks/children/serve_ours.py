@@ -1,4 +1,4 @@
-"""Answers of our export, with TensorFlow alone."""
+"""Answers of our export, with TensorFlow alone, or with its encoder in another engine."""
 
 import itertools
 import json
@@ -13,7 +13,14 @@ from answering import Work, answer
 def prepared(job: dict) -> Work:
     """`batch_size` 1: a call is one text, the next one each time; else a call is all texts."""
     module = tf.saved_model.load(job["export"])
-    signature = module.signatures["serving_default"]
+    if "engine" in job:
+        from hub_modules.manifest import module_hash
+        from tf_adapt.serving.export_parts import signature_in
+
+        content = module_hash(Path(job["export"]))
+        signature = signature_in(job["engine"], module, "serving_default", job["export"], content)
+    else:
+        signature = module.signatures["serving_default"]
     texts = json.loads(Path(job["texts"]).read_text("utf-8"))
     batches = [
         tf.constant(texts[start : start + job["batch_size"]])

@@ -13,7 +13,7 @@ THREADS = 1 if BUSY else 2
 
 # Name → variable that names the interpreter (None: our own), what `pip install` puts into it.
 ENVIRONMENTS = {
-    "ours": (None, "'.[convert]'"),
+    "ours": (None, "'.[convert,openvino]'"),
     "pytorch": ("TF_ADAPT_ORACLES_PYTHON", "-r requirements/oracles.txt"),
     "addons": ("TF_ADAPT_ADDONS_PYTHON", "-r requirements/addons.txt"),
 }

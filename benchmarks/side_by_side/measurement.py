@@ -39,6 +39,7 @@ class Measurement:
         calls: timed calls in a turn; their median is the time of the turn, or with `fastest` the
             smallest.
         fastest: see `calls`.
+        percentile: of the calls of a turn, in place of their median.
         compared: what is compared, for the page; "" where there is nothing to compare.
         unit: what `amount` of a child's answer counts, as "tokens".
         at_least: the ratio to reach, by contestant.
@@ -51,6 +52,7 @@ class Measurement:
     rounds: int = 7
     calls: int = 1
     fastest: bool = False
+    percentile: int | None = None
     compared: str = ""
     unit: str = ""
     at_least: dict[str, float] = field(default_factory=dict)

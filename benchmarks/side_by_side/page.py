@@ -142,6 +142,8 @@ def _title(measurement: dict) -> str:
     parts = [f"{measurement['rounds']} turn{'s' if measurement['rounds'] > 1 else ''}"]
     if measurement["calls"] > 1:
         which = "fastest" if measurement["fastest"] else "median"
+        if measurement.get("percentile") is not None:
+            which = f"{measurement['percentile']}th percentile"
         parts.append(f"the {which} of {measurement['calls']} calls in each")
     if measurement["compared"]:
         parts.append(f"compared: {measurement['compared']}")

@@ -45,7 +45,17 @@ def measured(measurement: Measurement, folder: Path, say: Callable[[str], None])
             child.close()
     if measurement.compared:
         _compare(measurement, results, folder)
-    kept = ("work", "rounds", "calls", "fastest", "compared", "unit", "at_least", "at_most")
+    kept = (
+        "work",
+        "rounds",
+        "calls",
+        "fastest",
+        "percentile",
+        "compared",
+        "unit",
+        "at_least",
+        "at_most",
+    )
     return {name: asdict(measurement)[name] for name in kept} | {"contestants": results}
 
 
@@ -107,11 +117,18 @@ def _take(measurement, contestant, result: dict, child: Child, turn: int, path) 
         measurement.job | contestant.job, turn, measurement.calls, path and str(path)
     )
     seconds = answer["seconds"]
-    result["seconds"].append(min(seconds) if measurement.fastest else median(seconds))
+    result["seconds"].append(_of_calls(measurement, seconds))
     result["peak_mb"] = max(answer["peak_mb"], result["peak_mb"] or 0)
     result["amount"] = answer["amount"] or result["amount"]
     result["versions"] = answer["versions"]
     result["notes"] += [answer["note"]] if answer["note"] else []
+
+
+def _of_calls(measurement: Measurement, seconds: list[float]) -> float:
+    """The time of a turn."""
+    if measurement.percentile is not None:
+        return float(np.percentile(seconds, measurement.percentile))
+    return min(seconds) if measurement.fastest else median(seconds)
 
 
 def _compare(measurement: Measurement, results: list[dict], folder: Path) -> None:

@@ -22,7 +22,7 @@ class InferenceGraph:
     def __init__(self, layer: keras.layers.Layer, function: Callable):
         self._layer = layer
 
-        def call(kernels, *inputs):
+        def call(kernels, *inputs, engines=()):
             with given_kernels(layer, kernels):
                 return function(*inputs)
 
@@ -30,13 +30,19 @@ class InferenceGraph:
         self._graph = tf.function(call, autograph=False, reduce_retracing=True)
 
     def for_pass(self, *specs) -> Callable:
-        """The function for one pass over texts, with the current weights.
+        """The function for one pass over texts, with the current weights, in the engines that the
+        encoders inside have now.
 
         Args:
             specs: of the inputs, for texts of any length; without them each new shape may trace a
                 graph.
         """
+        engines = tuple(
+            part.ready_engine()
+            for part in self._layer._flatten_layers()
+            if hasattr(part, "ready_engine")
+        )
         kernels = half_kernels(self._layer)
         if specs:
-            self._graph.get_concrete_function(kernels, *specs)
-        return lambda *inputs: self._graph(kernels, *inputs)
+            self._graph.get_concrete_function(kernels, *specs, engines=engines)
+        return lambda *inputs: self._graph(kernels, *inputs, engines=engines)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import keras
 
+from hub_modules.engines.names import TENSORFLOW
 from tf_adapt.config.reading import load_config, one_task
 from tf_adapt.config.sections import Config
 from tf_adapt.data.prepare import task_of
@@ -77,7 +78,8 @@ def source_data(source: Source, tagging: bool = False) -> tuple[Splits, Task]:
 def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
     """The pretrained encoder of a source, then the run's tuned one, each with its description.
 
-    A description has `module`, `module_hash`, `encoder`, `run`, `adaptation` and `seed`.
+    A description has `module`, `module_hash`, `encoder`, `run`, `adaptation` and `seed`; and
+    `engine` where `features.engine` is not TensorFlow.
 
     Raises:
         ArtifactError, ConfigError: as `HubEncoder` and `load_run`.
@@ -92,8 +94,14 @@ def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
         "module_hash": pretrained.module_hash,
         "encoder": settings.model_dump(exclude={"handle", "preprocessor", "trust"}),
     }
+    engine = source.config.features.engine
+    if engine != TENSORFLOW:
+        about["engine"] = engine
+    pretrained.engine = engine
     yield about | {"run": None, "adaptation": None, "seed": None}, pretrained
     if source.run is not None:
         config = source.config
         tuned = {"run": str(source.run), "adaptation": config.adaptation.name}
-        yield about | tuned | {"seed": config.training.seed}, load_run(source.run).encoder
+        encoder = load_run(source.run).encoder
+        encoder.engine = engine
+        yield about | tuned | {"seed": config.training.seed}, encoder

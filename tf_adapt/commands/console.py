@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from hub_modules.engines.names import ENGINES, TENSORFLOW
 from hub_modules.storage.files import why_no_name
 from tf_adapt.printing.streams import printable, printable_json, quiet, shows_unicode
 from tf_adapt.printing.words import counted, probability
@@ -44,6 +45,13 @@ trust_option = click.option(
     "--trust",
     is_flag=True,
     help="Trust where it comes from: a program in it may run with your rights. Once is enough.",
+)
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=TENSORFLOW,
+    show_default=True,
+    help="What computes the encoder; openvino needs the extra [openvino].",
 )
 task_option = click.option(
     "--task", metavar="NAME", help="The task, of a run of several; by default its target."

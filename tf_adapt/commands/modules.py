@@ -7,6 +7,7 @@ import click
 from tf_adapt.commands.console import (
     HANDLE,
     PATH,
+    engine_option,
     flat,
     json_option,
     print_result,
@@ -265,9 +266,10 @@ def _report(handle: str, check: dict, as_json: bool) -> None:
     metavar="FILE",
     help="HDF5, one data set a line, as bilm-tf; - for standard output.",
 )
+@engine_option
 @trust_option
 @quiet_option
-def encode(handle: str, source: str, output: str, trust: bool) -> None:
+def encode(handle: str, source: str, output: str, engine: str, trust: bool) -> None:
     """Writes the states of every layer of a module for each text of a file."""
     from tf_adapt.data.formats import Record
     from tf_adapt.data.formats.text import named_input, no_examples, read_lines
@@ -284,7 +286,7 @@ def encode(handle: str, source: str, output: str, trust: bool) -> None:
     texts = [Record(line, where=f"{file}:{number}") for number, line in lines]
     if not texts:
         raise no_examples(file)
-    encoder = HubEncoder(handle, trainable=False, trust=trust)
+    encoder = HubEncoder(handle, trainable=False, trust=trust, engine=engine)
     features = encode_texts(encoder, texts, progress=True)
     write_features(output, features)
     click.echo(f"features of {len(features)} texts: {output}", err=output == "-")

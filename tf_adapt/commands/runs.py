@@ -7,6 +7,7 @@ import click
 from tf_adapt.commands.console import (
     PATH,
     check_out,
+    engine_option,
     json_option,
     print_result,
     quiet_option,
@@ -117,6 +118,7 @@ def evaluate(run: str, data: str, task: str | None, trust: bool, as_json: bool) 
 )
 @click.option("--with-input", is_flag=True, help="Put the texts before each prediction.")
 @click.option("--signature", metavar="NAME", help="The task, of an export of several.")
+@engine_option
 @task_option
 @trust_option
 @quiet_option
@@ -126,6 +128,7 @@ def predict(
     output: str,
     with_input: bool,
     signature: str | None,
+    engine: str,
     task: str | None,
     trust: bool,
 ) -> None:
@@ -133,7 +136,7 @@ def predict(
     start_tensorflow()
     from tf_adapt.training.trained_run import predict_file
 
-    count = predict_file(run_or_export, source, output, with_input, trust, signature, task)
+    count = predict_file(run_or_export, source, output, with_input, trust, signature, task, engine)
     click.echo(f"{count} predictions: {output}", err=output == "-")
 
 

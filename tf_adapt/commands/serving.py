@@ -10,7 +10,14 @@ from pathlib import Path
 
 import click
 
-from tf_adapt.commands.console import PATH, quiet_option, start_tensorflow, trust_option
+from hub_modules.engines.names import check_engine
+from tf_adapt.commands.console import (
+    PATH,
+    engine_option,
+    quiet_option,
+    start_tensorflow,
+    trust_option,
+)
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.streams import quiet
 
@@ -85,6 +92,7 @@ _SHORTEST_TOKEN = 16
     type=click.IntRange(1, 10**6),
     help="Longest text, or sentence of words (400 beyond it).",
 )
+@engine_option
 @trust_option
 @quiet_option
 def serve(
@@ -99,6 +107,7 @@ def serve(
     max_body_bytes: int,
     max_rows: int,
     max_characters: int,
+    engine: str,
     trust: bool,
 ) -> int:
     """Serves exports, runs or ensembles over HTTP.
@@ -109,6 +118,7 @@ def serve(
     which the newest is served, and a newer one picked up).
     """
     check_installed()
+    check_engine(engine)
     named = named_folders(models)
     token = read_token(token_file)
     start_tensorflow()
@@ -132,7 +142,7 @@ def serve(
             name: _exported(folder, trust, stack) if _is_trained(folder) else folder
             for name, folder in named.items()
         }
-        return serve(folders, bound, host, token, limits, trust, _say)
+        return serve(folders, bound, host, token, limits, trust, _say, engine)
 
 
 def check_installed() -> None:

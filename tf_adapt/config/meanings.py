@@ -193,6 +193,7 @@ MEANINGS = {
         "limit_mb": "memory limit for features",
         "disk_limit_mb": "disk limit for features, in the cache or beyond memory",
         "dtype": "precision of features; 16 bits halve their size and change scores slightly",
+        "engine": "what computes features; openvino is faster on CPUs and changes last bits",
     },
     "SliceConfig": {
         "words": "examples with one of these words in either text",

@@ -401,6 +401,10 @@ class FeaturesConfig(_Section):
     dtype: Literal["float32", "float16", "bfloat16"] = Field(
         "float32", description="float32, float16 or bfloat16"
     )
+    engine: Literal["tensorflow", "openvino"] = Field(
+        "tensorflow",
+        description="tensorflow, or openvino (transformers that run natively; its package)",
+    )
 
 
 class SliceConfig(_Section):

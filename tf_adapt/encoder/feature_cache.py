@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_adapt
+from hub_modules.engines.names import TENSORFLOW, engine_version
 from hub_modules.families import FAMILIES
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.prepared import PreparedData
@@ -60,6 +61,7 @@ def with_features(
     reads: Reads = EVERYTHING,
     own_folder: Path | None = None,
     progress: bool = False,
+    engine: str | None = None,
 ) -> PreparedData:
     """The data with the outputs of a frozen encoder added, as far as a head reads them.
 
@@ -71,12 +73,16 @@ def with_features(
         dtype: that the outputs are kept in; those computed in half precision are kept as they are.
         own_folder: where a run without a cache keeps what is too large for memory.
         progress: show a progress bar.
+        engine: of the encoder from now on; None: the one that it has.
 
     Raises:
         ArtifactError: the cache cannot be written, or `require` and its entry is missing or
             damaged.
-        ConfigError: an output is too large for `dtype`; or `require`, and the cache is not used.
+        ConfigError: an output is too large for `dtype`; or `require`, and the cache is not used; or
+            the encoder cannot have the engine.
     """
+    if engine is not None and engine != encoder.engine:
+        encoder.engine = engine
     folder = cache or own_folder
     budget = Budget(limit_mb, disk_limit_mb, has_folder=folder is not None)
     parts, needed = kept_parts(prepared, encoder, reads, dtype)
@@ -184,7 +190,9 @@ def feature_key(
         digest.update(f"{values.shape} ".encode("ascii"))
         # Words, which contain no NUL (`prepare` refuses it), or ids.
         digest.update(b"\0".join(values) if values.dtype == object else values.tobytes())
-    return {
+    # Only where it is another: what TensorFlow computed before stays valid.
+    engine = {} if encoder.engine == TENSORFLOW else {"engine": engine_version(encoder.engine)}
+    return engine | {
         "module": encoder.module_hash,
         "weights": weights,
         "execution": encoder.execution,

@@ -1,15 +1,20 @@
 """A pretrained module, loaded by its handle, as a Keras layer with groups that can be frozen."""
 
+import contextlib
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import keras
 import tensorflow as tf
 
+import tf_adapt
+from hub_modules.engines.names import OPENVINO, TENSORFLOW, check_engine
+from hub_modules.engines.openvino_encoder import OpenVinoEncoder
 from hub_modules.families import joins_pairs
 from hub_modules.load import LoadedModule, load_module
 from hub_modules.native.adapters import BottleneckAdapters, with_added
+from hub_modules.native.given_states import PERTURBATION, states_key
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.lora import Lora
 from hub_modules.native.weights import set_trainable
@@ -18,6 +23,23 @@ from tf_adapt.errors import ConfigError
 
 # Of families without a bound of their own: a bound on memory.
 MOST_WORDS = 1000
+# Families whose encoders OpenVINO computes.
+_TRANSFORMERS = ("bert", "keras", "causal")
+
+
+def is_convertible(encoder: "HubEncoder") -> bool:
+    """Whether another engine than TensorFlow can compute an encoder."""
+    return encoder.execution == "native" and encoder.family in _TRANSFORMERS
+
+
+@contextlib.contextmanager
+def computed_by_tensorflow(encoder: "HubEncoder") -> Iterator[None]:
+    """Calls inside are TensorFlow's, for graphs that are saved."""
+    before, encoder._engine = encoder._engine, TENSORFLOW
+    try:
+        yield
+    finally:
+        encoder._engine = before
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -79,6 +101,11 @@ class HubEncoder(keras.layers.Layer):
         keep_layers: numbers of the transformer layers to keep, from 0, the lowest above the
             embeddings, bottom to top: a smaller encoder of these layers with their weights, as
             DistilBERT starts (BERT, causal and keras-hub's but ALBERT; native). None: all.
+        engine: "tensorflow", or "openvino" for calls that need no gradient (transformers, native;
+            the package openvino). In float32 the outputs are TensorFlow's up to rounding. It takes
+            the weights at the first call, and anew where `tf_adapt.encode`, `predict` or a run
+            begin a pass over texts; after a change of weights between calls of your own, set it
+            again.
 
     Attributes:
         family: a key of `hub_modules.families.FAMILIES`, such as "bert".
@@ -121,6 +148,7 @@ class HubEncoder(keras.layers.Layer):
         bitfit: bool = False,
         classification_token: bool = False,
         keep_layers: Sequence[int] | None = None,
+        engine: str = TENSORFLOW,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -180,6 +208,7 @@ class HubEncoder(keras.layers.Layer):
                 "(trainable=False)"
             )
         self.trainable = trainable
+        self.engine = engine
 
     def __setattr__(self, name, value):
         if name != "trainable":
@@ -205,6 +234,36 @@ class HubEncoder(keras.layers.Layer):
     def native(self):
         """The inner Keras layer: the native encoder, or a wrapper of the module's SavedModel."""
         return self.encoder
+
+    @property
+    def engine(self) -> str:
+        """What computes calls that need no gradient: "tensorflow" or "openvino"."""
+        return self._engine
+
+    @engine.setter
+    def engine(self, engine: str) -> None:
+        check_engine(engine)
+        if engine == OPENVINO:
+            if not is_convertible(self):
+                raise ConfigError(_not_converted(self.handle, self.family, self.execution))
+            self._openvino.forget()
+        self._engine = engine
+
+    @functools.cached_property
+    def _openvino(self) -> OpenVinoEncoder:
+        # One for all times, for it is in graphs that were traced with it.
+        origin = {"module": self.module_hash, "tf_adapt": tf_adapt.__version__}
+        return OpenVinoEncoder(self.encoder, f"the encoder of module {self.handle}", origin)
+
+    def ready_engine(self) -> str:
+        """`engine`, ready for a pass over texts with the current weights.
+
+        Raises:
+            ConfigError: OpenVINO cannot convert the encoder, or does not compute in its precision.
+        """
+        if self.engine == OPENVINO:
+            self._openvino.take_weights()
+        return self.engine
 
     def allow_xla(self) -> None:
         """Allows XLA compilation of steps with this encoder if `compile` asks for it."""
@@ -313,7 +372,15 @@ class HubEncoder(keras.layers.Layer):
             inputs = self._packed(inputs)
         if "states" in inputs or "pooled" in inputs:
             return _computed_before(inputs)
-        return self.encoder(inputs, training=training)
+        if self.engine == TENSORFLOW:
+            return self.encoder(inputs, training=training)
+        given = [PERTURBATION, *map(states_key, self.layer_names)]
+        if (training and self.trainable_weights) or any(name in inputs for name in given):
+            raise ConfigError(
+                "engine openvino: expected a call without gradients, got a step of training; "
+                "freeze the encoder (trainable=False), or set engine to tensorflow"
+            )
+        return self._openvino(inputs)
 
     def _packed(self, texts) -> dict:
         if isinstance(texts, list) and texts and all(tf.is_tensor(column) for column in texts):
@@ -341,6 +408,7 @@ class HubEncoder(keras.layers.Layer):
             "gradient_checkpointing": self.gradient_checkpointing,
             "classification_token": self.classification_token,
             "keep_layers": None if self.keep_layers is None else list(self.keep_layers),
+            "engine": self.engine,
             "trainable_groups": self.trainable_groups,
             "unread_groups": list(self.unread_groups),
         }
@@ -417,6 +485,16 @@ def _check_checkpointing(module: LoadedModule) -> None:
             "gradient_checkpointing: expected a transformer that runs natively, got the family "
             f"{module.family}, execution {module.execution}; leave it out"
         )
+
+
+def _not_converted(handle: str, family: str, execution: str) -> str:
+    reason = f"the family {family}, execution {execution}"
+    if family == "elmo":
+        reason += ", whose loops over the words are slower there than in TensorFlow"
+    return (
+        f"engine openvino: module {handle}: expected a transformer that runs natively, got "
+        f"{reason}; choose the engine tensorflow"
+    )
 
 
 def _is_symbolic(inputs) -> bool:

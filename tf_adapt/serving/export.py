@@ -24,7 +24,10 @@ from hub_modules.trusted import remember
 from tf_adapt.data.context import check_document_context, context_windows, pack_windows
 from tf_adapt.data.last_pieces import with_last_piece
 from tf_adapt.data.prepare import checked_limit
+from tf_adapt.encoder.hub_encoder import computed_by_tensorflow
+from tf_adapt.heads.reads import reads_of
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.serving.export_parts import parts_that_are_read, read_of, traced
 from tf_adapt.serving.model_card import CARD, plain_card
 from tf_adapt.tasks.task import Task
 from tf_adapt.tasks.thresholds import chosen
@@ -84,6 +87,7 @@ def export(
     with publish_folder(folder) as aside:
         with merged(model.encoder):
             module = ServedModel(model, limit, truncate, document_context)
+            module.add_parts()
             save_module(module, aside, {"serving_default": module.signature()})
         description = {"task": model.task.get_config(), "data": data}
         (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
@@ -144,20 +148,45 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         """The traced function of the task's signature."""
         task = self._predict.task
         # AutoGraph is not needed, and would convert all of Keras.
-        traced = functools.partial(tf.function, autograph=False)
+        function = functools.partial(tf.function, autograph=False)
         if task.is_tagging:
-            return traced(self._tags, input_signature=[_TOKENS])
+            return function(self._tags, input_signature=[_TOKENS])
         if task.is_pair:
             specs = [_TEXTS["text_a"], _TEXTS["text_b"]]
-            return traced(
+            return function(
                 lambda text_a, text_b: self._label({"text_a": text_a, "text_b": text_b}),
                 input_signature=specs,
             )
-        return traced(lambda text: self._label({"text": text}), input_signature=[_TEXTS["text"]])
+        return function(lambda text: self._label({"text": text}), input_signature=[_TEXTS["text"]])
+
+    def add_parts(self) -> None:
+        """Adds the signature as three functions, for other engines, where they can compute it: see
+        `tf_adapt.serving.export_parts`."""
+        predict = self._predict
+        if predict.read is None:
+            return
+        tagging, pair = predict.task.is_tagging, predict.task.is_pair
+        checked = self._words if tagging else self._checked
+        named = self._tags_of if tagging else self._labels_of
+        names = ("text_a", "text_b") if pair else ("text",)
+        specs = {"tokens": _TOKENS} if tagging else {name: _TEXTS[name] for name in names}
+
+        def answer(texts: dict, packed: dict, encoded: dict) -> dict:
+            inputs = {name: one | encoded[name] for name, one in packed["inputs"].items()}
+            return named(predict.answered(packed | {"inputs": inputs}, checked(texts)), texts)
+
+        parts = traced(specs, lambda texts: predict.packed(checked(texts)), predict.encoded, answer)
+        for name, function in parts.items():
+            setattr(self, name, function)
 
     def _label(self, texts: dict) -> dict:
+        return self._labels_of(self._predict.predict(self._checked(texts)), texts)
+
+    def _checked(self, texts: dict) -> list[tf.Tensor]:
         texts = check_shapes(dict.fromkeys(texts, "[batch] string"), texts)
-        answer = self._predict.from_texts([check_text(name, texts[name]) for name in texts])
+        return [check_text(name, texts[name]) for name in texts]
+
+    def _labels_of(self, answer: dict, texts: dict) -> dict:
         if self.labels is None:
             return answer
         if self._predict.task.is_multilabel:
@@ -170,13 +199,19 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         }
 
     def _tags(self, tokens) -> dict:
-        checked = check_shapes({"tokens": "[batch, words] string"}, {"tokens": tokens})
+        texts = {"tokens": tokens}
+        return self._tags_of(self._predict.predict(self._words(texts)), texts)
+
+    def _words(self, texts: dict) -> tf.RaggedTensor:
+        checked = check_shapes({"tokens": "[batch, words] string"}, texts)
         tokens = check_text("tokens", checked["tokens"])
         # Padding is at the end of a row: a row's length is the position of its last real word.
         places = tf.range(1, tf.shape(tokens)[1] + 1)
         lengths = tf.reduce_max(tf.where(tokens == "", 0, places), axis=1)
-        answer = self._predict.from_words(tf.RaggedTensor.from_tensor(tokens, lengths=lengths))
-        tags, scores = answer["label"], answer["probabilities"]
+        return tf.RaggedTensor.from_tensor(tokens, lengths=lengths)
+
+    def _tags_of(self, answer: dict, texts: dict) -> dict:
+        tokens, tags, scores = texts["tokens"], answer["label"], answer["probabilities"]
         tags = tags.with_flat_values(tf.gather(self.labels, tags.flat_values))
         width, num_tags = tf.shape(tokens)[1], self.labels.shape[0]
         return {
@@ -208,20 +243,49 @@ class ModelFromText:
         self._max_length = max_length
         self._truncate = truncate
         self._document_context = document_context
+        # What the head gets of the encoder, where another engine may compute it.
+        self.read = parts_that_are_read(model.encoder, reads_of(model.head))
 
-    def from_texts(self, texts: list) -> dict:
-        """`[batch] string` per segment → `AdaptedModel.predictions` of each example."""
+    def predict(self, texts: list | tf.RaggedTensor) -> dict:
+        """`[batch] string` per segment → `AdaptedModel.predictions` of each example; for tagging
+        `[batch, (words)] string` → those of each word, `[batch, (words), …]`."""
+        return self.answered(self.packed(texts), texts)
+
+    def packed(self, texts: list | tf.RaggedTensor) -> dict:
+        """The model's `inputs`; for tagging also the `lengths` in words of parts of sentences."""
+        if self.task.is_tagging:
+            inputs, chunks = self._packed_words(texts)
+            inputs = {"a": with_last_piece(inputs, chunks)}
+            return {"inputs": inputs, "lengths": chunks.row_lengths()}
+        return {"inputs": self._packed_texts(texts)}
+
+    def encoded(self, inputs: dict) -> dict:
+        """What the head reads of the encoder, of the inputs of one text column."""
+        encoder = self._model.encoder
+        with computed_by_tensorflow(encoder), given_values(self._given):
+            return read_of(self.read, encoder(inputs, training=False), inputs)
+
+    def answered(self, packed: dict, texts: list | tf.RaggedTensor) -> dict:
+        """The predictions from what `packed` returned; the encoder's outputs may be among it."""
+        with computed_by_tensorflow(self._model.encoder), given_values(self._given):
+            answers = self._model.predictions(packed["inputs"])
+        if not self.task.is_tagging:
+            return answers
+
+        def put_together(values):
+            in_chunks = tf.RaggedTensor.from_tensor(values, lengths=packed["lengths"])
+            # Chunks keep the order of the words: the sentences' row splits apply.
+            return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, texts.row_splits)
+
+        return {name: put_together(values) for name, values in answers.items()}
+
+    def _packed_texts(self, texts: list) -> dict:
         segments = [self._preprocessor.tokenize(text) for text in texts]
         groups = [segments] if self._joint_pairs else [[segment] for segment in segments]
-        inputs = {
+        return {
             name: self._preprocessor.pack(self._fitted(group))
             for name, group in zip("ab", groups, strict=False)
         }
-        return self._answers(inputs)
-
-    def _answers(self, inputs: dict) -> dict:
-        with given_values(self._given):
-            return self._model.predictions(inputs)
 
     def _fitted(self, segments: list) -> list:
         limit = self._max_length - self._preprocessor.special_tokens(len(segments))
@@ -242,8 +306,7 @@ class ModelFromText:
         )
         return [] if check is None else [check]
 
-    def from_words(self, words: tf.RaggedTensor) -> dict:
-        """`[batch, (words)] string` → predictions of each word, `[batch, (words), …]`."""
+    def _packed_words(self, words: tf.RaggedTensor) -> tuple[dict, tf.RaggedTensor]:
         units = self._preprocessor.tokenize_words(words)
         budget = self._max_length - self._preprocessor.special_tokens(1)
         if self._truncate:
@@ -256,13 +319,5 @@ class ModelFromText:
         if self._document_context:
             windows = context_windows(chunks, words.row_splits, budget)
             inputs = pack_windows(self._preprocessor, chunks, windows, tf.range(chunks.nrows()))
-        else:
-            inputs = self._preprocessor.pack_words(chunks)
-
-        def put_together(values):
-            in_chunks = tf.RaggedTensor.from_tensor(values, lengths=chunks.row_lengths())
-            # Chunks keep the order of the words: the sentences' row splits apply.
-            return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, words.row_splits)
-
-        answers = self._answers({"a": with_last_piece(inputs, chunks)})
-        return {name: put_together(values) for name, values in answers.items()}
+            return inputs, chunks
+        return self._preprocessor.pack_words(chunks), chunks

@@ -76,14 +76,13 @@ class EnsembleFromText:
         self._members = members
         self._combination = combination
 
-    def from_texts(self, texts: list) -> dict:
-        """`[batch] string` per segment → the predictions of each example."""
-        return self._combination([member.from_texts(texts) for member in self._members])
-
-    def from_words(self, words: tf.RaggedTensor) -> dict:
-        """`[batch, (words)] string` → predictions of each word, `[batch, (words), …]`."""
+    def predict(self, texts: list | tf.RaggedTensor) -> dict:
+        """See `ModelFromText`."""
+        if not self.task.is_tagging:
+            return self._combination([member.predict(texts) for member in self._members])
+        words = texts
         answers = [
-            {name: values.flat_values for name, values in member.from_words(words).items()}
+            {name: values.flat_values for name, values in member.predict(words).items()}
             for member in self._members
         ]
         answer = self._combination(answers, words.row_splits)

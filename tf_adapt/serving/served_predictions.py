@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from pydantic import ValidationError
 
+from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import ExportManifest, module_hash, read_manifest, verify
 from hub_modules.saved_model import restore_program
 from hub_modules.storage.json_files import Schema, read_json
@@ -16,6 +17,7 @@ from tf_adapt.config.reading import data_section
 from tf_adapt.config.sections import DatasetConfig, FilesConfig, TfdsConfig
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import run_folder
+from tf_adapt.serving.export_parts import signature_in
 from tf_adapt.serving.predict import (
     Prediction,
     to_predictions,
@@ -43,16 +45,22 @@ class SharedExportFile(Schema):
 
 
 def predict_with_export(
-    folder: Path, read: Callable, trust: bool, signature: str | None = None
+    folder: Path,
+    read: Callable,
+    trust: bool,
+    signature: str | None = None,
+    engine: str = TENSORFLOW,
 ) -> tuple[Task, list, list[Prediction]]:
     """The task of an export, its examples, and their predictions.
 
     Args:
         read: called with the task and the `data` section; returns the examples.
         signature: one of an export of several tasks; None for an export of one.
+        engine: of the encoder: see `signature_in`.
 
     Raises:
-        ConfigError: the export has several tasks and no `signature` is given, or not this one.
+        ConfigError: the export has several tasks and no `signature` is given, or not this one; or
+            as `signature_in`.
         ArtifactError: the folder is not an export, or is damaged, not trusted or not one of ours.
         DataError: the export refuses the examples.
     """
@@ -64,8 +72,12 @@ def predict_with_export(
     records = read(task, _data(description.data, task, where))
     module = restore_program(folder, content, "export")
     remember(content)
+    name = signature or DEFAULT
+    serve = None
+    if engine != TENSORFLOW:
+        serve = signature_in(engine, module, name, f"export {folder}", content)
     outputs = [
-        _outputs(folder, task, module, records[start : start + BATCH_SIZE], signature)
+        _outputs(folder, task, module, records[start : start + BATCH_SIZE], name, serve)
         for start in range(0, len(records), BATCH_SIZE)
     ]
     answer = {name: np.concatenate([part[name] for part in outputs]) for name in outputs[0]}
@@ -128,7 +140,7 @@ def _description(folder: Path, signature: str | None) -> tuple[ExportFile, Path]
 
 
 def _outputs(
-    folder: Path, task: Task, module, records: list, signature: str | None
+    folder: Path, task: Task, module, records: list, name: str, serve: Callable | None
 ) -> dict[str, np.ndarray]:
     """The predictions for one batch, with the names and shapes of `AdaptedModel.predictions`.
 
@@ -137,7 +149,7 @@ def _outputs(
         DataError: the export refuses the batch, for instance because a text is too long.
     """
     try:
-        answer = _served(task, module.signatures[signature or DEFAULT], records)
+        answer = _served(task, serve or module.signatures[name], records)
         _check_shapes(task, records, answer)
         return answer
     except tf.errors.InvalidArgumentError as error:
@@ -147,7 +159,7 @@ def _outputs(
     except (KeyError, TypeError, ValueError, AttributeError, tf.errors.OpError) as error:
         problem = (str(error) or type(error).__name__).splitlines()[0][:200]
         raise ArtifactError(
-            f"{folder}: expected a signature {signature or DEFAULT} for {task.kind} with the "
+            f"{folder}: expected a signature {name} for {task.kind} with the "
             f"labels of its task, got another one ({problem}); export the run again"
         ) from error
 

@@ -62,6 +62,8 @@ def export_shared(tasks: dict[str, ServedTask], folder: str | os.PathLike) -> Pa
     served = _served(tasks)
     with publish_folder(folder) as aside:
         module = tf.__internal__.tracking.AutoTrackable()
+        for one in served.values():
+            one.add_parts()
         module.tasks = served
         save_module(module, aside, {name: one.signature() for name, one in served.items()})
         described = {

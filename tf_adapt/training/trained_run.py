@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hub_modules.engines.names import TENSORFLOW, check_engine
 from hub_modules.manifest import MANIFEST
 from tf_adapt.adaptation.fisher import accumulated_fisher, load_fisher, save_fisher, task_fisher
 from tf_adapt.adaptation.penalties import check_fisher
@@ -120,6 +121,7 @@ def predict_file(
     trust: bool = False,
     signature: str | None = None,
     name: str | None = None,
+    engine: str = TENSORFLOW,
 ) -> int:
     """Predicts a file with a run, an ensemble or an export; returns the number of examples.
 
@@ -136,17 +138,20 @@ def predict_file(
             `load_run`.
         signature: the task, of an export of several.
         name: the task, of a run of several: see `load_run`.
+        engine: of the encoder: see `HubEncoder`.
 
     Raises:
         ArtifactError: the run or export is missing, damaged or not trusted, or `output` cannot be
             written.
-        ConfigError: the run is a language model; `signature` is missing or not one of the export;
-            `name` is not one of the run's tasks, or is given with an export;
-            `output` is an input file, or its format cannot represent the predictions.
+        ConfigError: the encoder cannot have the engine; the run is a language model; `signature`
+            is missing or not one of the export; `name` is not one of the run's tasks, or is given
+            with an export; `output` is an input file, or its format cannot represent the
+            predictions.
         DataError: the content of the file is invalid, or a text cannot be written in the format of
             `output`.
     """
     folder = Path(run_or_export)
+    check_engine(engine)
     check_output(output, path, folder)
     read = functools.partial(_read_to_predict, path, output, with_input)
     if (folder / MANIFEST).is_file() or (folder / "saved_model.pb").is_file():
@@ -155,7 +160,7 @@ def predict_file(
                 f"{folder}: expected no --task for an export, got {name!r}; one of several tasks "
                 "is chosen with --signature"
             )
-        task, records, predictions = predict_with_export(folder, read, trust, signature)
+        task, records, predictions = predict_with_export(folder, read, trust, signature, engine)
     else:
         if signature is not None:
             raise ConfigError(
@@ -165,11 +170,14 @@ def predict_file(
         if is_ensemble(folder):
             _no_task(folder, name)
             ensemble, config = loaded_ensemble(folder, trust)
+            for member in ensemble.members:
+                member.model.encoder.engine = engine
             task, records = ensemble.task, read(ensemble.task, config.data)
             write_predictions(output, task, records, ensemble.predict(records, True), with_input)
             return len(records)
         model, config = loaded_run(folder, trust, name)
         refuse_language_model(model.task)
+        model.encoder.engine = engine
         settings = config.training
         task, records = model.task, read(model.task, config.data)
         predictions = predict(

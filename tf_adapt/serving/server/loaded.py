@@ -11,10 +11,12 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.framework.types_pb2 import DataType
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import module_hash
 from hub_modules.saved_model import restore_program
 from hub_modules.trusted import check_trusted, remember
-from tf_adapt.errors import ArtifactError
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.serving.export_parts import signature_in
 from tf_adapt.serving.model_card import CARD
 from tf_adapt.serving.served_predictions import check_export, tasks_of
 from tf_adapt.serving.server.answer_json import Outputs
@@ -59,11 +61,12 @@ class Export:
     report: str
 
 
-def load_export(folder: Path, trust: bool) -> Export:
+def load_export(folder: Path, trust: bool, engine: str = TENSORFLOW) -> Export:
     """Loads an export and calls each signature once.
 
     Raises:
         ArtifactError: the folder is no export, or it is damaged, not trusted or not one of ours.
+        ConfigError: the engine cannot compute its encoder.
     """
     check_export(folder)
     tasks = tasks_of(folder)
@@ -75,9 +78,12 @@ def load_export(folder: Path, trust: bool) -> Export:
     signatures = {}
     for name, (task, dataset) in tasks.items():
         try:
-            call = _function(program, program.signatures[name], inputs_of(task))
+            signature = signature_in(engine, program, name, f"export {folder}", content)
+            call = _function(program, signature, inputs_of(task))
             _check_outputs(task, call({key: [_word(r)] for key, r in inputs_of(task).items()}))
             signatures[name] = Signature(task, inputs_of(task), call, definitions[name], dataset)
+        except ConfigError:
+            raise
         # A signature that is not one of ours may fail in any way.
         except Exception as error:
             problem = (str(error) or type(error).__name__).splitlines()[0][:200]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import uvicorn
 
+from hub_modules.engines.names import TENSORFLOW
 from tf_adapt.errors import ConfigError
 from tf_adapt.serving.server.app import Server
 from tf_adapt.serving.server.limits import Limits
@@ -81,6 +82,7 @@ def serve(
     limits: Limits,
     trust: bool,
     started: Callable[[Server, str], None],
+    engine: str = TENSORFLOW,
 ) -> int:
     """Serves models until SIGTERM or Ctrl-C; returns the exit code of that signal.
 
@@ -88,14 +90,16 @@ def serve(
         folders: an export, or a folder of numbered ones, by the name of the model.
         bound: from `listen`, of this host.
         started: is called once with the server and its address, before the first answer.
+        engine: of the models' encoders: see `signature_in`.
 
     Raises:
         ArtifactError: an export is missing, damaged or not trusted.
+        ConfigError: the engine cannot compute an encoder.
     """
     server = Server(limits, token, any_host=host not in _LOOPBACK)
     for name, folder in folders.items():
         server.models[name] = load_model(
-            name, folder, trust, server.executor, limits, server.observe
+            name, folder, trust, server.executor, limits, server.observe, engine
         )
     # Its lines about starting and about each error of the protocol: ours say what matters.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)

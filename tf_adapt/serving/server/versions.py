@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import MANIFEST
 from tf_adapt.errors import ArtifactError, TfAdaptError
 from tf_adapt.serving.server.batching import Batcher
@@ -48,6 +49,7 @@ class Model:
     Attributes:
         folder: of the numbered versions, or one version itself.
         make_batcher: from the name of a signature and its function.
+        engine: of the encoders of all versions.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Model:
     trust: bool
     make_batcher: Callable[[str, Callable], Batcher]
     current: Version
+    engine: str = TENSORFLOW
     _others: dict[int, _Other] = field(default_factory=dict)
     _failed: dict[int, tuple] = field(default_factory=dict)
     _draining: set[asyncio.Task] = field(default_factory=set)
@@ -94,7 +97,7 @@ class Model:
         number, folder = found
         self._others[number] = _Other(LOADING)
         try:
-            export = await asyncio.to_thread(load_export, folder, self.trust)
+            export = await asyncio.to_thread(load_export, folder, self.trust, self.engine)
         # One that is being removed, or a program that is not one of ours, may fail in any way.
         except Exception as error:
             problem = str(error) if isinstance(error, TfAdaptError) else _first_line(error)
@@ -137,14 +140,17 @@ def load_model(
     executor: Executor,
     limits: Limits,
     observe: Callable[[str, str, int], None],
+    engine: str = TENSORFLOW,
 ) -> Model:
     """Loads the newest version below `folder`, or the version that `folder` is.
 
     Args:
         observe: is told model, signature and rows of each call.
+        engine: of the encoder: see `signature_in`.
 
     Raises:
         ArtifactError: there is no version, or the newest cannot be loaded.
+        ConfigError: the engine cannot compute the encoder.
     """
 
     def make_batcher(signature: str, call: Callable) -> Batcher:
@@ -157,8 +163,8 @@ def load_model(
             "them; write one with `tf-adapt export`"
         )
     number, version = found
-    current = _made(number, load_export(version, trust), make_batcher)
-    return Model(name, folder, trust, make_batcher, current)
+    current = _made(number, load_export(version, trust, engine), make_batcher)
+    return Model(name, folder, trust, make_batcher, current, engine)
 
 
 def _made(number: int, export: Export, make_batcher: Callable) -> Version:

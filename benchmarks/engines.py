@@ -1,0 +1,63 @@
+"""Our export in OpenVINO beside TensorFlow and transformers."""
+
+from collections.abc import Iterator
+
+from benchmarks.settings import Settings
+from benchmarks.side_by_side.measurement import Contestant, Measurement
+
+ABOUT = (
+    "MiniLM with a linear classifier, sentences of SST-2 from raw text to scores: the same export "
+    "with its encoder in OpenVINO and in TensorFlow, and transformers' tokenizer and model by "
+    "hand. One text a call (the median call, and the 99th percentile of the calls), and many in "
+    "batches of 32."
+)
+PRECISIONS = {None: 1e-4, "bfloat16": 0.02}
+# (title, texts a call, percentile of the calls)
+WORK = (("one text", 1, None), ("one text, slow calls", 1, 99), ("batches of 32", 32, None))
+
+
+def measurements(settings: Settings) -> Iterator[Measurement]:
+    """One text and batches, in both precisions."""
+    texts = settings.sst2()
+    for precision, tolerance in PRECISIONS.items():
+        export = settings.made(
+            f"export_{precision}",
+            "serve_export.py",
+            module=str(settings.minilm),
+            head=settings.head_file(),
+            precision=precision,
+        )
+        for title, batch_size, percentile in WORK:
+            count = settings.of(200 if batch_size == 1 else 1024, 8)
+            yield Measurement(
+                f"{title}, {precision or 'float32'}",
+                _contestants(tolerance),
+                job={
+                    "export": export,
+                    "huggingface": settings.huggingface_minilm,
+                    "head": settings.head_file(),
+                    "texts": settings.file("texts", texts[:count]),
+                    "precision": precision,
+                    "batch_size": batch_size,
+                },
+                rounds=settings.rounds(),
+                calls=count if batch_size == 1 else 1,
+                percentile=percentile,
+                compared="the scores of all texts",
+                unit="texts",
+                at_least={"transformers by hand": 2.0 if batch_size == 1 else 1.0},
+            )
+
+
+def _contestants(tolerance: float) -> list[Contestant]:
+    return [
+        Contestant("ours, OpenVINO", "serve_ours.py", job={"engine": "openvino"}),
+        Contestant("ours, TensorFlow", "serve_ours.py", tolerance=tolerance),
+        Contestant(
+            "transformers by hand",
+            "serve_transformers.py",
+            "pytorch",
+            {"pipeline": False},
+            tolerance=tolerance,
+        ),
+    ]

@@ -1,0 +1,137 @@
+"""A function in OpenVINO: its numbers, its cache on disk, and what is refused."""
+
+import logging
+import os
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from openvino_engine import needs_openvino, own_cache
+
+from hub_modules.engines import graph_cache, names
+from hub_modules.engines.openvino_graph import OpenVinoGraph
+from hub_modules.errors import ConfigError
+
+pytestmark = needs_openvino
+SPECS = {"used": tf.TensorSpec([None, 3]), "unused": tf.TensorSpec([None], tf.int32)}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    return own_cache(tmp_path, monkeypatch)
+
+
+class Product:
+    """`used W`, and how often it was traced."""
+
+    def __init__(self, dtype=tf.float32):
+        random = np.random.default_rng(0)
+        self.weights = tf.Variable(random.normal(size=(3, 2)), dtype=dtype)
+        self.traced = 0
+
+    def __call__(self):
+        self.traced += 1
+
+        @tf.function(autograph=False)
+        def call(inputs):
+            used = tf.cast(inputs["used"], self.weights.dtype)
+            product = tf.cast(used @ self.weights, tf.float32)
+            return {"product": product, "flag": inputs["used"][:, 0] > 0}
+
+        return call.get_concrete_function(SPECS)
+
+    def graph(self, precision="float32", **key) -> OpenVinoGraph:
+        return OpenVinoGraph("a product", key, self, precision)
+
+
+def inputs(rows: int) -> dict[str, np.ndarray]:
+    used = np.random.default_rng(rows).normal(size=(rows, 3)).astype("float32")
+    return {"used": used, "unused": np.zeros(rows, "int32")}
+
+
+def assert_right(graph: OpenVinoGraph, product: Product) -> None:
+    for rows in (1, 5):
+        given = inputs(rows)
+        found = graph(given)
+        np.testing.assert_allclose(
+            found["product"], given["used"] @ product.weights.numpy(), atol=1e-6
+        )
+        np.testing.assert_array_equal(found["flag"], given["used"][:, 0] > 0)
+
+
+def test_numbers_and_the_cache(cache):
+    product = Product()
+    assert_right(product.graph(one=1), product)
+    assert_right(product.graph(one=1), product)
+    assert product.traced == 1
+    product.graph(one=2)
+    assert product.traced == 2 and len(list(cache.iterdir())) == 2
+
+
+def test_bfloat16_constants():
+    product = Product(tf.bfloat16)
+    given = inputs(4)
+    found = product.graph("bfloat16")(given)["product"]
+    weights = product.weights.numpy().astype("float32")
+    np.testing.assert_allclose(found, given["used"] @ weights, atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["model.xml", "model.bin", "record.json"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])
+def test_a_damaged_entry_is_made_again(cache, caplog, name, damage):
+    product = Product()
+    product.graph()
+    (entry,) = cache.iterdir()
+    content = (entry / name).read_bytes()
+    changed = {"cut": content[:-3], "flipped": bytes([content[0] ^ 1]) + content[1:]}
+    (entry / name).unlink()
+    if damage in changed:
+        (entry / name).write_bytes(changed[damage])
+    with caplog.at_level(logging.WARNING):
+        assert_right(product.graph(), product)
+    assert product.traced == 2
+    assert str(entry) in caplog.text and "it is converted again" in caplog.text
+    product.graph()
+    assert product.traced == 2
+
+
+def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch, caplog):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    product = Product()
+    assert_right(product.graph(), product)
+    assert "cannot be written" in caplog.text
+
+
+def test_the_entries_that_were_used_last_stay(cache, monkeypatch):
+    monkeypatch.setattr(graph_cache, "MOST_ENTRIES", 2)
+    product = Product()
+    product.graph(number=0)
+    (oldest,) = cache.iterdir()
+    product.graph(number=1)
+    for place, entry in enumerate(cache.iterdir()):
+        os.utime(entry, (place, place))
+    product.graph(number=0)
+    product.graph(number=2)
+    assert oldest in cache.iterdir() and len(list(cache.iterdir())) == 2
+
+
+def test_what_is_refused(monkeypatch):
+    def text():
+        call = tf.function(lambda inputs: {"length": tf.strings.length(inputs["text"])})
+        return call.get_concrete_function({"text": tf.TensorSpec([None], tf.string)})
+
+    def unique():
+        call = tf.function(lambda inputs: {"first": tf.raw_ops.UniqueV2(x=inputs["x"], axis=[0]).y})
+        return call.get_concrete_function({"x": tf.TensorSpec([None, 2])})
+
+    for function in (text, unique):
+        with pytest.raises(ConfigError, match="expected a thing as a graph that OpenVINO converts"):
+            OpenVinoGraph("a thing", {}, function, "float32")
+    with pytest.raises(ConfigError, match="expected float32 or bfloat16, got float16"):
+        Product().graph("float16")
+    monkeypatch.setattr(names, "_PACKAGE", "no_such_package")
+    with pytest.raises(ConfigError, match=r"got none; install it: pip install 'tf_adapt\[openv"):
+        Product().graph()
+    with pytest.raises(ConfigError, match="expected one of tensorflow, openvino, got 'onnx'"):
+        names.check_engine("onnx")
