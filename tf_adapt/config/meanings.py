@@ -204,6 +204,7 @@ MEANINGS = {
     },
     "StartConfig": {
         "run": "the run that encoder and head begin from",
+        "config": "the config of a run that is trained first, with its own seed, and begun from",
         "head": "begin from its head too, where kind and labels of both tasks are equal; false: "
         "a new head",
     },
