@@ -162,13 +162,15 @@ def _spread(values: list[float]) -> Spread:
 
 def _curve(run: CellRun, metric: str) -> list[float | None]:
     """The dev score after each epoch."""
+    target = run.cell.config.target
+    name = f"{CHOSEN_ON}_{metric}" if target is None else f"{CHOSEN_ON}_{target}/{metric}"
     try:
-        column = [row[f"{CHOSEN_ON}_{metric}"] for row in run_folder.read_history(run.folder)]
+        column = [row[name] for row in run_folder.read_history(run.folder)]
         return [float(value) if value else None for value in column]
     except (ValueError, KeyError, TypeError) as error:
         raise ArtifactError(
             f"{run.folder / run_folder.HISTORY}: expected a number in column "
-            f"{CHOSEN_ON}_{metric}, got something else ({error}); remove the run folder and run "
+            f"{name}, got something else ({error}); remove the run folder and run "
             "the command again"
         ) from None
 

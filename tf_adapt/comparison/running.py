@@ -172,7 +172,7 @@ def _settle(outcomes: Outcomes, run: CellRun, code: int) -> None:
         TfAdaptError: it failed for another reason than divergence.
     """
     output = run.log.read_text("utf-8", "replace")
-    if code == TrainingError.exit_code:
+    if code == TrainingError.exit_code and not outcomes.is_start(run):
         remember_failure(run, _last_line(output))
         return
     check_ended(f"run {run.folder}", code, output)

@@ -28,6 +28,8 @@ class CellRun:
 
     Attributes:
         examples: the number of training examples, drawn with the seed; None: all.
+        start: the folder of the run that is trained before it, in place of the config that it
+            starts from.
     """
 
     cell: Cell
@@ -35,6 +37,7 @@ class CellRun:
     seed: int
     out: Path
     examples: int | None = None
+    start: Path | None = None
 
     @property
     def folder(self) -> Path:
@@ -63,9 +66,14 @@ class CellRun:
         """The arguments of `tf-adapt` for this run."""
         arguments = ["train", str(self.config), "--out", str(self.folder)]
         arguments += ["--set", f"training.learning_rate={float_text(self.rate)}"]
+        if self.start is not None:
+            start = json.dumps(str(self.start), ensure_ascii=False)
+            arguments += ["--set", f"start.run={start}", "--set", "start.config=null"]
         if self.examples is not None:
-            arguments += ["--set", f"data.train_examples={self.examples}"]
-            arguments += ["--set", f"data.train_examples_seed={self.seed}"]
+            target = self.cell.config.target
+            data = "data" if target is None else f"tasks.{target}.data"
+            arguments += ["--set", f"{data}.train_examples={self.examples}"]
+            arguments += ["--set", f"{data}.train_examples_seed={self.seed}"]
         if cache is not None:
             arguments += ["--set", f"features.cache={json.dumps(str(cache), ensure_ascii=False)}"]
         return [*arguments, "--seed", str(self.seed)]
@@ -99,7 +107,19 @@ class Outcomes:
 
     def run(self, cell: Cell, rate: float, seed: int) -> CellRun:
         """The run of a cell with a learning rate and a seed."""
-        return CellRun(cell, rate, seed, self.out, self.examples)
+        start = self.start(cell)
+        folder = None if start is None else start.folder
+        return CellRun(cell, rate, seed, self.out, self.examples, folder)
+
+    def start(self, cell: Cell) -> CellRun | None:
+        """The run that is trained before those of a cell, which all start from it."""
+        start = cell.config.start
+        first = None if start is None else self.comparison.starts.get(start.config)
+        return None if first is None else self.start_run(first)
+
+    def start_run(self, first: Cell) -> CellRun:
+        """The run of one of the comparison's `starts`: with its own seed, on all of its data."""
+        return CellRun(first, first.rates[0], first.config.training.seed, self.out)
 
     def metrics(self, run: CellRun) -> dict[str, Any] | None:
         """The `metrics.json` of a finished run, or None."""
@@ -122,6 +142,10 @@ class Outcomes:
         """The metric of a run on a split; None if unfinished or undefined."""
         metrics = self.metrics(run)
         return None if metrics is None else metrics[split][metrics["metric"]]
+
+    def is_start(self, run: CellRun) -> bool:
+        """Whether a run is one of the comparison's `starts`."""
+        return any(run.cell.name == one.name for one in self.comparison.starts.values())
 
     def trials(self, cell: Cell) -> list[CellRun]:
         """The runs that select a cell's learning rate; none if it has a single rate.
@@ -159,20 +183,32 @@ class Outcomes:
         return [self.run(cell, rate, seed) for seed in self.comparison.seeds]
 
     def waiting(self) -> Iterator[CellRun]:
-        """Unfinished runs of all sizes that can start: cell by cell, first trials, then seeds.
+        """Unfinished runs of all sizes that can start: first those that others start from, then
+        cell by cell, first trials, then seeds.
 
         Trainable encoders and large sizes come first: they take longest, and parallel processes
         should end at about the same time.
         """
-        of_sizes = self.of_sizes()[::-1]
+        starts = map(self.start_run, self.comparison.starts.values())
+        yield from (run for run in starts if not self.is_over(run))
         for cell in sorted(self.comparison.cells, key=_is_frozen):
-            for one in of_sizes:
-                runs = [*one.trials(cell), *one.final_runs(cell)]
-                yield from (run for run in runs if not self.is_over(run))
+            start = self.start(cell)
+            if start is None or self.is_over(start):
+                yield from self._unfinished(cell)
+
+    def unfinished_cells(self) -> int:
+        """The number of cells with unfinished runs, among them those that wait for a start."""
+        return sum(any(self._unfinished(cell)) for cell in self.comparison.cells)
+
+    def _unfinished(self, cell: Cell) -> Iterator[CellRun]:
+        for one in self.of_sizes()[::-1]:
+            runs = [*one.trials(cell), *one.final_runs(cell)]
+            yield from (run for run in runs if not self.is_over(run))
 
     def counts(self) -> tuple[int, int]:
         """The number of ended runs, and of all runs, over all sizes."""
-        over, total = 0, 0
+        starts = list(map(self.start_run, self.comparison.starts.values()))
+        over, total = sum(map(self.is_over, starts)), len(starts)
         for one, cell in itertools.product(self.of_sizes(), self.comparison.cells):
             trials = one.trials(cell)
             over += sum(map(self.is_over, [*trials, *one.final_runs(cell)]))

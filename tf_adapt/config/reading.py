@@ -122,7 +122,7 @@ def checked_config(content: Any, problems: Problems) -> Config | None:
         data = content["data"]
         content["data"] = typed(_data_class(data), data, ("data",), problems)
     if isinstance(content.get("tasks"), dict):
-        content["tasks"] = _typed_tasks(content["tasks"], problems)
+        content["tasks"] = typed_tasks(content["tasks"], problems)
     known = tuple(key for key in ("data", "tasks") if content.get(key, ...) is None)
     config = typed(Config, content, (), problems, known)
     if config is None or (problems and known):
@@ -133,11 +133,17 @@ def checked_config(content: Any, problems: Problems) -> Config | None:
     return None if found else config.model_copy(update={"adaptation": filled_in(config.adaptation)})
 
 
-def _typed_tasks(tasks: dict, problems: Problems) -> dict[str, TaskConfig] | None:
-    """The sections of several tasks; None if one of them is wrong."""
+def typed_tasks(
+    tasks: dict, problems: Problems, prefix: KeyPath = ()
+) -> dict[str, TaskConfig] | None:
+    """The sections of several tasks; None if one of them is wrong.
+
+    Args:
+        prefix: the path of the section that has `tasks`.
+    """
     found = {}
     for name, task in tasks.items():
-        path, known = ("tasks", name), ()
+        path, known = (*prefix, "tasks", name), ()
         if isinstance(task, dict) and "data" in task:
             data = typed(_data_class(task["data"]), task["data"], (*path, "data"), problems)
             task, known = task | {"data": data}, ("data",) if data is None else ()
