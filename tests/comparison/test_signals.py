@@ -152,6 +152,14 @@ def test_dry_run_shows_signals_and_what_is_trained_first(write, first):
             {"x": {"tasks": {"pairs": {"data": PAIRS | {"datset": 1}}}, "target": "words"}},
             "compare.signals.x.tasks.pairs.data.datset: ",
         ),
+        ({"x": TOGETHER | {"ensemble": 2}}, "x.ensemble: expected null together with tasks, got 2"),
+        ({"x": {"ensemble": 1}}, "compare.signals.x.ensemble: expected a whole number from 2"),
+        ({"x": {"teacher": {"weight": 0.5}}}, "x.teacher: expected either run or signal, got nei"),
+        (
+            {"big": {}, "x": {"teacher": {"signal": "bgi"}}},
+            r"config.yaml:\d+: compare.signals.x.teacher.signal: .*\(big\), got bgi.*mean.*big",
+        ),
+        ({"x": {"teacher": {"signal": "x"}}}, r"x.teacher.signal: .*\(there is none\), got x"),
         (
             {"x": TOGETHER | {"teacher": {"run": "a"}}},
             r"config.yaml:\d+: teacher: expected null together with tasks",
@@ -169,6 +177,74 @@ def test_tasks_of_all_cells_are_signals(write, tmp_path):
     path.write_text(yaml.safe_dump(content), "utf-8")
     with pytest.raises(ConfigError, match="target: .*in compare.signals alone"):
         load_comparison(path)
+
+
+def test_an_ensembles_members_come_first_and_its_students_last(write, tmp_path, monkeypatch):
+    signals = {
+        "both": {"ensemble": 2},
+        "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "both", "weight": 0.7}},
+    }
+    path = write(signals, seeds=2)
+    comparison = load_comparison(path)
+    cells = named(comparison)
+    assert cells["small"].teacher == cells["both"].name and cells["both"].together == 2
+    assert (
+        cells["small"].config.teacher.run == "both" and cells["small"].config.teacher.weight == 0.7
+    )
+    outcomes, over = Outcomes(comparison, tmp_path / "out"), set()
+    monkeypatch.setattr(Outcomes, "metrics", lambda self, run: {} if run.folder in over else None)
+    order = []
+    while waiting := list(outcomes.waiting()):
+        order.append([(run.cell.signal, run.seed, run.together) for run in waiting])
+        over.add(waiting[0].folder)
+    assert order[0] == [("both", seed, 0) for seed in (2000, 2001, 2002, 2003)]
+    # An ensemble as soon as its members are there; a student when its own teacher is.
+    assert order[2] == [("both", 0, 2), ("both", 2002, 0), ("both", 2003, 0)]
+    assert order[3] == [("both", 2002, 0), ("both", 2003, 0), ("small", 0, 0)]
+    assert order[-1] == [("small", 1, 0)] and outcomes.counts() == (8, 8)
+    (first, second) = outcomes.final_runs(cells["both"])
+    members = [str(run.folder) for run in second.members]
+    assert second.arguments() == ["ensemble", *members, "--out", str(second.folder)]
+    assert len({run.folder for run in (*first.members, *second.members, first, second)}) == 6
+    student = outcomes.final_runs(cells["small"])[1]
+    assert f'teacher.run="{second.folder}"' in student.arguments()
+    config = load_config(path_of_cell(student, outcomes), overrides_of(student))
+    assert config.teacher.run == str(second.folder) and config.encoder.keep_layers == [0]
+
+
+def test_members_of_an_ensemble_have_the_same_part_of_train(write, tmp_path):
+    path = write(
+        {"both": {"ensemble": 2}}, data={"train_examples": None}, train_examples=[8, "all"]
+    )
+    outcomes = Outcomes(load_comparison(path), tmp_path / "out").of_sizes()[0]
+    (run,) = outcomes.final_runs(outcomes.comparison.cells[0])
+    assert all("data.train_examples_seed=0" in one.arguments() for one in run.members)
+
+
+@pytest.mark.slow
+def test_an_ensemble_and_its_student_are_cells(write, tmp_path):
+    signals = {
+        "alone": {},
+        "both": {"ensemble": 2},
+        "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "both"}},
+    }
+    out = tmp_path / "out"
+    content = compare(load_comparison(write(signals)), out, jobs=1, export_anyway=True)
+    shown = {cell.settings["signal"]: cell for cell in content.cells}
+    alone, both, small = (shown[name] for name in signals)
+    (folder,) = out.glob("runs/*-both/*/seed_0")
+    made = json.loads((folder / "ensemble.json").read_text())
+    assert both.results.scores == [made["results"]["test"]["ensemble"]]
+    assert both.costs.total_parameters == 2 * alone.costs.total_parameters
+    assert small.costs.total_parameters < alone.costs.total_parameters
+    assert both.curves == [] and len(both.commands) == 3
+    text = content.signals["small"][1]
+    assert text.startswith(
+        f"each run, from that with its seed: the first learns from the answers of {folder}"
+    )
+    assert content.verdict.exported is not None
+    again = compare(load_comparison(write(signals)), out, jobs=1)
+    assert again.signals == content.signals
 
 
 @pytest.mark.slow

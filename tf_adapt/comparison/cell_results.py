@@ -79,11 +79,19 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         tried=[Trial(run.rate, outcomes.score(run, CHOSEN_ON)) for run in outcomes.trials(cell)],
         results=seed_results(outcomes, cell, scored.baseline),
         costs=_costs(metrics, tried),
-        curves=[_curve(run, scored.metric) for run in final if outcomes.metrics(run)],
+        curves=[
+            _curve(run, scored.metric)
+            for run in final
+            if outcomes.metrics(run) and not run.together
+        ],
         layer_weights=_mean_layer_weights(metrics),
         confusion=confusion(final, scored.splits, SCORED_ON, scored.predictions),
         forgetting=_forgetting(metrics),
-        commands=[shlex.join(["tf-adapt", *run.arguments()]) for run in final],
+        commands=[
+            shlex.join(["tf-adapt", *one.arguments()])
+            for run in final
+            for one in (*run.members, run)
+        ],
     )
 
 

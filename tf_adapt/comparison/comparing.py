@@ -114,7 +114,7 @@ def compare(
     first = comparison.cells[0].config
     splits = load_splits(comparison.data, comparison.weak)
     known_sizes(comparison.sizes, len(splits.examples["train"]))
-    checked_members(first.slices, splits, first.slice_heads)
+    checked_members(comparison.slices, splits, first.slice_heads)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     inputs = _inputs(comparison)
     kept = cache or comparison.cells[0].config.features.cache
@@ -204,7 +204,8 @@ def _inputs(comparison: Comparison) -> dict[str, str]:
     configs = [cell.config for cell in comparison.cells]
     for run in {one.start.run: None for one in configs if one.start and one.start.run}:
         found[f"start.run: {run}"] = finished_run("start.run", run).weights
-    for run in {one.teacher.run: None for one in configs if one.teacher}:
+    taught = [cell.config for cell in comparison.cells if cell.teacher is None]
+    for run in {one.teacher.run: None for one in taught if one.teacher}:
         found[f"{TEACHER_KEY}: {run}"] = identity_of(Path(run)).hash
     return found
 
@@ -276,8 +277,9 @@ def _export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | No
             _export(best, outcomes.out / place / name)
         # The card is rewritten: seeds may have been added since the export.
         shown = next(one.results for one in content.cells if one.id == cell.name)
-        card = run_card(best.folder, OverSeeds(shown.trained, shown.mean, shown.deviation))
-        write_text(outcomes.out / exported / CARD, card)
+        if not best.together:  # an ensemble's card has no scores over seeds
+            card = run_card(best.folder, OverSeeds(shown.trained, shown.mean, shown.deviation))
+            write_text(outcomes.out / exported / CARD, card)
     for old in [path for other in EXPORTS for path in (outcomes.out / other).glob(_EXPORT_NAMES)]:
         if exported is None or old != (outcomes.out / exported).parent:
             shutil.rmtree(old, ignore_errors=True)

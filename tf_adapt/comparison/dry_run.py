@@ -51,7 +51,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     first = comparison.cells[0].config
     splits = load_splits(comparison.data, comparison.weak)
     numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
-    members = checked_members(first.slices, splits, first.slice_heads)[SCORED_ON]
+    in_slices = checked_members(comparison.slices, splits, first.slice_heads)[SCORED_ON]
     task, read = task_of(splits), {}
     cells = []
     for cell, strategy in zip(comparison.cells, strategies, strict=True):
@@ -59,6 +59,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         gc.collect()  # models contain reference cycles, and all together do not fit into memory
     # A single rate needs no trials; the seed of trials is an extra one.
     tried = comparison.trials if comparison.trials > 1 else 0
+    members = len(comparison.seeds) * sum(cell.together for cell in comparison.cells)
     return {
         "cells": cells,
         "splits": splits.descriptions,
@@ -68,9 +69,11 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "seeds": list(comparison.seeds),
         "trials": comparison.trials,
         "train_examples": numbers,
-        "slices": {name: int(mask.sum()) for name, mask in members.items()},
+        "slices": {name: int(mask.sum()) for name, mask in in_slices.items()},
         "runs": (tried + len(comparison.seeds)) * len(cells) * len(numbers)
+        + members * len(numbers)
         + len(comparison.starts),
+        **({"members": members * len(numbers)} if members else {}),
         **({"first": list(comparison.starts)} if comparison.starts else {}),
         "threads": comparison.threads,
         "jobs": jobs_at_once(len(cells), comparison.threads),
@@ -135,7 +138,8 @@ def _not_kept(found: dict[str, Any]) -> list[str]:
 
 
 def _firsts(found: dict[str, Any]) -> str:
-    return f"{len(found['first'])} that others start from + " if "first" in found else ""
+    first = f"{len(found['first'])} that others start from + " if "first" in found else ""
+    return first + (f"{found['members']} members of ensembles + " if "members" in found else "")
 
 
 def _sizes(found: dict[str, Any]) -> str:
@@ -225,6 +229,8 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
     config = cell.config
     own = config if config.target is None else config.of_task(config.target)
     family = family_of(config.encoder.handle)
+    if cell.teacher is not None:  # it is not trained yet
+        config = config.model_copy(update={"teacher": None})
     found = plan_of_run(config)
     groups = dict.fromkeys(name for row in found["plan"] for name in row["groups"])
     return {

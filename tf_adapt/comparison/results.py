@@ -78,7 +78,7 @@ def results(
     )
     rows = _rows(outcomes, scored)
     statistics = _of_items(rows, scored.groups)
-    slices = cells[0].config.slices
+    slices = comparison.slices
     members = members_of(slices, examples, splits.kind)
     shown = [scored_cell(outcomes, cell, scored) for cell in cells]
     signals = signals_in_words(outcomes, metric)

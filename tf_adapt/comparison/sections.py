@@ -87,6 +87,17 @@ class SignalTraining(TrainingSettings):
     """As `TrainingSettings`; its epochs are those of the cells with a signal."""
 
 
+class SignalTeacher(TeacherConfig):
+    """A teacher, which may be the runs of another signal: for each seed the one with that seed."""
+
+    run: str | None = Field(
+        None, description="the folder of a finished run or an ensemble, or null with signal"
+    )
+    signal: str | None = Field(
+        None, description="the name of another signal, whose runs answer, or null with run"
+    )
+
+
 class SignalSettings(CellSettings):
     """Keys of a run's config that are laid over all others in the cells with a signal.
 
@@ -95,7 +106,7 @@ class SignalSettings(CellSettings):
 
     encoder: EncoderSettings = Field(EncoderSettings(), description="a section")
     start: StartConfig | None = Field(None, description="a section, or null")
-    teacher: TeacherConfig | None = Field(None, description="a section, or null")
+    teacher: SignalTeacher | None = Field(None, description="a section, or null")
     weak: WeakConfig | None = Field(None, description="a section, or null")
     tasks: dict[str, TaskConfig] | None = Field(
         None, min_length=1, description="a section with one for each further task, or null"
@@ -106,7 +117,18 @@ class SignalSettings(CellSettings):
     sampling: Literal[SAMPLINGS] | None = Field(
         None, description=f"{', '.join(SAMPLINGS)} (with tasks only), or null for proportional"
     )
+    # Trainings with seeds of their own, whose answers are averaged, for each of the cell's seeds.
+    ensemble: int | None = whole(2, 100, ", or null for one training", default=None)
     training: SignalTraining = Field(SignalTraining(), description="a section")
+
+    def of_a_run(self) -> dict[str, Any]:
+        """The given keys that are those of a run's config, as plain values; a signal that teaches
+        is in the place of `run`."""
+        found = self.model_dump(exclude_unset=True, exclude={"ensemble": True})
+        if self.teacher is not None:
+            signal = found["teacher"].pop("signal", None)
+            found["teacher"] |= {} if signal is None else {"run": signal}
+        return found
 
 
 class Compare(_Section):

@@ -62,6 +62,7 @@ from tf_adapt.config.sections import (
     Config,
     DatasetConfig,
     FilesConfig,
+    SliceConfig,
     TfdsConfig,
     WeakConfig,
 )
@@ -81,6 +82,8 @@ class Cell:
         rates: the learning rates to try.
         signal: its name; None: the comparison has no signals.
         laid: the keys of the signal.
+        teacher: the name of the cell whose runs teach its runs; None: there is none. In its config
+            the signal of that cell is in the place of a run's folder.
     """
 
     name: str
@@ -88,6 +91,12 @@ class Cell:
     rates: tuple[float, ...]
     signal: str | None = None
     laid: SignalSettings | None = None
+    teacher: str | None = None
+
+    @property
+    def together(self) -> int:
+        """The number of trainings that answer together for each seed; 0: each answers alone."""
+        return (self.laid and self.laid.ensemble) or 0
 
     @property
     def pretrained(self) -> bool:
@@ -122,6 +131,11 @@ class Comparison:
     def data(self) -> DatasetConfig | FilesConfig | TfdsConfig:
         """The section `data` of all cells."""
         return own_data(self.cells[0].config)
+
+    @property
+    def slices(self) -> dict[str, SliceConfig]:
+        """The slices that are scored; the runs of several tasks have none of their own."""
+        return next((cell.config.slices for cell in self.cells if cell.config.slices), {})
 
     @property
     def weak(self) -> WeakConfig | None:
@@ -231,7 +245,13 @@ def comparison_from(
     ]
     problems.refuse()
     cells = tuple(cell for cell in found if cell is not None)
+    cells = _with_teachers(cells, varied)
     _check_cells(cells, where)
+    if content.get("slices") and all(cell.config.tasks for cell in cells):
+        raise ConfigError(
+            f"{location_of(('slices',), where, locations)}: slices: expected a signal without "
+            "tasks beside them, got none; add alone: {} to compare.signals, or remove slices"
+        )
     starts = _starts(cells, where, locations)
     location = location_of(("data", "held_out"), where, locations)
     data = with_scored_split(own_data(cells[0].config), varied.score_on, location)
@@ -245,6 +265,21 @@ def comparison_from(
     summary = about.summary if about else None
     seeds, sizes = tuple(range(varied.seeds)), sizes_of(varied.train_examples)
     return Comparison(summary, cells, seeds, varied.threads, sizes, starts)
+
+
+def _with_teachers(cells: tuple[Cell, ...], varied: Compare) -> tuple[Cell, ...]:
+    """The cells, each with the cell that teaches it: of the same encoder, adaptation and head."""
+    names, found = list(varied.signals), []
+    for number, cell in enumerate(cells):
+        teacher = cell.laid and cell.laid.teacher and cell.laid.teacher.signal
+        if teacher:
+            first = number - number % len(names)
+            config = cell.config.teacher.model_copy(update={"run": teacher})
+            config = cell.config.model_copy(update={"teacher": config})
+            name = cells[first + names.index(teacher)].name
+            cell = replace(cell, config=config, teacher=name)
+        found.append(cell)
+    return tuple(found)
 
 
 def _starts(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) -> dict[str, Cell]:

@@ -40,8 +40,11 @@ def _sentences(outcomes: Outcomes, cell: Cell, metrics: dict[str, Any], metric: 
     if metrics.get("taught"):
         taught = metrics["taught"]
         side = taught["teacher"]
+        who = (
+            "every run" if cell.teacher is None else "each run, from that with its seed: the first"
+        )
         said.append(
-            f"every run learns from the answers of {taught['run']} (weight {taught['weight']:g}, "
+            f"{who} learns from the answers of {taught['run']} (weight {taught['weight']:g}, "
             f"{words.counted(taught['unlabelled'], 'text')} without labels; "
             f"{words.metric_name(metric)} {words.score(side[SCORED_ON][metric])}, "
             f"{words.parameters(side['parameters'])} parameters, "

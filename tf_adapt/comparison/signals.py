@@ -16,12 +16,13 @@ from typing import Any
 
 import yaml
 
-from tf_adapt.comparison.sections import SignalSettings
+from tf_adapt.comparison.sections import SignalSettings, SignalTeacher
 from tf_adapt.config.messages import Problems
 from tf_adapt.config.reading import typed_tasks
 from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.config.task_checks import HEAD
+from tf_adapt.printing.words import did_you_mean
 from tf_adapt.runs.run_folder import flat
 
 KEY = ("compare", "signals")
@@ -51,8 +52,16 @@ def typed_signals(section: dict[str, Any], problems: Problems) -> dict[str, Any]
 
 
 def check_signals(signals: dict[str, SignalSettings], problems: Problems) -> None:
-    """Checks that further tasks leave a name for the comparison's own."""
+    """Checks that further tasks leave a name for the comparison's own, and are no ensemble's."""
     for name, signal in signals.items():
+        if signal.tasks and signal.ensemble:
+            problems.add(
+                (*KEY, name, "ensemble"),
+                f"expected null together with tasks, got {signal.ensemble}: the members of an "
+                "ensemble have one task",
+            )
+        if signal.teacher is not None:
+            _check_teacher(name, signal.teacher, signals, problems)
         if signal.tasks and (signal.target is None or signal.target in signal.tasks):
             got = "null" if signal.target is None else f"{signal.target}, which is one of them"
             problems.add(
@@ -60,6 +69,29 @@ def check_signals(signals: dict[str, SignalSettings], problems: Problems) -> Non
                 "expected a name for the comparison's own task, whose data and head are those of "
                 f"all cells and not repeated in tasks, got {got}",
             )
+
+
+def _check_teacher(
+    name: str, teacher: SignalTeacher, signals: dict[str, SignalSettings], problems: Problems
+) -> None:
+    path = (*KEY, name, "teacher")
+    if (teacher.run is None) == (teacher.signal is None):
+        got = "neither" if teacher.run is None else "both"
+        problems.add(path, f"expected either run or signal, got {got}")
+    if teacher.signal is None:
+        return
+    fitting = [
+        other
+        for other, signal in signals.items()
+        if not signal.tasks and (signal.teacher is None or signal.teacher.signal is None)
+    ]
+    if teacher.signal not in fitting:
+        problems.add(
+            (*path, "signal"),
+            "expected a signal that has one task and no signal for a teacher "
+            f"({', '.join(fitting) or 'there is none'}), got {teacher.signal}"
+            f"{did_you_mean(teacher.signal, fitting)}",
+        )
 
 
 def with_signal(
@@ -71,7 +103,7 @@ def with_signal(
         content: of the cell without it.
         prefix: the path of the signal, where its keys are located.
     """
-    content = laid_over(content, signal.model_dump(exclude_unset=True))
+    content = laid_over(content, signal.of_a_run())
     own = {
         path[len(prefix) :]: place
         for path, place in problems.locations.items()
@@ -113,7 +145,7 @@ def in_words(signal: SignalSettings) -> str:
 
 def keys_of(signal: SignalSettings) -> tuple[str, ...]:
     """The beginnings of the keys of a run, joined by dots, that a signal changes."""
-    section = signal.model_dump(exclude_unset=True)
+    section = signal.of_a_run()
     moved = ("data", "slices", *dict(HEAD)) if signal.tasks else ()
     training = flat({"training": section.pop("training", {})})
     return (*section, *training, *moved)

@@ -272,8 +272,12 @@ MEANINGS["EncoderEntry"] = MEANINGS["EncoderConfig"] | {
 MEANINGS["TrainingSettings"] = MEANINGS["TrainingConfig"]
 MEANINGS["SignalTraining"] = MEANINGS["TrainingConfig"]
 MEANINGS["EncoderSettings"] = MEANINGS["EncoderConfig"]
+MEANINGS["SignalTeacher"] = MEANINGS["TeacherConfig"] | {
+    "signal": "the signal whose runs answer, for each seed the one with that seed",
+}
 MEANINGS["SignalSettings"] = MEANINGS["CellSettings"] | {
     "tasks": "further tasks that are trained together with the comparison's own, by name",
     "target": "the name of the comparison's own task among them",
     "sampling": MEANINGS["Config"]["sampling"],
+    "ensemble": "how many trainings, with seeds of their own, answer together for each seed",
 }
