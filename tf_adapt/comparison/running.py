@@ -185,7 +185,10 @@ def _last_line(output: str) -> str:
 
 
 def _is_held(run: CellRun, display: Display) -> bool:
-    """Whether a process of an earlier, interrupted comparison still holds the run's lock."""
+    """Whether a process of an earlier, interrupted comparison still holds the run's lock; an
+    ensemble has none, since its folder appears as a whole."""
+    if run.together:
+        return False
     try:
         with run_folder.locked(run.folder):
             return False
