@@ -1,6 +1,7 @@
 """Signals as cells: what is laid over what, their names, their order, and their report."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -245,6 +246,20 @@ def test_an_ensemble_and_its_student_are_cells(write, tmp_path):
     assert content.verdict.exported is not None
     again = compare(load_comparison(write(signals)), out, jobs=1)
     assert again.signals == content.signals
+    more = signals | {"both": {"ensemble": 3}}
+    with pytest.raises(
+        ConfigError, match="expected an ensemble of 3 runs, as compare.signals.both"
+    ):
+        compare(load_comparison(write(more)), out, jobs=1)
+    two = write(signals, learning_rates=[1.0e-2, 1.0e-12])
+    outcomes = Outcomes(load_comparison(two), out)
+    small = named(outcomes.comparison)["small"]
+    alone = outcomes.run(named(outcomes.comparison)["alone"], 1e-2, 0)
+    other = replace(outcomes.run(small, 1e-2, 0), teacher=alone)
+    with pytest.raises(
+        ConfigError, match="expected a run that learned from .*got one that learned"
+    ):
+        outcomes.metrics(other)
 
 
 @pytest.mark.slow

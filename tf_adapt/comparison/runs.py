@@ -16,7 +16,9 @@ from typing import Any
 from hub_modules.storage.files import write_text
 from tf_adapt.comparison.settings import Cell, Comparison
 from tf_adapt.config.strict_yaml import float_text
+from tf_adapt.errors import ConfigError
 from tf_adapt.runs import ensemble_folder, run_folder
+from tf_adapt.runs.teachers import identity_of
 
 # The seed of trials of learning rates: beyond all scored seeds (compare.seeds).
 CHOOSING_SEED = 1000
@@ -177,6 +179,12 @@ class Outcomes:
         if len(members) < run.together:
             return None
         found = ensemble_folder.read(run.folder)
+        if len(found.members) != run.together:
+            raise ConfigError(
+                f"{run.folder}: expected an ensemble of {run.together} runs, as compare.signals."
+                f"{run.cell.signal}.ensemble says, got one of {len(found.members)}, as when this "
+                "comparison was begun; bring that number back, or add a signal of another name"
+            )
         scores = {split: {found.metric: one.ensemble} for split, one in found.results.items()}
         first = {key: value for key, value in members[0].items() if key not in _OF_ONE}
         sums = {key: _sum([member[key] for member in members]) for key in ("parameters", "seconds")}
@@ -283,7 +291,21 @@ class Outcomes:
 
 
 def _of_training(run: CellRun) -> dict[str, Any] | None:
-    return run_folder.finished_metrics(run.folder)
+    """The `metrics.json` of a finished training, or None.
+
+    Raises:
+        ConfigError: another run is its teacher by now.
+    """
+    found = run_folder.finished_metrics(run.folder)
+    if found is not None and run.teacher is not None:
+        teacher = identity_of(run.teacher.folder).hash
+        if found["taught"]["hash"] != teacher:
+            raise ConfigError(
+                f"{run.folder}: expected a run that learned from {run.teacher.folder}, whose "
+                f"learning rate is the chosen one, got one that learned from "
+                f"{found['taught']['run']}; remove its folder, and the same command makes it again"
+            )
+    return found
 
 
 def _sum(found: list[dict[str, float]]) -> dict[str, float]:
