@@ -8,7 +8,7 @@ import pytest
 import yaml
 from made_runs import make_run
 
-from tf_adapt.comparison import running
+from tf_adapt.comparison import comparing, running
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.dry_run import dry_run, lines
 from tf_adapt.comparison.runs import Outcomes
@@ -320,3 +320,8 @@ def test_signals_are_in_report_and_verdict(write, first, tmp_path, tiny_bert):
     assert "signal together" in report and "Signal taught: teacher: {run: " in report
     assert json.loads((out / "report.json").read_text())["signals"].keys() == signals.keys()
     assert "signal " in content.verdict.sentence
+    together = next(cell.id for cell in content.cells if cell.settings["signal"] == "together")
+    best = replace(content.verdict, recommended=together)
+    outcomes = Outcomes(load_comparison(write(signals, seeds=2)), out)
+    exported = comparing._export_best(outcomes, replace(content, verdict=best), anyway=True)
+    assert f"{together}-rate_" in exported and (out / exported / "README.md").is_file()

@@ -277,7 +277,8 @@ def _export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | No
             _export(best, outcomes.out / place / name)
         # The card is rewritten: seeds may have been added since the export.
         shown = next(one.results for one in content.cells if one.id == cell.name)
-        if not best.together:  # an ensemble's card has no scores over seeds
+        # Cards of ensembles and of several tasks have no scores over seeds.
+        if not best.together and cell.config.tasks is None:
             card = run_card(best.folder, OverSeeds(shown.trained, shown.mean, shown.deviation))
             write_text(outcomes.out / exported / CARD, card)
     for old in [path for other in EXPORTS for path in (outcomes.out / other).glob(_EXPORT_NAMES)]:
