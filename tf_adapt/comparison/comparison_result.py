@@ -112,6 +112,7 @@ class ComparisonResult:
             "pretrained": cell.pretrained,
             "adaptation": cell.adaptation,
             "head": cell.head,
+            **_signal(cell),
             "learning_rate": cell.learning_rate,
             "mean": cell.results.mean,
             "deviation": cell.results.deviation,
@@ -137,6 +138,7 @@ class ComparisonResult:
             "encoder": cell.encoder,
             "adaptation": cell.adaptation,
             "head": cell.head,
+            **_signal(cell),
             "train_examples": run.examples,
             "learning_rate": run.rate,
             "seed": run.seed,
@@ -158,3 +160,8 @@ class ComparisonResult:
             ) from None
         frame = pandas.DataFrame(rows)
         return frame.astype({name: kind for name, kind in _TYPES.items() if name in frame})
+
+
+def _signal(cell: ScoredCell) -> dict[str, str]:
+    """The column of the signal, if the comparison has signals."""
+    return {key: value for key, value in cell.settings.items() if key == "signal"}
