@@ -68,8 +68,8 @@ class ComparisonResult:
     def frame(self) -> "pandas.DataFrame":
         """A row for each cell, best mean first.
 
-        Columns: `cell`, `encoder`, `pretrained`, `adaptation`, `head`; `learning_rate` (the
-        selected one); `mean` and `deviation` of the scores over the `seeds` that trained; `p`
+        Columns: `cell`, `encoder`, `pretrained`, `adaptation`, `head`, `signal` (where there are
+        signals); `learning_rate` (the selected one); `mean` and `deviation` of the scores over the `seeds` that trained; `p`
         (after Holm's correction) of the difference from the best pretrained cell, and whether it
         is `decided`; `trainable_parameters`; `seconds` of training, mean over runs.
 
@@ -81,11 +81,12 @@ class ComparisonResult:
 
     @property
     def runs(self) -> "pandas.DataFrame":
-        """A row for each run.
+        """A row for each run of a cell; those that others need (starts, members) have none.
 
-        Columns: `cell`, `encoder`, `adaptation`, `head`, `train_examples` (None: all),
-        `learning_rate`, `seed`; `trial` (True: used only to select the learning rate); scores on
-        `dev` and `test`; `diverged`; `seconds` of training; `folder`, for `ta.load_run`.
+        Columns: `cell`, `encoder`, `adaptation`, `head`, `signal` (where there are signals),
+        `train_examples` (None: all), `learning_rate`, `seed`; `trial` (True: used only to select
+        the learning rate); scores on `dev` and `test`; `diverged`; `seconds` of training;
+        `folder`, for `ta.load_run` (of an ensemble `ta.load_ensemble`).
 
         Raises:
             ConfigError: pandas is not installed.
