@@ -69,9 +69,10 @@ class ComparisonResult:
         """A row for each cell, best mean first.
 
         Columns: `cell`, `encoder`, `pretrained`, `adaptation`, `head`, `signal` (where there are
-        signals); `learning_rate` (the selected one); `mean` and `deviation` of the scores over the `seeds` that trained; `p`
-        (after Holm's correction) of the difference from the best pretrained cell, and whether it
-        is `decided`; `trainable_parameters`; `seconds` of training, mean over runs.
+        signals); `learning_rate` (the selected one); `mean` and `deviation` of the scores over the
+        `seeds` that trained; `p` (after Holm's correction) of the difference from the best
+        pretrained cell, and whether it is `decided`; `trainable_parameters`; `seconds` of training,
+        mean over runs.
 
         Raises:
             ConfigError: pandas is not installed.
