@@ -3,6 +3,7 @@
 A module that does not ship has the shipped one of its family in its place.
 """
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,13 @@ def overrides(content: dict) -> list[str]:
     ]
     for entry in encoders:
         entry["handle"] = shipped(entry["handle"])
-    return [f"compare.encoders={yaml.safe_dump(encoders, default_flow_style=True, width=10**6)}"]
+    found = [f"compare.encoders={yaml.safe_dump(encoders, default_flow_style=True, width=10**6)}"]
+    # The shipped modules have fewer layers.
+    return found + [
+        f"compare.signals.{name}.encoder.keep_layers=[0, 1, 2]"
+        for name, signal in content["compare"].get("signals", {}).items()
+        if "keep_layers" in signal.get("encoder", {})
+    ]
 
 
 def shipped(handle: str) -> str:
@@ -35,12 +42,29 @@ def shipped(handle: str) -> str:
     return "elmo_small" if "elmo" in handle else "bert_small"
 
 
+def what_signals_need(path: Path, content: dict, folder: Path) -> None:
+    """Configs of starts, on shipped modules, and the texts, by the command in the config."""
+    for signal in content["compare"]["signals"].values():
+        if "config" in signal.get("start", {}):
+            name = signal["start"]["config"]
+            start = yaml.safe_load((CONFIGS.parent / name).read_text("utf-8"))
+            start["encoder"]["handle"] = shipped(start["encoder"]["handle"])
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(yaml.safe_dump(start), "utf-8")
+    (command,) = (line[1:] for line in path.read_text("utf-8").splitlines() if "awk" in line)
+    subprocess.run(command, shell=True, check=True, cwd=folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(CONFIGS)))
 def test_data_check_and_dry_run(path, shared, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").symlink_to(shared / "data")
+    (tmp_path / "data").mkdir()
+    for folder in (shared / "data").iterdir():
+        (tmp_path / "data" / folder.name).symlink_to(folder)
     content = yaml.safe_load(path.read_text("utf-8"))
+    if "signals" in content.get("compare", {}):
+        what_signals_need(path, content, tmp_path)
     sets = [word for value in overrides(content) for word in ("--set", value)]
     command = "compare" if "compare" in content else "train"
     for arguments in (["data", "check", str(path)], [command, str(path), "--dry-run"]):

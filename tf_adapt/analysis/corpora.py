@@ -109,7 +109,8 @@ def _one_genre(path: str, genre: str) -> ConfigError:
 def _config_of(path: str, overrides: tuple[str, ...]) -> Config:
     content, _ = read_yaml(path)
     if isinstance(content, dict) and "compare" in content:
-        return load_comparison(path, overrides).cells[0].config
+        config = load_comparison(path, overrides).cells[0].config
+        return config if config.target is None else config.of_task(config.target)
     return one_task(load_config(path, overrides), str(path), "an analysis")
 
 

@@ -224,15 +224,25 @@ def fisher(
 
 
 def _show_plan(config, as_json: bool) -> None:
-    from rich.console import Console
-
-    from tf_adapt.training.dry_run import dry_run, plan_table, tasks_table
-    from tf_adapt.training.kept_plan import kept_line
+    from tf_adapt.training.dry_run import dry_run
 
     found = dry_run(config)
     if as_json:
         print_result(found, [], as_json)
         return
+    _print_plan(found)
+
+
+def _print_plan(found: dict) -> None:
+    from rich.console import Console
+
+    from tf_adapt.training.dry_run import plan_table, tasks_table
+    from tf_adapt.training.kept_plan import kept_line
+
+    if "first" in found:
+        click.echo(f"trained first, once: {found['first']['config']}")
+        _print_plan(found["first"])
+        click.echo("then, from its best weights:")
     console = Console(soft_wrap=True)
     if "tasks" in found:
         console.print(tasks_table(found))

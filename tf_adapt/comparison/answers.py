@@ -23,7 +23,7 @@ def predictions_of(run: CellRun, splits: Splits, split: str) -> list:
     Raises:
         ArtifactError: the predictions are missing or damaged, or their number is wrong.
     """
-    found = read_predictions(run.folder, split, splits.kind)
+    found = read_predictions(run.folder, split, splits.kind, run.cell.config.target)
     expected = len(splits.examples[split])
     if len(found) != expected:
         raise ArtifactError(

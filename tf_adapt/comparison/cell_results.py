@@ -79,11 +79,19 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         tried=[Trial(run.rate, outcomes.score(run, CHOSEN_ON)) for run in outcomes.trials(cell)],
         results=seed_results(outcomes, cell, scored.baseline),
         costs=_costs(metrics, tried),
-        curves=[_curve(run, scored.metric) for run in final if outcomes.metrics(run)],
+        curves=[
+            _curve(run, scored.metric)
+            for run in final
+            if outcomes.metrics(run) and not run.together
+        ],
         layer_weights=_mean_layer_weights(metrics),
         confusion=confusion(final, scored.splits, SCORED_ON, scored.predictions),
         forgetting=_forgetting(metrics),
-        commands=[shlex.join(["tf-adapt", *run.arguments()]) for run in final],
+        commands=[
+            shlex.join(["tf-adapt", *one.arguments()])
+            for run in final
+            for one in (*run.members, run)
+        ],
     )
 
 
@@ -162,13 +170,15 @@ def _spread(values: list[float]) -> Spread:
 
 def _curve(run: CellRun, metric: str) -> list[float | None]:
     """The dev score after each epoch."""
+    target = run.cell.config.target
+    name = f"{CHOSEN_ON}_{metric}" if target is None else f"{CHOSEN_ON}_{target}/{metric}"
     try:
-        column = [row[f"{CHOSEN_ON}_{metric}"] for row in run_folder.read_history(run.folder)]
+        column = [row[name] for row in run_folder.read_history(run.folder)]
         return [float(value) if value else None for value in column]
     except (ValueError, KeyError, TypeError) as error:
         raise ArtifactError(
             f"{run.folder / run_folder.HISTORY}: expected a number in column "
-            f"{CHOSEN_ON}_{metric}, got something else ({error}); remove the run folder and run "
+            f"{name}, got something else ({error}); remove the run folder and run "
             "the command again"
         ) from None
 

@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,9 +26,9 @@ from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_name
 from tf_adapt.comparison.settings import Cell, Comparison
 from tf_adapt.comparison.sizes import known_sizes
-from tf_adapt.comparison.start_of_cells import KEY
 from tf_adapt.comparison.verdict import verdict
 from tf_adapt.config.reading import config_from, dump_config, without_trial
+from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import float_text, parse_yaml
 from tf_adapt.data.splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TfAdaptError
@@ -111,16 +112,16 @@ def compare(
     """
     out = Path(out).absolute()
     first = comparison.cells[0].config
-    splits = load_splits(first.data, first.weak)
+    splits = load_splits(comparison.data, comparison.weak)
     known_sizes(comparison.sizes, len(splits.examples["train"]))
-    checked_members(first.slices, splits, first.slice_heads)
+    checked_members(comparison.slices, splits, first.slice_heads)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     inputs = _inputs(comparison)
     kept = cache or comparison.cells[0].config.features.cache
     with run_folder.locked(out):
         _begin(comparison, data, inputs, out)
         outcomes, threads = Outcomes(comparison, out), comparison.threads
-        at_once = jobs or jobs_at_once(len({run.cell.name for run in outcomes.waiting()}), threads)
+        at_once = jobs or jobs_at_once(outcomes.unfinished_cells(), threads)
         with Interruption(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
             run_all(outcomes, at_once, threads, features, display)
@@ -148,7 +149,9 @@ def _begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str],
     if is_begun(out):
         before = _read_record(out)
         for cell in comparison.cells:
-            _check_cell(cell, out)
+            _check_cell(cell, without_trial, out)
+        for start in comparison.starts.values():
+            _check_cell(start, lambda config: config, out)
         check_same("the data", before["data"], data, out, DataError)
         # Added cells may have other inputs.
         inputs = before["inputs"] | inputs
@@ -162,7 +165,7 @@ def _begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str],
     _write_record(
         out, {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
     )
-    for cell in comparison.cells:
+    for cell in (*comparison.cells, *comparison.starts.values()):
         records.write(out, config_name(cell), dump_config(cell.config))
 
 
@@ -195,14 +198,15 @@ def _is_passing(entry: Path) -> bool:
 def _inputs(comparison: Comparison) -> dict[str, str]:
     """The hashes of the cells' modules and files other than the data, by config key and path."""
     # Each once: cells share encoders, and hashing a module without a manifest reads all of it.
-    places = {place for cell in comparison.cells for place in input_places(cell.config).items()}
+    cells = (*comparison.cells, *comparison.starts.values())
+    places = {place for cell in cells for place in input_places(cell.config).items()}
     found = {f"{key}: {place}": content_hash(key, place) for key, place in sorted(places)}
-    start = comparison.cells[0].config.start
-    if start is not None:
-        found[f"{KEY}: {start.run}"] = finished_run(KEY, start.run).weights
-    teacher = comparison.cells[0].config.teacher
-    if teacher is not None:
-        found[f"{TEACHER_KEY}: {teacher.run}"] = identity_of(Path(teacher.run)).hash
+    configs = [cell.config for cell in comparison.cells]
+    for run in {one.start.run: None for one in configs if one.start and one.start.run}:
+        found[f"start.run: {run}"] = finished_run("start.run", run).weights
+    taught = [cell.config for cell in comparison.cells if cell.teacher is None]
+    for run in {one.teacher.run: None for one in taught if one.teacher}:
+        found[f"{TEACHER_KEY}: {run}"] = identity_of(Path(run)).hash
     return found
 
 
@@ -235,13 +239,14 @@ def _check_threads(before: int, now: int, out: Path) -> None:
         )
 
 
-def _check_cell(cell: Cell, out: Path) -> None:
+def _check_cell(cell: Cell, compared: Callable[[Config], Config], out: Path) -> None:
+    """Checks that a cell's config is that of the start of the comparison, as far as `compared`."""
     name = config_name(cell)
     if not (out / name).is_file():
         return
     content, _ = parse_yaml(records.read(out, name).decode("utf-8", "replace"), str(out / name))
-    before = without_trial(config_from(content, str(out / name)))
-    changed = run_folder.changed_keys(before, without_trial(cell.config))
+    before = compared(config_from(content, str(out / name)))
+    changed = run_folder.changed_keys(before, compared(cell.config))
     if changed:
         raise ConfigError(
             f"{out}: this comparison was begun with another config of {cell.name}: "
@@ -272,8 +277,10 @@ def _export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | No
             _export(best, outcomes.out / place / name)
         # The card is rewritten: seeds may have been added since the export.
         shown = next(one.results for one in content.cells if one.id == cell.name)
-        card = run_card(best.folder, OverSeeds(shown.trained, shown.mean, shown.deviation))
-        write_text(outcomes.out / exported / CARD, card)
+        # Cards of ensembles and of several tasks have no scores over seeds.
+        if not best.together and cell.config.tasks is None:
+            card = run_card(best.folder, OverSeeds(shown.trained, shown.mean, shown.deviation))
+            write_text(outcomes.out / exported / CARD, card)
     for old in [path for other in EXPORTS for path in (outcomes.out / other).glob(_EXPORT_NAMES)]:
         if exported is None or old != (outcomes.out / exported).parent:
             shutil.rmtree(old, ignore_errors=True)

@@ -68,10 +68,11 @@ class ComparisonResult:
     def frame(self) -> "pandas.DataFrame":
         """A row for each cell, best mean first.
 
-        Columns: `cell`, `encoder`, `pretrained`, `adaptation`, `head`; `learning_rate` (the
-        selected one); `mean` and `deviation` of the scores over the `seeds` that trained; `p`
-        (after Holm's correction) of the difference from the best pretrained cell, and whether it
-        is `decided`; `trainable_parameters`; `seconds` of training, mean over runs.
+        Columns: `cell`, `encoder`, `pretrained`, `adaptation`, `head`, `signal` (where there are
+        signals); `learning_rate` (the selected one); `mean` and `deviation` of the scores over the
+        `seeds` that trained; `p` (after Holm's correction) of the difference from the best
+        pretrained cell, and whether it is `decided`; `trainable_parameters`; `seconds` of training,
+        mean over runs.
 
         Raises:
             ConfigError: pandas is not installed.
@@ -81,11 +82,12 @@ class ComparisonResult:
 
     @property
     def runs(self) -> "pandas.DataFrame":
-        """A row for each run.
+        """A row for each run of a cell; those that others need (starts, members) have none.
 
-        Columns: `cell`, `encoder`, `adaptation`, `head`, `train_examples` (None: all),
-        `learning_rate`, `seed`; `trial` (True: used only to select the learning rate); scores on
-        `dev` and `test`; `diverged`; `seconds` of training; `folder`, for `ta.load_run`.
+        Columns: `cell`, `encoder`, `adaptation`, `head`, `signal` (where there are signals),
+        `train_examples` (None: all), `learning_rate`, `seed`; `trial` (True: used only to select
+        the learning rate); scores on `dev` and `test`; `diverged`; `seconds` of training;
+        `folder`, for `ta.load_run` (of an ensemble `ta.load_ensemble`).
 
         Raises:
             ConfigError: pandas is not installed.
@@ -112,6 +114,7 @@ class ComparisonResult:
             "pretrained": cell.pretrained,
             "adaptation": cell.adaptation,
             "head": cell.head,
+            **_signal(cell),
             "learning_rate": cell.learning_rate,
             "mean": cell.results.mean,
             "deviation": cell.results.deviation,
@@ -137,6 +140,7 @@ class ComparisonResult:
             "encoder": cell.encoder,
             "adaptation": cell.adaptation,
             "head": cell.head,
+            **_signal(cell),
             "train_examples": run.examples,
             "learning_rate": run.rate,
             "seed": run.seed,
@@ -158,3 +162,8 @@ class ComparisonResult:
             ) from None
         frame = pandas.DataFrame(rows)
         return frame.astype({name: kind for name, kind in _TYPES.items() if name in frame})
+
+
+def _signal(cell: ScoredCell) -> dict[str, str]:
+    """The column of the signal, if the comparison has signals."""
+    return {key: value for key, value in cell.settings.items() if key == "signal"}

@@ -15,8 +15,7 @@ def inspect_comparison_data(comparison: Comparison) -> dict[str, Any]:
     Raises:
         ConfigError, DataError, ArtifactError: as `tf_adapt.training.inspect.inspect_data`.
     """
-    first = comparison.cells[0].config
-    splits = load_splits(first.data, first.weak)
+    splits = load_splits(comparison.data, comparison.weak)
     report = check_data(splits) | {"encoders": {}}
     for name, config in {reading(cell): cell.config for cell in comparison.cells}.items():
         encoder, prepared = read_by(config, splits)

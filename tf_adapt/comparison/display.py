@@ -59,6 +59,9 @@ class Display:
 
     def finished(self, outcomes: Outcomes, run: CellRun) -> None:
         """Prints the score of a finished run."""
+        if outcomes.is_start(run):
+            self._say(f"{run.cell.name}: trained ({self._line(outcomes)})")
+            return
         score = outcomes.score(run, self.split)
         shown = "diverged" if outcomes.failed(run) else "undefined"
         shown = shown if score is None else words.score(score)

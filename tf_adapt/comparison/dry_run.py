@@ -14,6 +14,7 @@ from hub_modules.native.weights import count_parameters
 from tf_adapt.adaptation.phases import HEAD
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
+from tf_adapt.comparison.default_rates import family_of
 from tf_adapt.comparison.machine import jobs_at_once
 from tf_adapt.comparison.settings import Cell, Comparison
 from tf_adapt.comparison.sizes import known_sizes
@@ -22,12 +23,14 @@ from tf_adapt.data.prepare import prepare, task_of
 from tf_adapt.data.splits import Splits, load_splits
 from tf_adapt.errors import TfAdaptError
 from tf_adapt.heads.table import head_name
+from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import counted
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.build import plan_of
 from tf_adapt.training.compiled_model import penalised, precision
 from tf_adapt.training.devices import make_strategy
+from tf_adapt.training.dry_run import dry_run as plan_of_run
 from tf_adapt.training.kept_plan import kept_plan
 from tf_adapt.training.starting import started_model, starting_run
 
@@ -46,9 +49,9 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     # First: logical devices cannot be configured after TensorFlow has initialised.
     strategies = [_of_cell(cell, _strategy, cell) for cell in comparison.cells]
     first = comparison.cells[0].config
-    splits = load_splits(first.data, first.weak)
+    splits = load_splits(comparison.data, comparison.weak)
     numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
-    members = checked_members(first.slices, splits, first.slice_heads)[SCORED_ON]
+    in_slices = checked_members(comparison.slices, splits, first.slice_heads)[SCORED_ON]
     task, read = task_of(splits), {}
     cells = []
     for cell, strategy in zip(comparison.cells, strategies, strict=True):
@@ -56,6 +59,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         gc.collect()  # models contain reference cycles, and all together do not fit into memory
     # A single rate needs no trials; the seed of trials is an extra one.
     tried = comparison.trials if comparison.trials > 1 else 0
+    members = len(comparison.seeds) * sum(cell.together for cell in comparison.cells)
     return {
         "cells": cells,
         "splits": splits.descriptions,
@@ -65,8 +69,12 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "seeds": list(comparison.seeds),
         "trials": comparison.trials,
         "train_examples": numbers,
-        "slices": {name: int(mask.sum()) for name, mask in members.items()},
-        "runs": (tried + len(comparison.seeds)) * len(cells) * len(numbers),
+        "slices": {name: int(mask.sum()) for name, mask in in_slices.items()},
+        "runs": (tried + len(comparison.seeds)) * len(cells) * len(numbers)
+        + members * len(numbers)
+        + len(comparison.starts),
+        **({"members": members * len(numbers)} if members else {}),
+        **({"first": list(comparison.starts)} if comparison.starts else {}),
         "threads": comparison.threads,
         "jobs": jobs_at_once(len(cells), comparison.threads),
     }
@@ -86,7 +94,8 @@ def lines(found: dict[str, Any]) -> list[str]:
         *_slices(found),
         *_parts(found),
         *_not_kept(found),
-        f"runs: {found['runs']} = {counted(len(found['cells']), 'cell')} × "
+        *(f"trains first, once: {path}" for path in found.get("first", ())),
+        f"runs: {found['runs']} = {_firsts(found)}{counted(len(found['cells']), 'cell')} × "
         f"{_sizes(found)}{_runs_of_a_cell(found)}",
         f"{counted(found['threads'], 'thread')} a run; by default "
         f"{counted(found['jobs'], 'process')} at a time, on this machine as it is now",
@@ -126,6 +135,11 @@ def _not_kept(found: dict[str, Any]) -> list[str]:
         for split, one in (cell["kept"] or {"splits": {}})["splits"].items()
         if not one["home"]
     ]
+
+
+def _firsts(found: dict[str, Any]) -> str:
+    first = f"{len(found['first'])} that others start from + " if "first" in found else ""
+    return first + (f"{found['members']} members of ensembles + " if "members" in found else "")
 
 
 def _sizes(found: dict[str, Any]) -> str:
@@ -176,6 +190,8 @@ def _planned(
     cell: Cell, strategy: tf.distribute.Strategy, task: Task, splits: Splits, read: dict
 ) -> dict[str, Any]:
     config = cell.config
+    if cell.signal is not None or (config.start is not None and config.start.config is not None):
+        return _planned_alone(cell, task)
     with precision(config.training.mixed_precision), strategy.scope():
         model = started_model(config, task, starting_run(config))
         penalised(config, model)
@@ -204,4 +220,32 @@ def _planned(
         "learning_rates": list(cell.rates),
         "epochs": config.training.epochs,
         "kept": kept_plan(config, plan, model, data, cached=True),
+    }
+
+
+def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
+    """As `_planned`, of a cell with data of its own beside those of all cells: from the plan of its
+    run, which reads and checks them too."""
+    config = cell.config
+    own = config if config.target is None else config.of_task(config.target)
+    family = family_of(config.encoder.handle)
+    if cell.teacher is not None:  # it is not trained yet
+        config = config.model_copy(update={"teacher": None})
+    found = plan_of_run(config)
+    groups = dict.fromkeys(name for row in found["plan"] for name in row["groups"])
+    return {
+        "cell": cell.name,
+        "encoder": config.encoder.handle,
+        "adaptation": config.adaptation.name,
+        "settings": cell.settings,
+        "head": head_name(own.head, task, family, frozen=config.adaptation.name == FROZEN),
+        "trains": list(groups),
+        "trains_everything": set(groups) == set(found["factors"]),
+        "parameters": {
+            "total": found["parameters"],
+            "trainable": max(row["parameters"] for row in found["plan"]),
+        },
+        "learning_rates": list(cell.rates),
+        "epochs": config.training.epochs,
+        "kept": found["kept"],
     }

@@ -20,6 +20,7 @@ from tf_adapt.comparison.learning_curves import Size, learning_curves
 from tf_adapt.comparison.looks import Looks
 from tf_adapt.comparison.runs import CellRun, Outcomes
 from tf_adapt.comparison.settings import different_settings
+from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.slices import data_slices
 from tf_adapt.data.groups import item_groups, items_in_words, overlap_with_train
 from tf_adapt.data.parts import missing_labels, part_of
@@ -77,9 +78,10 @@ def results(
     )
     rows = _rows(outcomes, scored)
     statistics = _of_items(rows, scored.groups)
-    slices = cells[0].config.slices
+    slices = comparison.slices
     members = members_of(slices, examples, splits.kind)
     shown = [scored_cell(outcomes, cell, scored) for cell in cells]
+    signals = signals_in_words(outcomes, metric)
     curves = None
     if len(of_sizes) > 1:
         sizes = [_size(one, scored) for one in of_sizes]
@@ -119,9 +121,10 @@ def results(
         data=data,
         machine=machine,
         command=command,
-        teacher=_teacher(first.get("taught"), metric),
-        start=chain_in_words(first["start"]) if first.get("start") else None,
+        teacher=None if signals else _teacher(first.get("taught"), metric),
+        start=None if signals or not first.get("start") else chain_in_words(first["start"]),
         weak=None if splits.weak is None else splits.weak.facts,
+        signals=signals,
     )
 
 

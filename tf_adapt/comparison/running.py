@@ -172,7 +172,7 @@ def _settle(outcomes: Outcomes, run: CellRun, code: int) -> None:
         TfAdaptError: it failed for another reason than divergence.
     """
     output = run.log.read_text("utf-8", "replace")
-    if code == TrainingError.exit_code:
+    if code == TrainingError.exit_code and not outcomes.is_start(run):
         remember_failure(run, _last_line(output))
         return
     check_ended(f"run {run.folder}", code, output)
@@ -185,7 +185,10 @@ def _last_line(output: str) -> str:
 
 
 def _is_held(run: CellRun, display: Display) -> bool:
-    """Whether a process of an earlier, interrupted comparison still holds the run's lock."""
+    """Whether a process of an earlier, interrupted comparison still holds the run's lock; an
+    ensemble has none, since its folder appears as a whole."""
+    if run.together:
+        return False
     try:
         with run_folder.locked(run.folder):
             return False

@@ -11,7 +11,13 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
-from tf_adapt.comparison.sections import VARIED, VARIED_IN_SETTINGS, Compare
+from tf_adapt.comparison.sections import (
+    VARIED,
+    VARIED_IN_SETTINGS,
+    VARIED_IN_SIGNALS,
+    Compare,
+)
+from tf_adapt.comparison.signals import NAME
 from tf_adapt.comparison.sizes import ALL
 from tf_adapt.config.meanings import MEANINGS
 from tf_adapt.config.sections import HEAD_NAMES, PERTURBATION_NAMES, Config
@@ -86,10 +92,14 @@ def _list_cells(sections: dict[str, Schema]) -> None:
     compare["epochs"]["anyOf"][0]["propertyNames"] = by_adaptation
     compare["settings"]["propertyNames"] = by_adaptation
     compare["head_units"]["anyOf"][0]["propertyNames"] = {"enum": [*_ADAPTATIONS, *HEAD_NAMES]}
-    for name in ("CellSettings", "TrainingSettings"):  # missing keys default to the shared ones
+    # Missing keys default to the shared ones.
+    laid_over = ("CellSettings", "TrainingSettings", "SignalSettings", "SignalTraining")
+    for name in (*laid_over, "EncoderSettings"):
         for field in sections[name]["properties"].values():
             field.pop("default", None)
+    compare["signals"]["propertyNames"] = {"pattern": f"^{NAME.pattern}$"}
     _leave_out(sections["TrainingSettings"], _keys_of_training(VARIED_IN_SETTINGS))
+    _leave_out(sections["SignalTraining"], _keys_of_training(VARIED_IN_SIGNALS))
 
 
 def _comparison(run: Schema, sections: dict[str, Schema]) -> Schema:

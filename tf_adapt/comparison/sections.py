@@ -20,9 +20,14 @@ from tf_adapt.config.sections import (
     OptimizerConfig,
     PenaltiesConfig,
     ScheduleConfig,
+    StartConfig,
+    TaskConfig,
+    TeacherConfig,
     TrainingConfig,
+    WeakConfig,
     whole,
 )
+from tf_adapt.data.task_sampling import SAMPLINGS
 from tf_adapt.layers.pooling_names import POOLING_NAMES
 
 # Keys of a run's config → the keys of the section `compare` that set them for every cell.
@@ -35,6 +40,7 @@ VARIED = {
     ("training", "seed"): "seeds",
 }
 # `training.epochs` is the default of `compare.epochs`; it is not allowed in `settings`.
+VARIED_IN_SIGNALS = {key: home for key, home in VARIED.items() if key != ("encoder",)}
 VARIED_IN_SETTINGS = VARIED | {("training", "epochs"): "epochs"}
 Rates = dict[str, list[float]]
 _RATES = "a list of numbers, or a section of such lists by adaptation and `default`"
@@ -71,6 +77,60 @@ class CellSettings(_Section):
     training: TrainingSettings = Field(TrainingSettings(), description="a section")
 
 
+class EncoderSettings(EncoderConfig):
+    """Keys of an encoder; all may be missing."""
+
+    handle: str = ""
+
+
+class SignalTraining(TrainingSettings):
+    """As `TrainingSettings`; its epochs are those of the cells with a signal."""
+
+
+class SignalTeacher(TeacherConfig):
+    """A teacher, which may be the runs of another signal: for each seed the one with that seed."""
+
+    run: str | None = Field(
+        None, description="the folder of a finished run or an ensemble, or null with signal"
+    )
+    signal: str | None = Field(
+        None, description="the name of another signal, whose runs answer, or null with run"
+    )
+
+
+class SignalSettings(CellSettings):
+    """Keys of a run's config that are laid over all others in the cells with a signal.
+
+    `tasks` are the further ones; the comparison's own data and head become the task `target`.
+    """
+
+    encoder: EncoderSettings = Field(EncoderSettings(), description="a section")
+    start: StartConfig | None = Field(None, description="a section, or null")
+    teacher: SignalTeacher | None = Field(None, description="a section, or null")
+    weak: WeakConfig | None = Field(None, description="a section, or null")
+    tasks: dict[str, TaskConfig] | None = Field(
+        None, min_length=1, description="a section with one for each further task, or null"
+    )
+    target: str | None = Field(
+        None, description="a name for the comparison's own task (with tasks only), or null"
+    )
+    sampling: Literal[SAMPLINGS] | None = Field(
+        None, description=f"{', '.join(SAMPLINGS)} (with tasks only), or null for proportional"
+    )
+    # Trainings with seeds of their own, whose answers are averaged, for each of the cell's seeds.
+    ensemble: int | None = whole(2, 100, ", or null for one training", default=None)
+    training: SignalTraining = Field(SignalTraining(), description="a section")
+
+    def of_a_run(self) -> dict[str, Any]:
+        """The given keys that are those of a run's config, as plain values; a signal that teaches
+        is in the place of `run`."""
+        found = self.model_dump(exclude_unset=True, exclude={"ensemble": True})
+        if self.teacher is not None:
+            signal = found["teacher"].pop("signal", None)
+            found["teacher"] |= {} if signal is None else {"run": signal}
+        return found
+
+
 class Compare(_Section):
     """What a comparison varies, and how it runs."""
 
@@ -98,6 +158,9 @@ class Compare(_Section):
     )
     settings: dict[str, CellSettings] = Field(
         {}, description="a section by adaptation and `default` of sections of a run's config"
+    )
+    signals: dict[str, SignalSettings] = Field(
+        {}, description="a section by name of sections of a run's config, {} for the labels alone"
     )
     train_examples: list[Any] | None = Field(
         None, min_length=1, description=f"{SIZES}, or null for all of train"

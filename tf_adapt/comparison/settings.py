@@ -6,21 +6,23 @@
       learning_rates: {default: [1.0e-3, 3.0e-4], feature_extraction: [3.0e-3, 1.0e-3]}
       epochs: {default: 4, feature_extraction: 15}
       settings: {fine_tuning: {optimizer: {decay: 0.4}, training: {weight_decay: 0.1}}}
+      signals: {alone: {}, after_mnli: {start: {config: mnli.yaml}}}
       score_on: test
       train_examples: [100, 300, all]
       seeds: 3
       threads: 1
 
-A *cell* is one encoder with one adaptation and one head; all cells have the same number of learning
-rates, the trials. Default heads and rates are in `default_heads` and `default_rates`. All other
-keys are equal in all cells, except for `epochs` (an epoch of a frozen encoder costs little), and
-for `settings`, which override shared keys in the cells of an adaptation. `train_examples` repeats
-everything with parts of train (`sizes`). Imports no TensorFlow.
+A *cell* is one encoder with one adaptation, one head and one of the `signals`; all cells have the
+same number of learning rates, the trials. Default heads and rates are in `default_heads` and
+`default_rates`. All other keys are equal in all cells, except for `epochs` (an epoch of a frozen
+encoder costs little), for `settings`, which override shared keys in the cells of an adaptation, and
+for `signals`, which override both. `train_examples` repeats everything with parts of train
+(`sizes`). Imports no TensorFlow.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +34,38 @@ from tf_adapt.comparison.scored_split import with_scored_split
 from tf_adapt.comparison.sections import (
     VARIED,
     VARIED_IN_SETTINGS,
+    VARIED_IN_SIGNALS,
     Compare,
     EncoderEntry,
     Rates,
+    SignalSettings,
+)
+from tf_adapt.comparison.signals import (
+    KEY,
+    check_signals,
+    keys_of,
+    laid_over,
+    own_data,
+    typed_signals,
+    with_own_data,
+    with_signal,
 )
 from tf_adapt.comparison.sizes import Sizes, check_sizes, sizes_of
 from tf_adapt.comparison.start_of_cells import check_start
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.reading import checked_config, filled_in, overridden, resolve_paths, typed
-from tf_adapt.config.sections import HEAD_NAMES, LSTM_HEADS, AdaptationConfig, Config
+from tf_adapt.config.sections import (
+    HEAD_NAMES,
+    LSTM_HEADS,
+    AdaptationConfig,
+    Config,
+    DatasetConfig,
+    FilesConfig,
+    SliceConfig,
+    TfdsConfig,
+    WeakConfig,
+)
 from tf_adapt.config.strict_yaml import KeyPath, read_yaml
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.words import did_you_mean
@@ -50,17 +74,29 @@ from tf_adapt.runs.run_folder import flat
 
 @dataclass(frozen=True)
 class Cell:
-    """One encoder with one adaptation and one head.
+    """One encoder with one adaptation, one head and one signal.
 
     Attributes:
         name: the cell's name, for folders and reports.
         config: the config of its runs, with the first learning rate and the first seed.
         rates: the learning rates to try.
+        signal: its name; None: the comparison has no signals.
+        laid: the keys of the signal.
+        teacher: the name of the cell whose runs teach its runs; None: there is none. In its config
+            the signal of that cell is in the place of a run's folder.
     """
 
     name: str
     config: Config
     rates: tuple[float, ...]
+    signal: str | None = None
+    laid: SignalSettings | None = None
+    teacher: str | None = None
+
+    @property
+    def together(self) -> int:
+        """The number of trainings that answer together for each seed; 0: each answers alone."""
+        return (self.laid and self.laid.ensemble) or 0
 
     @property
     def pretrained(self) -> bool:
@@ -69,8 +105,9 @@ class Cell:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The adaptation's keys with values other than the default."""
-        return _settings(self.config.adaptation)
+        """The adaptation's keys with values other than the default, and the signal."""
+        signal = {} if self.signal is None else {"signal": self.signal}
+        return _settings(self.config.adaptation) | signal
 
 
 @dataclass(frozen=True)
@@ -80,6 +117,7 @@ class Comparison:
     Attributes:
         threads: of each run; scores depend on them in the last bits.
         sizes: numbers of training examples, ascending; None is all. The verdict is on the last.
+        starts: the runs that are trained first, as cells of one run, by the path of their config.
     """
 
     summary: str | None
@@ -87,6 +125,23 @@ class Comparison:
     seeds: tuple[int, ...]
     threads: int
     sizes: Sizes = (None,)
+    starts: Mapping[str, Cell] = field(default_factory=dict)
+
+    @property
+    def data(self) -> DatasetConfig | FilesConfig | TfdsConfig:
+        """The section `data` of all cells."""
+        return own_data(self.cells[0].config)
+
+    @property
+    def slices(self) -> dict[str, SliceConfig]:
+        """The slices that are scored; the runs of several tasks have none of their own."""
+        return next((cell.config.slices for cell in self.cells if cell.config.slices), {})
+
+    @property
+    def weak(self) -> WeakConfig | None:
+        """Where the labels of train come from, if that is the same in all cells."""
+        found = [cell.config.weak for cell in self.cells]
+        return found[0] if found.count(found[0]) == len(found) else None
 
     @property
     def trials(self) -> int:
@@ -95,17 +150,20 @@ class Comparison:
 
 
 def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
-    """The config keys whose values differ between cells, except learning rates and the keys in
-    the cells' names: by key, the value in each cell."""
+    """The config keys whose values differ between cells, except learning rates, the keys in the
+    cells' names and those of signals: by key, the value in each cell."""
     values = {cell.name: flat(cell.config.model_dump()) for cell in cells}
     keys = dict.fromkeys(key for found in values.values() for key in found)
     named = ("encoder.", "adaptation.", "head", "about", "training.learning_rate")
     of_heads = ("head_units", "head_pooling", "head_word_pieces")
+    laid = tuple({key for cell in cells if cell.laid for key in keys_of(cell.laid)})
     of_keys = {key: {name: found.get(key) for name, found in values.items()} for key in keys}
     return {
         key: found
         for key, found in of_keys.items()
-        if len(set(map(str, found.values()))) > 1 and (key in of_heads or not key.startswith(named))
+        if len(set(map(str, found.values()))) > 1
+        and (key in of_heads or not key.startswith(named))
+        and not key.startswith(laid)
     }
 
 
@@ -166,7 +224,8 @@ def comparison_from(
             problems.add(
                 (key,),
                 "expected the data and head of one task, got a key of several tasks, which "
-                "`tf-adapt compare` does not take; train them with `tf-adapt train`",
+                "`tf-adapt compare` takes in compare.signals alone: name the further tasks there, "
+                "or train them with `tf-adapt train`",
             )
     problems.refuse()
     varied = _varied(content.pop("compare"), problems)
@@ -178,42 +237,91 @@ def comparison_from(
         checked_config(_with_any_cell(content), problems)
         problems.refuse()
     found = [
-        _cell(content, encoder, adaptation, head, varied, problems)
+        _cell(content, encoder, adaptation, head, signal, varied, problems)
         for encoder in varied.encoders
         for adaptation in varied.adaptations
         for head in varied.heads or default_heads(content.get("data"), encoder, adaptation.name)
+        for signal in varied.signals or (None,)
     ]
     problems.refuse()
     cells = tuple(cell for cell in found if cell is not None)
+    cells = _with_teachers(cells, varied)
     _check_cells(cells, where)
-    check_start(
-        {cell.name: cell.config for cell in cells}, location_of(("start", "run"), where, locations)
-    )
+    if content.get("slices") and all(cell.config.tasks for cell in cells):
+        raise ConfigError(
+            f"{location_of(('slices',), where, locations)}: slices: expected a signal without "
+            "tasks beside them, got none; add alone: {} to compare.signals, or remove slices"
+        )
+    starts = _starts(cells, where, locations)
     location = location_of(("data", "held_out"), where, locations)
-    data = with_scored_split(cells[0].config.data, varied.score_on, location)
-    if cells[0].config.weak is not None and data.held_out is not None:
+    data = with_scored_split(own_data(cells[0].config), varied.score_on, location)
+    if any(cell.config.weak is not None for cell in cells) and data.held_out is not None:
         raise ConfigError(
             f"{where}: weak: expected data with dev and test, and compare.score_on: test, got "
             "data where a part of train would choose; the labels of train are not known"
         )
-    cells = tuple(
-        replace(cell, config=cell.config.model_copy(update={"data": data})) for cell in cells
-    )
+    cells = tuple(replace(cell, config=with_own_data(cell.config, data)) for cell in cells)
     about = cells[0].config.about
     summary = about.summary if about else None
     seeds, sizes = tuple(range(varied.seeds)), sizes_of(varied.train_examples)
-    return Comparison(summary, cells, seeds, varied.threads, sizes)
+    return Comparison(summary, cells, seeds, varied.threads, sizes, starts)
+
+
+def _with_teachers(cells: tuple[Cell, ...], varied: Compare) -> tuple[Cell, ...]:
+    """The cells, each with the cell that teaches it: of the same encoder, adaptation and head."""
+    names, found = list(varied.signals), []
+    for number, cell in enumerate(cells):
+        teacher = cell.laid and cell.laid.teacher and cell.laid.teacher.signal
+        if teacher:
+            first = number - number % len(names)
+            config = cell.config.teacher.model_copy(update={"run": teacher})
+            config = cell.config.model_copy(update={"teacher": config})
+            name = cells[first + names.index(teacher)].name
+            cell = replace(cell, config=config, teacher=name)
+        found.append(cell)
+    return tuple(found)
+
+
+def _starts(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) -> dict[str, Cell]:
+    """The runs that are trained before cells, by the path of their config, after checks of every
+    start."""
+    found: dict[str, Cell] = {}
+    checked = set()  # each once: hashing a module without a manifest reads all of it
+    for cell in cells:
+        start, encoder = cell.config.start, cell.config.encoder
+        which = (start, encoder.handle, str(encoder.keep_layers))
+        if start is None or which in checked:
+            continue
+        checked.add(which)
+        key = tuple(start.key.split("."))
+        path = key if cell.signal is None else (*KEY, cell.signal, *key)
+        config = check_start(cell.name, cell.config, location_of(path, where, locations))
+        if config is not None and start.config not in found:
+            name = f"start_{short_name(Path(start.config).stem)}"
+            found[start.config] = Cell(name, config, (config.training.learning_rate,))
+    names = [cell.name for cell in (*cells, *found.values())]
+    for path, one in found.items():
+        if names.count(one.name) > 1:
+            raise ConfigError(
+                f"{where}: start.config: two runs would be called {one.name}, one of them that of "
+                f"{path}; give the files different names"
+            )
+    return found
 
 
 def _varied(section: Any, problems: Problems) -> Compare | None:
     """The section `compare`; None if a key is wrong."""
     section = _written_out(section)
-    settings = section.get("settings") if isinstance(section, dict) else None
-    for name, content in settings.items() if isinstance(settings, dict) else ():
-        _refuse_varied(content, ("compare", "settings", name), VARIED_IN_SETTINGS, problems)
+    for key, elsewhere in (("settings", VARIED_IN_SETTINGS), ("signals", VARIED_IN_SIGNALS)):
+        sections = section.get(key) if isinstance(section, dict) else None
+        for name, content in sections.items() if isinstance(sections, dict) else ():
+            _refuse_varied(content, ("compare", key, name), elsewhere, problems)
+    if isinstance(section, dict) and isinstance(section.get("signals"), dict):
+        section["signals"] = typed_signals(section["signals"], problems)
     varied = typed(Compare, section, ("compare",), problems)
     if varied is not None:
         _check_names(varied, problems)
+        check_signals(varied.signals, problems)
     return varied
 
 
@@ -283,17 +391,20 @@ def _cell(
     encoder: EncoderEntry,
     adaptation: AdaptationConfig,
     head: str,
+    signal: str | None,
     varied: Compare,
     problems: Problems,
 ) -> Cell | None:
+    laid = None if signal is None else varied.signals[signal]
     own = encoder.model_dump(exclude_unset=True)
     rates = own.pop("learning_rates", None) or varied.learning_rates
     if rates is None:
-        rates = {"default": default_rates(encoder.handle, adaptation.name, head)}
+        handle = (laid and laid.encoder.handle) or encoder.handle
+        rates = {"default": default_rates(handle, adaptation.name, head)}
     tried = _rates_of(adaptation, rates, problems)
     settings = _of(adaptation, varied.settings)
     if settings is not None:
-        shared = _laid_over(shared, settings.model_dump(exclude_unset=True))
+        shared = laid_over(shared, settings.model_dump(exclude_unset=True))
         problems = problems.within(f"{problems.where} (cells of {adaptation.name})")
     training = shared.get("training")
     if isinstance(training, dict):
@@ -310,25 +421,18 @@ def _cell(
         "head": head,
         "training": training,
     }
+    if laid is not None:
+        content, problems = with_signal(content, laid, (*KEY, signal), problems)
     config = checked_config(content, problems)
     if config is None or not tried:
         return None
     config = resolve_paths(config)
-    return Cell(_name(config), config, tuple(tried))
+    return Cell(_name(config, head, signal), config, tuple(tried), signal, laid)
 
 
 def _of(adaptation: AdaptationConfig, section: dict[str, Any]) -> Any:
     """The value for an adaptation, or `default`'s, in a section by adaptation; None if neither."""
     return section.get(adaptation.name, section.get("default"))
-
-
-def _laid_over(shared: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Nested values of `shared`, overridden by those of `own`."""
-    merged = dict(shared)
-    for key, value in own.items():
-        both = isinstance(value, dict) and isinstance(shared.get(key), dict)
-        merged[key] = _laid_over(shared[key], value) if both else value
-    return merged
 
 
 def _rates_of(adaptation: AdaptationConfig, rates: Rates, problems: Problems) -> list[float]:
@@ -348,7 +452,7 @@ def _rates_of(adaptation: AdaptationConfig, rates: Rates, problems: Problems) ->
     return tried
 
 
-def _name(config: Config) -> str:
+def _name(config: Config, head: str, signal: str | None) -> str:
     encoder, adaptation = config.encoder, config.adaptation
     settings = [f"{key}_{value}" for key, value in _settings(adaptation).items()]
     parts = [short_name(encoder.handle)]
@@ -358,7 +462,8 @@ def _name(config: Config) -> str:
     parts += [f"layers_{'_'.join(map(str, encoder.keep_layers))}"] if encoder.keep_layers else []
     parts += [] if encoder.execution is None else [encoder.execution]
     parts.append("_".join([adaptation.name, *settings]))
-    parts += [] if config.head == "default" else [config.head]
+    parts += [] if head == "default" else [head]
+    parts += [] if signal is None else [signal]
     return "-".join(parts)
 
 

@@ -48,6 +48,7 @@ def problems_of(config: Config) -> Found:
     yield from _adaptation_problems(config.adaptation)
     yield from _learning_problems(config)
     yield from _path_problems(config)
+    yield from _start_problems(config)
     yield from _pretrained_problems(config)
     if config.tasks is not None:
         yield from _tasks_problems(config)
@@ -268,6 +269,25 @@ def _as_yaml(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
+def _start_problems(config: Config) -> Found:
+    start = config.start
+    if start is None:
+        return
+    if (start.run is None) == (start.config is None):
+        got = "neither" if start.run is None else "both"
+        yield (
+            ("start",),
+            "expected either run, the folder of a finished run, or config, that of a run to train "
+            f"first, got {got}",
+        )
+    if start.config is not None and config.training.strategy is not None:
+        yield (
+            ("start", "config"),
+            f"expected null together with training.strategy, got {shown(start.config)}; train it "
+            "by itself, and name its folder in start.run",
+        )
+
+
 def _pretrained_problems(config: Config) -> Found:
     if config.start is not None and not config.encoder.pretrained:
         yield (
@@ -298,6 +318,7 @@ def _path_problems(config: Config) -> Found:
         paths["slices", name, "wrong_in"], paths["slices", name, "file"] = one.wrong_in, one.file
     if config.start is not None:
         paths["start", "run"] = config.start.run
+        paths["start", "config"] = config.start.config
     if config.forgetting is not None:
         paths["forgetting", "text"] = config.forgetting.text
     if config.teacher is not None:

@@ -205,6 +205,7 @@ MEANINGS = {
     },
     "StartConfig": {
         "run": "the run that encoder and head begin from",
+        "config": "the config of a run that is trained first, with its own seed, and begun from",
         "head": "begin from its head too, where kind and labels of both tasks are equal; false: "
         "a new head",
     },
@@ -250,6 +251,8 @@ MEANINGS = {
         "epochs": "epochs by adaptation",
         "head_units": "hidden size of the heads' LSTMs, per direction",
         "settings": "keys of a run that differ between cells",
+        "signals": "what the cells learn from beside the labels, by name: keys of a run that are "
+        "laid over the others; {} is the labels alone",
         "train_examples": "training-set sizes, for learning curves",
         "score_on": "the split that is scored; dev: a part of train is used for selection, and "
         "test is not read",
@@ -268,3 +271,14 @@ MEANINGS["EncoderEntry"] = MEANINGS["EncoderConfig"] | {
     "learning_rates": "learning rates to try with this encoder"
 }
 MEANINGS["TrainingSettings"] = MEANINGS["TrainingConfig"]
+MEANINGS["SignalTraining"] = MEANINGS["TrainingConfig"]
+MEANINGS["EncoderSettings"] = MEANINGS["EncoderConfig"]
+MEANINGS["SignalTeacher"] = MEANINGS["TeacherConfig"] | {
+    "signal": "the signal whose runs answer, for each seed the one with that seed",
+}
+MEANINGS["SignalSettings"] = MEANINGS["CellSettings"] | {
+    "tasks": "further tasks that are trained together with the comparison's own, by name",
+    "target": "the name of the comparison's own task among them",
+    "sampling": MEANINGS["Config"]["sampling"],
+    "ensemble": "how many trainings, with seeds of their own, answer together for each seed",
+}

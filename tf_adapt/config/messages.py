@@ -29,9 +29,10 @@ class Problems:
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def within(self, where: str) -> "Problems":
-        """The same collection, with another name of the config in new messages."""
-        part = Problems(where, self.locations)
+    def within(self, where: str, locations: dict[KeyPath, str] | None = None) -> "Problems":
+        """The same collection, with another name of the config in new messages, and with other
+        locations of some keys."""
+        part = Problems(where, self.locations | (locations or {}))
         part._found = self._found
         return part
 

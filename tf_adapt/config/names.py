@@ -28,18 +28,17 @@ def with_canonical_names(content: dict, problems: Problems) -> dict:
     """
     content = dict(content)
     _rename_columns(content, (), problems)
-    if isinstance(content.get("tasks"), dict):
-        content["tasks"] = {
-            name: dict(task) if isinstance(task, dict) else task
-            for name, task in content["tasks"].items()
-        }
-        for name, task in content["tasks"].items():
-            if isinstance(task, dict):
-                _rename_columns(task, ("tasks", name), problems)
+    _rename_in_tasks(content, (), problems)
     if isinstance(content.get("compare"), dict):
         compare = content["compare"] = dict(content["compare"])
         for key in _BY_ADAPTATION:
             _rename(compare, key, ("compare",), problems)
+        if isinstance(compare.get("signals"), dict):
+            compare["signals"] = signals = dict(compare["signals"])
+            for name, signal in signals.items():
+                if isinstance(signal, dict):
+                    signals[name] = signal = dict(signal)
+                    _rename_in_tasks(signal, ("compare", "signals", name), problems)
         if isinstance(compare.get("encoders"), list):
             encoders = compare["encoders"] = [
                 dict(one) if isinstance(one, dict) else one for one in compare["encoders"]
@@ -49,6 +48,17 @@ def with_canonical_names(content: dict, problems: Problems) -> dict:
                     path = ("compare", "encoders", number)
                     _rename(encoder, "learning_rates", path, problems)
     return content
+
+
+def _rename_in_tasks(home: dict, prefix: KeyPath, problems: Problems) -> None:
+    if not isinstance(home.get("tasks"), dict):
+        return
+    home["tasks"] = {
+        name: dict(task) if isinstance(task, dict) else task for name, task in home["tasks"].items()
+    }
+    for name, task in home["tasks"].items():
+        if isinstance(task, dict):
+            _rename_columns(task, (*prefix, "tasks", name), problems)
 
 
 def _rename_columns(home: dict, prefix: KeyPath, problems: Problems) -> None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from hub_modules.keras_hub.handles import PREFIX
 from tf_adapt.config.checks import defaults_of, is_name_or_url, problems_of
-from tf_adapt.config.messages import Problems, describe, shown
+from tf_adapt.config.messages import Problems, describe, location_of, shown
 from tf_adapt.config.names import canonical_path, with_canonical_names
 from tf_adapt.config.sections import (
     AdaptationConfig,
@@ -31,13 +31,19 @@ from tf_adapt.tasks.kinds import PAIRS
 
 
 def load_config(
-    path: str | Path, overrides: list[str] | tuple[str, ...] = (), seed: int | None = None
+    path: str | Path,
+    overrides: list[str] | tuple[str, ...] = (),
+    seed: int | None = None,
+    leading_to: tuple[str, ...] = (),
 ) -> Config:
     """Reads a config file, sets the overrides (`training.epochs=1`) and checks everything.
 
+    Args:
+        leading_to: the files of the configs that start from this one.
+
     Raises:
         ConfigError: for every problem (at most `MOST_SHOWN`) file, line and key path, expected and
-            given value.
+            given value; as `start_config`.
     """
     content, lines = read_yaml(path)
     if not isinstance(content, dict):
@@ -54,7 +60,39 @@ def load_config(
     if seed is not None:
         overrides = [*overrides, f"training.seed={seed}"]
     content = overridden(content, overrides, str(path), locations)
-    return config_from(content, str(path), locations)
+    config = config_from(content, str(path), locations)
+    if config.start is not None and config.start.config is not None:
+        where = f"{location_of(('start', 'config'), str(path), locations)}: start.config"
+        start_config(config.start.config, where, (*leading_to, os.path.realpath(path)))
+    return config
+
+
+def start_config(
+    path: str, where: str = "start.config", leading_to: tuple[str, ...] = ()
+) -> Config:
+    """The config of a run that is trained first, with absolute paths; those that it starts from in
+    turn are checked too.
+
+    Args:
+        where: the place that names it, for messages.
+        leading_to: as in `load_config`.
+
+    Raises:
+        ConfigError: it cannot be read, is wrong, has several tasks, or starts from itself.
+    """
+    if os.path.realpath(path) in leading_to:
+        chain = " starts from ".join([*leading_to, path])
+        raise ConfigError(
+            f"{where}: expected the config of another run, got one that starts from itself "
+            f"({chain}); name a config without this start"
+        )
+    try:
+        config = resolve_paths(load_config(path, leading_to=leading_to))
+    except ConfigError as error:
+        raise ConfigError(
+            f"{where}: expected the config of a run to train first: {error}"
+        ) from None
+    return one_task(config, f"{where}: {path}", "a start")
 
 
 def config_from(content: dict, where: str, locations: dict[KeyPath, str] | None = None) -> Config:
@@ -84,7 +122,7 @@ def checked_config(content: Any, problems: Problems) -> Config | None:
         data = content["data"]
         content["data"] = typed(_data_class(data), data, ("data",), problems)
     if isinstance(content.get("tasks"), dict):
-        content["tasks"] = _typed_tasks(content["tasks"], problems)
+        content["tasks"] = typed_tasks(content["tasks"], problems)
     known = tuple(key for key in ("data", "tasks") if content.get(key, ...) is None)
     config = typed(Config, content, (), problems, known)
     if config is None or (problems and known):
@@ -95,11 +133,17 @@ def checked_config(content: Any, problems: Problems) -> Config | None:
     return None if found else config.model_copy(update={"adaptation": filled_in(config.adaptation)})
 
 
-def _typed_tasks(tasks: dict, problems: Problems) -> dict[str, TaskConfig] | None:
-    """The sections of several tasks; None if one of them is wrong."""
+def typed_tasks(
+    tasks: dict, problems: Problems, prefix: KeyPath = ()
+) -> dict[str, TaskConfig] | None:
+    """The sections of several tasks; None if one of them is wrong.
+
+    Args:
+        prefix: the path of the section that has `tasks`.
+    """
     found = {}
     for name, task in tasks.items():
-        path, known = ("tasks", name), ()
+        path, known = (*prefix, "tasks", name), ()
         if isinstance(task, dict) and "data" in task:
             data = typed(_data_class(task["data"]), task["data"], (*path, "data"), problems)
             task, known = task | {"data": data}, ("data",) if data is None else ()
@@ -136,7 +180,8 @@ def resolve_paths(config: Config) -> Config:
         penalties = penalties.model_copy(update={"ewc": ewc})
     start = config.start
     if start is not None:
-        start = start.model_copy(update={"run": _absolute(start.run)})
+        paths = {"run": _absolute(start.run), "config": _absolute(start.config)}
+        start = start.model_copy(update=paths)
     features = config.features.model_copy(update={"cache": _absolute(config.features.cache)})
     slices = {
         name: one.model_copy(

@@ -423,10 +423,26 @@ class SliceConfig(_Section):
 
 
 class StartConfig(_Section):
-    """A finished run whose best weights this run begins from, an intermediate task (STILTs)."""
+    """A run whose best weights this run begins from, an intermediate task (STILTs): a finished
+    one, or one that is trained first."""
 
-    run: str = Field(description="the folder of a finished run on the same module")
+    run: str | None = Field(
+        None, description="the folder of a finished run on the same module, or null with config"
+    )
+    config: str | None = Field(
+        None, description="the config of a run that is trained first, or null with run"
+    )
     head: bool = Field(True, description="true or false")
+
+    @property
+    def key(self) -> str:
+        """The path of the key that names the run."""
+        return "start.run" if self.config is None else "start.config"
+
+    @property
+    def place(self) -> str:
+        """The folder, or the config."""
+        return self.run if self.config is None else self.config
 
 
 class TeacherConfig(_Section):

@@ -12,6 +12,8 @@ from tf_adapt.statistics.relation import BaselineTest, PairTest
 from tf_adapt.statistics.slice_score import SliceScore
 
 FORMAT = 3
+# Metadata of a field that is not in `report.json` while it is None.
+OMITTED = {"omitted": True}
 
 
 @dataclass(frozen=True)
@@ -233,6 +235,8 @@ class Content:
         teacher: the run that all runs learn from; None: there is none.
         weak: the `weak` of a run's `metrics.json` on all training examples, if their labels come
             from several sources.
+        signals: by name, sentences on what its runs learned from beside the labels; then `start`
+            and `teacher` are None. None: the comparison has no signals.
         verdict: None before it is computed.
     """
 
@@ -265,6 +269,7 @@ class Content:
     start: str | None = None
     teacher: Teacher | None = None
     weak: dict[str, Any] | None = None
+    signals: dict[str, list[str]] | None = field(default=None, metadata=OMITTED)
     verdict: Verdict | None = None
 
 
@@ -277,6 +282,8 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         found = {}
         for one in fields(value):
+            if one.metadata.get("omitted") and getattr(value, one.name) is None:
+                continue
             part = _plain(getattr(value, one.name))
             found |= part if one.metadata.get("inline") else {one.name: part}
         return found

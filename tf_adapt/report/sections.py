@@ -175,6 +175,8 @@ def _choices(content: Content, order: list[Ranked]) -> list:
         )
     if content.start is not None:
         texts.append(f"Every run starts from {content.start}.")
+    for name, sentences in (content.signals or {}).items():
+        texts += [f"Signal {visible(name)}: {visible(sentence)}." for sentence in sentences]
     if content.weak is not None:
         texts.append(f"Every run is {weak_in_words(content.weak)}.")
     texts += [_different(*found, order) for found in content.different.items()]

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hub_modules.find import find_module
+from hub_modules.kept_layers import kept_hash
+from hub_modules.manifest import module_hash
 from hub_modules.storage import records
 from hub_modules.storage.files import publish_folder
 from tf_adapt.config.reading import one_task
@@ -126,6 +129,15 @@ def chain_in_words(start: dict[str, Any]) -> str:
     )
     earlier = start.get("start")
     return said if earlier is None else f"{said}, which started from {chain_in_words(earlier)}"
+
+
+def module_of(encoder: EncoderConfig) -> str:
+    """The hash of an encoder's module, as a run on it has it; without loading it.
+
+    Raises:
+        ArtifactError: the module is missing or damaged.
+    """
+    return kept_hash(module_hash(find_module(encoder.handle)), encoder.keep_layers)
 
 
 def module_in_words(encoder: EncoderConfig) -> str:

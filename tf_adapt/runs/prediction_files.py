@@ -20,12 +20,13 @@ def write_predictions(run: Path, split: str, text: str, task: str | None = None)
     records.write(run, _name(split if task is None else f"{task}/{split}"), text)
 
 
-def read_predictions(run: Path, split: str, kind: str) -> list:
+def read_predictions(run: Path, split: str, kind: str, task: str | None = None) -> list:
     """The predictions of a finished run for each example of a split, in input order.
 
     Args:
         run: the run folder.
         kind: of the task.
+        task: of a run of several tasks.
 
     Returns:
         For each example its label; regression: a number; multilabel classification: a sorted tuple
@@ -34,7 +35,8 @@ def read_predictions(run: Path, split: str, kind: str) -> list:
     Raises:
         ArtifactError: the file is missing or damaged.
     """
-    content = records.read(run, _name(split))
+    name = _name(split if task is None else f"{task}/{split}")
+    content = records.read(run, name)
     try:
         text = content.decode("utf-8").removesuffix("\n")
         if kind == "tagging":
@@ -46,7 +48,7 @@ def read_predictions(run: Path, split: str, kind: str) -> list:
         return [float(value) for value in found] if kind in REGRESSIONS else found
     except ValueError as error:
         raise ArtifactError(
-            f"{run / _name(split)}: not predictions ({error}); remove the run folder {run} and "
+            f"{run / name}: not predictions ({error}); remove the run folder {run} and "
             "make the run again"
         ) from None
 

@@ -257,7 +257,7 @@ def saved_config(folder: Path) -> Config | None:
             raise ArtifactError(f"run folder: {error}") from None
     if folder.exists() and not folder.is_dir():
         raise ArtifactError(f"{folder}: expected a folder, got a file; choose another --out")
-    if folder.is_dir() and not all(_is_temporary(entry.name) for entry in folder.iterdir()):
+    if folder.is_dir() and not all(map(_is_temporary, folder.iterdir())):
         raise ArtifactError(
             f"{folder}: expected a run folder or an empty one, got files without a {CONFIG}; "
             "choose another --out"
@@ -413,8 +413,12 @@ def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
     records.write(folder, METRICS, json.dumps(metrics, indent=1, ensure_ascii=False) + "\n")
 
 
-def _is_temporary(name: str) -> bool:
-    """The lock, and files of a process that was ended before it had written a config."""
+def _is_temporary(entry: Path) -> bool:
+    """The lock, and files of a process that was ended before it had written a config; also the run
+    that is trained before the folder's own begins."""
+    name = entry.name
+    if name == START and entry.is_dir():
+        return saved_config(entry) is not None or all(map(_is_temporary, entry.iterdir()))
     return name in (LOCK, records.RECORD, FEATURES) or is_leftover(name, *_FILES)
 
 

@@ -6,6 +6,7 @@ from rich.table import Table
 
 from hub_modules.native.weights import count_parameters
 from tf_adapt.adaptation.unfreezing import group_names
+from tf_adapt.config.reading import start_config
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, epoch_order, prepare
 from tf_adapt.data.multi_task_batches import TaskOrder
@@ -22,7 +23,7 @@ from tf_adapt.training.forgetting import source_task_of
 from tf_adapt.training.input_hashes import UNLABELLED
 from tf_adapt.training.kept_plan import kept_plan
 from tf_adapt.training.plan import MOST_ROWS
-from tf_adapt.training.starting import started_model, starting_run
+from tf_adapt.training.starting import check_start_config, started_model, starting_run
 from tf_adapt.training.teacher import check_teacher
 from tf_adapt.training.unlabelled import read_unlabelled, unlabelled_of, with_placeholders
 
@@ -31,7 +32,8 @@ def dry_run(config: Config) -> dict[str, Any]:
     """The rows of a run's `Plan`, and the learning-rate factor of each group.
 
     With `patience`, phases may end earlier than planned. `never` has the groups that a later phase
-    would train if the run had more epochs; `kept` is what `kept_plan` says. Of several tasks also
+    would train if the run had more epochs; `kept` is what `kept_plan` says; `first` is the same of
+    the run that is trained first, with its `config`. Of several tasks also
     `tasks`: examples, batches of a pass, weight, and the probability of the task in the steps of
     each epoch; with more than `MOST_ROWS` epochs in the first and the last ones.
 
@@ -46,10 +48,14 @@ def dry_run(config: Config) -> dict[str, Any]:
         checked_members(config.slices, splits, config.slice_heads)
         if config.slice_heads:
             training_members(config.slices, splits)
-    start = starting_run(config)
+    start, first = starting_run(config), None
+    if config.start is not None and config.start.config is not None:
+        first = start_config(config.start.config)
     strategy = make_strategy(settings.devices, settings.strategy)
     with precision(settings.mixed_precision), strategy.scope():
         model = started_model(config, task, start)
+        if first is not None:
+            check_start_config(model, config, first)
         penalised(config, model)
     source_task_of(config, model.encoder)
     groups = group_names(model.encoder)
@@ -81,6 +87,7 @@ def dry_run(config: Config) -> dict[str, Any]:
         # Several tasks train the encoder, and keep no states of it.
         "kept": None if names else kept_plan(config, plan, model, data),
         "never": [name for name in adaptation.ever_trained(groups) if name not in reached],
+        **({} if first is None else {"first": {"config": config.start.config} | dry_run(first)}),
     }
 
 

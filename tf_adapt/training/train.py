@@ -6,6 +6,7 @@ dropout and metrics are saved with the weights.
 """
 
 import contextlib
+import gc
 import hashlib
 import shutil
 import time
@@ -18,11 +19,11 @@ import tensorflow as tf
 
 import tf_adapt
 from hub_modules.load import runs_natively
-from tf_adapt.config.reading import dump_config, resolve_paths, with_data
+from tf_adapt.config.reading import dump_config, resolve_paths, start_config, with_data
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.data.own_files import recognised
-from tf_adapt.data.splits import Splits, fingerprint
+from tf_adapt.data.splits import Splits, fingerprint, load_splits
 from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
@@ -31,7 +32,7 @@ from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.models.signal_annealing import SignalAnnealing
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.ensemble_folder import ENSEMBLE
-from tf_adapt.runs.finished_run import FinishedRun
+from tf_adapt.runs.finished_run import FinishedRun, module_in_words, module_of
 from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.runs.teacher_answers import Answers
@@ -47,7 +48,6 @@ from tf_adapt.training.memory import forget_peak
 from tf_adapt.training.run import Run
 from tf_adapt.training.session import Session
 from tf_adapt.training.slices import score_again
-from tf_adapt.training.starting import KEY as START_KEY
 from tf_adapt.training.starting import in_metrics, starting_run
 from tf_adapt.training.state import RunState, restore_state
 from tf_adapt.training.teacher import in_metrics as in_metrics_of
@@ -59,7 +59,8 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
 
     The result is the weights of the epoch with the best dev score (the first of equals). With
     `patience` training ends after that many epochs without a better score, else after all epochs.
-    A finished run is not changed, except that other slices are scored on its predictions.
+    A finished run is not changed, except that other slices are scored on its predictions. With
+    `start.config` the run in `folder/start` is trained, or resumed, first.
 
     Args:
         session: shared by the trainings of a process: those that differ only in seed and learning
@@ -89,6 +90,8 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
                 return metrics
             with run_folder.locked(folder):
                 return score_again(folder, config, metrics)
+    if config.start is not None and config.start.config is not None:
+        _train_first(config, folder)
     keras.utils.set_random_seed(config.training.seed)
     if _may_be_deterministic(config):
         tf.config.experimental.enable_op_determinism()
@@ -106,6 +109,56 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
         if writes:
             shutil.rmtree(folder / run_folder.FEATURES, ignore_errors=True)
         return metrics
+
+
+def _train_first(config: Config, folder: Path) -> None:
+    """Trains the run that another starts from, in its folder; the config of one that is finished
+    may be gone.
+
+    Raises:
+        ConfigError: that run was begun with another config, cannot be trained in one process with
+            this one, or has another module; as `start_config`.
+        TfAdaptError: as `train`.
+    """
+    path, place = config.start.config, folder / run_folder.START
+    with run_folder.locked(folder):
+        before = run_folder.saved_config(place)
+        finished = before is not None and run_folder.finished_metrics(place) is not None
+        if finished and not Path(path).exists():
+            return
+        first = with_data(start_config(path), recognised)
+        changed = {} if before is None else run_folder.changed_keys(before, first)
+        if changed:
+            raise ConfigError(
+                f"start.config: {path} is another config than when {place} was begun: "
+                f"{', '.join(changed.values())}; bring it back, or choose another --out"
+            )
+        if finished:
+            return
+        _check_one_process(config, first)
+        if module_of(first.encoder) != module_of(config.encoder):
+            raise ConfigError(
+                f"start.config: expected a run on {module_in_words(config.encoder)}, as "
+                f"encoder.handle says, got {path} on {module_in_words(first.encoder)}; set "
+                "encoder.handle and encoder.keep_layers to those of that config"
+            )
+        if config.data is not None:  # what is wrong with them is said before hours of training
+            load_splits(config.data, config.weak)
+        train(first, place)
+    gc.collect()  # a model has reference cycles
+    forget_peak()
+
+
+def _check_one_process(config: Config, first: Config) -> None:
+    """Checks that what a process decides once is the same for both runs."""
+    for key in ("devices", "strategy", "jit_compile"):
+        expected, got = getattr(config.training, key), getattr(first.training, key)
+        if expected != got:
+            raise ConfigError(
+                f"start.config: training.{key}: expected {expected} as in the run that starts from "
+                f"it, for both are trained in one process, got {got} in {config.start.config}; "
+                "train it by itself, and name its folder in start.run"
+            )
 
 
 def _may_be_deterministic(config: Config) -> bool:
@@ -237,7 +290,7 @@ def _identity(
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
         **input_hashes(config),
-        **({} if start is None else {START_KEY: start.weights}),
+        **({} if start is None else {config.start.key: start.weights}),
         **({} if answers is None else {TEACHER_KEY: answers.teacher}),
         **_weak_identity(parts.splits),
         **_slice_identity(parts.data["train"]),

@@ -1,0 +1,327 @@
+"""Signals as cells: what is laid over what, their names, their order, and their report."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from made_runs import make_run
+
+from tf_adapt.comparison import comparing, running
+from tf_adapt.comparison.comparing import compare
+from tf_adapt.comparison.dry_run import dry_run, lines
+from tf_adapt.comparison.runs import Outcomes
+from tf_adapt.comparison.settings import different_settings, load_comparison
+from tf_adapt.config.reading import load_config
+from tf_adapt.errors import ConfigError, TrainingError
+from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.training.train import train
+
+PAIRS = {"dataset": "sample_pair_classification", "source": "sample", "train_examples": 32}
+TOGETHER = {"tasks": {"pairs": {"data": PAIRS}}, "target": "words", "sampling": "uniform"}
+
+
+@pytest.fixture
+def write(write_config, tiny_bert, tmp_path):
+    """Writes a comparison with these signals, and `first.yaml`, a config to start from."""
+    first = {
+        "data": PAIRS,
+        "encoder": {"handle": str(tiny_bert)},
+        "adaptation": "fine_tuning",
+        "training": {"epochs": 1, "batch_size": 16, "learning_rate": 1e-2, "seed": 7},
+    }
+    (tmp_path / "first.yaml").write_text(yaml.safe_dump(first), "utf-8")
+
+    def write(signals, **changes):
+        changes = {"adaptations": ["fine_tuning"], "seeds": 1, "heads": None} | changes
+        return write_config(signals=signals, **changes)
+
+    return write
+
+
+@pytest.fixture
+def first(tmp_path):
+    return {"config": str(tmp_path / "first.yaml")}
+
+
+def named(comparison):
+    return {cell.signal: cell for cell in comparison.cells}
+
+
+def test_each_signal_is_a_cell_of_each_adaptation(write, first):
+    signals = {"alone": {}, "after_pairs": {"start": first}, "together": TOGETHER}
+    settings = {"fine_tuning": {"training": {"weight_decay": 0.2, "warmup": 0.3}}}
+    signals["longer"] = {"training": {"epochs": 5, "weight_decay": 0.5}}
+    path = write(signals, adaptations=["fine_tuning", "top_layers"], settings=settings)
+    found = load_comparison(path)
+    assert [cell.name.partition("-")[2] for cell in found.cells] == [
+        f"{adaptation}-{signal}"
+        for adaptation in ("fine_tuning", "top_layers")
+        for signal in ("after_pairs", "alone", "longer", "together")  # as they are in the file
+    ]
+    cells = named(found)
+    assert cells["alone"].settings["signal"] == "alone" and cells["alone"].config.start is None
+    assert cells["after_pairs"].config.start.config == first["config"]
+    tuned = {cell.signal: cell.config.training for cell in found.cells[:4]}
+    assert {name: one.weight_decay for name, one in tuned.items()} == {
+        "after_pairs": 0.2,
+        "alone": 0.2,
+        "longer": 0.5,
+        "together": 0.2,
+    }
+    assert {one.warmup for one in tuned.values()} == {0.3}
+    assert tuned["longer"].epochs == 5 and tuned["alone"].epochs == 2
+    together = cells["together"].config
+    assert list(together.tasks) == ["words", "pairs"] and together.target == "words"
+    # dev is scored, in every cell: the comparison's own data are cut alike.
+    assert together.tasks["words"].data == cells["alone"].config.data == found.data
+    assert found.data.held_out == 0.1 and together.tasks["pairs"].data.held_out is None
+    assert {"training.epochs", "training.weight_decay"}.isdisjoint(different_settings(found.cells))
+    assert different_settings(found.cells[:4]) == {}
+
+
+def test_a_start_waits_for_nothing_and_its_cells_for_it(write, first, tmp_path, monkeypatch):
+    path = write({"alone": {}, "after_pairs": {"start": first}}, seeds=2)
+    outcomes = Outcomes(load_comparison(path), tmp_path / "out")
+    start, *others = outcomes.waiting()
+    assert start.cell.name == "start_first" and start.seed == 7
+    assert start.arguments()[-1] == "7" and start.folder.parent.parent.name == "start_first"
+    assert {run.cell.signal for run in others} == {"alone"} and len(others) == 2
+    assert outcomes.unfinished_cells() == 2 and outcomes.counts() == (0, 5)
+    monkeypatch.setattr(Outcomes, "is_over", lambda self, run: self.is_start(run))
+    after = [run for run in outcomes.waiting() if run.cell.signal == "after_pairs"]
+    assert len(after) == 2
+    given = " ".join(after[0].arguments())
+    assert f'--set start.run="{start.folder}" --set start.config=null' in given
+    config = load_config(path_of_cell(after[0], outcomes), overrides_of(after[0]))
+    assert config.start.run == str(start.folder) and config.start.config is None
+
+
+def path_of_cell(run, outcomes):
+    from tf_adapt.config.reading import dump_config
+
+    run.config.parent.mkdir(parents=True, exist_ok=True)
+    run.config.write_text(dump_config(run.cell.config), "utf-8")
+    return run.config
+
+
+def overrides_of(run):
+    arguments = run.arguments()
+    return [arguments[n + 1] for n, one in enumerate(arguments) if one == "--set"]
+
+
+def test_a_part_of_train_is_of_the_own_task(write, tmp_path):
+    path = write({"together": TOGETHER}, data={"train_examples": None}, train_examples=[8, "all"])
+    outcomes = Outcomes(load_comparison(path), tmp_path / "out").of_sizes()[0]
+    (run,) = outcomes.final_runs(outcomes.comparison.cells[0])
+    assert "tasks.words.data.train_examples=8" in run.arguments()
+    config = load_config(path_of_cell(run, outcomes), overrides_of(run))
+    assert config.tasks["words"].data.train_examples == 8
+    assert config.tasks["pairs"].data.train_examples == 32
+
+
+def test_dry_run_shows_signals_and_what_is_trained_first(write, first):
+    path = write({"alone": {}, "after_pairs": {"start": first}, "together": TOGETHER})
+    found = dry_run(load_comparison(path))
+    assert found["first"] == [first["config"]] and found["runs"] == 4
+    trained = {cell["settings"]["signal"]: cell["parameters"] for cell in found["cells"]}
+    assert trained["together"]["trainable"] > trained["alone"]["trainable"]  # a head more
+    said = lines(found)
+    assert f"trains first, once: {first['config']}" in said
+    assert "runs: 4 = 1 that others start from + 3 cells × 1 seed" in said
+
+
+@pytest.mark.parametrize(
+    ("signals", "message"),
+    [
+        ({"a b": {}}, "compare.signals.a b: expected a name of letters, digits and _"),
+        ([], "compare.signals: expected a section by name"),
+        ({"x": None}, "compare.signals.x: expected"),
+        ({"x": {"strat": {}}}, "compare.signals.x.strat: .*start"),
+        ({"x": {"head": "bcn"}}, "compare.signals.x.head: expected as compare.heads"),
+        ({"x": {"training": {"seed": 3}}}, "x.training.seed: expected as compare.seeds"),
+        ({"x": {"start": {}}}, r"config.yaml:\d+: start: expected either run, .*got neither"),
+        (
+            {"x": {"start": {"config": "nowhere.yaml"}}},
+            r"config.yaml:\d+: start.config: .*nowhere.yaml: cannot be read",
+        ),
+        ({"x": TOGETHER | {"target": None}}, "x.target: expected a name for .*got null"),
+        ({"x": TOGETHER | {"target": "pairs"}}, "x.target: .*got pairs, which is one of them"),
+        ({"x": {"target": "words"}}, r"config.yaml:\d+: target: expected null without tasks"),
+        (
+            {"x": {"tasks": {"pairs": {"data": PAIRS | {"datset": 1}}}, "target": "words"}},
+            "compare.signals.x.tasks.pairs.data.datset: ",
+        ),
+        ({"x": TOGETHER | {"ensemble": 2}}, "x.ensemble: expected null together with tasks, got 2"),
+        ({"x": {"ensemble": 1}}, "compare.signals.x.ensemble: expected a whole number from 2"),
+        ({"x": {"teacher": {"weight": 0.5}}}, "x.teacher: expected either run or signal, got nei"),
+        (
+            {"big": {}, "x": {"teacher": {"signal": "bgi"}}},
+            r"config.yaml:\d+: compare.signals.x.teacher.signal: .*\(big\), got bgi.*mean.*big",
+        ),
+        ({"x": {"teacher": {"signal": "x"}}}, r"x.teacher.signal: .*\(there is none\), got x"),
+        (
+            {"x": TOGETHER | {"teacher": {"run": "a"}}},
+            r"config.yaml:\d+: teacher: expected null together with tasks",
+        ),
+    ],
+)
+def test_c1_mistakes(write, signals, message):
+    with pytest.raises(ConfigError, match=message):
+        load_comparison(write(signals))
+
+
+def test_tasks_of_all_cells_are_signals(write, tmp_path):
+    path = write({"alone": {}})
+    content = yaml.safe_load(path.read_text()) | {"target": "words"}
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    with pytest.raises(ConfigError, match="target: .*in compare.signals alone"):
+        load_comparison(path)
+
+
+def test_an_ensembles_members_come_first_and_its_students_last(write, tmp_path, monkeypatch):
+    signals = {
+        "both": {"ensemble": 2},
+        "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "both", "weight": 0.7}},
+    }
+    path = write(signals, seeds=2)
+    comparison = load_comparison(path)
+    cells = named(comparison)
+    assert cells["small"].teacher == cells["both"].name and cells["both"].together == 2
+    assert (
+        cells["small"].config.teacher.run == "both" and cells["small"].config.teacher.weight == 0.7
+    )
+    outcomes, over = Outcomes(comparison, tmp_path / "out"), set()
+    monkeypatch.setattr(Outcomes, "metrics", lambda self, run: {} if run.folder in over else None)
+    order = []
+    while waiting := list(outcomes.waiting()):
+        order.append([(run.cell.signal, run.seed, run.together) for run in waiting])
+        over.add(waiting[0].folder)
+    assert order[0] == [("both", seed, 0) for seed in (2000, 2001, 2002, 2003)]
+    # An ensemble as soon as its members are there; a student when its own teacher is.
+    assert order[2] == [("both", 0, 2), ("both", 2002, 0), ("both", 2003, 0)]
+    assert order[3] == [("both", 2002, 0), ("both", 2003, 0), ("small", 0, 0)]
+    assert order[-1] == [("small", 1, 0)] and outcomes.counts() == (8, 8)
+    (first, second) = outcomes.final_runs(cells["both"])
+    members = [str(run.folder) for run in second.members]
+    assert second.arguments() == ["ensemble", *members, "--out", str(second.folder)]
+    assert len({run.folder for run in (*first.members, *second.members, first, second)}) == 6
+    student = outcomes.final_runs(cells["small"])[1]
+    assert f'teacher.run="{second.folder}"' in student.arguments()
+    config = load_config(path_of_cell(student, outcomes), overrides_of(student))
+    assert config.teacher.run == str(second.folder) and config.encoder.keep_layers == [0]
+
+
+def test_members_of_an_ensemble_have_the_same_part_of_train(write, tmp_path):
+    path = write(
+        {"both": {"ensemble": 2}}, data={"train_examples": None}, train_examples=[8, "all"]
+    )
+    outcomes = Outcomes(load_comparison(path), tmp_path / "out").of_sizes()[0]
+    (run,) = outcomes.final_runs(outcomes.comparison.cells[0])
+    assert all("data.train_examples_seed=0" in one.arguments() for one in run.members)
+
+
+@pytest.mark.slow
+def test_an_ensemble_and_its_student_are_cells(write, tmp_path):
+    signals = {
+        "alone": {},
+        "both": {"ensemble": 2},
+        "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "both"}},
+    }
+    out = tmp_path / "out"
+    content = compare(load_comparison(write(signals)), out, jobs=1, export_anyway=True)
+    shown = {cell.settings["signal"]: cell for cell in content.cells}
+    alone, both, small = (shown[name] for name in signals)
+    (folder,) = out.glob("runs/*-both/*/seed_0")
+    made = json.loads((folder / "ensemble.json").read_text())
+    assert both.results.scores == [made["results"]["test"]["ensemble"]]
+    assert both.costs.total_parameters == 2 * alone.costs.total_parameters
+    assert small.costs.total_parameters < alone.costs.total_parameters
+    assert both.curves == [] and len(both.commands) == 3
+    text = content.signals["small"][1]
+    assert text.startswith(
+        f"each run, from that with its seed: the first learns from the answers of {folder}"
+    )
+    assert content.verdict.exported is not None
+    again = compare(load_comparison(write(signals)), out, jobs=1)
+    assert again.signals == content.signals
+    more = signals | {"both": {"ensemble": 3}}
+    with pytest.raises(
+        ConfigError, match="expected an ensemble of 3 runs, as compare.signals.both"
+    ):
+        compare(load_comparison(write(more)), out, jobs=1)
+    two = write(signals, learning_rates=[1.0e-2, 1.0e-12])
+    outcomes = Outcomes(load_comparison(two), out)
+    small = named(outcomes.comparison)["small"]
+    alone = outcomes.run(named(outcomes.comparison)["alone"], 1e-2, 0)
+    other = replace(outcomes.run(small, 1e-2, 0), teacher=alone)
+    with pytest.raises(
+        ConfigError, match="expected a run that learned from .*got one that learned"
+    ):
+        outcomes.metrics(other)
+
+
+@pytest.mark.slow
+def test_i1_a_comparison_is_killed_while_the_start_trains(write, first, tmp_path, monkeypatch):
+    """And goes on; its start is one run for both seeds, with the bits of a run alone."""
+    path, out = write({"after_pairs": {"start": first}}, seeds=2), tmp_path / "out"
+    hand_over = running._hand_over
+
+    def killed(worker, cache):
+        hand_over(worker, cache)
+        worker.process.kill()
+
+    monkeypatch.setattr(running, "_hand_over", killed)
+    with pytest.raises(TrainingError, match="was ended by signal 9"):
+        compare(load_comparison(path), out, jobs=1)
+    monkeypatch.undo()
+    content = compare(load_comparison(path), out, jobs=1)
+    (start,) = out.glob("runs/start_first/*/seed_7")
+    runs = sorted(out.glob("runs/*-after_pairs/*/seed_*/metrics.json"))
+    weights = {json.loads(run.read_text())["start"]["weights"] for run in runs}
+    assert len(runs) == 2 and weights == {run_hash(start)}
+    train(load_config(first["config"]), tmp_path / "alone")
+    assert run_hash(tmp_path / "alone") == run_hash(start)
+    keys, chain = content.signals["after_pairs"]
+    assert keys == f"start: {{config: {first['config']}}}"
+    assert chain.startswith(f"every run starts from {start}: sample_pair_classification, fine")
+    assert "trained first, once, in" in chain and content.start is None
+    # The start is of its config's content: another one is another comparison.
+    text = (tmp_path / "first.yaml").read_text()
+    (tmp_path / "first.yaml").write_text(text.replace("seed: 7", "seed: 8"), "utf-8")
+    with pytest.raises(ConfigError, match="begun with another config of start_first: training.se"):
+        compare(load_comparison(path), out, jobs=1)
+
+
+def run_hash(folder):
+    metrics = run_folder.finished_metrics(folder)
+    return checkpoints.check(run_folder.best_folder(folder, metrics))["model.npz"]
+
+
+@pytest.mark.slow
+def test_signals_are_in_report_and_verdict(write, first, tmp_path, tiny_bert):
+    teacher = make_run(tmp_path / "teacher", tiny_bert, "classification")
+    signals = {"alone": {}, "taught": {"teacher": {"run": str(teacher)}}, "together": TOGETHER}
+    out = tmp_path / "out"
+    content = compare(load_comparison(write(signals, seeds=2)), out, jobs=2)
+    assert [cell.settings["signal"] for cell in content.cells] == list(signals)  # sorted, too
+    assert {cell.head for cell in content.cells} == {content.cells[0].head}
+    assert all(len(cell.curves) == 2 and cell.costs.training_seconds for cell in content.cells)
+    for cell in content.cells:  # all on the same examples of one split
+        assert np.sum(cell.confusion) == 2 * content.examples["test"]
+    assert len(content.pairs) == 3 and content.teacher is None
+    assert content.signals["alone"] == ["nothing but the labels"]
+    assert content.signals["taught"][1].startswith(
+        f"every run learns from the answers of {teacher}"
+    )
+    assert "every run is trained on pairs too (sample_pair" in content.signals["together"][1]
+    report = (out / "report.md").read_text("utf-8")
+    assert "signal together" in report and "Signal taught: teacher: {run: " in report
+    assert json.loads((out / "report.json").read_text())["signals"].keys() == signals.keys()
+    assert "signal " in content.verdict.sentence
+    together = next(cell.id for cell in content.cells if cell.settings["signal"] == "together")
+    best = replace(content.verdict, recommended=together)
+    outcomes = Outcomes(load_comparison(write(signals, seeds=2)), out)
+    exported = comparing._export_best(outcomes, replace(content, verdict=best), anyway=True)
+    assert f"{together}-rate_" in exported and (out / exported / "README.md").is_file()
