@@ -19,7 +19,7 @@ from tf_adapt.serving.shared_export import ServedTask, export_shared
 TASKS = {
     "films": (ta.Task("classification", labels=["bad", "good"]), "linear"),
     "alike": (ta.Task("pair_regression", label_range=(0, 5)), "bi_attention"),
-    "names": (ta.Task("tagging", labels=["O", "B-PER", "I-PER"]), "crf_tagger"),
+    "names": (ta.Task("tagging", labels=["O", "B-PER", "I-PER"]), "crf"),
 }
 COLUMNS = {
     "text": ["Ann lives here .", "what is it"],
