@@ -14,7 +14,7 @@ from tf_adapt.data.datasets import (
     read_file,
     split_description,
 )
-from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats import Answers, Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
 from tf_adapt.data.own_files import in_words, recognised, with_dev
@@ -27,7 +27,8 @@ from tf_adapt.data.votes import (
     with_probable_labels,
 )
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks.kinds import REGRESSIONS
+from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.tasks.span_search import SpanSearch
 
 HELD_OUT_SEED = 31
 
@@ -40,6 +41,7 @@ class Splits:
         unlabelled: texts for a teacher, which train with `train`, after it.
         weak: the probabilities of the labels of `train`, from the votes of several sources; the
             labels of these examples are then the most probable ones. None: they have their own.
+        spans: for span extraction: how answers are looked for.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Splits:
     descriptions: dict[str, str] = field(default_factory=dict)
     unlabelled: list[Record | TaggedSentence] = field(default_factory=list)
     weak: WeakLabels | None = None
+    spans: SpanSearch | None = None
 
 
 def load_splits(data, weak=None) -> Splits:
@@ -142,7 +145,9 @@ def fingerprint(examples: list[Record | TaggedSentence]) -> str:
             content = [example.words, example.tags]
             content += [example.document] if example.document else []
         else:
-            content = [example.text_a, example.text_b, example.label]
+            label = example.label
+            label = [label.texts, label.starts] if isinstance(label, Answers) else label
+            content = [example.text_a, example.text_b, label]
             content += [] if example.group is None else [example.group]
         digest.update(json.dumps(content, ensure_ascii=True).encode("ascii") + b"\n")
     return digest.hexdigest()
@@ -172,7 +177,19 @@ def _known(data) -> Splits:
         "IOB2",
         examples,
         descriptions,
+        spans=_span_search(info.kind, data, examples["train"]),
     )
+
+
+def _span_search(kind: str, data, train: list) -> SpanSearch | None:
+    """The `spans` of the section; without a threshold, 0 if a question of train has no answer."""
+    if kind != SPAN_EXTRACTION:
+        return None
+    given = {} if data.spans is None else data.spans.model_dump()
+    if given.get("no_answer_threshold") is None:
+        answered = all(example.label.texts for example in train)
+        given["no_answer_threshold"] = None if answered else 0.0
+    return SpanSearch(**given)
 
 
 def _of_genre(examples: list, genre: str) -> list:
@@ -276,7 +293,7 @@ def _of_user(
     data, name: str, examples: dict, descriptions: dict, labels: list[str] | None
 ) -> Splits:
     """The splits of a user's own data, after checks, with a dev split."""
-    if data.kind in REGRESSIONS:
+    if data.kind in (*REGRESSIONS, SPAN_EXTRACTION):
         labels = None
     elif labels is None:
         labels = label_set(examples["train"], name)
@@ -288,7 +305,10 @@ def _of_user(
         with_dev(examples, descriptions, name, reason)
     examples, descriptions = _held_out(examples, descriptions, data, _cut_together)
     _cut_train(examples, descriptions, data)
-    return Splits(name, data.kind, labels, None, label_range, "IOB2", examples, descriptions)
+    spans = _span_search(data.kind, data, examples["train"])
+    return Splits(
+        name, data.kind, labels, None, label_range, "IOB2", examples, descriptions, spans=spans
+    )
 
 
 def _cut_together(examples: list, count: int) -> tuple[list, list]:

@@ -58,6 +58,7 @@ class TaskArguments(Schema):
     scheme: str
     label_range: tuple[float, float] | None
     thresholds: tuple[float, ...] | None = None
+    spans: dict[str, Any] | None = None
 
     # JSON has no tuples.
     _tuples = field_validator("label_range", "thresholds", mode="before")(

@@ -24,14 +24,24 @@ from hub_modules.trusted import remember
 from tf_adapt.data.context import check_document_context, context_windows, pack_windows
 from tf_adapt.data.last_pieces import with_last_piece
 from tf_adapt.data.prepare import checked_limit
+from tf_adapt.data.prepare_spans import check_stride, fitted, tokenized
+from tf_adapt.data.span_windows import (
+    MOST_WINDOWS,
+    Contexts,
+    SpanWindows,
+    pack_spans,
+    window_steps,
+)
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
 from tf_adapt.serving.model_card import CARD, plain_card
+from tf_adapt.tasks.best_spans import NONE, best_answers
 from tf_adapt.tasks.task import Task
 from tf_adapt.tasks.thresholds import chosen
 
 EXPORT = "export"
 _TEXTS = {
-    name: tf.TensorSpec([None], tf.string, name=name) for name in ("text", "text_a", "text_b")
+    name: tf.TensorSpec([None], tf.string, name=name)
+    for name in ("text", "text_a", "text_b", "question", "context")
 }
 _TOKENS = tf.TensorSpec([None, None], tf.string, name="tokens")
 
@@ -55,6 +65,11 @@ def export(
     at padding) and `scores` `[batch, words, tags] float32`. A CRF's tags are its best path within
     the constraints of the tag scheme, its scores the marginal probabilities of each word's tags.
 
+    Span extraction: `question`, `context` `[batch] string` → `answer` `[batch] string`, "" for no
+    answer; `score` `[batch] float32`, its probability; `start` and `end` `[batch] int32`, its
+    offsets in the context in characters (Unicode code points), −1 for no answer. A context without
+    content has no answer.
+
     A text without content (empty, white space) is not an error here as it is in `predict`, because
     it would fail the whole batch: it gets the model's label for a text without words.
 
@@ -64,7 +79,8 @@ def export(
     Args:
         max_length: longest input in tokens, special tokens included; by default the encoder's. A
             longer text is an error for the caller of the served model, or truncated with
-            `truncate`; for tagging longer sentences are split and every word still gets its tag.
+            `truncate`; for tagging longer sentences are split and every word still gets its tag,
+            for span extraction contexts are read in windows.
         data: the `data` section of a run's config, so that `tf-adapt predict` reads files for the
             export as for the run.
         document_context: as in training. A row of words is then a document: if it is longer than
@@ -130,7 +146,7 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         self.preprocessor = preprocessor or model.encoder.preprocessor
         # The module's own SavedModel has tables and assets.
         self.black_box = getattr(model.encoder.native, "module", None)
-        self.labels = None if model.task.is_regression else tf.constant(model.task.labels)
+        self.labels = None if model.task.labels is None else tf.constant(model.task.labels)
         self._predict = ModelFromText(
             model, given, self.preprocessor, max_length, truncate, document_context
         )
@@ -147,6 +163,8 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         traced = functools.partial(tf.function, autograph=False)
         if task.is_tagging:
             return traced(self._tags, input_signature=[_TOKENS])
+        if task.is_span_extraction:
+            return traced(self._answer, input_signature=[_TEXTS["question"], _TEXTS["context"]])
         if task.is_pair:
             specs = [_TEXTS["text_a"], _TEXTS["text_b"]]
             return traced(
@@ -168,6 +186,11 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
             "label": tf.gather(self.labels, answer["label"]),
             "scores": answer["probabilities"],
         }
+
+    def _answer(self, question, context) -> dict:
+        texts = {"question": question, "context": context}
+        texts = check_shapes(dict.fromkeys(texts, "[batch] string"), texts)
+        return self._predict.from_questions(*(check_text(name, texts[name]) for name in texts))
 
     def _tags(self, tokens) -> dict:
         checked = check_shapes({"tokens": "[batch, words] string"}, {"tokens": tokens})
@@ -230,6 +253,37 @@ class ModelFromText:
         lengths = sum(segment.row_lengths() for segment in segments)
         with tf.control_dependencies(self._check(lengths, limit, "an input")):
             return [tf.identity(segment) for segment in segments]
+
+    def from_questions(self, questions: tf.Tensor, texts: tf.Tensor) -> dict:
+        """`[batch] string` twice → the best answer to each question in its context."""
+        budget = self._max_length - self._preprocessor.special_tokens(2)
+        search = self.task.spans
+        check_stride(search, budget, self._max_length)
+        units, *_ = tokenized(questions, self._preprocessor)
+        contexts = Contexts(units.merge_dims(1, 2), *tokenized(texts, self._preprocessor))
+        if self._truncate:
+            contexts, checks = fitted(contexts, budget, search.stride), []
+        else:
+            room = budget - search.stride
+            checks = self._check(contexts.questions.row_lengths(), room, "a question")
+            lengths = contexts.words.values.row_lengths()
+            checks += self._check(lengths, search.stride, "a single word")
+        with tf.control_dependencies(checks):
+            counts = tf.identity(window_steps(contexts, budget, search.stride)[1])
+        what = f"a context has more than {MOST_WINDOWS} windows, more"
+        with tf.control_dependencies(self._check(counts, MOST_WINDOWS, what)):
+            splits = tf.concat([[0], tf.cumsum(counts)], axis=0)
+        spans = SpanWindows.of(contexts, budget, search.stride)
+        inputs = pack_spans(self._preprocessor, spans, tf.range(splits[-1]))
+        found = best_answers(self._answers({"a": inputs}), splits, search)
+        start = tf.where(found["is_none"], NONE, found["start"][:, 0])
+        end = tf.where(found["is_none"], NONE, found["end"][:, 0])
+        return {
+            "answer": tf.strings.substr(texts, tf.maximum(start, 0), end - start, unit="UTF8_CHAR"),
+            "score": tf.where(found["is_none"], found["none"], found["probability"][:, 0]),
+            "start": start,
+            "end": end,
+        }
 
     @staticmethod
     def _check(lengths, limit: int, what: str) -> list:
