@@ -29,7 +29,6 @@ class SpanExtractor(keras.layers.Layer):
     Masking: the logits of padding are −1e9.
 
     Args:
-        num_outputs: 2.
         mixed: use a `ScalarMix` of all layers.
         hidden_layer: two linear layers, the first as wide as the states, instead of one.
         dropout: dropout rate before the last layer.
@@ -39,23 +38,19 @@ class SpanExtractor(keras.layers.Layer):
 
     def __init__(
         self,
-        num_outputs: int = 2,
         mixed: bool = False,
         hidden_layer: bool = False,
         dropout: float = 0.1,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if num_outputs != 2:
-            raise ValueError(f"num_outputs: expected 2, to begin and to end, got {num_outputs}")
-        self.num_outputs = num_outputs
         self.mixed = mixed
         self.hidden_layer = hidden_layer
         self.dropout = dropout
         self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if mixed else None
         self.hidden: keras.layers.Dense | None = None
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
-        self.dense = output_layer(num_outputs)
+        self.dense = output_layer(2)
 
     def build(self, encoded_shape, inputs_shape=None):
         text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
@@ -72,7 +67,7 @@ class SpanExtractor(keras.layers.Layer):
     @property
     def output_shape(self) -> tuple:
         """Shape of the logits, for `model.summary()`."""
-        return (None, None, self.num_outputs)
+        return (None, None, 2)
 
     def call(self, encoded, inputs=None, training=None):
         (states,) = input_states(encoded[:1], self.mix, training)
@@ -97,7 +92,6 @@ class SpanExtractor(keras.layers.Layer):
 
     def get_config(self) -> dict:
         return super().get_config() | {
-            "num_outputs": self.num_outputs,
             "mixed": self.mixed,
             "hidden_layer": self.hidden_layer,
             "dropout": self.dropout,
