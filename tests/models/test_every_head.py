@@ -68,7 +68,7 @@ def trained(name: str, kind: str, handle) -> keras.Model:
         if kind == "tagging"
         else ["no", "yes"]
     )
-    spans = SpanSearch(4, no_answer_threshold=0.0) if kind == SPAN_EXTRACTION else None
+    spans = SpanSearch(8, no_answer_threshold=0.0) if kind == SPAN_EXTRACTION else None
     task = ta.Task(kind, labels, spans=spans)
     pairs = "separate" if name in OF_TWO_VECTORS else None
     encoder = ta.HubEncoder(handle, trainable=False, pairs=pairs)

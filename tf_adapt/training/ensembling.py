@@ -26,6 +26,7 @@ from tf_adapt.serving.predict import Prediction, to_predictions
 from tf_adapt.serving.prediction_forms import predictions_text
 from tf_adapt.serving.served_predictions import saved_task
 from tf_adapt.statistics.selection import greedy_weights
+from tf_adapt.tasks.kinds import SPAN_EXTRACTION
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.judging import item_sums, score, split_result, with_chosen_thresholds
 from tf_adapt.training.members import SPLITS, Candidate, candidates, common_splits
@@ -74,6 +75,11 @@ def ensemble(
     out = Path(out)
     run_folder.check_new(out)
     members = candidates(runs)
+    if average != WEIGHTS and members[0].task.kind == SPAN_EXTRACTION:
+        raise ConfigError(
+            "average: expected weights for runs of span_extraction, whose answers have no average, "
+            f"got {average}"
+        )
     _check_votes(members[0], combine)
     splits = common_splits(members)
     if average == WEIGHTS:
