@@ -161,6 +161,11 @@ def _span_problems(config: Config) -> Found:
             ("training", "document_context"),
             f"expected false for {kind}, whose contexts are read in windows, got true",
         )
+    if config.head_pooling is not None:
+        yield (
+            ("head_pooling",),
+            f"expected null for {kind}, whose head reads each token, got {config.head_pooling}",
+        )
     unsupported = {
         "teacher": config.teacher,
         "weak": config.weak,

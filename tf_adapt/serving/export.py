@@ -259,13 +259,6 @@ class ModelFromText:
         budget = self._max_length - self._preprocessor.special_tokens(2)
         search = self.task.spans
         check_stride(search, budget, self._max_length)
-        equal = tf.debugging.assert_equal(
-            tf.size(questions),
-            tf.size(texts),
-            "question and context: expected as many of one as of the other",
-        )
-        with tf.control_dependencies([equal]):
-            questions = tf.identity(questions)
         units, *_ = tokenized(questions, self._preprocessor)
         contexts = Contexts(units.merge_dims(1, 2), *tokenized(texts, self._preprocessor))
         if self._truncate:
