@@ -127,7 +127,7 @@ def test_answers_in_every_form():
         "prediction\tscore\tstart\tend\na b  c\t0.500000\t3\t9\n\t1.000000\t-1\t-1\n"
     )
     first, second = map(
-        json.loads, predictions_text("jsonl", QUESTIONS, TEXTS, said, True).splitlines()
+        json.loads, predictions_text("jsonl", QUESTIONS, TEXTS, said, True).split("\n")[:2]
     )
     assert first == {
         "text_a": TEXTS[0].text_a,

@@ -193,7 +193,7 @@ def test_undefined_scores_are_those_of_the_metrics_of_training():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("f1", [1], [1]), "metric: expected one of accuracy, .*got 'f1'"),
+        (("f2", [1], [1]), "metric: expected one of accuracy, .*got 'f2'"),
         (("accuracy", [1], [1, 2]), "expected one for each of 2 test items .*got 1"),
         (("accuracy", [], []), "at least one"),
         (("matthews", ["yes"], ["no"], ["no"]), "expected all that occur, yes are missing"),

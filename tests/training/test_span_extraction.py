@@ -129,7 +129,7 @@ def test_served_answers_have_offsets_in_characters(exported):
     for wrong, message in (
         ({"question": ["a b c d e f g h i j k"], "context": ["a"]}, "a question is longer than"),
         ({"question": ["a"], "context": ["d" * 9]}, "a single word is longer than"),
-        ({"question": ["a"], "context": ["a " * 9000]}, "a context has more than 256 windows"),
+        ({"question": ["a"], "context": ["a " * 9000]}, "a context is longer than the 256 windows"),
         ({"question": ["a", "b"], "context": ["a"]}, "context: expected"),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):

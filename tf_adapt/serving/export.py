@@ -24,17 +24,10 @@ from hub_modules.trusted import remember
 from tf_adapt.data.context import check_document_context, context_windows, pack_windows
 from tf_adapt.data.last_pieces import with_last_piece
 from tf_adapt.data.prepare import checked_limit
-from tf_adapt.data.prepare_spans import check_stride, fitted, tokenized
-from tf_adapt.data.span_windows import (
-    MOST_WINDOWS,
-    Contexts,
-    SpanWindows,
-    pack_spans,
-    window_steps,
-)
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.serving.answer_graph import answers_in_graph
+from tf_adapt.serving.length_check import length_check
 from tf_adapt.serving.model_card import CARD, plain_card
-from tf_adapt.tasks.best_spans import NONE, best_answers
 from tf_adapt.tasks.task import Task
 from tf_adapt.tasks.thresholds import chosen
 
@@ -251,50 +244,13 @@ class ModelFromText:
         if self._truncate:
             return self._preprocessor.truncate(segments, limit)[0]
         lengths = sum(segment.row_lengths() for segment in segments)
-        with tf.control_dependencies(self._check(lengths, limit, "an input")):
+        with tf.control_dependencies(length_check(lengths, limit, "an input")):
             return [tf.identity(segment) for segment in segments]
 
-    def from_questions(self, questions: tf.Tensor, texts: tf.Tensor) -> dict:
-        """`[batch] string` twice → the best answer to each question in its context."""
-        budget = self._max_length - self._preprocessor.special_tokens(2)
-        search = self.task.spans
-        check_stride(search, budget, self._max_length)
-        units, *_ = tokenized(questions, self._preprocessor)
-        contexts = Contexts(units.merge_dims(1, 2), *tokenized(texts, self._preprocessor))
-        if self._truncate:
-            contexts, checks = fitted(contexts, budget, search.stride), []
-        else:
-            room = budget - search.stride
-            checks = self._check(contexts.questions.row_lengths(), room, "a question")
-            lengths = contexts.words.values.row_lengths()
-            checks += self._check(lengths, search.stride, "a single word")
-        with tf.control_dependencies(checks):
-            counts = tf.identity(window_steps(contexts, budget, search.stride)[1])
-        what = f"a context has more than {MOST_WINDOWS} windows, more"
-        with tf.control_dependencies(self._check(counts, MOST_WINDOWS, what)):
-            splits = tf.concat([[0], tf.cumsum(counts)], axis=0)
-        spans = SpanWindows.of(contexts, budget, search.stride)
-        inputs = pack_spans(self._preprocessor, spans, tf.range(splits[-1]))
-        found = best_answers(self._answers({"a": inputs}), splits, search)
-        start = tf.where(found["is_none"], NONE, found["start"][:, 0])
-        end = tf.where(found["is_none"], NONE, found["end"][:, 0])
-        return {
-            "answer": tf.strings.substr(texts, tf.maximum(start, 0), end - start, unit="UTF8_CHAR"),
-            "score": tf.where(found["is_none"], found["none"], found["probability"][:, 0]),
-            "start": start,
-            "end": end,
-        }
-
-    @staticmethod
-    def _check(lengths, limit: int, what: str) -> list:
-        """Control dependencies that fail, with an error for the caller, on a too long input."""
-        check = tf.debugging.assert_less_equal(
-            lengths,
-            tf.cast(limit, lengths.dtype),
-            message=f"{what} is longer than the {limit} tokens that the model takes; shorten it, "
-            "or export with truncation",
-        )
-        return [] if check is None else [check]
+    def from_questions(self, questions: tf.Tensor, contexts: tf.Tensor) -> dict:
+        """`[batch] string` twice → the best answer to each question: see `answers_in_graph`."""
+        limits = self.task.spans, self._max_length, self._truncate
+        return answers_in_graph(questions, contexts, self._preprocessor, *limits, self._answers)
 
     def from_words(self, words: tf.RaggedTensor) -> dict:
         """`[batch, (words)] string` → predictions of each word, `[batch, (words), …]`."""
@@ -303,7 +259,7 @@ class ModelFromText:
         if self._truncate:
             units = cut_words(units, budget)
         else:
-            check = self._check(units.values.row_lengths(), budget, "a single word")
+            check = length_check(units.values.row_lengths(), budget, "a single word")
             with tf.control_dependencies(check):
                 units = tf.identity(units)
         chunks = split_words(units, budget)
