@@ -168,9 +168,11 @@ def test_two_files_of_a_split(folder, tmp_path, tiny_bert):
 
 
 def test_what_has_no_form_for_answers(run, tmp_path, monkeypatch):
-    member = SimpleNamespace(task=SimpleNamespace(kind="span_extraction"))
+    member = SimpleNamespace(task=SimpleNamespace(kind="span_extraction"), folder="run")
     monkeypatch.setattr(ensembling, "candidates", lambda runs: [member, member])
-    with pytest.raises(ConfigError, match="average: expected weights for runs of span_extraction"):
+    with pytest.raises(
+        ConfigError, match="run: expected a run of another kind than span_extraction"
+    ):
         ensembling.ensemble([run, run], tmp_path / "ensemble")
     with pytest.raises(ConfigError, match="fisher: expected a task with labels, got span_extrac"):
         fisher_of_run(run, tmp_path / "fisher.npz")

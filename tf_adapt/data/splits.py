@@ -19,6 +19,7 @@ from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
 from tf_adapt.data.own_files import in_words, recognised, with_dev
 from tf_adapt.data.parts import document_indices, example_indices, part_of
+from tf_adapt.data.span_settings import span_search
 from tf_adapt.data.votes import (
     WeakLabels,
     check_rows,
@@ -177,19 +178,8 @@ def _known(data) -> Splits:
         "IOB2",
         examples,
         descriptions,
-        spans=_span_search(info.kind, data, examples["train"]),
+        spans=span_search(info.kind, data, examples["train"]),
     )
-
-
-def _span_search(kind: str, data, train: list) -> SpanSearch | None:
-    """The `spans` of the section; without a threshold, 0 if a question of train has no answer."""
-    if kind != SPAN_EXTRACTION:
-        return None
-    given = {} if data.spans is None else data.spans.model_dump()
-    if given.get("no_answer_threshold") is None:
-        answered = all(example.label.texts for example in train)
-        given["no_answer_threshold"] = None if answered else 0.0
-    return SpanSearch(**given)
 
 
 def _of_genre(examples: list, genre: str) -> list:
@@ -305,7 +295,7 @@ def _of_user(
         with_dev(examples, descriptions, name, reason)
     examples, descriptions = _held_out(examples, descriptions, data, _cut_together)
     _cut_train(examples, descriptions, data)
-    spans = _span_search(data.kind, data, examples["train"])
+    spans = span_search(data.kind, data, examples["train"])
     return Splits(
         name, data.kind, labels, None, label_range, "IOB2", examples, descriptions, spans=spans
     )

@@ -64,8 +64,8 @@ def ensemble(
         trust: as for `tf_adapt.load_run`.
 
     Raises:
-        ConfigError: an argument is unknown or contradicts another; members that differ in task,
-            labels, metric, dev or test, or twice the same.
+        ConfigError: an argument is unknown or contradicts another; runs of span extraction; members
+            that differ in task, labels, metric, dev or test, or twice the same.
         ArtifactError: a run is missing, unfinished or damaged; `out` exists or cannot be written.
         DataError: the members' data are missing or invalid.
 
@@ -75,10 +75,10 @@ def ensemble(
     out = Path(out)
     run_folder.check_new(out)
     members = candidates(runs)
-    if average != WEIGHTS and members[0].task.kind == SPAN_EXTRACTION:
+    if members[0].task.kind == SPAN_EXTRACTION:
         raise ConfigError(
-            "average: expected weights for runs of span_extraction, whose answers have no average, "
-            f"got {average}"
+            f"{members[0].folder}: expected a run of another kind than span_extraction, whose "
+            "answers have no average; export the best run"
         )
     _check_votes(members[0], combine)
     splits = common_splits(members)
