@@ -166,7 +166,9 @@ def _known(data) -> Splits:
     if data.genre is not None:
         examples = {split: _of_genre(found, data.genre) for split, found in examples.items()}
         descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
-    examples, descriptions = _held_out(examples, descriptions, data, _cut_at_random)
+    # Questions about one context stay together.
+    cut = _cut_together if info.kind == SPAN_EXTRACTION else _cut_at_random
+    examples, descriptions = _held_out(examples, descriptions, data, cut)
     _cut_train(examples, descriptions, data)
     labels = dataset_labels(data.dataset)
     return Splits(

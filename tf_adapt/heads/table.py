@@ -205,6 +205,11 @@ def _check_inputs(name: str, task: Task, family: str, joint: bool, pooling: str 
         )
     if task.is_span_extraction:
         check_reader(family)
+        if about.joins_pairs and not joint:
+            raise ConfigError(
+                f"head: {name} takes a question and its context as one row, got pairs='separate' "
+                "(encoder.pairs); leave it out"
+            )
     if name == "linear" and about.joins_pairs and task.is_pair and not joint:
         raise ConfigError(
             "head: linear takes the pooled vector of a row with both texts; with pairs='separate' "
