@@ -93,7 +93,7 @@ def test_a_mistake_in_the_data_is_said_once(cells):
         cells(3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "span_extraction"])
 @pytest.mark.parametrize("family", ["elmo", "bert"])
 def test_every_task_has_the_head_and_none_has_it_by_default(kind, family):
     data = {"format": "tsv", "kind": kind, "train": "x"}

@@ -20,7 +20,13 @@ FILES = sorted(path for path in CONFIGS.rglob("*.yaml") if path.parent.name != "
 def overrides(content: dict) -> list[str]:
     """Shipped modules for those of the reader, as `--set` has them."""
     if "compare" not in content:
-        return [f"encoder.handle={shipped(content['encoder']['handle'])}"]
+        handle = shipped(content["encoder"]["handle"])
+        # bert_small has 256 positions, the reader's module may have more.
+        longest = content["training"].get("max_length") or 0
+        return [
+            f"encoder.handle={handle}",
+            *(["training.max_length=256"] if longest > 256 else []),
+        ]
     encoders = [
         {"handle": entry} if isinstance(entry, str) else dict(entry)
         for entry in content["compare"]["encoders"]

@@ -29,6 +29,7 @@ from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
 from tf_adapt.heads.sentence_pair import SentencePairHead
+from tf_adapt.heads.span_extractor import SpanExtractor
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.bi_lstm import BiLstm
 from tf_adapt.layers.crf import CRF
@@ -574,6 +575,19 @@ ROWS = {
         layers_and_mask,
         real_words(*LENGTHS),
         gives_logits=False,
+    ),
+    "SpanExtractor": Row(
+        SpanExtractor,
+        {"dropout": 0.2},
+        text_and_pieces,
+        real_words(1 + 3, 1 + 2),
+        {"mixed": True, "hidden_layer": True},
+    ),
+    "SpanExtractor, two layers, mixed": Row(
+        SpanExtractor,
+        {"mixed": True, "hidden_layer": True, "dropout": 0.2},
+        text_and_pieces,
+        real_words(1 + 3, 1 + 2),
     ),
     "Tagger, pieces": Row(
         Tagger,

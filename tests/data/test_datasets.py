@@ -16,7 +16,7 @@ from tf_adapt.data.datasets import (
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.labels import label_set
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks.kinds import REGRESSIONS
+from tf_adapt.tasks.kinds import METRICS_OF, REGRESSIONS, SPAN_EXTRACTION
 
 # Sizes and class counts as the publishers give them; the two parts of TREC add up to its 5,452.
 REAL = {
@@ -43,6 +43,9 @@ REAL = {
     ("cola", "dev"): ("cola", {"acceptable": 721, "unacceptable": 322}),
     ("trec", "train"): ("trec", 4_912),
     ("trec", "dev"): ("trec", 540),
+    ("squad", "train"): ("squad", 11_877),  # a part of 87,599
+    ("squad", "dev"): ("squad", 10_570),
+    ("squad_v2", "dev"): ("squad", 10_570),  # read by the same reader; 2.0 is not here
 }
 SAMPLES = [name for name in DATASETS if name.startswith("sample_")]
 
@@ -114,10 +117,10 @@ def test_sets_and_percentages_are_counted_from_the_tags(split):
 
 def test_rows_of_the_table_are_consistent():
     for name, info in DATASETS.items():
-        assert (info.labels is None) == (info.kind in REGRESSIONS), name
+        assert (info.labels is None) == (info.kind in (*REGRESSIONS, SPAN_EXTRACTION)), name
         assert (info.label_range is None) == (info.kind not in REGRESSIONS), name
         assert (info.scheme is None) == (info.kind != "tagging"), name
-        assert info.metric in ("accuracy", "matthews", "micro_f1", "pearson", "span_f1"), name
+        assert info.metric in METRICS_OF[info.kind], name
         assert "train" in info.files, name
         source = "sample" if info.folder else "files"
         for split in info.files:

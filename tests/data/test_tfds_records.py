@@ -7,7 +7,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from tf_adapt.data.datasets import DATASETS, load_dataset
-from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats import Answers, Record, TaggedSentence
 from tf_adapt.errors import DataError
 
 PAIR = {"sentence1": "One.", "sentence2": "Two."}
@@ -16,6 +16,13 @@ SICK = {
     "sentence_b": "Two.",
     "relatedness_score": 3.2,
     "entailment_judgment": 2,
+}
+SQUAD = {
+    "id": "1",
+    "title": "t",
+    "question": "Who?",
+    "context": "Ann did.",
+    "answers": {"text": ["Ann"], "answer_start": [0]},
 }
 CONLL = {"tokens": ["EU", "says"], "pos": [22, 38], "chunks": [11, 21], "ner": [3, 0]}
 NO_WORDS = {"tokens": [], "pos": [], "chunks": [], "ner": []}
@@ -43,6 +50,14 @@ CASES = {
         "glue/mnli:validation_matched",
         {"premise": "One.", "hypothesis": "Two.", "label": 2},
         Record("One.", "Two.", "contradiction"),
+    ),
+    "squad": ("squad/v1.1:validation", SQUAD, Record("Who?", "Ann did.", Answers(("Ann",), (0,)))),
+    "squad_v2": (
+        "squad/v2.0:validation",
+        SQUAD
+        | {"answers": {"text": [], "answer_start": []}}
+        | {"is_impossible": True, "plausible_answers": {"text": [], "answer_start": []}},
+        Record("Who?", "Ann did.", Answers()),
     ),
     "sick_e": ("sick:validation", SICK, Record("One.", "Two.", "CONTRADICTION")),
     "sick_r": ("sick:validation", SICK, Record("One.", "Two.", 3.2)),
@@ -72,7 +87,7 @@ def test_examples_become_the_same_records_as_from_files(name):
     for record in records:
         assert (record.text_a, record.text_b) == (expected.text_a, expected.text_b)
         assert record.label == (
-            expected.label if isinstance(expected.label, str) else pytest.approx(expected.label)
+            pytest.approx(expected.label) if isinstance(expected.label, float) else expected.label
         )
 
 
@@ -119,6 +134,8 @@ def test_labels_and_features_of_the_installed_builders_are_the_table_s(name):
     label = features[info.tfds.label]
     if info.kind == "tagging":
         assert set(label.feature.names) == set(info.labels)
+    elif info.kind == "span_extraction":
+        assert set(label.feature) == {"text", "answer_start"}
     elif info.labels:
         assert tuple(label.names) == info.labels
     else:

@@ -8,7 +8,8 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.table import HEADS
-from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
+from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.tasks.span_search import SpanSearch
 
 PAIRS = [("a man sings", "he sings"), ("a dog barks loudly", "rain")]
 DATA = {
@@ -19,6 +20,13 @@ DATA = {
     "multilabel_classification": (
         ["a good film", "dull", "fine"],
         [["yes"], [], ["no", "yes"]],
+    ),
+    "span_extraction": (
+        [("who sings", "Ann Lee sings a song"), ("what", "the rain")],
+        [
+            {"text": ["Ann Lee"], "answer_start": [0]},
+            {"text": [], "answer_start": []},
+        ],
     ),
     "tagging": ([["Ann", "Lee", "sings"], ["rain"]], [["B-PER", "I-PER", "O"], ["O"]]),
 }
@@ -53,8 +61,15 @@ def handles(tiny_bert, tiny_elmo) -> dict:
 
 def trained(name: str, kind: str, handle) -> keras.Model:
     """A model that has learnt a little, by a rate that leaves the start far behind."""
-    labels = None if kind in REGRESSIONS else TAGS if kind == "tagging" else ["no", "yes"]
-    task = ta.Task(kind, labels)
+    labels = (
+        None
+        if kind in (*REGRESSIONS, SPAN_EXTRACTION)
+        else TAGS
+        if kind == "tagging"
+        else ["no", "yes"]
+    )
+    spans = SpanSearch(8, no_answer_threshold=0.0) if kind == SPAN_EXTRACTION else None
+    task = ta.Task(kind, labels, spans=spans)
     pairs = "separate" if name in OF_TWO_VECTORS else None
     encoder = ta.HubEncoder(handle, trainable=False, pairs=pairs)
     units = 4 if HEADS[name].has_lstm else None
@@ -67,7 +82,7 @@ def trained(name: str, kind: str, handle) -> keras.Model:
 
 def examples(kind: str) -> list:
     texts, labels = DATA[kind]
-    if kind.startswith("pair"):
+    if kind.startswith("pair") or kind == SPAN_EXTRACTION:
         return [(*pair, label) for pair, label in zip(texts, labels, strict=True)]
     return list(zip(texts, labels, strict=True))
 
@@ -78,6 +93,8 @@ def served(model, folder, texts: list) -> dict:
         return serve(tokens=tf.ragged.constant(texts).to_tensor(""))
     if model.task.is_pair:
         first, second = zip(*texts, strict=True)
+        if model.task.is_span_extraction:
+            return serve(question=tf.constant(first), context=tf.constant(second))
         return serve(text_a=tf.constant(first), text_b=tf.constant(second))
     return serve(text=tf.constant(texts))
 
@@ -89,6 +106,12 @@ def test_predicted_served_and_saved_models_agree(name, kind, family, handles, tm
     outputs = {key: value.numpy() for key, value in served(model, tmp_path / "1", texts).items()}
     if kind in REGRESSIONS:
         np.testing.assert_allclose(outputs["score"], [p.label for p in expected], rtol=1e-4)
+    elif kind == SPAN_EXTRACTION:
+        best = [one.answers[0] for one in expected]
+        assert [text.decode() for text in outputs["answer"]] == [one.text for one in best]
+        np.testing.assert_allclose(outputs["score"], [one.score for one in best], atol=1e-5)
+        assert outputs["start"].tolist() == [one.start for one in best]
+        assert outputs["end"].tolist() == [one.end for one in best]
     elif kind == "tagging":
         tags = [[tag.decode() for tag in row if tag] for row in outputs["tags"]]
         assert tags == [list(p.label) for p in expected]

@@ -10,8 +10,9 @@ from tf_adapt.serving.model_card import OverSeeds, export_card, module_card, pla
 
 KINDS = (
     *("classification", "multilabel_classification", "regression"),
-    *("pair_classification", "pair_regression", "tagging"),
+    *("pair_classification", "pair_regression", "tagging", "span_extraction"),
 )
+UNLABELLED = ("regression", "pair_regression", "span_extraction")
 
 
 def config(**encoder):
@@ -25,7 +26,7 @@ def config(**encoder):
 
 
 def task(kind="classification", labels=("no", "y\x1bes")):
-    return {"kind": kind, "labels": None if "regression" in kind else list(labels)}
+    return {"kind": kind, "labels": None if kind in UNLABELLED else list(labels)}
 
 
 def test_a_card_has_scores_with_their_seed_and_deviation():
@@ -59,6 +60,7 @@ def test_the_call_is_python_for_the_task(kind):
             "tagging": "tokens=",
             "pair_classification": "text_b=",
             "pair_regression": "text_b=",
+            "span_extraction": "context=",
         }
         assert names.get(kind, "text=") in snippet
     assert 'ta.HubEncoder("THIS_FOLDER"' in module_card(config(), METRICS)

@@ -7,12 +7,20 @@ import pytest
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.serving.answers import FoundAnswer
 from tf_adapt.serving.prediction_forms import check_texts, form_of, predictions_text
 
-PAIR = SimpleNamespace(is_tagging=False, is_pair=True, is_regression=False, labels=("no", "y,es"))
-SCORES = SimpleNamespace(is_tagging=False, is_pair=False, is_regression=True, labels=None)
-SETS = SimpleNamespace(is_tagging=False, is_pair=False, is_regression=False, labels=("a", "b"))
-TAGS = SimpleNamespace(is_tagging=True, is_pair=False, is_regression=False, labels=("O", "B-X"))
+
+def kind_of_task(labels=None, **flags) -> SimpleNamespace:
+    names = ("is_tagging", "is_pair", "is_regression", "is_span_extraction")
+    return SimpleNamespace(labels=labels, **dict.fromkeys(names, False) | flags)
+
+
+PAIR = kind_of_task(is_pair=True, labels=("no", "y,es"))
+SCORES = kind_of_task(is_regression=True)
+SETS = kind_of_task(labels=("a", "b"))
+TAGS = kind_of_task(is_tagging=True, labels=("O", "B-X"))
+QUESTIONS = kind_of_task(is_pair=True, is_span_extraction=True)
 TEXTS = [Record('a "b"', "c,\u2028d", where="in:1"), Record("é", "f", where="in:2")]
 ANSWERS = [
     SimpleNamespace(label="y,es", scores=(0.25, 0.75)),
@@ -107,3 +115,30 @@ def test_sets_of_labels_in_every_form():
         '{"prediction": ["a", "b"], "scores": {"a": 0.75, "b": 0.5}}\n'
         '{"prediction": [], "scores": {"a": 0.25, "b": 0.0}}\n'
     )
+
+
+def test_answers_in_every_form():
+    answers = [
+        (FoundAnswer("a\tb\r\n c", 0.5, 3, 9), FoundAnswer("", 0.25, -1, -1)),
+        (FoundAnswer("", 1.0, -1, -1),),
+    ]
+    said = [SimpleNamespace(label=a[0].text, scores=(a[0].score,), answers=a) for a in answers]
+    assert predictions_text("tsv", QUESTIONS, TEXTS, said) == (
+        "prediction\tscore\tstart\tend\na b  c\t0.500000\t3\t9\n\t1.000000\t-1\t-1\n"
+    )
+    first, second = map(
+        json.loads, predictions_text("jsonl", QUESTIONS, TEXTS, said, True).split("\n")[:2]
+    )
+    assert first == {
+        "text_a": TEXTS[0].text_a,
+        "text_b": TEXTS[0].text_b,
+        "prediction": "a\tb\r\n c",
+        "score": 0.5,
+        "start": 3,
+        "end": 9,
+        "answers": [
+            {"text": "a\tb\r\n c", "score": 0.5, "start": 3, "end": 9},
+            {"text": "", "score": 0.25, "start": -1, "end": -1},
+        ],
+    }
+    assert (second["prediction"], second["start"]) == ("", -1)

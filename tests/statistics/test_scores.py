@@ -193,7 +193,7 @@ def test_undefined_scores_are_those_of_the_metrics_of_training():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("f1", [1], [1]), "metric: expected one of accuracy, .*got 'f1'"),
+        (("f2", [1], [1]), "metric: expected one of accuracy, .*got 'f2'"),
         (("accuracy", [1], [1, 2]), "expected one for each of 2 test items .*got 1"),
         (("accuracy", [], []), "at least one"),
         (("matthews", ["yes"], ["no"], ["no"]), "expected all that occur, yes are missing"),
@@ -207,3 +207,12 @@ def test_undefined_scores_are_those_of_the_metrics_of_training():
 def test_what_does_not_fit_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         item_statistics(*arguments)
+
+
+def test_answers_are_means_of_their_scores():
+    said, gold = ["Denver Broncos", "", "the cat"], [("Broncos",), (), ("dog", "A cat!")]
+    for metric, expected in (("exact_match", [0, 1, 1]), ("f1", [2 / 3, 1, 1])):
+        rows = item_statistics(metric, said, gold)
+        np.testing.assert_allclose(rows, np.stack([expected, np.ones(3)], axis=1))
+        np.testing.assert_allclose(score_of(metric, rows.sum(0)), np.mean(expected))
+        np.testing.assert_allclose(pseudo_values(metric, rows), expected)

@@ -8,6 +8,7 @@ import tensorflow as tf
 from tf_adapt.tasks.losses import (
     BinaryCrossEntropy,
     CrossEntropy,
+    SpanCrossEntropy,
     SquaredError,
     soft_cross_entropy,
 )
@@ -187,3 +188,16 @@ def test_cross_entropy_with_probabilities(jit_compile):
     ids = float(CrossEntropy()(np.array([0, 2, 1, 1, 0]), logits))
     assert float(soft_cross_entropy(hard, logits)) == pytest.approx(ids, rel=1e-6)
     assert soft_cross_entropy(hard, tf.cast(logits, tf.bfloat16)).dtype == tf.float32
+
+
+def test_spans_are_the_mean_of_both_ends():
+    logits = np.random.default_rng(9).normal(size=(3, 5, 2)).astype("float32")
+    logits[1, 3:] = -1e9  # padding
+    targets = np.array([[2, 4], [0, 0], [1, 2]], "int32")
+    rows = log_softmax(logits.transpose(0, 2, 1))  # [batch, end, words]
+    chosen = np.take_along_axis(rows, targets[:, :, None], axis=2)[..., 0]
+    value, gradient = value_and_gradient(SpanCrossEntropy(), targets, logits)
+    np.testing.assert_allclose(value, -chosen.mean(), rtol=1e-6)
+    assert (gradient[1, 3:] == 0).all() and np.isfinite(gradient).all()
+    weighted, _ = value_and_gradient(SpanCrossEntropy(), targets, logits, np.array([1.0, 0, 2]))
+    np.testing.assert_allclose(weighted, -(chosen.mean(1) * [1, 0, 2]).sum() / 3, rtol=1e-6)

@@ -6,9 +6,17 @@ import pytest
 from tf_adapt.config.sections import HEAD_NAMES, LSTM_HEADS
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.table import DEFAULT_HEADS, HEADS, PAPER_HEADS, build_head
-from tf_adapt.tasks.kinds import KINDS, REGRESSIONS
-from tf_adapt.tasks.losses import BinaryCrossEntropy, CrossEntropy, LanguageModelLoss, SquaredError
+from tf_adapt.tasks.answer_scores import ANSWER_METRICS
+from tf_adapt.tasks.kinds import KINDS, REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.tasks.losses import (
+    BinaryCrossEntropy,
+    CrossEntropy,
+    LanguageModelLoss,
+    SpanCrossEntropy,
+    SquaredError,
+)
 from tf_adapt.tasks.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
+from tf_adapt.tasks.span_search import SpanSearch
 from tf_adapt.tasks.tag_constraints import tag_constraints
 from tf_adapt.tasks.task import METRICS, TASKS, Task
 
@@ -16,7 +24,8 @@ TAGS = ["O", "B-PER", "I-PER"]
 
 
 def make(kind):
-    labels = None if kind in REGRESSIONS else TAGS if kind == "tagging" else ["no", "yes"]
+    unlabelled = (*REGRESSIONS, SPAN_EXTRACTION)
+    labels = None if kind in unlabelled else TAGS if kind == "tagging" else ["no", "yes"]
     return Task(kind, labels)
 
 
@@ -117,11 +126,24 @@ def test_what_belongs_to_a_kind(kind, outputs, loss, metrics, flags):
 def test_every_kind_is_covered_here():
     with_heads = {"classification", "pair_classification", "tagging"}
     with_heads |= {"regression", "pair_regression", "multilabel_classification"}
+    with_heads |= {"span_extraction"}
     assert with_heads == set(KINDS)
     assert set(TASKS) == with_heads | {"language_model"}
     named = {name for row in TASKS.values() for name in row["metrics"]}
-    assert named == set(METRICS)
+    assert named == set(METRICS) | set(ANSWER_METRICS)
     assert {kind for head in HEADS.values() for kind in head.kinds} == with_heads
+
+
+def test_span_extraction_has_neither_labels_nor_keras_metrics():
+    task = make("span_extraction")
+    assert (task.is_pair, task.is_span_extraction, task.num_outputs) == (True, True, 2)
+    assert type(task.loss) is SpanCrossEntropy
+    assert (task.metric, task.metrics, task.spans) == ("f1", [], SpanSearch())
+    assert Task("span_extraction", metric="exact_match").metric == "exact_match"
+    with pytest.raises(ConfigError, match="labels: expected none for span_extraction"):
+        Task("span_extraction", ["a"])
+    with pytest.raises(ConfigError, match="spans: expected none for regression"):
+        Task("regression", spans=SpanSearch())
 
 
 def test_a_language_model_has_neither_labels_nor_head():
@@ -158,6 +180,7 @@ def test_the_metrics_know_the_task():
         Task("pair_regression", label_range=[0, 5]),
         Task("tagging", ["O", "B-PER-X"], scheme="IOB1"),
         Task("multilabel_classification", ["a", "b"], thresholds=[0.25, 0.5]),
+        Task("span_extraction", spans=SpanSearch(64, n_best=2, no_answer_threshold=-1.0)),
     ],
 )
 def test_a_task_is_a_value_and_survives_serialization(task):
@@ -165,7 +188,7 @@ def test_a_task_is_a_value_and_survives_serialization(task):
     again = keras.saving.deserialize_keras_object(config)
     assert again == task
     assert hash(again) == hash(task)
-    expected = {"kind", "labels", "metric", "scheme", "label_range", "thresholds"}
+    expected = {"kind", "labels", "metric", "scheme", "label_range", "thresholds", "spans"}
     assert set(task.get_config()) == expected
 
 
@@ -195,6 +218,8 @@ PAPER = {
         ("MaxPoolingHead", {"pair": False, "regression": True}),
     ),
     ("regression", "bert"): (("BCN", {"regression": True}), ("LinearHead", {"regression": True})),
+    ("span_extraction", "elmo"): (("SpanExtractor", {"hidden_layer": True}),) * 2,
+    ("span_extraction", "bert"): (("SpanExtractor", {"hidden_layer": False}),) * 2,
     ("tagging", "elmo"): (
         ("Tagger", {"lstm_layers": 2, "crf": True}),
         ("Tagger", {"lstm_layers": 0, "crf": True}),
@@ -213,7 +238,7 @@ def test_default_heads_are_the_papers(kind, family, frozen):
     head = build_head("default", task, family, frozen)
     expected, arguments = PAPER[kind, family][0 if frozen else 1]
     assert type(head).__name__ == expected
-    assert head.num_outputs == task.num_outputs
+    assert head.output_shape[-1:] == ((task.num_outputs,) if task.num_outputs > 1 else (None,))
     assert {name: getattr(head, name) for name in arguments} == arguments
     # Frozen layers are mixed; of a tuned encoder the top one is read.
     assert getattr(head, "mixed", frozen) == frozen

@@ -93,10 +93,10 @@ def task_fisher(
             and for a language model.
 
     Raises:
-        ConfigError: as `fisher_diagonal`; a regression; batches without labels or of more than one
-            example; `sampled` for a CRF or a language model.
+        ConfigError: as `fisher_diagonal`; a regression or span extraction; batches without labels
+            or of more than one example; `sampled` for a CRF or a language model.
     """
-    if model.task.is_regression:
+    if model.task.is_regression or model.task.is_span_extraction:
         raise ConfigError(f"fisher: expected a task with labels, got {model.task.kind}")
     if sampled and (model.decodes or model.task.is_language_model):
         what = "a CRF" if model.decodes else "a language model"

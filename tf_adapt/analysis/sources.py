@@ -14,7 +14,7 @@ from tf_adapt.data.splits import Splits, load_splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
-from tf_adapt.tasks.kinds import MULTILABEL
+from tf_adapt.tasks.kinds import MULTILABEL, SPAN_EXTRACTION
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.load_run import load_run
 
@@ -66,7 +66,7 @@ def source_data(source: Source, tagging: bool = False) -> tuple[Splits, Task]:
         DataError: as `load_splits`.
     """
     splits = load_splits(source.config.data, source.config.weak)
-    refused = ("language_model", MULTILABEL) + (() if tagging else ("tagging",))
+    refused = ("language_model", MULTILABEL, SPAN_EXTRACTION) + (() if tagging else ("tagging",))
     if splits.kind in refused:
         raise ConfigError(
             f"{source.run or splits.name}: expected a task with one label for each text or pair "

@@ -6,6 +6,7 @@ from pathlib import Path
 from tf_adapt.comparison.baseline import gold_labels
 from tf_adapt.comparison.runs import CellRun, Outcomes
 from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.data.labels import right_answers
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import Disagreement
@@ -67,9 +68,10 @@ def disagreements(
     if splits.kind in REGRESSIONS or len(said) < 2:
         return []
     found, gold = [], gold_labels(splits, split)
+    numbers_right = sum(right_answers(labels, gold, splits.kind) for labels in said.values())
     for number, example in enumerate(splits.examples[split]):
         answers = {name: labels[number] for name, labels in said.items()}
-        right = sum(answer == gold[number] for answer in answers.values())
+        right = int(numbers_right[number])
         if 0 < right < len(answers):
             found.append((abs(2 * right - len(answers)), number, example, answers))
     found.sort(key=lambda entry: entry[:2])

@@ -1,7 +1,7 @@
 """The baseline of every comparison: a constant prediction.
 
 Classification: the most frequent label of train. Multilabel: the set of labels with the highest
-micro F1 on train. Tagging: `O`. Regression: the mean of train.
+micro F1 on train. Tagging: `O`. Regression: the mean of train. Span extraction: no answer.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from tf_adapt.data.labels import gold_answers
 from tf_adapt.data.splits import Splits
 from tf_adapt.report.scored_cells import AT_BASELINE, DIVERGED, TRAINED
 from tf_adapt.statistics.scores import item_statistics, score_of
-from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
+from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS, SPAN_EXTRACTION
 
 # Runs compute dev scores in float32.
 ROUNDING = 1e-6
@@ -26,7 +26,7 @@ class Baseline:
     """A constant prediction and its scores.
 
     Attributes:
-        answer: a label, a tuple of labels, `O`, or a number.
+        answer: a label, a tuple of labels, `O`, a number, or "" for no answer.
         scores: by split; 0 if the metric of a constant prediction is undefined.
         statistics: `item_statistics` of the scored split, `[examples, k]`.
     """
@@ -77,6 +77,8 @@ def gold_labels(splits: Splits, split: str) -> list:
 def _constant(splits: Splits) -> str | float | tuple[str, ...]:
     if splits.kind == "tagging":
         return "O"
+    if splits.kind == SPAN_EXTRACTION:
+        return ""
     labels = gold_labels(splits, "train")
     if splits.kind in REGRESSIONS:
         return float(np.mean(labels))

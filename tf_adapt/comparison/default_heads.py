@@ -6,7 +6,7 @@ from tf_adapt.comparison.default_rates import family_of
 from tf_adapt.comparison.sections import EncoderEntry
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.paper import FROZEN
-from tf_adapt.tasks.kinds import PAIRS
+from tf_adapt.tasks.kinds import PAIRS, SPAN_EXTRACTION
 
 _WITHOUT_JOINT_PAIRS = ("elmo", "words")
 
@@ -16,7 +16,8 @@ def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str
 
     The paper's heads for frozen encoders (`bcn`, `esim`, `bilstm`) may be larger than the encoder;
     comparison with `linear` (tagging: `linear_tagger`) shows whether they are worth their cost.
-    BERT with separately encoded pairs has no linear head; a sentence module has no other.
+    BERT with separately encoded pairs has no linear head; a sentence module and span extraction
+    have no other.
 
     Args:
         data: the config's section `data`, unchecked; without a kind of task only `default` is
@@ -29,7 +30,7 @@ def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str
     if kind is None or adaptation != FROZEN or not encoder.pretrained:
         return ["default"]
     family = family_of(encoder.handle)
-    if family == "sentence":
+    if family == "sentence" or kind == SPAN_EXTRACTION:
         return ["default"]
     if kind in PAIRS and encoder.pairs == "separate" and family not in _WITHOUT_JOINT_PAIRS:
         return ["default"]

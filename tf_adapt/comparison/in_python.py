@@ -20,7 +20,7 @@ from tf_adapt.data.in_memory_files import Form, file_columns, file_text
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.printing.words import did_you_mean
 from tf_adapt.runs import run_folder
-from tf_adapt.tasks.kinds import KINDS
+from tf_adapt.tasks.kinds import KINDS, SPAN_EXTRACTION
 
 
 def compare(
@@ -143,6 +143,11 @@ def _file_texts(
     if kind not in KINDS:
         hint = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
         raise ConfigError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}{hint}")
+    if kind == SPAN_EXTRACTION:
+        raise ConfigError(
+            f"kind: expected another one with train=, got {kind}; write the questions to a file of "
+            "SQuAD's format and name it in the config's section data"
+        )
     form = _form(content, kind)
     texts = {name: file_text(data, form, columns, name) for name, data in given.items()}
     found = {name: file_columns(text, form) for name, text in texts.items()}

@@ -54,6 +54,8 @@ def answer_text(answer: str | float | list[str], kind: str) -> str:
         return f"answering {said}, the set that scores best on train,"
     if kind == "tagging":
         return "answering O"
+    if kind == "span_extraction":
+        return "saying that no question has an answer"
     return f"answering {visible(repr(answer))}, train's most frequent label,"
 
 

@@ -25,10 +25,11 @@ from tf_adapt.config.sections import (
     TextConfig,
 )
 from tf_adapt.config.strict_yaml import KeyPath
-from tf_adapt.config.task_checks import HEAD, Found, task_problems
+from tf_adapt.config.task_checks import HEAD, Found, kind_of, task_problems
 from tf_adapt.errors import ConfigError
 from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import did_you_mean
+from tf_adapt.tasks.kinds import SPAN_EXTRACTION
 
 # Keys of an adaptation that are arguments of its encoder, with their defaults.
 _OF_ENCODER: dict[str, dict[str, Any]] = {
@@ -198,6 +199,12 @@ def _tasks_problems(config: Config) -> Found:
                 ("tasks", name, "data", "format"),
                 "expected labelled data, got text; a language model is trained alone, with data "
                 "and objective: language_model",
+            )
+            continue
+        if kind_of(config.of_task(name)) == SPAN_EXTRACTION:
+            yield (
+                ("tasks", name, "data"),
+                "expected another kind than span_extraction, which is trained alone; take it out",
             )
             continue
         for path, problem in task_problems(config.of_task(name)):

@@ -30,6 +30,8 @@ _TEXTS = {
     "group": "examples with the same value are dependent and count as one item in the tests",
 }
 
+_SPANS = {"spans": "how the answers to questions are looked for"}
+
 MEANINGS = {
     "About": {
         "summary": "a description in a sentence or two",
@@ -44,6 +46,14 @@ MEANINGS = {
         **_TRAIN_EXAMPLES,
         **_HELD_OUT,
         "genre": "restricts train to one genre",
+    },
+    "SpansConfig": {
+        "stride": "tokens from the beginning of one window of a context to the next",
+        "longest_answer": "most words of an answer; words are split at white space and punctuation",
+        "n_best": "answers of each question in .jsonl files of predictions",
+        "no_answer_threshold": "a question has no answer if the logit of none exceeds that of the "
+        "best span by more than this; null: 0 where train has questions without an answer, else "
+        "every question is answered",
     },
     "Columns": {
         **_TEXTS,
@@ -109,7 +119,8 @@ MEANINGS = {
         "truncate": "truncate over-long inputs instead of raising an error; tagging splits them",
         "document_context": "encode each sentence with its neighbours in the document (BERT, "
         "tagging)",
-        "choose_thresholds": "tune the threshold of each label on dev, at the best epoch "
+        "choose_thresholds": "tune the threshold of each label, or that of no answer, on dev, at "
+        "the best epoch "
         "(multilabel_classification); false: 0.5",
         "mixed_precision": "half-precision computation with float32 weights",
         "gradient_checkpointing": "recompute the layers in the backward pass (BERT): less memory, "

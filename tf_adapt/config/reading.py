@@ -27,7 +27,7 @@ from tf_adapt.config.sections import (
 )
 from tf_adapt.config.strict_yaml import KeyPath, parse_yaml, read_yaml
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks.kinds import PAIRS
+from tf_adapt.tasks.kinds import PAIRS, SPAN_EXTRACTION
 
 
 def load_config(
@@ -251,13 +251,14 @@ def one_task(config: Config, where: str, what: str) -> Config:
 def data_section(section: dict | None, kind: str) -> DatasetConfig | FilesConfig | TfdsConfig:
     """A `data` section from its plain values; for None, the default file format of a kind.
 
-    Default formats: TSV with the header `text_a` (pairs: `text_a`, `text_b`), or CoNLL columns with
-    words in the first.
+    Default formats: TSV with the header `text_a` (pairs: `text_a`, `text_b`), CoNLL columns with
+    words in the first, or SQuAD's JSON.
     """
     if section is None:
         names = ("text_a", "text_b") if kind in PAIRS else ("text_a",)
         columns = {"words": 0} if kind == "tagging" else {name: name for name in names}
-        form = "conll" if kind == "tagging" else "tsv"
+        columns = {} if kind == SPAN_EXTRACTION else columns
+        form = {"tagging": "conll", SPAN_EXTRACTION: "squad"}.get(kind, "tsv")
         section = {"format": form, "kind": kind, "train": "", "dev": "", "columns": columns}
     return _data_class(section)(**section)
 

@@ -13,7 +13,7 @@ from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.task_sampling import SAMPLINGS
 from tf_adapt.data.votes import AGGREGATES
 from tf_adapt.layers.pooling_names import POOLING_NAMES
-from tf_adapt.tasks.kinds import KINDS
+from tf_adapt.tasks.kinds import KINDS, SPAN_EXTRACTION
 
 # The keys of `heads.table.HEADS`, which cannot be imported without TensorFlow.
 HEAD_NAMES = (
@@ -29,13 +29,14 @@ HEAD_NAMES = (
     "crf",
     "bilstm",
     "bilstm_crf",
+    "span_extractor",
 )
 # The heads with LSTMs, whose width is `head_units`.
 LSTM_HEADS = ("bcn", "esim", "bilstm", "bilstm_crf")
 # `hub_modules.native.lora.TARGETS`, which cannot be imported without Keras.
 LORA_TARGETS = ("query", "key", "value", "attention_output", "intermediate", "output")
 PERTURBATION_NAMES = ("dropout", "mask", "words", "adversarial")
-TEXT_KINDS = tuple(kind for kind in KINDS if kind != "tagging")
+TEXT_KINDS = tuple(kind for kind in KINDS if kind not in ("tagging", SPAN_EXTRACTION))
 # Generous bounds, against typing errors that would exhaust the memory.
 MOST_EPOCHS = MOST_EXAMPLES = 1_000_000
 VERY_MANY = 1_000_000_000
@@ -79,6 +80,19 @@ class About(_Section):
     minutes: float = Field(ge=0, description="a number of minutes, at least 0")
 
 
+class SpansConfig(_Section):
+    """For span extraction: how answers are looked for; see `tf_adapt.tasks.span_search`."""
+
+    stride: int = whole(1, MOST_TOKENS, ", less than a row of tokens", default=128)
+    longest_answer: int = whole(1, 1000, default=30)
+    n_best: int = whole(1, 1000, default=5)
+    # Null: 0 where train has questions without an answer, else every question is answered.
+    no_answer_threshold: float | None = Field(None, description="a number, or null")
+
+
+Spans = Field(None, description="a section, or null")
+
+
 class DatasetConfig(_Section):
     """One of the project's named datasets."""
 
@@ -90,6 +104,7 @@ class DatasetConfig(_Section):
     train_examples_seed: int = TrainExamplesSeed
     held_out: float | None = HeldOut
     genre: str | None = Field(None, description="a genre of the dataset (mnli), or null for all")
+    spans: SpansConfig | None = Spans
 
 
 class Columns(_Section):
@@ -110,8 +125,8 @@ class FilesConfig(_Section):
     """The user's own files."""
 
     PATHS: ClassVar = ("train", "dev", "test")
-    format: Literal["tsv", "csv", "jsonl", "conll"] = Field(
-        description="tsv, csv, jsonl, conll, or text for a language model"
+    format: Literal["tsv", "csv", "jsonl", "conll", "squad"] = Field(
+        description="tsv, csv, jsonl, conll, squad, or text for a language model"
     )
     kind: Literal[KINDS] = Field(description=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
     train: str = Field(description="the path of a file")
@@ -133,6 +148,7 @@ class FilesConfig(_Section):
     train_examples: int | None = TrainExamples
     train_examples_seed: int = TrainExamplesSeed
     held_out: float | None = HeldOut
+    spans: SpansConfig | None = Spans
 
 
 class FeatureColumns(_Section):

@@ -19,7 +19,7 @@ from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.data.slices import words_of
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, REGRESSIONS
+from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, REGRESSIONS, SPAN_EXTRACTION
 
 Found = Iterator[tuple[KeyPath, str]]
 # Keys of a head, with their defaults.
@@ -42,6 +42,7 @@ def task_problems(config: Config) -> Found:
     yield from _threshold_problems(config)
     yield from _pooling_problems(config)
     yield from _slice_problems(config)
+    yield from _span_problems(config)
     yield from signal_problems(config, kind_of(config))
 
 
@@ -123,11 +124,11 @@ def _threshold_problems(config: Config) -> Found:
     if not config.training.choose_thresholds:
         return
     kind = kind_of(config)
-    if kind not in (MULTILABEL, None):
+    if kind not in (MULTILABEL, SPAN_EXTRACTION, None):
         yield (
             ("training", "choose_thresholds"),
             f"expected false where an example has one label ({kind}), got true; it is for kind: "
-            f"{MULTILABEL}",
+            f"{MULTILABEL} and kind: {SPAN_EXTRACTION}",
         )
 
 
@@ -147,6 +148,32 @@ def _pooling_problems(config: Config) -> Found:
             f"expected null for {kind}, got {config.head_word_pieces}; it is for tagging, and "
             "head_pooling for the others",
         )
+
+
+def _span_problems(config: Config) -> Found:
+    kind, spans = kind_of(config), getattr(config.data, "spans", None)
+    if kind != SPAN_EXTRACTION:
+        if spans is not None and kind is not None:
+            yield ("data", "spans"), f"expected null for {kind}; it is for kind: {SPAN_EXTRACTION}"
+        return
+    if config.training.document_context:
+        yield (
+            ("training", "document_context"),
+            f"expected false for {kind}, whose contexts are read in windows, got true",
+        )
+    if config.head_pooling is not None:
+        yield (
+            ("head_pooling",),
+            f"expected null for {kind}, whose head reads each token, got {config.head_pooling}",
+        )
+    unsupported = {
+        "teacher": config.teacher,
+        "weak": config.weak,
+        "slice_heads": config.slice_heads or None,
+    } | {f"auxiliary.{name}": loss for name, loss in config.auxiliary}
+    for name, section in unsupported.items():
+        if section is not None:
+            yield tuple(name.split(".")), f"not supported for kind: {kind}; remove it"
 
 
 def _slice_problems(config: Config) -> Found:
@@ -192,11 +219,12 @@ def kind_of(config: Config) -> str | None:
 
 
 def _files_problems(data: FilesConfig) -> Found:
-    if (data.format == "conll") != (data.kind == "tagging"):
+    fitting = {"tagging": ("conll",), SPAN_EXTRACTION: ("squad",)}
+    if data.format not in fitting.get(data.kind, ("tsv", "csv", "jsonl")):
         yield (
             ("data", "format"),
-            "expected conll for kind: tagging and tsv, csv or jsonl for the others, got "
-            f"{data.format} with kind: {data.kind}",
+            "expected conll for kind: tagging, squad for kind: span_extraction and tsv, csv or "
+            f"jsonl for the others, got {data.format} with kind: {data.kind}",
         )
     yield from _column_problems(data)
     if data.delimiter is not None and data.format != "csv":
@@ -210,6 +238,8 @@ def _files_problems(data: FilesConfig) -> Found:
 def _column_problems(data: FilesConfig | TfdsConfig) -> Found:
     if data.kind == "tagging":
         needed, allowed = {"words", "tags"}, {"words", "tags"}
+    elif data.kind == SPAN_EXTRACTION:  # the keys of SQuAD's JSON are fixed
+        needed, allowed = set(), set()
     else:
         needed = {"text_a", "label"} | ({"text_b"} if data.kind in PAIRS else set())
         allowed = needed | {"group"}

@@ -34,7 +34,8 @@ class TfdsInfo:
 class DatasetInfo:
     """Metadata of a dataset.
 
-    `files` maps a split to its file name, or to several, of which the first that exists is read.
+    `files` maps a split to its file name, or to several, of which the first that exists is read; a
+    name with `*` is that of the folder's one file like it.
     `scheme` is the tag scheme on disk, `entity_types` the types of a tagging dataset; `notes` maps
     "source/split" to a remark on that split. `folder` is set for data that ship with the project.
     """
@@ -62,6 +63,7 @@ _SICK_FILES = {
     "test": ("SICK_test_annotated.txt",),
 }
 _SICK_SPLITS = _VALIDATION | {"test": "test"}
+_SQUAD_FILES = {"train": ("train-*.json",), "dev": ("dev-*.json",)}
 _SAMPLE_TABLES = {"train": ("train.tsv",), "dev": ("dev.tsv",)}
 _SAMPLE_PAIR = {"text_a": "text_a", "text_b": "text_b"}
 _PHRASES = "the labelled phrases of the train sentences (GLUE's train file)"
@@ -172,6 +174,21 @@ DATASETS: dict[str, DatasetInfo] = {
         tfds=TfdsInfo(
             "trec", {"train": "train", "test": "test"}, text_a="text", label="label-coarse"
         ),
+    ),
+    "squad": DatasetInfo(
+        kind="span_extraction",
+        metric="f1",
+        files=_SQUAD_FILES,
+        read=formats.read_squad,
+        tfds=TfdsInfo("squad/v1.1", _VALIDATION, "question", "context", "answers"),
+        notes={"files/train": "of version 1.1 or 2.0", "files/dev": "of version 1.1 or 2.0"},
+    ),
+    "squad_v2": DatasetInfo(
+        kind="span_extraction",
+        metric="f1",
+        files=_SQUAD_FILES,
+        read=formats.read_squad,
+        tfds=TfdsInfo("squad/v2.0", _VALIDATION, "question", "context", "answers"),
     ),
     "sample_classification": DatasetInfo(
         kind="classification",

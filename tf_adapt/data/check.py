@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats import Answers, Record, TaggedSentence
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import DataError
 
@@ -65,9 +65,14 @@ def refuse_over_long(report: dict[str, Any], encoder: str = "the encoder") -> No
 
 
 def _labels(examples: list[Record | TaggedSentence]) -> dict[str, Any]:
-    """The count of each label; for a regression the range and mean of the targets."""
+    """The count of each label; for a regression the range and mean of the targets; of questions
+    with and without an answer."""
     if isinstance(examples[0], TaggedSentence):
         counts = Counter(tag for sentence in examples for tag in sentence.tags)
+    elif isinstance(examples[0].label, Answers):
+        counts = Counter(
+            "with an answer" if one.label.texts else "without an answer" for one in examples
+        )
     elif isinstance(examples[0].label, float):
         targets = np.array([example.label for example in examples])
         return {

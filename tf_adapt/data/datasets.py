@@ -15,7 +15,7 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, check_scheme, convert_scheme, scheme_tags
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
+from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS, SPAN_EXTRACTION
 
 SPLITS = ("train", "dev", "test")
 SOURCES = ("files", "tfds", "sample")
@@ -121,6 +121,8 @@ def read_file(
         return _checked_labels(name, info, examples, str(path), info.scheme, "IOB2")
     if data.kind == "language_model":
         return read_texts(path, data.skip_empty)[0]
+    if data.kind == SPAN_EXTRACTION:
+        return formats.read_squad(path, labelled)
     columns = {key: value for key, value in dict(data.columns).items() if value is not None}
     if data.kind == "tagging":
         return _read_own_sentences(path, data, columns, labelled)
@@ -232,8 +234,15 @@ def _folder(name: str, info: DatasetInfo, source: str, data_dir: str | Path | No
 def _find_file(name: str, info: DatasetInfo, split: str, folder: Path) -> Path:
     names = _file_names(name, info, split)
     for file_name in names:
-        if (folder / file_name).exists():
-            return folder / file_name
+        found = sorted(folder.glob(file_name)) if "*" in file_name else [folder / file_name]
+        if len(found) > 1:
+            listed = ", ".join(path.name for path in found)
+            raise DataError(
+                f"{folder}: expected one file {file_name} ({name} {split}), got {listed}; keep one "
+                "in the folder"
+            )
+        if found and found[0].exists():
+            return found[0]
     what = "a folder without it" if folder.is_dir() else "no such folder"
     raise DataError(
         f"{folder}: expected the file {' or '.join(names)} ({name} {split}), got {what}; "

@@ -1,5 +1,6 @@
 """Records from data in Python: lists, columns, a pandas frame or a `tf.data.Dataset`."""
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from numbers import Number
@@ -7,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tf_adapt.data.formats import Record, TaggedSentence, check_group, listed_labels
+from tf_adapt.data.formats import (
+    Answers,
+    Record,
+    TaggedSentence,
+    check_group,
+    listed_labels,
+)
 from tf_adapt.data.in_memory_columns import rows_of
 from tf_adapt.data.labels import check_scheme
 from tf_adapt.errors import DataError
@@ -42,7 +49,9 @@ def in_memory_records(data: Any, task: "Task") -> list[Record | TaggedSentence]:
 
             A label is a name or an id among the task's labels, for a regression a number; for a
             multilabel task a list, tuple or set of names, empty if none applies, or for all
-            examples a matrix (array or tensor) of 0 and 1 with a column for each label.
+            examples a matrix (array or tensor) of 0 and 1 with a column for each label; for span
+            extraction, whose pairs are a question and its context, SQuAD's dict of `text` and
+            `answer_start`, empty lists if there is no answer.
         task: its kind selects the form of an example.
 
     Raises:
@@ -74,12 +83,30 @@ def _record(row: Any, task: "Task", number: int) -> Record:
         raise _wrong_form(row, task, where)
     if task.is_multilabel and record.label is not None:
         return replace(record, label=_names(record.label, record.where))
+    if task.is_span_extraction:
+        return replace(record, label=_given_answers(record.label, record.where))
     if not task.is_multilabel and isinstance(record.label, (list, tuple, set, Mapping, np.ndarray)):
         raise DataError(
             f"{record.where}: expected one label, got {repr(record.label)[:80]}; for scores or a "
             "row of 0 and 1 give the index of the largest, `.argmax(axis=1)`"
         )
     return record
+
+
+def _given_answers(label: Any, where: str) -> Answers | None:
+    """The gold answers: `Answers`, or a dict of SQuAD's `text` and `answer_start`."""
+    if label is None or isinstance(label, Answers):
+        return label
+    try:
+        texts, starts = tuple(label["text"]), tuple(map(operator.index, label["answer_start"]))
+    except (TypeError, KeyError, IndexError):
+        texts, starts = (None,), ()
+    if len(texts) != len(starts) or not all(isinstance(text, str) for text in texts):
+        raise DataError(
+            f"{where}: expected answers as {{'text': [text, …], 'answer_start': [offset, …]}}, "
+            f"empty lists for none, got {repr(label)[:80]}"
+        )
+    return Answers(texts, starts)
 
 
 def _names(labels: Any, where: str) -> tuple[str, ...]:

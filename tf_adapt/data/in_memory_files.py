@@ -45,6 +45,11 @@ class Form:
         return self.kind == "tagging"
 
     @property
+    def is_span_extraction(self) -> bool:
+        """Whether an example is a question and a context; in files of Python's data it never is."""
+        return False
+
+    @property
     def is_multilabel(self) -> bool:
         """Whether an example has any number of labels."""
         return self.kind == MULTILABEL

@@ -1,14 +1,24 @@
 """Labels and tags: checked in Python, before ids reach a device."""
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 
+import numpy as np
+
 from tf_adapt.data.formats.label_sets import check_separated
-from tf_adapt.data.formats.records import Record, TaggedSentence, check_score
+from tf_adapt.data.formats.records import (
+    Answers,
+    Record,
+    TaggedSentence,
+    check_answers,
+    check_score,
+)
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks.kinds import REGRESSIONS
+from tf_adapt.tasks.answer_scores import exact_match
+from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
 from tf_adapt.tasks.spans import spans
 from tf_adapt.tasks.tag_schemes import SCHEMES, can_follow, is_tag, split_tag, tag_forms
 
@@ -19,9 +29,22 @@ def gold_answers(examples: Sequence[Record | TaggedSentence], kind: str) -> list
     """The label of each example, in the form of `tf_adapt.runs.prediction_files`."""
     if kind == "tagging":
         return [list(example.tags) for example in examples]
+    if kind == SPAN_EXTRACTION:
+        return [example.label.texts for example in examples]
     if kind in REGRESSIONS:
         return [float(example.label) for example in examples]
     return [example.label for example in examples]
+
+
+def right_answers(said: Sequence, gold: Sequence, kind: str) -> np.ndarray:
+    """Which answers are right: `[examples] bool`; for questions by `exact_match`.
+
+    Args:
+        said: the predictions, in the form of `tf_adapt.runs.prediction_files`.
+        gold: of `gold_answers`.
+    """
+    is_right = exact_match if kind == SPAN_EXTRACTION else operator.eq
+    return np.array([bool(is_right(*pair)) for pair in zip(said, gold, strict=True)])
 
 
 def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:
@@ -138,13 +161,15 @@ def check_labels(
     split: str,
     label_range: tuple[float, float] | None = None,
 ) -> None:
-    """Checks each label against the task's labels, or each regression target (`labels` None).
+    """Checks each label against the task's labels, or each regression target (`labels` None), or
+    each answer against its context.
 
     Labels are names, or ids from 0 to the number of labels - 1; in sets of labels names only.
 
     Raises:
         DataError: a label is unknown (with its first location and count), an id out of range, a
-            target not finite in float32 or outside `label_range`; an example has no label.
+            target not finite in float32 or outside `label_range`; an answer is not in its context
+            at its offset; an example has no label.
     """
     first_locations: dict[object, str] = {}
     counts: Counter = Counter()
@@ -152,7 +177,9 @@ def check_labels(
     for record in records:
         of_sets = isinstance(getattr(record, "label", None), tuple)
         for label, where in _labels(record):
-            if labels is None:
+            if isinstance(label, Answers):
+                check_answers(label, record.text_b, where)
+            elif labels is None:
                 _check_target(label, label_range, where)
             elif not _is_known(label, labels):
                 first_locations.setdefault(label, where)

@@ -14,6 +14,7 @@ from tf_adapt.data.formats import Record, TaggedSentence, check_text
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.data.labels import check_labels, word_where
 from tf_adapt.data.limits import MOST_TOKENS
+from tf_adapt.data.prepare_spans import prepare_spans
 from tf_adapt.data.prepared import PreparedData
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ConfigError, DataError
@@ -31,7 +32,14 @@ _LONG_BETWEEN_BLANKS = re.compile(rf"[^ \t\n\r\v\f]{{{LONGEST_WORD + 1},}}")
 
 def task_of(splits: Splits) -> Task:
     """The task of a run's data."""
-    return Task(splits.kind, splits.labels, splits.metric, splits.scheme, splits.label_range)
+    return Task(
+        splits.kind,
+        splits.labels,
+        splits.metric,
+        splits.scheme,
+        splits.label_range,
+        spans=splits.spans,
+    )
 
 
 def prepare(
@@ -49,7 +57,8 @@ def prepare(
         encoder: its `preprocessor`, `joint_pairs`, `max_length` and `bounded` are used.
         max_length: most tokens of a packed row, special tokens included; by default the encoder's.
         truncate: cut longer examples, and count them; sentences in tagging are split instead, so
-            that only a single word can be too long.
+            that only a single word can be too long, and contexts in span extraction are read in
+            windows, so that only a question or a word can.
         document_context: encode each sentence with its neighbours of the same document (consecutive
             records with the same `document`), as many as fit; outputs are for its own words only.
             Tagging with BERT only: see `tf_adapt.data.context`.
@@ -69,6 +78,11 @@ def prepare(
             return _prepare_tagging(
                 records, task, encoder.preprocessor, limit, truncate, document_context
             )
+        if task.is_span_extraction:
+            long_words = _long_words(records, encoder.preprocessor)
+            if not truncate:
+                _refuse_long_words(long_words)
+            return prepare_spans(records, task, encoder, limit, truncate, long_words)
         return _prepare_texts(records, task, encoder, limit, truncate)
 
 

@@ -9,16 +9,26 @@ import tensorflow as tf
 
 from tf_adapt.data.context import pack_windows
 from tf_adapt.data.last_pieces import with_last_piece
+from tf_adapt.data.span_windows import SpanWindows, pack_spans
 
 TARGETS = "targets"
 # Keys of the first text's inputs, in training with a teacher.
 TEACHER, LABELLED = "teacher", "labelled"
+# The targets of span extraction, for the loss of a pass that predicts.
+ANSWER = "answer"
 # Another one, in training with labels from several sources.
 SOFT_LABELS = "soft_labels"
 # Another one, in training with heads of slices.
 SLICE_TARGETS = "slice_targets"
 # Padding values other than 0.
-FILLERS = {"first_piece": -1, "last_piece": -1, TARGETS: -1}
+FILLERS = {
+    "first_piece": -1,
+    "last_piece": -1,
+    "first_char": -1,
+    "end_char": -1,
+    "starts": False,
+    TARGETS: -1,
+}
 
 
 @dataclass(frozen=True)
@@ -28,17 +38,21 @@ class PreparedData:
     Attributes:
         preprocessor: packs the tokens (word pieces, or words for ELMo).
         segments: one ragged tensor per text of an example `[examples, (tokens)]`; tagging: one,
-            `[examples, (words), (tokens)]`, where an example is a sentence or a part of one.
+            `[examples, (words), (tokens)]`, where an example is a sentence or a part of one; span
+            extraction: those of `spans`, where an example is a question with one window.
         joint: whether the texts of a pair are packed into one row.
         lengths: `[examples]`, tokens of the packed row, special tokens and context included.
         uncut_lengths: tokens of each record before it was cut or split, special tokens included.
         targets: `[examples] int32` (regression: float32), multilabel `[examples, labels] float32`
-            of 0 and 1, tagging `[examples, (words)] int32`, or None for data without labels.
+            of 0 and 1, tagging `[examples, (words)] int32`, span extraction `[examples, 2] int32`
+            (`window_targets`), or None for data without labels.
         truncated: number of truncated records.
         sentence_splits: tagging: row splits of the sentences over all words, to group the outputs
             per word by sentence; else None.
-        windows: `[examples, 2]`, the pieces of each example with its context (`context_windows`);
-            None without document context.
+        windows: `[examples, 2]`, the pieces of each example with its context (`context_windows`),
+            or the windows of `spans`; None without document context.
+        spans: span extraction: the questions and the windows of their contexts; else None.
+        record_of: span extraction: `[examples]`, the number of each example's record; else None.
         features: for each text column the kept outputs of a frozen encoder
             (`tf_adapt.encoder.feature_arrays.Features`); or None.
         teacher: what a teacher answers, `[examples, labels]` logits (regression: `[examples]`
@@ -61,6 +75,8 @@ class PreparedData:
     truncated: int
     sentence_splits: np.ndarray | None = None
     windows: tf.Tensor | None = None
+    spans: SpanWindows | None = None
+    record_of: np.ndarray | None = None
     features: list | None = None
     teacher: tf.Tensor | tf.RaggedTensor | None = None
     labelled: tf.Tensor | None = None
@@ -77,6 +93,10 @@ class PreparedData:
     def packed_inputs(self, index: tf.Tensor) -> dict:
         """The encoder's inputs for the texts of the examples at `index` `[batch]`."""
         preprocessor = self.preprocessor
+        if self.spans is not None:
+            inputs = pack_spans(preprocessor, self.spans, index)
+            known = {} if self.targets is None else {ANSWER: tf.gather(self.targets, index)}
+            return {"a": inputs | known}
         segments = [tf.gather(segment, index) for segment in self.segments]
         if self.windows is not None:
             inputs = pack_windows(preprocessor, self.segments[0], self.windows, index)
@@ -127,7 +147,7 @@ class PreparedData:
 
     def _padded(self, name: str, tensor: tf.Tensor) -> tf.Tensor:
         """`[batch, time, …]` padded to a multiple of `length_step`; others are not changed."""
-        if self.length_step == 1 or tensor.shape.rank == 1 or name == "pooled":
+        if self.length_step == 1 or tensor.shape.rank == 1 or name in ("pooled", ANSWER):
             return tensor
         missing = tf.math.floormod(-tf.shape(tensor)[1], self.length_step)
         paddings = [[0, 0], [0, missing], *([[0, 0]] * (tensor.shape.rank - 2))]

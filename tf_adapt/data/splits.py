@@ -14,11 +14,12 @@ from tf_adapt.data.datasets import (
     read_file,
     split_description,
 )
-from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats import Answers, Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
 from tf_adapt.data.own_files import in_words, recognised, with_dev
 from tf_adapt.data.parts import document_indices, example_indices, part_of
+from tf_adapt.data.span_settings import span_search
 from tf_adapt.data.votes import (
     WeakLabels,
     check_rows,
@@ -27,7 +28,8 @@ from tf_adapt.data.votes import (
     with_probable_labels,
 )
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks.kinds import REGRESSIONS
+from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.tasks.span_search import SpanSearch
 
 HELD_OUT_SEED = 31
 
@@ -40,6 +42,7 @@ class Splits:
         unlabelled: texts for a teacher, which train with `train`, after it.
         weak: the probabilities of the labels of `train`, from the votes of several sources; the
             labels of these examples are then the most probable ones. None: they have their own.
+        spans: for span extraction: how answers are looked for.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Splits:
     descriptions: dict[str, str] = field(default_factory=dict)
     unlabelled: list[Record | TaggedSentence] = field(default_factory=list)
     weak: WeakLabels | None = None
+    spans: SpanSearch | None = None
 
 
 def load_splits(data, weak=None) -> Splits:
@@ -142,7 +146,9 @@ def fingerprint(examples: list[Record | TaggedSentence]) -> str:
             content = [example.words, example.tags]
             content += [example.document] if example.document else []
         else:
-            content = [example.text_a, example.text_b, example.label]
+            label = example.label
+            label = [label.texts, label.starts] if isinstance(label, Answers) else label
+            content = [example.text_a, example.text_b, label]
             content += [] if example.group is None else [example.group]
         digest.update(json.dumps(content, ensure_ascii=True).encode("ascii") + b"\n")
     return digest.hexdigest()
@@ -160,7 +166,9 @@ def _known(data) -> Splits:
     if data.genre is not None:
         examples = {split: _of_genre(found, data.genre) for split, found in examples.items()}
         descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
-    examples, descriptions = _held_out(examples, descriptions, data, _cut_at_random)
+    # Questions about one context stay together.
+    cut = _cut_together if info.kind == SPAN_EXTRACTION else _cut_at_random
+    examples, descriptions = _held_out(examples, descriptions, data, cut)
     _cut_train(examples, descriptions, data)
     labels = dataset_labels(data.dataset)
     return Splits(
@@ -172,6 +180,7 @@ def _known(data) -> Splits:
         "IOB2",
         examples,
         descriptions,
+        spans=span_search(info.kind, data, examples["train"]),
     )
 
 
@@ -276,7 +285,7 @@ def _of_user(
     data, name: str, examples: dict, descriptions: dict, labels: list[str] | None
 ) -> Splits:
     """The splits of a user's own data, after checks, with a dev split."""
-    if data.kind in REGRESSIONS:
+    if data.kind in (*REGRESSIONS, SPAN_EXTRACTION):
         labels = None
     elif labels is None:
         labels = label_set(examples["train"], name)
@@ -288,7 +297,10 @@ def _of_user(
         with_dev(examples, descriptions, name, reason)
     examples, descriptions = _held_out(examples, descriptions, data, _cut_together)
     _cut_train(examples, descriptions, data)
-    return Splits(name, data.kind, labels, None, label_range, "IOB2", examples, descriptions)
+    spans = span_search(data.kind, data, examples["train"])
+    return Splits(
+        name, data.kind, labels, None, label_range, "IOB2", examples, descriptions, spans=spans
+    )
 
 
 def _cut_together(examples: list, count: int) -> tuple[list, list]:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tf_adapt.data.catalogue import DatasetInfo, TfdsInfo
-from tf_adapt.data.formats import Record, TaggedSentence, check_text
+from tf_adapt.data.formats import Answers, Record, TaggedSentence, check_text
 from tf_adapt.errors import DataError
+from tf_adapt.tasks.kinds import SPAN_EXTRACTION
 
 
 def read_tfds(
@@ -20,7 +21,7 @@ def read_tfds(
         DataError: the dataset is not there and cannot be downloaded; an example has no label.
     """
     dataset, features = _load(info.tfds, split, data_dir)
-    read = _sentences if info.kind == "tagging" else _records
+    read = {"tagging": _sentences, SPAN_EXTRACTION: _questions}.get(info.kind, _records)
     examples = list(read(dataset, features, info.tfds, f"{info.tfds.name}:{split}"))
     if not examples:
         raise DataError(f"no examples in {info.tfds.name}:{split}; expected at least one")
@@ -80,6 +81,22 @@ def _records(
             text_b=None if text_b is None else decoded_text(example[text_b], where, text_b),
             label=_label(example[tfds_info.label], features[tfds_info.label], where),
             where=where,
+        )
+
+
+def _questions(
+    examples: list[dict], features: dict, tfds_info: TfdsInfo, name: str
+) -> Iterator[Record]:
+    for index, example in enumerate(examples):
+        where, given = f"{name}[{index}]", example[tfds_info.label]
+        yield Record(
+            decoded_text(example[tfds_info.text_a], where, tfds_info.text_a),
+            decoded_text(example[tfds_info.text_b], where, tfds_info.text_b),
+            Answers(
+                tuple(decoded_text(text, where, "answers") for text in given["text"]),
+                tuple(map(int, given["answer_start"])),
+            ),
+            where,
         )
 
 

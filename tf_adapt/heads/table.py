@@ -14,10 +14,12 @@ from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
 from tf_adapt.heads.sentence_pair import SentencePairHead
+from tf_adapt.heads.span_extractor import SpanExtractor
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.pooling import POOLINGS
 from tf_adapt.paper import HEADS as PAPER_HEADS
-from tf_adapt.tasks.kinds import MULTILABEL, PAIRS
+from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, SPAN_EXTRACTION
+from tf_adapt.tasks.span_search import check_reader
 from tf_adapt.tasks.tag_constraints import tag_constraints
 from tf_adapt.tasks.task import Task
 
@@ -60,13 +62,17 @@ HEADS = {
     "crf": Head(Tagger, TAGS, _crf),
     "bilstm": Head(Tagger, TAGS, _bilstm, has_lstm=True),
     "bilstm_crf": Head(Tagger, TAGS, lambda task: _bilstm(task) | _crf(task), has_lstm=True),
+    "span_extractor": Head(SpanExtractor, (SPAN_EXTRACTION,)),
 }
 ON_VECTORS = ("linear", "skip_thoughts", "infersent")
 # The paper has no other tasks on single texts: these get its heads for classification.
 DEFAULT_HEADS = {
-    (kind, family): PAPER_HEADS["classification", family]
-    for kind in TEXTS
+    (kind, family): heads
     for family in ("elmo", "bert")
+    for kind, heads in {
+        **dict.fromkeys(TEXTS, PAPER_HEADS["classification", family]),
+        SPAN_EXTRACTION: ("span_extractor", "span_extractor"),
+    }.items()
 } | PAPER_HEADS
 
 
@@ -135,6 +141,7 @@ def build_head(
         "mixed": frozen,
         "pair": task.is_pair,
         "regression": task.is_regression,
+        "hidden_layer": FAMILIES[family].like == "elmo",
     }
     given = {
         "dropout": dropout,
@@ -154,6 +161,11 @@ def _check_poolings(
     for key, value in given.items():
         if value is not None and value not in POOLINGS:
             raise ConfigError(f"{key}: expected one of {', '.join(POOLINGS)}, got {value!r}")
+    if pooling is not None and task.is_span_extraction:
+        raise ConfigError(
+            f"head_pooling: expected none for the head {name}, which reads each token, got "
+            f"{pooling}"
+        )
     if pooling is not None and task.is_tagging:
         raise ConfigError(
             f"head_pooling: expected none for the head {name}, which labels each word, got "
@@ -191,6 +203,13 @@ def _check_inputs(name: str, task: Task, family: str, joint: bool, pooling: str 
             f"head: {name} takes the vectors of two texts that are encoded apart; set "
             "pairs='separate' (encoder.pairs)"
         )
+    if task.is_span_extraction:
+        check_reader(family)
+        if about.joins_pairs and not joint:
+            raise ConfigError(
+                f"head: {name} takes a question and its context as one row, got pairs='separate' "
+                "(encoder.pairs); leave it out"
+            )
     if name == "linear" and about.joins_pairs and task.is_pair and not joint:
         raise ConfigError(
             "head: linear takes the pooled vector of a row with both texts; with pairs='separate' "
@@ -220,7 +239,7 @@ def head_name(name: str, task: Task, family: str, frozen: bool) -> str:
 def _name_on_vectors(name: str, task: Task, family: str) -> str:
     """The name for an encoder with one vector for a text: a linear head, for pairs on
     Skip-thoughts' features."""
-    if task.is_tagging:
+    if task.is_tagging or task.is_span_extraction:
         raise ConfigError(
             f"task: {task.kind} needs a state for each word, and an encoder of the family {family} "
             "has one vector for a text; take a BERT, an ELMo or word vectors"

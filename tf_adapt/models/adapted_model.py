@@ -11,7 +11,9 @@ from hub_modules.native.weights import is_trainable
 from tf_adapt.adaptation.phases import Adaptation, as_adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of, make_trainable
 from tf_adapt.data.last_pieces import with_last_piece
-from tf_adapt.data.prepared import LABELLED, SOFT_LABELS
+from tf_adapt.data.prepare_spans import tokenized
+from tf_adapt.data.prepared import ANSWER, LABELLED, SOFT_LABELS
+from tf_adapt.data.span_windows import Contexts, SpanWindows, pack_spans
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
@@ -23,6 +25,7 @@ from tf_adapt.models.phased_model import PhasedModel
 from tf_adapt.models.signal_annealing import SignalAnnealing
 from tf_adapt.models.slice_heads import SliceHeads
 from tf_adapt.models.teaching import Teaching
+from tf_adapt.tasks.best_spans import best_spans
 from tf_adapt.tasks.losses import soft_cross_entropy
 from tf_adapt.tasks.task import Task
 
@@ -76,7 +79,8 @@ def build_model(
     `first_piece` and `last_piece` `[batch, words] int32`, the positions of each word's first and
     last piece (−1 is padding).
     The head returns float32 logits `[batch, labels]`; for tagging `[batch, words, labels]`; for
-    regression values `[batch]`.
+    regression values `[batch]`; for span extraction those of `SpanExtractor`, whose inputs have
+    what `tf_adapt.data.span_windows.pack_spans` adds.
 
     Raises:
         ConfigError: the adaptation is unknown, or contradicts the encoder; as `build_head`.
@@ -132,7 +136,8 @@ class AdaptedModel(PhasedModel):
 
     Shapes: inputs `{"a": encoder inputs}`, or `{"a": …, "b": …}` if the texts of a pair are encoded
     separately → float32: classification and multilabel logits `[batch, labels]`; regression
-    `[batch]`; tagging logits `[batch, words, tags]`, with a CRF the dict of `Tagger`.
+    `[batch]`; tagging logits `[batch, words, tags]`, with a CRF the dict of `Tagger`; span
+    extraction the logits `[batch, 1 + words, 2]` of `SpanExtractor`.
 
     Args:
         auxiliaries: layers called as `auxiliary(inputs, encoder=…, encoded=[…], step=…,
@@ -234,9 +239,12 @@ class AdaptedModel(PhasedModel):
         `[batch, labels] float32`, the input of `tf_adapt.tasks.thresholds.chosen`; else `label`
         `[batch] int32` and `probabilities` `[batch, labels] float32`; for tagging
         `[batch, words]` and `[batch, words, tags]`, with a CRF also its `logits`
-        `[batch, words, tags]`.
+        `[batch, words, tags]`. Span extraction: of each window those of
+        `tf_adapt.tasks.best_spans.best_spans`, and of labelled ones their `loss` `[batch] float32`.
         """
         outputs = self(inputs, training=False)
+        if self.task.is_span_extraction:
+            return self._answers(outputs, inputs["a"])
         if self.task.is_regression:
             return {"score": outputs}
         if self.task.is_multilabel:
@@ -251,6 +259,14 @@ class AdaptedModel(PhasedModel):
             "label": tf.argmax(outputs, axis=-1, output_type=tf.int32),
             "probabilities": tf.nn.softmax(outputs),
         }
+
+    def _answers(self, logits, inputs: dict) -> dict:
+        found = best_spans(logits, inputs, self.task.spans)
+        if ANSWER not in inputs:
+            return found
+        by_end = tf.transpose(tf.nn.log_softmax(logits, axis=1), [0, 2, 1])
+        chosen = tf.gather(by_end, inputs[ANSWER], batch_dims=2)
+        return found | {"loss": -tf.reduce_mean(chosen, axis=1)}
 
     @functools.cached_property
     def inference(self) -> InferenceGraph:
@@ -339,7 +355,8 @@ class AdaptedModel(PhasedModel):
     def _example_batch(self) -> tuple:
         x = example_inputs(self.task, self.encoder)
         task = self.task
-        shape = [1, task.num_outputs] if task.is_multilabel else [1, 1] if task.is_tagging else [1]
+        wide = task.is_multilabel or task.is_span_extraction
+        shape = [1, task.num_outputs] if wide else [1, 1] if task.is_tagging else [1]
         y = tf.zeros(shape, "float32" if task.is_regression or task.is_multilabel else "int32")
         return x, y, None
 
@@ -384,6 +401,11 @@ def example_inputs(task: Task, encoder: HubEncoder) -> dict:
         words = tf.ragged.constant([["a"]])
         pieces = preprocessor.tokenize_words(words)
         return {"a": with_last_piece(preprocessor.pack_words(pieces), pieces)}
+    if task.is_span_extraction:
+        words, first, end = tokenized(tf.constant(["a"]), preprocessor)
+        contexts = Contexts(words.merge_dims(1, 2), words, first, end)
+        spans = SpanWindows.of(contexts, budget=2, stride=1)
+        return {"a": pack_spans(preprocessor, spans, tf.constant([0]))}
     units = preprocessor.tokenize(tf.constant(["a"]))
     if not task.is_pair:
         return {"a": preprocessor.pack([units])}

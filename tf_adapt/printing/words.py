@@ -7,6 +7,8 @@ from collections.abc import Iterable
 NOTHING = "–"
 METRICS = {
     "accuracy": "accuracy",
+    "exact_match": "exact match",
+    "f1": "F1",
     "macro_f1": "macro F1",
     "matthews": "Matthews correlation",
     "micro_f1": "micro F1",

@@ -63,6 +63,8 @@ def baseline_text(answer: str | float | list[str], kind: str) -> str:
         return f"always {said}"
     if kind == "tagging":
         return "always O"
+    if kind == "span_extraction":
+        return "always no answer"
     return f"always {visible(repr(shortened(answer, LONGEST_LABEL)))}"
 
 

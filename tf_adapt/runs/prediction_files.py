@@ -30,7 +30,7 @@ def read_predictions(run: Path, split: str, kind: str, task: str | None = None) 
 
     Returns:
         For each example its label; regression: a number; multilabel classification: a sorted tuple
-        of labels; tagging: a list of tags.
+        of labels; tagging: a list of tags; span extraction: the answer, "" for none.
 
     Raises:
         ArtifactError: the file is missing or damaged.

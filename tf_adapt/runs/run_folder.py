@@ -49,6 +49,15 @@ Scores = dict[str, float | None]
 BYTES_PER_WEIGHT = 4
 
 
+class SpanArguments(Schema):
+    """The arguments of a `tf_adapt.tasks.span_search.SpanSearch`."""
+
+    stride: int
+    longest_answer: int
+    n_best: int
+    no_answer_threshold: float | None
+
+
 class TaskArguments(Schema):
     """The arguments of a `tf_adapt.tasks.task.Task`."""
 
@@ -58,6 +67,7 @@ class TaskArguments(Schema):
     scheme: str
     label_range: tuple[float, float] | None
     thresholds: tuple[float, ...] | None = None
+    spans: SpanArguments | None = None
 
     # JSON has no tuples.
     _tuples = field_validator("label_range", "thresholds", mode="before")(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tf_adapt.config.sections import SliceConfig
-from tf_adapt.data.labels import gold_answers
+from tf_adapt.data.labels import gold_answers, right_answers
 from tf_adapt.data.slices import (
     Examples,
     at_places,
@@ -148,7 +148,7 @@ def _wrong(name: str, run: Path, examples: Examples, kind: str) -> np.ndarray | 
     for split in SPLITS:
         if known.get(f"{split} data") == wanted:
             said, gold = read_predictions(run, split, kind), gold_answers(examples, kind)
-            return np.array([a != b for a, b in zip(said, gold, strict=True)], dtype=bool)
+            return ~right_answers(said, gold, kind)
     return None
 
 

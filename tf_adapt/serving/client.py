@@ -64,14 +64,16 @@ class Client:
         """The outputs for each text, in the order of the texts.
 
         Args:
-            texts: texts; pairs of texts; for tagging lists of words.
+            texts: texts; pairs of texts; for tagging lists of words; for span extraction pairs of
+                a question and its context.
             model: its name; not needed where the server has one model.
             signature: the task, of an export of several.
 
         Returns:
             For each text `{"label": …, "scores": […]}`; multilabel: `{"labels": […], "scores":
             […]}` with "" for a label that is not chosen; tagging: `{"tags": […], "scores": [[…]]}`
-            with one entry a word; regression: a number.
+            with one entry a word; regression: a number; span extraction: `{"answer": …, "score": …,
+            "start": …, "end": …}`, the offsets in characters.
 
         Raises:
             ArtifactError: the server cannot be reached, is too busy, or fails.
@@ -170,6 +172,10 @@ def _row(text: Any, inputs: set[str], where: str) -> dict[str, Any]:
         if is_list and len(text) == 2:
             return {"text_a": text[0], "text_b": text[1]}
         raise DataError(f"{where}: expected a pair of texts, got something else")
+    if inputs == {"question", "context"}:
+        if is_list and len(text) == 2:
+            return {"question": text[0], "context": text[1]}
+        raise DataError(f"{where}: expected (question, context), got something else")
     if inputs == {"tokens"}:
         if is_list and text and all(text):
             return {"tokens": list(text)}

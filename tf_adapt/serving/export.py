@@ -27,14 +27,17 @@ from tf_adapt.data.prepare import checked_limit
 from tf_adapt.encoder.hub_encoder import computed_by_tensorflow
 from tf_adapt.heads.reads import reads_of
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.serving.answer_graph import answers_in_graph
 from tf_adapt.serving.export_parts import parts_that_are_read, read_of, traced
+from tf_adapt.serving.length_check import length_check
 from tf_adapt.serving.model_card import CARD, plain_card
 from tf_adapt.tasks.task import Task
 from tf_adapt.tasks.thresholds import chosen
 
 EXPORT = "export"
 _TEXTS = {
-    name: tf.TensorSpec([None], tf.string, name=name) for name in ("text", "text_a", "text_b")
+    name: tf.TensorSpec([None], tf.string, name=name)
+    for name in ("text", "text_a", "text_b", "question", "context")
 }
 _TOKENS = tf.TensorSpec([None, None], tf.string, name="tokens")
 
@@ -58,6 +61,11 @@ def export(
     at padding) and `scores` `[batch, words, tags] float32`. A CRF's tags are its best path within
     the constraints of the tag scheme, its scores the marginal probabilities of each word's tags.
 
+    Span extraction: `question`, `context` `[batch] string` → `answer` `[batch] string`, "" for no
+    answer; `score` `[batch] float32`, its probability; `start` and `end` `[batch] int32`, its
+    offsets in the context in characters (Unicode code points), −1 for no answer. A context without
+    content has no answer.
+
     A text without content (empty, white space) is not an error here as it is in `predict`, because
     it would fail the whole batch: it gets the model's label for a text without words.
 
@@ -67,7 +75,8 @@ def export(
     Args:
         max_length: longest input in tokens, special tokens included; by default the encoder's. A
             longer text is an error for the caller of the served model, or truncated with
-            `truncate`; for tagging longer sentences are split and every word still gets its tag.
+            `truncate`; for tagging longer sentences are split and every word still gets its tag,
+            for span extraction contexts are read in windows.
         data: the `data` section of a run's config, so that `tf-adapt predict` reads files for the
             export as for the run.
         document_context: as in training. A row of words is then a document: if it is longer than
@@ -134,7 +143,7 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         self.preprocessor = preprocessor or model.encoder.preprocessor
         # The module's own SavedModel has tables and assets.
         self.black_box = getattr(model.encoder.native, "module", None)
-        self.labels = None if model.task.is_regression else tf.constant(model.task.labels)
+        self.labels = None if model.task.labels is None else tf.constant(model.task.labels)
         self._predict = ModelFromText(
             model, given, self.preprocessor, max_length, truncate, document_context
         )
@@ -151,6 +160,9 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         function = functools.partial(tf.function, autograph=False)
         if task.is_tagging:
             return function(self._tags, input_signature=[_TOKENS])
+        if task.is_span_extraction:
+            specs = [_TEXTS["question"], _TEXTS["context"]]
+            return function(self._answer, input_signature=specs)
         if task.is_pair:
             specs = [_TEXTS["text_a"], _TEXTS["text_b"]]
             return function(
@@ -163,7 +175,7 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         """Adds the signature as three functions, for other engines, where they can compute it: see
         `tf_adapt.serving.export_parts`."""
         predict = self._predict
-        if predict.read is None:
+        if predict.read is None or predict.task.is_span_extraction:
             return
         tagging, pair = predict.task.is_tagging, predict.task.is_pair
         checked = self._words if tagging else self._checked
@@ -197,6 +209,11 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
             "label": tf.gather(self.labels, answer["label"]),
             "scores": answer["probabilities"],
         }
+
+    def _answer(self, question, context) -> dict:
+        texts = {"question": question, "context": context}
+        texts = check_shapes(dict.fromkeys(texts, "[batch] string"), texts)
+        return self._predict.from_questions(*(check_text(name, texts[name]) for name in texts))
 
     def _tags(self, tokens) -> dict:
         texts = {"tokens": tokens}
@@ -292,19 +309,17 @@ class ModelFromText:
         if self._truncate:
             return self._preprocessor.truncate(segments, limit)[0]
         lengths = sum(segment.row_lengths() for segment in segments)
-        with tf.control_dependencies(self._check(lengths, limit, "an input")):
+        with tf.control_dependencies(length_check(lengths, limit, "an input")):
             return [tf.identity(segment) for segment in segments]
 
-    @staticmethod
-    def _check(lengths, limit: int, what: str) -> list:
-        """Control dependencies that fail, with an error for the caller, on a too long input."""
-        check = tf.debugging.assert_less_equal(
-            lengths,
-            tf.cast(limit, lengths.dtype),
-            message=f"{what} is longer than the {limit} tokens that the model takes; shorten it, "
-            "or export with truncation",
-        )
-        return [] if check is None else [check]
+    def from_questions(self, questions: tf.Tensor, contexts: tf.Tensor) -> dict:
+        """`[batch] string` twice → the best answer to each question: see `answers_in_graph`."""
+        limits = self.task.spans, self._max_length, self._truncate
+
+        def answered(inputs):
+            return self.answered({"inputs": inputs}, [questions, contexts])
+
+        return answers_in_graph(questions, contexts, self._preprocessor, *limits, answered)
 
     def _packed_words(self, words: tf.RaggedTensor) -> tuple[dict, tf.RaggedTensor]:
         units = self._preprocessor.tokenize_words(words)
@@ -312,7 +327,7 @@ class ModelFromText:
         if self._truncate:
             units = cut_words(units, budget)
         else:
-            check = self._check(units.values.row_lengths(), budget, "a single word")
+            check = length_check(units.values.row_lengths(), budget, "a single word")
             with tf.control_dependencies(check):
                 units = tf.identity(units)
         chunks = split_words(units, budget)

@@ -84,8 +84,8 @@ def signature_in(engine: str, program: Any, name: str, export: str, content: str
     if not all(hasattr(owner, one) for one in _NAMES):
         raise ConfigError(
             f"engine {engine}: {export}: expected an export of one model with a transformer that "
-            "runs natively, got another one, or one of an earlier version; choose the engine "
-            f"{TENSORFLOW}, or export the run again"
+            "runs natively and no task of questions, got another one, or one of an earlier "
+            f"version; choose the engine {TENSORFLOW}, or export the run again"
         )
     function = owner.encode.concrete_functions[0]
     types = {key: tensor.dtype for key, tensor in function.structured_outputs.items()}

@@ -19,6 +19,8 @@ CARD = "README.md"
 _INPUTS = {
     "tagging": 'tokens=tf.constant([["Ann", "lives", "in", "Paris"]])',
     "pair": 'text_a=tf.constant(["one text"]), text_b=tf.constant(["another"])',
+    "span_extraction": 'question=tf.constant(["Where does Ann live?"]), '
+    'context=tf.constant(["Ann lives in Paris."])',
     "single": 'text=tf.constant(["a text"])',
 }
 _LIMITS = (
@@ -197,7 +199,7 @@ def _module(config: Config) -> str:
 
 
 def _call(kind: str, signature: str = "serving_default") -> str:
-    name = "tagging" if kind == "tagging" else "pair" if kind.startswith("pair_") else "single"
+    name = kind if kind in _INPUTS else "pair" if kind.startswith("pair_") else "single"
     chosen = "" if signature == "serving_default" else f" --signature {signature}"
     return f"""\
 ```python
@@ -213,6 +215,8 @@ Or `tf-adapt predict THIS_FOLDER{chosen} --input FILE --output FILE`, or TensorF
 
 
 def _labels(task: dict[str, Any]) -> str:
+    if task["kind"] == "span_extraction":
+        return "A part of the context, with its offsets in characters."
     if not task.get("labels"):
         return "A number." if "regression" in task["kind"] else ""
     return ", ".join(f"`{words.visible(label)}`" for label in task["labels"])
@@ -308,5 +312,9 @@ def _length(config: Config) -> str:
     limit = (
         "the encoder's limit" if training.max_length is None else f"{training.max_length} tokens"
     )
-    what = "are cut" if training.truncate else "are refused (in tagging: read in parts)"
+    what = (
+        "are cut"
+        if training.truncate
+        else "are refused (in tagging: read in parts; contexts: in windows)"
+    )
     return f"- Texts beyond {limit} {what}."

@@ -16,6 +16,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
 from tf_adapt.printing.progress import tracked
+from tf_adapt.serving.answers import FoundAnswer, answers_of_questions
 from tf_adapt.serving.output_files import write_output
 from tf_adapt.serving.prediction_forms import check_texts, form_of, predictions_text
 from tf_adapt.statistics.scores import item_statistics, score_of
@@ -34,13 +35,17 @@ class Prediction:
 
     Attributes:
         label: the label; for regression a number; multilabel: a tuple of the chosen labels, in the
-            order of the task's labels; for tagging a tuple with one tag per word.
+            order of the task's labels; for tagging a tuple with one tag per word; for span
+            extraction the answer, "" for none.
         scores: probability of each label, in the order of the task's labels; empty for regression;
-            for tagging the probability of each word's predicted tag.
+            for tagging the probability of each word's predicted tag; for span extraction that of
+            the answer.
+        answers: for span extraction the best answers, the predicted one first.
     """
 
     label: str | float | tuple[str, ...]
     scores: tuple[float, ...]
+    answers: tuple[FoundAnswer, ...] = ()
 
 
 def predict(
@@ -86,7 +91,8 @@ def batch_predictions(
 
     Returns:
         The arrays of `AdaptedModel.predictions`, `[examples, …]`; for tagging `[words, …]`, the
-        words of all sentences concatenated.
+        words of all sentences concatenated; for span extraction `[rows, …]` and `record_of`
+        `[rows]`, the number of each row's question.
     """
     if prepared.features is None and len(prepared.lengths) <= FEW_BATCHES * batch_size:
         order = shortest_first(prepared, batch_size)
@@ -105,7 +111,8 @@ def batch_predictions(
             for place, (example, row) in enumerate(zip(examples, values.numpy(), strict=True)):
                 rows[example] = row if words is None else row[words[place]]
     joined = np.concatenate if model.task.is_tagging else np.stack
-    return {name: joined(rows) for name, rows in found.items()}
+    answer = {name: joined(rows) for name, rows in found.items()}
+    return answer if prepared.record_of is None else answer | {"record_of": prepared.record_of}
 
 
 def inputs_of(dataset: tf.data.Dataset) -> tf.data.Dataset:
@@ -133,6 +140,11 @@ def word_mask(inputs: dict) -> np.ndarray:
 
 def to_predictions(task: Task, records: list, answer: dict[str, np.ndarray]) -> list[Prediction]:
     """One `Prediction` per record from the arrays of `batch_predictions`."""
+    if task.is_span_extraction:
+        return [
+            Prediction(answers[0].text, (answers[0].score,), answers)
+            for answers in answers_of_questions(records, answer, task.spans)
+        ]
     if task.is_regression:
         return [Prediction(float(score), ()) for score in answer["score"]]
     probabilities = answer["probabilities"]

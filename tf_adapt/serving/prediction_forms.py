@@ -4,19 +4,25 @@ The suffix of the file selects the format, with one line per example: tab-separa
 default) with a header and six decimals, .csv (RFC 4180), or .jsonl with one object per line. For
 tagging: CoNLL columns (the default), one word per line, separated from its tag by a tab because
 words may contain blanks; or .jsonl. Label sets are joined by `|` in tables, and lists in .jsonl.
+Of answers to questions, tables have the best with its score and offsets, tabs and line breaks in it
+as blanks; .jsonl has it unchanged, and the next best.
 """
 
 import csv
 import io
 import json
 import os
+import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.tasks.label_sets import joined
+
+_BREAKS = re.compile("[\t\n\r]+")
 
 
 def form_of(output: str | os.PathLike, task: Any) -> str:
@@ -74,21 +80,25 @@ def predictions_text(
     if form == "jsonl":
         objects = (_object(task, record, one, names) for record, one in pairs)
         return "".join(f"{json.dumps(found, ensure_ascii=False)}\n" for found in objects)
-    labels = () if task.is_regression else task.labels
-    rows = [[*names, "prediction", *labels]]
+    columns = ("score", "start", "end") if task.is_span_extraction else task.labels or ()
+    rows = [[*names, "prediction", *columns]]
     rows += [
-        [
-            *(getattr(record, name) for name in names),
-            _field(one.label),
-            *(f"{score:.6f}" for score in one.scores),
-        ]
-        for record, one in pairs
+        [*(getattr(record, name) for name in names), *_fields(task, one)] for record, one in pairs
     ]
     if form == "tsv":
         return "".join("\t".join(row) + "\n" for row in rows)
     content = io.StringIO()
     csv.writer(content).writerows(rows)
     return content.getvalue()
+
+
+def _fields(task: Any, one: Any) -> list[str]:
+    scores = [f"{score:.6f}" for score in one.scores]
+    if not task.is_span_extraction:
+        return [_field(one.label), *scores]
+    best = one.answers[0]
+    # Scores of answers do not depend on their white space, a line of a table does.
+    return [" ".join(_BREAKS.split(best.text)), *scores, str(best.start), str(best.end)]
 
 
 def _field(label: str | float | tuple[str, ...]) -> str:
@@ -116,6 +126,10 @@ def _object(
     texts = {name: getattr(record, name) for name in names}
     if task.is_regression:
         return texts | {"prediction": round(one.label, 6)}
+    if task.is_span_extraction:
+        answers = [asdict(answer) | {"score": round(answer.score, 6)} for answer in one.answers]
+        best = {name: answers[0][name] for name in ("score", "start", "end")}
+        return texts | {"prediction": one.label} | best | {"answers": answers}
     by_label = dict(zip(task.labels, scores, strict=True))
     label = list(one.label) if isinstance(one.label, tuple) else one.label
     return texts | {"prediction": label, "scores": by_label}

@@ -17,6 +17,7 @@ from tf_adapt.config.reading import data_section
 from tf_adapt.config.sections import DatasetConfig, FilesConfig, TfdsConfig
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import run_folder
+from tf_adapt.serving.answers import FoundAnswer
 from tf_adapt.serving.export_parts import signature_in
 from tf_adapt.serving.predict import (
     Prediction,
@@ -81,6 +82,8 @@ def predict_with_export(
         for start in range(0, len(records), BATCH_SIZE)
     ]
     answer = {name: np.concatenate([part[name] for part in outputs]) for name in outputs[0]}
+    if task.is_span_extraction:
+        return task, records, _answers(records, answer)
     return task, records, to_predictions(task, records, answer)
 
 
@@ -190,6 +193,12 @@ def _served(task: Task, serve, records: list) -> dict[str, np.ndarray]:
             "label": _ids(task, served["tags"]),
             "probabilities": served["scores"].numpy(),
         }
+    if task.is_span_extraction:
+        served = serve(
+            question=tf.constant([record.text_a for record in records]),
+            context=tf.constant([record.text_b for record in records]),
+        )
+        return {name: served[name].numpy() for name in ("answer", "score", "start", "end")}
     names = ("text_a", "text_b") if task.is_pair else ("text_a",)
     columns = [tf.constant([getattr(record, name) for record in records]) for name in names]
     served = serve(**dict(zip(names if task.is_pair else ("text",), columns, strict=True)))
@@ -201,10 +210,22 @@ def _served(task: Task, serve, records: list) -> dict[str, np.ndarray]:
     return {"label": _ids(task, served["label"]), "probabilities": served["scores"].numpy()}
 
 
+def _answers(records: list, answer: dict[str, np.ndarray]) -> list[Prediction]:
+    """The predictions of an export for questions: the best answer alone."""
+    found = [
+        FoundAnswer(text.decode("utf-8"), float(score), int(start), int(end))
+        for text, score, start, end in zip(
+            answer["answer"], answer["score"], answer["start"], answer["end"], strict=True
+        )
+    ]
+    return [Prediction(one.text, (one.score,), (one,)) for one in found]
+
+
 def _check_shapes(task: Task, records: list, answer: dict[str, np.ndarray]) -> None:
     count = sum(len(one.words) for one in records) if task.is_tagging else len(records)
-    labels = 0 if task.is_regression else len(task.labels)
-    expected = {"score": (count,), "label": (count,), "probabilities": (count, labels)}
+    labels = len(task.labels or ())
+    one_each = dict.fromkeys(("score", "label", "answer", "start", "end"), (count,))
+    expected = one_each | {"probabilities": (count, labels)}
     for name, array in answer.items():
         if array.shape != expected[name]:
             raise ValueError(f"{name}: expected shape {expected[name]}, got {array.shape}")

@@ -5,12 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tf_adapt.tasks.answer_scores import ANSWER_METRICS
 from tf_adapt.tasks.spans import spans
 from tf_adapt.tasks.tag_schemes import SCHEMES
 
 SPAN_METRICS = ("span_f1", "strict_span_f1")
 SET_METRICS = ("micro_f1", "macro_f1")
-METRICS = ("accuracy", "matthews", "pearson", *SPAN_METRICS, *SET_METRICS)
+METRICS = (
+    "accuracy",
+    "matthews",
+    "pearson",
+    *SPAN_METRICS,
+    *SET_METRICS,
+    *ANSWER_METRICS,
+)
 # The lowest and the highest score.
 RANGES = dict.fromkeys(METRICS, (0, 1)) | dict.fromkeys(("matthews", "pearson"), (-1, 1))
 
@@ -61,15 +69,16 @@ def item_statistics(
     constant side (as in `tf_adapt.tasks.metrics.PearsonCorrelation`) becomes zeros. span_f1: right,
     true and predicted entities of a sentence, as in conlleval; strict_span_f1: strict in the
     scheme; see `tf_adapt.tasks.spans`. micro_f1: right, true and predicted labels; macro_f1:
-    whether each label is right, then true, then predicted.
+    whether each label is right, then true, then predicted. exact_match and f1: the score of the
+    answer, 1; see `tf_adapt.tasks.answer_scores`.
 
-    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 6, 3, 3 and 3 labels.
+    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 6, 3, 3, 3 labels and 2.
 
     Args:
         metric: one of METRICS.
         predictions, gold: of one run, one for each test item: labels (names or ids), numbers
-            (pearson), the tags of a sentence (span_f1, strict_span_f1), or a collection of labels
-            (micro_f1, macro_f1).
+            (pearson), the tags of a sentence (span_f1, strict_span_f1), a collection of labels
+            (micro_f1, macro_f1), or an answer and the gold answers (exact_match, f1).
         labels: all labels, for matthews, micro_f1 and macro_f1.
         scheme: "IOB1", "IOB2" or "BIOES", for span_f1 and strict_span_f1.
 
@@ -96,6 +105,9 @@ def item_statistics(
         return counts.sum(-1) if metric == "micro_f1" else counts.reshape(len(gold), -1)
     if metric == "pearson":
         return _products(np.asarray(gold, np.float64), np.asarray(predictions, np.float64))
+    if metric in ANSWER_METRICS:
+        score = ANSWER_METRICS[metric]
+        return np.array([[score(*pair), 1] for pair in zip(predictions, gold, strict=True)])
     right = np.array([a == b for a, b in zip(predictions, gold, strict=True)], np.float64)
     if metric == "accuracy":
         return np.stack([right, np.ones_like(right)], axis=1)
@@ -117,14 +129,14 @@ def of_groups(statistics: np.ndarray, groups: np.ndarray) -> np.ndarray:
 def score_of(metric: str, sums: np.ndarray) -> np.ndarray:
     """The score of items whose statistics add up to `sums`; 0 where it is undefined.
 
-    accuracy: `right / n`. matthews: Gorodkin's `(c·s − Σ tₖpₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²))`.
-    pearson: `(nΣxy − ΣxΣy) / √((nΣx² − (Σx)²)(nΣy² − (Σy)²))`. span_f1:
-    `2·right / (true + predicted)`, and strict_span_f1 and micro_f1 too; macro_f1: the mean of that
-    over the labels.
+    accuracy: `right / n`; exact_match and f1: the mean score. matthews: Gorodkin's
+    `(c·s − Σ tₖpₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²))`. pearson:
+    `(nΣxy − ΣxΣy) / √((nΣx² − (Σx)²)(nΣy² − (Σy)²))`. span_f1: `2·right / (true + predicted)`, and
+    strict_span_f1 and micro_f1 too; macro_f1: the mean of that over the labels.
 
     Shapes: `[…, k] float64` → `[…]`.
     """
-    if metric == "accuracy":
+    if metric == "accuracy" or metric in ANSWER_METRICS:
         return _ratio(sums[..., 0], sums[..., 1])
     if metric in (*SPAN_METRICS, "micro_f1"):
         return _ratio(2.0 * sums[..., 0], sums[..., 1] + sums[..., 2])

@@ -8,6 +8,7 @@ METRICS_OF = {
     "pair_classification": ("accuracy", "matthews"),
     "pair_regression": ("pearson",),
     "tagging": ("span_f1", "strict_span_f1"),
+    "span_extraction": ("f1", "exact_match"),
 }
 KINDS = tuple(METRICS_OF)
 PAIRS = ("pair_classification", "pair_regression")
@@ -15,5 +16,7 @@ PAIRS = ("pair_classification", "pair_regression")
 CLASSIFICATIONS = ("classification", "pair_classification")
 # Any number of labels, also none: see `tf_adapt.data.formats.label_sets`.
 MULTILABEL = "multilabel_classification"
+# The label is a part of the second text: see `tf_adapt.data.formats.records.Answers`.
+SPAN_EXTRACTION = "span_extraction"
 # The label is a number.
 REGRESSIONS = ("regression", "pair_regression")

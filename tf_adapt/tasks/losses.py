@@ -34,6 +34,28 @@ class CrossEntropy(keras.losses.Loss):
         return {"name": self.name}
 
 
+@keras.saving.register_keras_serializable("tf_adapt")
+class SpanCrossEntropy(CrossEntropy):
+    """Mean cross-entropy of the first and of the last word of an answer, in float32.
+
+    Shapes: targets `[batch, 2] int`, the positions of both among the logits; logits
+    `[batch, words, 2]`, of each word to begin and to end it → scalar.
+
+    Masking: logits at padding must be so low that they have no probability.
+
+    Source: Devlin et al. 2019, section 4.2.
+    """
+
+    def __init__(self, name: str = "span_cross_entropy"):
+        super().__init__(name=name)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        by_end = ops.transpose(ops.cast(ops.convert_to_tensor(y_pred), "float32"), (0, 2, 1))
+        if sample_weight is not None:
+            sample_weight = ops.reshape(sample_weight, (-1, 1))
+        return super().__call__(y_true, by_end, sample_weight)
+
+
 def soft_cross_entropy(probabilities, logits):
     """Cross-entropy with probabilities in place of class ids: the mean of `-Σ_k p_k log softmax_k`.
 

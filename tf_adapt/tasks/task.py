@@ -6,9 +6,22 @@ from dataclasses import asdict, dataclass
 import keras
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks.kinds import CLASSIFICATIONS, METRICS_OF, MULTILABEL, PAIRS, REGRESSIONS
+from tf_adapt.tasks.kinds import (
+    CLASSIFICATIONS,
+    METRICS_OF,
+    MULTILABEL,
+    PAIRS,
+    REGRESSIONS,
+    SPAN_EXTRACTION,
+)
 from tf_adapt.tasks.label_sets import check_label_name
-from tf_adapt.tasks.losses import BinaryCrossEntropy, CrossEntropy, LanguageModelLoss, SquaredError
+from tf_adapt.tasks.losses import (
+    BinaryCrossEntropy,
+    CrossEntropy,
+    LanguageModelLoss,
+    SpanCrossEntropy,
+    SquaredError,
+)
 from tf_adapt.tasks.metrics import (
     LabelSetF1,
     MatthewsCorrelation,
@@ -16,6 +29,7 @@ from tf_adapt.tasks.metrics import (
     Perplexity,
     SpanF1,
 )
+from tf_adapt.tasks.span_search import SpanSearch
 from tf_adapt.tasks.tag_schemes import SCHEMES, is_tag
 
 LOSSES = {
@@ -23,6 +37,7 @@ LOSSES = {
     **dict.fromkeys(REGRESSIONS, SquaredError),
     MULTILABEL: BinaryCrossEntropy,
     "tagging": CrossEntropy,
+    SPAN_EXTRACTION: SpanCrossEntropy,
 }
 # The first metric is the default: it selects the best epoch.
 TASKS = {
@@ -52,7 +67,8 @@ class Task:
 
     Args:
         kind: a key of `TASKS`.
-        labels: the labels (for tagging, the tags) in the order of their ids; none for regression.
+        labels: the labels (for tagging, the tags) in the order of their ids; none for regression
+            and span extraction.
         metric: the score that selects the best epoch; by default the kind's first metric.
         scheme: of the tags: "IOB1", "IOB2" or "BIOES"; used by tagging only.
         label_range: lowest and highest target of a regression, for display; the loss and the metric
@@ -60,6 +76,7 @@ class Task:
         thresholds: for multilabel classification: for each label the lowest probability at which it
             is predicted, above 0 and at most 1; None: 0.5. See
             `tf_adapt.tasks.thresholds.best_thresholds`.
+        spans: for span extraction: how answers are looked for; None: as by default.
 
     Raises:
         ConfigError: an argument is unknown, missing, or does not fit the kind.
@@ -71,6 +88,7 @@ class Task:
     scheme: str = "IOB2"
     label_range: tuple[float, float] | None = None
     thresholds: tuple[float, ...] | None = None
+    spans: SpanSearch | None = None
 
     def __post_init__(self):
         if self.kind not in TASKS:
@@ -80,18 +98,24 @@ class Task:
         object.__setattr__(self, "metric", _checked_metric(self))
         object.__setattr__(self, "label_range", _checked_range(self))
         object.__setattr__(self, "thresholds", _checked_thresholds(self))
+        object.__setattr__(self, "spans", _checked_spans(self))
         if self.is_tagging:
             _check_tags(self)
 
     @property
     def is_pair(self) -> bool:
         """An example is two texts."""
-        return self.kind in PAIRS
+        return self.kind in PAIRS or self.is_span_extraction
 
     @property
     def is_tagging(self) -> bool:
         """An example is a sequence of words with one tag each."""
         return self.kind == "tagging"
+
+    @property
+    def is_span_extraction(self) -> bool:
+        """An example is a question and a context, of which the answer is a part."""
+        return self.kind == SPAN_EXTRACTION
 
     @property
     def is_language_model(self) -> bool:
@@ -111,6 +135,8 @@ class Task:
     @property
     def num_outputs(self) -> int:
         """Number of a head's outputs for an example, or for each word."""
+        if self.is_span_extraction:  # whether a word begins the answer, and whether it ends it
+            return 2
         return 1 if self.is_regression else len(self.labels)
 
     @property
@@ -120,7 +146,13 @@ class Task:
 
     @property
     def metrics(self) -> list[keras.metrics.Metric]:
-        """New metrics: all of the kind, the task's own first."""
+        """New metrics: all of the kind, the task's own first.
+
+        None for span extraction, whose scores need the texts of whole questions: see
+        `tf_adapt.tasks.answer_scores`.
+        """
+        if self.is_span_extraction:
+            return []
         names = sorted(TASKS[self.kind]["metrics"], key=lambda name: name != self.metric)
         return [METRICS[name](self) for name in names]
 
@@ -138,7 +170,7 @@ class Task:
 
 
 def _checked_labels(task: Task) -> tuple[str, ...] | None:
-    if task.is_regression or task.is_language_model:
+    if task.is_regression or task.is_language_model or task.is_span_extraction:
         if task.labels is not None:
             raise ConfigError(f"labels: expected none for {task.kind}, got {task.labels!r}")
         return None
@@ -200,6 +232,16 @@ def _checked_thresholds(task: Task) -> tuple[float, ...] | None:
             f"label, got {task.thresholds!r}"
         )
     return thresholds
+
+
+def _checked_spans(task: Task) -> SpanSearch | None:
+    if not task.is_span_extraction:
+        if task.spans is not None:
+            raise ConfigError(f"spans: expected none for {task.kind}, got {task.spans!r}")
+        return None
+    if task.spans is None or isinstance(task.spans, SpanSearch):
+        return task.spans or SpanSearch()
+    return SpanSearch(**task.spans)  # of `get_config`
 
 
 def _check_tags(task: Task) -> None:

@@ -25,7 +25,7 @@ from tf_adapt.data.prepare import task_of
 from tf_adapt.data.splits import Splits, load_splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint
-from tf_adapt.errors import DataError
+from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.heads.table import head_name
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
@@ -125,6 +125,7 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
     if config.tasks is not None:
         return _parts_of_tasks(config)
     splits = load_splits(config.data, config.weak)
+    _check_threshold(config, splits)
     model = started_model(config, task_of(splits), start)
     anchor = penalised(config, model)
     data = _prepared(config, splits, model.encoder)
@@ -136,6 +137,15 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
         data["train"] = replace(data["train"], slice_targets=_slice_targets(data["train"], members))
     unlabelled = unlabelled_of(config, model.task, model.encoder)
     return Parts(splits, model, model.trainable_weights, anchor, data, unlabelled=unlabelled)
+
+
+def _check_threshold(config: Config, splits: Splits) -> None:
+    always = splits.spans is not None and splits.spans.no_answer_threshold is None
+    if config.training.choose_thresholds and always:
+        raise ConfigError(
+            "training.choose_thresholds: expected false, for every question of train has an "
+            "answer, got true"
+        )
 
 
 def _slice_targets(train: PreparedData, members: Members) -> tf.Tensor:

@@ -26,6 +26,7 @@ from tf_adapt.serving.predict import Prediction, to_predictions
 from tf_adapt.serving.prediction_forms import predictions_text
 from tf_adapt.serving.served_predictions import saved_task
 from tf_adapt.statistics.selection import greedy_weights
+from tf_adapt.tasks.kinds import SPAN_EXTRACTION
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.judging import item_sums, score, split_result, with_chosen_thresholds
 from tf_adapt.training.members import SPLITS, Candidate, candidates, common_splits
@@ -63,8 +64,8 @@ def ensemble(
         trust: as for `tf_adapt.load_run`.
 
     Raises:
-        ConfigError: an argument is unknown or contradicts another; members that differ in task,
-            labels, metric, dev or test, or twice the same.
+        ConfigError: an argument is unknown or contradicts another; runs of span extraction; members
+            that differ in task, labels, metric, dev or test, or twice the same.
         ArtifactError: a run is missing, unfinished or damaged; `out` exists or cannot be written.
         DataError: the members' data are missing or invalid.
 
@@ -74,6 +75,11 @@ def ensemble(
     out = Path(out)
     run_folder.check_new(out)
     members = candidates(runs)
+    if members[0].task.kind == SPAN_EXTRACTION:
+        raise ConfigError(
+            f"{members[0].folder}: expected a run of another kind than span_extraction, whose "
+            "answers have no average; export the best run"
+        )
     _check_votes(members[0], combine)
     splits = common_splits(members)
     if average == WEIGHTS:

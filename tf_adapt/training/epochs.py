@@ -25,6 +25,7 @@ from tf_adapt.tasks.task import LOWER_IS_BETTER
 from tf_adapt.training import callbacks
 from tf_adapt.training.best_epoch import BestOnDisk, comparable
 from tf_adapt.training.event_files import Scalars
+from tf_adapt.training.question_scores import question_scores
 from tf_adapt.training.run import Run
 from tf_adapt.training.state import save_state
 from tf_adapt.training.steps import Steps
@@ -144,9 +145,13 @@ def _evaluate_epoch(
 ) -> None:
     state, started = run.state, time.monotonic()
     data = None if run.tasks else _data(run, kept, "dev")
-    dataset = _dev_batches(run, data)
     with _reading(data):
-        dev = run.model.evaluate(dataset, callbacks=[steps], return_dict=True, verbose=0)
+        if run.splits.spans is not None:
+            examples, size = run.splits.examples["dev"], run.settings.batch_size
+            dev = question_scores(run.model, data, examples, size)
+        else:
+            dataset = _dev_batches(run, data)
+            dev = run.model.evaluate(dataset, callbacks=[steps], return_dict=True, verbose=0)
     dev = callbacks.plain_numbers(dev)
     state.seconds["evaluation"] += time.monotonic() - started
     row = {
@@ -239,6 +244,8 @@ def _describe_step(run: Run) -> str:
     if prepared.sentence_splits is not None:  # long sentences are split: name the whole sentence
         first_words = prepared.segments[0].row_splits.numpy()[batch]
         batch = np.searchsorted(prepared.sentence_splits, first_words, side="right") - 1
+    if prepared.record_of is not None:
+        batch = prepared.record_of[batch]
     examples = [*run.splits.examples["train"], *run.splits.unlabelled]
     places = [examples[index].where for index in batch]
     task = "" if run.task is None else f", task {run.task}"

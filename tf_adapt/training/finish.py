@@ -20,6 +20,7 @@ from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.prediction_files import write_predictions
+from tf_adapt.serving.answers import chosen_no_answer_threshold, scores_of_answers
 from tf_adapt.serving.predict import (
     batch_predictions,
     inputs_of,
@@ -28,10 +29,12 @@ from tf_adapt.serving.predict import (
     to_predictions,
 )
 from tf_adapt.serving.prediction_forms import predictions_text
+from tf_adapt.tasks.task import Task
 from tf_adapt.tasks.thresholds import best_thresholds
 from tf_adapt.training.callbacks import plain_numbers
 from tf_adapt.training.event_files import write_slices
 from tf_adapt.training.memory import peak_memory
+from tf_adapt.training.question_scores import question_scores
 from tf_adapt.training.run import Run
 from tf_adapt.training.slices import Scores, scores_of_run
 
@@ -94,7 +97,12 @@ def _metrics_of_tasks(run: Run) -> dict[str, Any]:
 def _scores(run: Run) -> dict[str, dict[str, float | None]]:
     """The scores of one task by split; writes its predictions."""
     scores = {"dev": _dev_scores(run)}
-    if "test" in run.data:
+    if "test" in run.data and run.model.task.is_span_extraction:
+        examples = run.splits.examples["test"]
+        scores["test"] = question_scores(
+            run.model, run.data["test"], examples, run.settings.batch_size
+        )
+    elif "test" in run.data:
         dataset, _ = sorted_batches(run.data["test"], run.settings.batch_size)
         scores["test"] = plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
     if run.writes and not run.model.task.is_language_model:
@@ -117,13 +125,14 @@ def versions() -> dict[str, str]:
 def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float]]:
     """Writes the predictions of the splits; returns the scores computed from them.
 
-    These are span scores of whole sentences for tagging, and F1 of label sets for multilabel tasks.
+    These are span scores of whole sentences for tagging, F1 of label sets for multilabel tasks, and
+    F1 and exact match of the answers for span extraction.
     """
     size, scores = run.settings.batch_size, {}
     answers = {split: batch_predictions(run.model, run.data[split], size) for split in names}
     task = run.model.task
     if run.settings.choose_thresholds:
-        task = replace(task, thresholds=_chosen_thresholds(run, answers["dev"]["probabilities"]))
+        task = _with_thresholds(run, answers["dev"])
         run_folder.write_task(run.folder, task.get_config(), run.model.encoder.module_hash)
     for split, answer in answers.items():
         examples = run.splits.examples[split]
@@ -135,6 +144,8 @@ def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float]]:
             scores[split] = sentence_scores(task, examples, predictions)
         elif task.is_multilabel:
             scores[split] = label_set_scores(task, examples, predictions)
+        elif task.is_span_extraction:
+            scores[split] = scores_of_answers(examples, [one.label for one in predictions])
     return scores
 
 
@@ -144,12 +155,27 @@ def _slice_scores(run: Run) -> dict[str, Scores]:
     return found
 
 
+def _with_thresholds(run: Run, answer: dict[str, np.ndarray]) -> Task:
+    """The task with the thresholds that are best for these predictions on dev."""
+    task = run.model.task
+    if not task.is_span_extraction:
+        return replace(task, thresholds=_chosen_thresholds(run, answer["probabilities"]))
+    if not np.isfinite(answer["score"]).all():
+        raise _not_finite("scores")
+    threshold = chosen_no_answer_threshold(task, run.splits.examples["dev"], answer)
+    return replace(task, spans=replace(task.spans, no_answer_threshold=threshold))
+
+
+def _not_finite(what: str) -> TrainingError:
+    return TrainingError(
+        f"training.choose_thresholds: expected finite {what} of the dev examples, got some that "
+        "are not; lower training.learning_rate, or set training.mixed_precision: null"
+    )
+
+
 def _chosen_thresholds(run: Run, probabilities: np.ndarray) -> tuple[float, ...]:
     if not np.isfinite(probabilities).all():
-        raise TrainingError(
-            "training.choose_thresholds: expected finite probabilities of the dev examples, got "
-            "some that are not; lower training.learning_rate, or set training.mixed_precision: null"
-        )
+        raise _not_finite("probabilities")
     return best_thresholds(probabilities, run.data["dev"].targets.numpy())
 
 

@@ -40,6 +40,7 @@ from tf_adapt.serving.shared_export import ServedTask, export_shared
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.load_ensemble import loaded_ensemble
 from tf_adapt.training.load_run import loaded_run, loaded_tasks
+from tf_adapt.training.question_scores import question_scores
 from tf_adapt.training.slices import scores_of_predictions
 
 TABLES = ("tsv", "csv", "jsonl")
@@ -91,12 +92,14 @@ def scores_on(
 
     With slices their scores are under `slices`.
     """
-    model.compile(loss=model.task.loss, metrics=model.task.metrics, jit_compile=False)
-    dataset, _ = sorted_batches(prepared, batch_size)
-    scores: dict[str, Any] = {
-        name: float(value)
-        for name, value in model.evaluate(dataset, return_dict=True, verbose=0).items()
-    }
+    scores: dict[str, Any]
+    if model.task.is_span_extraction:
+        scores = question_scores(model, prepared, records, batch_size)
+    else:
+        model.compile(loss=model.task.loss, metrics=model.task.metrics, jit_compile=False)
+        dataset, _ = sorted_batches(prepared, batch_size)
+        found = model.evaluate(dataset, return_dict=True, verbose=0)
+        scores = {name: float(value) for name, value in found.items()}
     if not (model.task.is_tagging or slices):
         return scores
     answer = batch_predictions(model, prepared, batch_size)

@@ -17,12 +17,15 @@ from tf_adapt.data.formats.benchmarks import (
 from tf_adapt.data.formats.conll import read_conll
 from tf_adapt.data.formats.label_sets import joined_labels, listed_labels
 from tf_adapt.data.formats.records import (
+    Answers,
     Record,
     TaggedSentence,
+    check_answers,
     check_group,
     check_score,
     check_text,
 )
+from tf_adapt.data.formats.squad import read_squad
 from tf_adapt.data.formats.tables import (
     named_label,
     number_label,
@@ -36,8 +39,10 @@ __all__ = [
     "MNLI_LABELS",
     "SICK_LABELS",
     "TREC_LABELS",
+    "Answers",
     "Record",
     "TaggedSentence",
+    "check_answers",
     "check_group",
     "check_score",
     "check_text",
@@ -54,6 +59,7 @@ __all__ = [
     "read_mrpc",
     "read_sick_entailment",
     "read_sick_relatedness",
+    "read_squad",
     "read_sst2",
     "read_stsb",
     "read_trec",

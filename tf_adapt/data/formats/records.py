@@ -13,17 +13,31 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
+class Answers:
+    """The gold answers of a question, none if its context has none.
+
+    Attributes:
+        texts: each is a part of the context.
+        starts: the offset of each in the context, in characters (Unicode code points).
+    """
+
+    texts: tuple[str, ...] = ()
+    starts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One text, or one pair of texts, with its label; `where` is its location for error messages.
 
-    For multilabel tasks `label` is a sorted tuple.
+    For multilabel tasks `label` is a sorted tuple. A question is `text_a`, the context that it is
+    about `text_b`.
 
     Examples with the same `group` are not independent: see `tf_adapt.data.groups`.
     """
 
     text_a: str
     text_b: str | None = None
-    label: str | float | tuple[str, ...] | None = None
+    label: str | float | tuple[str, ...] | Answers | None = None
     where: str = ""
     genre: str | None = None
     group: str | None = None
@@ -99,3 +113,32 @@ def check_score(score: float, where: str) -> float:
             "correct it or remove the example"
         )
     return value
+
+
+def check_answers(answers: Answers, context: str, where: str) -> None:
+    """Checks that each answer is in its context, at its offset.
+
+    Raises:
+        DataError: it is not; the message says where it is, or what the offset may count.
+    """
+    for text, start in zip(answers.texts, answers.starts, strict=True):
+        if not text.strip():
+            raise DataError(f"{where}: expected an answer with a character to show, got {text!r}")
+        if start < 0 or context[start : start + len(text)] != text:
+            raise DataError(
+                f"{where}: expected the answer {text[:60]!r} at character {start} of its context, "
+                f"got {context[max(start, 0) :][: len(text)][:60]!r}; "
+                f"{_remedy(text, start, context)}"
+            )
+
+
+def _remedy(text: str, start: int, context: str) -> str:
+    found = context.find(text)
+    if found < 0:
+        return "the answer is nowhere in the context: correct its text"
+    for unit, encoding, size in (("bytes", "utf-8", 1), ("UTF-16 units", "utf-16-le", 2)):
+        before = context.encode(encoding, "surrogatepass")[: max(start, 0) * size]
+        offset = len(before.decode(encoding, "ignore"))
+        if context[offset : offset + len(text)] == text:
+            return f"the offset counts {unit}: in characters it is {offset}"
+    return f"it begins at character {found}: correct answer_start"

@@ -113,6 +113,8 @@ def inputs_of(task: Task) -> Inputs:
     """The inputs of a task's signature: rank by name."""
     if task.is_tagging:
         return {"tokens": 2}
+    if task.is_span_extraction:
+        return {"question": 1, "context": 1}
     return {"text_a": 1, "text_b": 1} if task.is_pair else {"text": 1}
 
 
@@ -162,6 +164,8 @@ def _reason(error: tf.errors.InvalidArgumentError) -> str:
 def _check_outputs(task: Task, outputs: Outputs) -> None:
     if task.is_regression:
         expected = {"score": (1,)}
+    elif task.is_span_extraction:
+        expected = dict.fromkeys(("answer", "score", "start", "end"), (1,))
     elif task.is_tagging:
         expected = {"tags": (1, 1), "scores": (1, 1, len(task.labels))}
     elif task.is_multilabel:

@@ -18,6 +18,7 @@ _SAMPLES = {
         "text_b": "Someone makes music in front of an audience.",
     },
     "tagging": {"tokens": _SENTENCE},
+    "span_extraction": {"question": "Who waited at the pier?", "context": _SENTENCE},
 }
 # By the name of the dataset, where that of the form does not fit the task. Texts of the data that a
 # model was trained on are in no export: they may be private.
@@ -63,4 +64,4 @@ def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
 def _sample(task: Task, dataset: str | None) -> dict[str, str]:
     if dataset in _SAMPLES_OF and not (task.is_tagging or task.is_pair):
         return {"text": _SAMPLES_OF[dataset]}
-    return _SAMPLES["tagging" if task.is_tagging else "pair" if task.is_pair else "single"]
+    return _SAMPLES.get(task.kind) or _SAMPLES["pair" if task.is_pair else "single"]

@@ -2,7 +2,14 @@
 "use strict";
 
 const byId = (id) => document.getElementById(id);
-const LABELS = { text: "Text", text_a: "First text", text_b: "Second text", tokens: "Sentence" };
+const LABELS = {
+  text: "Text",
+  text_a: "First text",
+  text_b: "Second text",
+  tokens: "Sentence",
+  question: "Question",
+  context: "Context",
+};
 let models = [];
 let token = null;
 // Answers that come late, after another question or another choice, are dropped.
@@ -144,6 +151,7 @@ async function result(model, row) {
 
 function shown(model, row, prediction) {
   if (typeof prediction === "number") return scale(model, prediction);
+  if ("answer" in prediction) return answerIn(row.context, prediction);
   if (prediction.tags) return sentence(model, row.tokens, prediction.tags);
   const said = prediction.labels ?? [prediction.label];
   const bars = element("ul", "", "labels");
@@ -151,6 +159,19 @@ function shown(model, row, prediction) {
   order.sort((one, other) => other[0] - one[0]);
   bars.append(...order.map(([score, label]) => bar(label, score, said.includes(label))));
   return bars;
+}
+
+// The model's offsets are code points, those of JavaScript's strings are UTF-16 units.
+function answerIn(context, { answer, score, start, end }) {
+  const made = element("div");
+  const said = start < 0 ? "No answer" : answer;
+  made.append(element("p", `${said} (${(100 * score).toFixed(1)} %)`, "chosen"));
+  const text = element("p", "", "sentence");
+  const part = (from, to) => [...context].slice(from, to).join("");
+  if (start < 0) text.append(context);
+  else text.append(part(0, start), element("mark", part(start, end), "colour-0"), part(end));
+  made.append(text);
+  return made;
 }
 
 function bar(label, score, isChosen) {

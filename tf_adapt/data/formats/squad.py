@@ -1,0 +1,116 @@
+"""SQuAD's JSON, versions 1.1 and 2.0: questions about paragraphs, with answers at offsets in them.
+
+Source: Rajpurkar et al. 2016; Rajpurkar, Jia and Liang 2018 (questions without an answer).
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.data.formats.records import Answers, Record, check_answers, check_text
+from tf_adapt.data.formats.text import GzipText, StandardInput, no_examples, read_lines
+from tf_adapt.errors import DataError
+
+_TYPES = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "a truth"}
+
+
+def read_squad(path: str | Path | StandardInput | GzipText, labelled: bool = True) -> list[Record]:
+    """The questions of a file: `text_a` the question, `text_b` its context, `label` `Answers`.
+
+    Texts are kept as they are, blanks around a question too. A question with `is_impossible` has
+    no answer.
+
+    Args:
+        labelled: False ignores answers; the file need not have any.
+
+    Raises:
+        DataError: the file is not SQuAD's JSON; two questions have one id; a text is empty; an
+            answer is not in its context at its offset, or a question has neither an answer nor
+            `is_impossible`.
+    """
+    records, places = [], {}
+    for name, question, context, place in _questions(_content(path), str(path)):
+        where = f"{path}: question {name}"
+        if name in places:
+            raise DataError(
+                f"{where}: expected an id of its own at {place}, got that of {places[name]}; "
+                "rename one"
+            )
+        places[name] = place
+        record = Record(
+            check_text(_value(question, "question", str, where), where, "question"),
+            check_text(context, where, "context"),
+            _answers(question, where) if labelled else None,
+            where,
+        )
+        if labelled:
+            check_answers(record.label, context, where)
+        records.append(record)
+    if not records:
+        raise no_examples(path)
+    return records
+
+
+def _content(path: str | Path | StandardInput | GzipText) -> dict:
+    try:
+        content = json.loads("\n".join(read_lines(path)))
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{path}:{error.lineno}: expected JSON, got something else at column {error.colno} "
+            f"({error.msg}); is the file whole?"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: expected JSON, got something else ({error})") from None
+    if not isinstance(content, dict):
+        raise DataError(f'{path}: expected {{"data": […]}}, got {_shown(content)}')
+    return content
+
+
+def _questions(content: dict, path: str) -> Iterator[tuple[str, dict, str, str]]:
+    """The id of each question, the question, its context, and the path of its key."""
+    for article, title in _items(content, "data", path, ""):
+        for paragraph, where in _items(article, "paragraphs", path, title):
+            context = _value(paragraph, "context", str, f"{path}: {where}")
+            for question, place in _items(paragraph, "qas", path, where):
+                yield _value(question, "id", str, f"{path}: {place}"), question, context, place
+
+
+def _items(of: dict, key: str, path: str, place: str) -> Iterator[tuple[dict, str]]:
+    """The objects of a list, each with the path of its key."""
+    place = f"{place}.{key}" if place else key
+    for number, item in enumerate(_value(of, key, list, f"{path}: {place}")):
+        if not isinstance(item, dict):
+            raise DataError(f"{path}: {place}[{number}]: expected an object, got {_shown(item)}")
+        yield item, f"{place}[{number}]"
+
+
+def _answers(question: dict, where: str) -> Answers:
+    given = _value(question, "answers", list, where, optional=True) or []
+    impossible = _value(question, "is_impossible", bool, where, optional=True) or False
+    if impossible == bool(given):
+        got = f"{len(given)} answers and is_impossible: {str(impossible).lower()}"
+        raise DataError(
+            f"{where}: expected answers, or else is_impossible: true, got {got}; correct one"
+        )
+    for number, answer in enumerate(given):
+        if not isinstance(answer, dict):
+            raise DataError(f"{where}: answers[{number}]: expected an object, got {_shown(answer)}")
+    return Answers(
+        tuple(_value(one, "text", str, f"{where}: answers") for one in given),
+        tuple(_value(one, "answer_start", int, f"{where}: answers") for one in given),
+    )
+
+
+def _value(of: dict, key: str, kind: type, where: str, optional: bool = False) -> Any:
+    if key not in of:
+        if optional:
+            return None
+        raise DataError(f"{where}: expected the key {key!r} of SQuAD's format, but it is missing")
+    if type(of[key]) is not kind:
+        raise DataError(f"{where}: {key}: expected {_TYPES[kind]}, got {_shown(of[key])}")
+    return of[key]
+
+
+def _shown(value: Any) -> str:
+    return f"{_TYPES.get(type(value), 'a value')} {json.dumps(value, ensure_ascii=False)[:40]}"

@@ -1,0 +1,96 @@
+"""Answers to questions as texts, from the predictions for the windows of their contexts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+
+from tf_adapt.data.formats import Record
+from tf_adapt.tasks.answer_scores import ANSWER_METRICS, answer_scores, best_no_answer_threshold
+from tf_adapt.tasks.best_spans import NONE, best_answers
+from tf_adapt.tasks.span_search import SpanSearch
+from tf_adapt.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class FoundAnswer:
+    """An answer, or that there is none.
+
+    Attributes:
+        text: as it is in the context; "" for no answer.
+        score: its probability: see `tf_adapt.tasks.best_spans.best_answers`.
+        start, end: its offsets in the context, in characters, so that `context[start:end]` is the
+            text; −1 for no answer.
+    """
+
+    text: str
+    score: float
+    start: int
+    end: int
+
+
+def answers_of_questions(
+    records: Sequence[Record], windows: dict[str, np.ndarray], search: SpanSearch
+) -> list[tuple[FoundAnswer, ...]]:
+    """The best answers to each question, the predicted one first, at most `search.n_best`.
+
+    With a threshold, no answer is one of them, where its score puts it.
+
+    Args:
+        windows: of `batch_predictions`; `record_of` is the number of each row's question.
+    """
+    found = _by_question(records, windows, search)
+    return [
+        _sorted(record, {name: values[number] for name, values in found.items()}, search)
+        for number, record in enumerate(records)
+    ]
+
+
+def scores_of_answers(records: Sequence[Record], answers: Sequence[str]) -> dict[str, float]:
+    """F1 and exact match of the answers to labelled questions."""
+    return answer_scores(answers, [record.label.texts for record in records])
+
+
+def chosen_no_answer_threshold(
+    task: Task, records: Sequence[Record], windows: dict[str, np.ndarray]
+) -> float:
+    """The threshold with the best score of the task's metric on these questions."""
+    found = _by_question(records, windows, task.spans)
+    score = ANSWER_METRICS[task.metric]
+    texts = [
+        record.text_b[start:end]
+        for record, start, end in zip(
+            records, found["start"][:, 0], found["end"][:, 0], strict=True
+        )
+    ]
+    gold = [record.label.texts for record in records]
+    scores = [score(*pair) for pair in zip(texts, gold, strict=True)]
+    unanswerable = [score("", one) for one in gold]
+    return best_no_answer_threshold(found["margin"].tolist(), scores, unanswerable)
+
+
+def _by_question(
+    records: Sequence[Record], windows: dict[str, np.ndarray], search: SpanSearch
+) -> dict[str, np.ndarray]:
+    rows = {name: tf.constant(values) for name, values in windows.items() if name != "record_of"}
+    counts = np.bincount(windows["record_of"], minlength=len(records))
+    splits = tf.constant(np.concatenate([[0], np.cumsum(counts)]))
+    return {name: one.numpy() for name, one in best_answers(rows, splits, search).items()}
+
+
+def _sorted(record: Record, found: dict, search: SpanSearch) -> tuple[FoundAnswer, ...]:
+    spans = [
+        FoundAnswer(record.text_b[start:end], float(probability), int(start), int(end))
+        for start, end, probability in zip(
+            found["start"], found["end"], found["probability"], strict=True
+        )
+        if start != NONE
+    ]
+    if spans and search.no_answer_threshold is None:
+        return tuple(spans)
+    none = FoundAnswer("", float(found["none"]), NONE, NONE)
+    if found["is_none"] or not spans:
+        return (none, *spans)[: search.n_best]
+    rest = sorted([none, *spans[1:]], key=lambda one: -one.score)
+    return (spans[0], *rest)[: search.n_best]
