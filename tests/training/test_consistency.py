@@ -153,5 +153,5 @@ def test_two_devices_equal_one(tiny_bert, tmp_path):
         for name in ("loss", "consistency_loss", "confident"):
             assert two[name] == pytest.approx(one[name], rel=1e-4), (perturbation, name)
         assert one["consistency_loss"] > 0 and one["confident"] > 0
-        # The direction of the noise is a gradient over its length: sums in another order show there.
+        # The noise is a gradient over its length, where sums in another order show.
         np.testing.assert_allclose(two["weights"], one["weights"], atol=2e-5, err_msg=perturbation)
