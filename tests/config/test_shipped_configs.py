@@ -34,7 +34,8 @@ def overrides(content: dict) -> list[str]:
     for entry in encoders:
         entry["handle"] = shipped(entry["handle"])
     found = [f"compare.encoders={yaml.safe_dump(encoders, default_flow_style=True, width=10**6)}"]
-    # The shipped modules have fewer layers.
+    # The shipped modules read shorter texts than some of MultiNLI's, and have fewer layers.
+    found += ["training.truncate=true"] if "signals" in content["compare"] else []
     return found + [
         f"compare.signals.{name}.encoder.keep_layers=[0, 1, 2]"
         for name, signal in content["compare"].get("signals", {}).items()
@@ -55,6 +56,7 @@ def what_signals_need(path: Path, content: dict, folder: Path) -> None:
             name = signal["start"]["config"]
             start = yaml.safe_load((CONFIGS.parent / name).read_text("utf-8"))
             start["encoder"]["handle"] = shipped(start["encoder"]["handle"])
+            start["training"]["truncate"] = True
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(yaml.safe_dump(start), "utf-8")
     (command,) = (line[1:] for line in path.read_text("utf-8").splitlines() if "awk" in line)
