@@ -76,7 +76,7 @@ def test_a_model_in_openvino_is_exported_as_tensorflow_computes_it(exports, tiny
 
 @needs_openvino
 def test_the_command_predicts_with_an_export(exports, tmp_path):
-    (tmp_path / "texts.csv").write_text("text\nAnn lives here .\nwhat is it\n")
+    (tmp_path / "texts.csv").write_text("text_a\nAnn lives here .\nwhat is it\n")
     found = {}
     for engine in ("tensorflow", "openvino"):
         output = tmp_path / f"{engine}.jsonl"
