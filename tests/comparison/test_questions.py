@@ -48,8 +48,8 @@ def test_questions_about_one_context_are_one_item():
 def test_right_answers_are_exact_matches():
     gold = [("Ann", "An Ann"), (), ("Bo",)]
     said = ["the ann!", "", "Bo Lee"]
-    assert right_answers(said, gold, "span_extraction").tolist() == [True, True, False]
-    assert right_answers(["a", "b"], ["a", "c"], "classification").tolist() == [True, False]
+    assert right_answers(said, gold, "span_extraction") == [True, True, False]
+    assert right_answers(["a", "b"], ["a", "c"], "classification") == [True, False]
 
 
 @pytest.mark.parametrize("metric", ["f1", "exact_match"])

@@ -68,10 +68,10 @@ def disagreements(
     if splits.kind in REGRESSIONS or len(said) < 2:
         return []
     found, gold = [], gold_labels(splits, split)
-    numbers_right = sum(right_answers(labels, gold, splits.kind) for labels in said.values())
+    right_of = [right_answers(labels, gold, splits.kind) for labels in said.values()]
     for number, example in enumerate(splits.examples[split]):
         answers = {name: labels[number] for name, labels in said.items()}
-        right = int(numbers_right[number])
+        right = sum(one[number] for one in right_of)
         if 0 < right < len(answers):
             found.append((abs(2 * right - len(answers)), number, example, answers))
     found.sort(key=lambda entry: entry[:2])

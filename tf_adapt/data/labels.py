@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 
-import numpy as np
-
 from tf_adapt.data.formats.label_sets import check_separated
 from tf_adapt.data.formats.records import (
     Answers,
@@ -36,15 +34,15 @@ def gold_answers(examples: Sequence[Record | TaggedSentence], kind: str) -> list
     return [example.label for example in examples]
 
 
-def right_answers(said: Sequence, gold: Sequence, kind: str) -> np.ndarray:
-    """Which answers are right: `[examples] bool`; for questions by `exact_match`.
+def right_answers(said: Sequence, gold: Sequence, kind: str) -> list[bool]:
+    """Which answers are right; for questions by `exact_match`.
 
     Args:
         said: the predictions, in the form of `tf_adapt.runs.prediction_files`.
         gold: of `gold_answers`.
     """
     is_right = exact_match if kind == SPAN_EXTRACTION else operator.eq
-    return np.array([bool(is_right(*pair)) for pair in zip(said, gold, strict=True)])
+    return [bool(is_right(*pair)) for pair in zip(said, gold, strict=True)]
 
 
 def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:

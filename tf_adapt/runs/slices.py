@@ -148,7 +148,7 @@ def _wrong(name: str, run: Path, examples: Examples, kind: str) -> np.ndarray | 
     for split in SPLITS:
         if known.get(f"{split} data") == wanted:
             said, gold = read_predictions(run, split, kind), gold_answers(examples, kind)
-            return ~right_answers(said, gold, kind)
+            return ~np.array(right_answers(said, gold, kind))
     return None
 
 
