@@ -26,6 +26,8 @@ def overrides(content: dict) -> list[str]:
         return [
             f"encoder.handle={handle}",
             *(["training.max_length=256"] if longest > 256 else []),
+            # Some of MultiNLI's texts are longer than that.
+            *(["training.truncate=true"] if content["data"].get("dataset") == "mnli" else []),
         ]
     encoders = [
         {"handle": entry} if isinstance(entry, str) else dict(entry)
@@ -34,7 +36,7 @@ def overrides(content: dict) -> list[str]:
     for entry in encoders:
         entry["handle"] = shipped(entry["handle"])
     found = [f"compare.encoders={yaml.safe_dump(encoders, default_flow_style=True, width=10**6)}"]
-    # The shipped modules read shorter texts than some of MultiNLI's, and have fewer layers.
+    # They add MultiNLI as well; and the shipped modules have fewer layers.
     found += ["training.truncate=true"] if "signals" in content["compare"] else []
     return found + [
         f"compare.signals.{name}.encoder.keep_layers=[0, 1, 2]"
