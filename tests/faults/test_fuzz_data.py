@@ -13,7 +13,23 @@ from tf_adapt.errors import DataError
 COLUMNS = {"text_a": "text", "label": "label"}
 SICK = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 # A reader and a line that it takes, with what stands above the lines.
+SQUAD = {
+    "context": "Rain fell on Ghent in May.",
+    "qas": [
+        {
+            "id": f"q{number}",
+            "question": "When did it rain?",
+            "answers": [{"text": "May", "answer_start": 22}],
+        }
+        for number in range(6)
+    ],
+}
 READERS = {
+    "train.json": (
+        formats.read_squad,
+        json.dumps({"version": "1.1", "data": [{"title": "Rain", "paragraphs": [SQUAD]}]}),
+        "",
+    ),
     "conll.txt": (formats.read_conll, "", "Ann B-PER\nsings O\n\n"),
     "conll2003.txt": (
         formats.read_conll2003,
