@@ -178,7 +178,7 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         if predict.read is None or predict.task.is_span_extraction:
             return
         tagging, pair = predict.task.is_tagging, predict.task.is_pair
-        checked = self._words if tagging else self._checked
+        checked = self._checked_words if tagging else self._checked
         named = self._tags_of if tagging else self._labels_of
         names = ("text_a", "text_b") if pair else ("text",)
         specs = {"tokens": _TOKENS} if tagging else {name: _TEXTS[name] for name in names}
@@ -216,16 +216,15 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         return self._predict.from_questions(*(check_text(name, texts[name]) for name in texts))
 
     def _tags(self, tokens) -> dict:
-        texts = {"tokens": tokens}
-        return self._tags_of(self._predict.predict(self._words(texts)), texts)
+        texts = {"tokens": self._checked_tokens(tokens)}
+        return self._tags_of(self._predict.predict(_words(texts["tokens"])), texts)
 
-    def _words(self, texts: dict) -> tf.RaggedTensor:
-        checked = check_shapes({"tokens": "[batch, words] string"}, texts)
-        tokens = check_text("tokens", checked["tokens"])
-        # Padding is at the end of a row: a row's length is the position of its last real word.
-        places = tf.range(1, tf.shape(tokens)[1] + 1)
-        lengths = tf.reduce_max(tf.where(tokens == "", 0, places), axis=1)
-        return tf.RaggedTensor.from_tensor(tokens, lengths=lengths)
+    def _checked_tokens(self, tokens) -> tf.Tensor:
+        checked = check_shapes({"tokens": "[batch, words] string"}, {"tokens": tokens})
+        return check_text("tokens", checked["tokens"])
+
+    def _checked_words(self, texts: dict) -> tf.RaggedTensor:
+        return _words(self._checked_tokens(texts["tokens"]))
 
     def _tags_of(self, answer: dict, texts: dict) -> dict:
         tokens, tags, scores = texts["tokens"], answer["label"], answer["probabilities"]
@@ -235,6 +234,14 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
             "tags": tags.to_tensor("", shape=tf.stack([-1, width])),
             "scores": scores.to_tensor(shape=tf.stack([-1, width, num_tags])),
         }
+
+
+def _words(tokens: tf.Tensor) -> tf.RaggedTensor:
+    """`[batch, words] string` without the padding, which is at the end of a row: a row's length is
+    the position of its last real word."""
+    places = tf.range(1, tf.shape(tokens)[1] + 1)
+    lengths = tf.reduce_max(tf.where(tokens == "", 0, places), axis=1)
+    return tf.RaggedTensor.from_tensor(tokens, lengths=lengths)
 
 
 class ModelFromText:
