@@ -25,6 +25,7 @@ import tf_adapt.heads.esim  # noqa: F401
 import tf_adapt.heads.linear  # noqa: F401
 import tf_adapt.heads.max_pooling  # noqa: F401
 import tf_adapt.heads.sentence_pair  # noqa: F401
+import tf_adapt.heads.span_extractor  # noqa: F401
 import tf_adapt.heads.tagger  # noqa: F401
 import tf_adapt.layers.bi_lstm  # noqa: F401
 import tf_adapt.layers.crf  # noqa: F401
