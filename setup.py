@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parent / "tf_adapt" / "__init__.py"
 CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
 # Encoders of keras-hub's layers; safetensors for folders of HuggingFace's format.
 KERAS_HUB = ["keras-hub>=0.32", "safetensors>=0.4"]
-# The fast engine for CPUs.
+# Another engine for CPUs.
 OPENVINO = ["openvino>=2025.0"]
 # The HTTP server.
 SERVE = ["prometheus-client>=0.20", "starlette>=0.40", "uvicorn>=0.30"]
