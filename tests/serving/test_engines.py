@@ -86,7 +86,7 @@ def test_the_command_predicts_with_an_export(exports, tmp_path):
         assert result.exit_code == 0, result.output
         found[engine] = [json.loads(line) for line in output.read_text().splitlines()]
     for one, other in zip(*found.values(), strict=True):
-        assert one["label"] == other["label"]
+        assert one["prediction"] == other["prediction"]
 
 
 @needs_openvino
