@@ -87,7 +87,7 @@ def test_s3_a_version_that_fails_in_another_way_is_not_tried_again(exports, tmp_
     publish(exports["films"] / "1", tmp_path / "1")
     tried = []
 
-    def broken(folder, trust):
+    def broken(folder, trust, engine):
         tried.append(folder.name)
         raise RuntimeError("first\nsecond")
 
