@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import random
 import shutil
 import signal
 import sys
@@ -26,6 +27,15 @@ def pytest_configure(config):
     # A shell has its background jobs ignore Ctrl-C, and every child would inherit that.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """The same draws whatever ran before: of a test's fixtures too, which are made after this."""
+    if "keras" in sys.modules:
+        sys.modules["keras"].utils.set_random_seed(0)
+    else:
+        random.seed(0)
 
 
 @pytest.fixture(autouse=True, scope="module")

