@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from benchmarks.serving import job_of
 from benchmarks.settings import Settings
 from benchmarks.side_by_side.measurement import Contestant, Measurement
 
@@ -20,26 +21,12 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
     """One text and batches, in both precisions."""
     texts = settings.sst2()
     for precision, tolerance in PRECISIONS.items():
-        export = settings.made(
-            f"export_{precision}",
-            "serve_export.py",
-            module=str(settings.minilm),
-            head=settings.head_file(),
-            precision=precision,
-        )
         for title, batch_size, percentile in WORK:
             count = settings.of(200 if batch_size == 1 else 1024, 8)
             yield Measurement(
                 f"{title}, {precision or 'float32'}",
                 _contestants(tolerance),
-                job={
-                    "export": export,
-                    "huggingface": settings.huggingface_minilm,
-                    "head": settings.head_file(),
-                    "texts": settings.file("texts", texts[:count]),
-                    "precision": precision,
-                    "batch_size": batch_size,
-                },
+                job=job_of(settings, precision, texts[:count], batch_size),
                 rounds=settings.rounds(),
                 calls=count if batch_size == 1 else 1,
                 percentile=percentile,

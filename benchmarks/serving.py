@@ -1,6 +1,7 @@
 """Latency and throughput of an export beside transformers."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from benchmarks.settings import Settings
 from benchmarks.side_by_side.measurement import Contestant, Measurement
@@ -17,32 +18,39 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
     """Latency and throughput in both precisions."""
     texts = settings.sst2()
     for precision, tolerance in PRECISIONS.items():
-        export = settings.made(
-            f"export_{precision}",
-            "serve_export.py",
-            module=str(settings.minilm),
-            head=settings.head_file(),
-            precision=precision,
-        )
         for batch_size in (1, 32):
             count = settings.of(100 if batch_size == 1 else 512, 8)
             many = f"{count} texts in batches of 32"
             yield Measurement(
                 f"{'one text' if batch_size == 1 else many}, {precision or 'float32'}",
                 _contestants(tolerance),
-                job={
-                    "export": export,
-                    "huggingface": settings.huggingface_minilm,
-                    "head": settings.head_file(),
-                    "texts": settings.file("texts", texts[:count]),
-                    "precision": precision,
-                    "batch_size": batch_size,
-                },
+                job=job_of(settings, precision, texts[:count], batch_size),
                 rounds=settings.rounds(),
                 calls=count if batch_size == 1 else 1,
                 compared="the scores of all texts",
                 unit="texts",
             )
+
+
+def job_of(
+    settings: Settings, precision: str | None, texts: list[str], batch_size: int
+) -> dict[str, Any]:
+    """What the children that serve MiniLM with a linear head are told."""
+    export = settings.made(
+        f"export_{precision}",
+        "serve_export.py",
+        module=str(settings.minilm),
+        head=settings.head_file(),
+        precision=precision,
+    )
+    return {
+        "export": export,
+        "huggingface": settings.huggingface_minilm,
+        "head": settings.head_file(),
+        "texts": settings.file("texts", texts),
+        "precision": precision,
+        "batch_size": batch_size,
+    }
 
 
 def _contestants(tolerance: float) -> list[Contestant]:

@@ -11,19 +11,23 @@ class Family:
         joins_pairs: they can read both texts of a pair as one row, and do so by default.
         like: "bert" or "elmo", the family of the paper whose heads and learning rates they take.
         has_words: they return a state for each word or piece; without, one vector for a text.
+        reads_both_ways: a state is of all words of its row.
+        is_transformer: they are transformers, natively.
     """
 
     joins_pairs: bool
     like: str
     has_words: bool = True
+    reads_both_ways: bool = False
+    is_transformer: bool = False
 
 
 FAMILIES = {
-    "bert": Family(joins_pairs=True, like="bert"),
-    "elmo": Family(joins_pairs=False, like="elmo"),
+    "bert": Family(joins_pairs=True, like="bert", reads_both_ways=True, is_transformer=True),
+    "elmo": Family(joins_pairs=False, like="elmo", reads_both_ways=True),
     # Bidirectional backbones of keras-hub: RoBERTa, ELECTRA, DeBERTa-v3, ….
-    "keras": Family(joins_pairs=True, like="bert"),
-    "causal": Family(joins_pairs=True, like="bert"),
+    "keras": Family(joins_pairs=True, like="bert", reads_both_ways=True, is_transformer=True),
+    "causal": Family(joins_pairs=True, like="bert", is_transformer=True),
     "sentence": Family(joins_pairs=False, like="bert", has_words=False),
     "words": Family(joins_pairs=False, like="elmo"),
 }

@@ -46,6 +46,7 @@ MEANINGS = {
         **_TRAIN_EXAMPLES,
         **_HELD_OUT,
         "genre": "restricts train to one genre",
+        **_SPANS,
     },
     "SpansConfig": {
         "stride": "tokens from the beginning of one window of a context to the next",
@@ -70,6 +71,7 @@ MEANINGS = {
         **_LABELS,
         **_TRAIN_EXAMPLES,
         **_HELD_OUT,
+        **_SPANS,
     },
     "FeatureColumns": _TEXTS,
     "TfdsConfig": {
@@ -204,7 +206,7 @@ MEANINGS = {
         "limit_mb": "memory limit for features",
         "disk_limit_mb": "disk limit for features, in the cache or beyond memory",
         "dtype": "precision of features; 16 bits halve their size and change scores slightly",
-        "engine": "what computes features; openvino is faster on CPUs and changes last bits",
+        "engine": "what computes features; openvino changes their last bits",
     },
     "SliceConfig": {
         "words": "examples with one of these words in either text",

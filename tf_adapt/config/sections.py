@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from hub_modules.engines.names import ENGINES, TENSORFLOW
 from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.task_sampling import SAMPLINGS
@@ -417,8 +418,8 @@ class FeaturesConfig(_Section):
     dtype: Literal["float32", "float16", "bfloat16"] = Field(
         "float32", description="float32, float16 or bfloat16"
     )
-    engine: Literal["tensorflow", "openvino"] = Field(
-        "tensorflow",
+    engine: Literal[ENGINES] = Field(
+        TENSORFLOW,
         description="tensorflow, or openvino (transformers that run natively; its package)",
     )
 

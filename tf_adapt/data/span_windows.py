@@ -120,9 +120,7 @@ def pack_spans(preprocessor: Any, spans: SpanWindows, index: tf.Tensor) -> dict:
     before = questions.row_lengths() + max(special - 1, 0)
     splits = contexts.words.values.row_splits
     word_first, word_end = splits[:-1], splits[1:]
-    words = tf.ragged.range(
-        tf.searchsorted(word_first, first), tf.searchsorted(word_end, end, side="right")
-    )
+    words = tf.ragged.range(*_whole_words(contexts, first, end))
     row = words.value_rowids()
 
     def in_row(token: tf.Tensor) -> tf.Tensor:
@@ -152,9 +150,7 @@ def counted_starts(contexts: Contexts, windows: tf.Tensor) -> tf.Tensor:
     """
     splits = contexts.words.values.row_splits
     first, end = windows[:, 1], windows[:, 2]
-    words = tf.ragged.range(
-        tf.searchsorted(splits[:-1], first), tf.searchsorted(splits[1:], end, side="right")
-    )
+    words = tf.ragged.range(*_whole_words(contexts, first, end))
     row = words.value_rowids()
     left = tf.gather(splits[:-1], words.values) - tf.gather(first, row)
     right = tf.gather(end, row) - tf.gather(splits[1:], words.values)
@@ -172,14 +168,20 @@ def window_targets(spans: SpanWindows, answers: tf.Tensor) -> tf.Tensor:
     Shapes: answers `[questions, 2] int64`, the first and last word of each question's answer, as
     indices into the words of all contexts, −1 for none → `[rows, 2] int32`.
     """
-    splits = spans.contexts.words.values.row_splits
     question, first, end = tf.unstack(spans.windows, num=3, axis=1)
-    begin = tf.searchsorted(splits[:-1], first)
-    limit = tf.searchsorted(splits[1:], end, side="right")
+    begin, limit = _whole_words(spans.contexts, first, end)
     start, last = tf.unstack(tf.cast(tf.gather(answers, question), begin.dtype), num=2, axis=1)
     inside = (start >= begin) & (last < limit)
     numbers = tf.stack([start - begin + 1, last - begin + 1], axis=1)
     return tf.where(inside[:, None], numbers, 0)
+
+
+def _whole_words(
+    contexts: Contexts, first: tf.Tensor, end: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The first word that lies in each window as a whole, and the one after the last."""
+    splits = contexts.words.values.row_splits
+    return tf.searchsorted(splits[:-1], first), tf.searchsorted(splits[1:], end, side="right")
 
 
 def _taken(values: tf.Tensor, index: tf.RaggedTensor) -> tf.RaggedTensor:

@@ -11,7 +11,7 @@ import tensorflow as tf
 import tf_adapt
 from hub_modules.engines.names import OPENVINO, TENSORFLOW, check_engine
 from hub_modules.engines.openvino_encoder import OpenVinoEncoder
-from hub_modules.families import joins_pairs
+from hub_modules.families import FAMILIES, joins_pairs
 from hub_modules.load import LoadedModule, load_module
 from hub_modules.native.adapters import BottleneckAdapters, with_added
 from hub_modules.native.given_states import PERTURBATION, states_key
@@ -23,13 +23,11 @@ from tf_adapt.errors import ConfigError
 
 # Of families without a bound of their own: a bound on memory.
 MOST_WORDS = 1000
-# Families whose encoders OpenVINO computes.
-_TRANSFORMERS = ("bert", "keras", "causal")
 
 
 def is_convertible(encoder: "HubEncoder") -> bool:
     """Whether another engine than TensorFlow can compute an encoder."""
-    return encoder.execution == "native" and encoder.family in _TRANSFORMERS
+    return encoder.execution == "native" and FAMILIES[encoder.family].is_transformer
 
 
 @contextlib.contextmanager

@@ -44,7 +44,7 @@ def answer_f1(answer: str, gold: Sequence[str]) -> float:
     return max(_f1(normalized(answer).split(), one.split()) for one in _normalized_gold(gold))
 
 
-ANSWER_METRICS = {"exact_match": exact_match, "f1": answer_f1}
+ANSWER_METRICS = {"f1": answer_f1, "exact_match": exact_match}
 
 
 def answer_scores(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -65,7 +65,7 @@ def answer_scores(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> dict
     pairs = list(zip(answers, gold, strict=True))
     return {
         name: sum(score(*pair) for pair in pairs) / len(pairs)
-        for name, score in (("f1", answer_f1), ("exact_match", exact_match))
+        for name, score in ANSWER_METRICS.items()
     }
 
 

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from hub_modules.families import FAMILIES
 from tf_adapt.errors import ConfigError
-
-READERS = ("bert", "elmo", "keras")
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,10 @@ def check_reader(family: str) -> None:
     Raises:
         ConfigError: they do not.
     """
-    if family not in READERS:
+    readers = [name for name, about in FAMILIES.items() if about.reads_both_ways]
+    if family not in readers:
         raise ConfigError(
             "encoder: expected one that reads a question and its context as one row and in both "
-            f"directions for span_extraction (of the family {', '.join(READERS)}), got one of the "
+            f"directions for span_extraction (of the family {', '.join(readers)}), got one of the "
             f"family {family}"
         )
