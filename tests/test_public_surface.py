@@ -12,7 +12,7 @@ import tf_adapt
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.schema import config_schema
 from tf_adapt.config.reading import config_from
-from tf_adapt.runs.run_folder import Metrics
+from tf_adapt.runs.run_schemas import Metrics
 
 LISTED = Path(__file__).with_name("public_surface.txt")
 

@@ -9,10 +9,11 @@ import yaml
 from made_runs import make_run
 
 from tf_adapt.comparison import comparing, running
+from tf_adapt.comparison.cells import different_settings
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.dry_run import dry_run, lines
 from tf_adapt.comparison.runs import Outcomes
-from tf_adapt.comparison.settings import different_settings, load_comparison
+from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.config.reading import load_config
 from tf_adapt.errors import ConfigError, TrainingError
 from tf_adapt.runs import checkpoints, run_folder
@@ -155,6 +156,9 @@ def test_dry_run_shows_signals_and_what_is_trained_first(write, first):
         ),
         ({"x": TOGETHER | {"ensemble": 2}}, "x.ensemble: expected null together with tasks, got 2"),
         ({"x": {"ensemble": 1}}, "compare.signals.x.ensemble: expected a whole number from 2"),
+        ({"x": {"folds": 1}}, "compare.signals.x.folds: expected a whole number from 2"),
+        ({"x": TOGETHER | {"folds": 3}}, "x.folds: expected null together with tasks, got 3"),
+        ({"x": {"ensemble": 2, "folds": 3}}, "x.folds: expected null together with ensemble, got"),
         ({"x": {"teacher": {"weight": 0.5}}}, "x.teacher: expected either run or signal, got nei"),
         (
             {"big": {}, "x": {"teacher": {"signal": "bgi"}}},
@@ -222,17 +226,51 @@ def test_members_of_an_ensemble_have_the_same_part_of_train(write, tmp_path):
     assert all("data.train_examples_seed=0" in one.arguments() for one in run.members)
 
 
+def test_each_member_leaves_out_another_part(write, tmp_path):
+    signals = {"both": {"ensemble": 3}, "parts": {"folds": 3}}
+    path = write(signals, data={"train_examples": None}, train_examples=[30], seeds=2)
+    outcomes = Outcomes(load_comparison(path), tmp_path / "out").of_sizes()[0]
+    cell = named(outcomes.comparison)["parts"]
+    runs = outcomes.final_runs(cell)
+    whole = [replace(run, together=0) for run in runs]
+    for run in runs:
+        folds = []
+        for member in run.members:
+            config = load_config(path_of_cell(member, outcomes), overrides_of(member))
+            assert config.data.train_examples_seed == config.data.fold.seed == run.seed
+            assert config.data.fold.of == 3
+            folds.append(config.data.fold.leave_out)
+        assert folds == [0, 1, 2]
+    folders = {run.folder for one in (*runs, *whole) for run in (one, *one.members)}
+    assert len(folders) == 2 + 2 + 2 * 3
+    # One of the same name whose members have all of train is another ensemble.
+    other = outcomes.final_runs(named(outcomes.comparison)["both"])[0]
+    assert other.folder.parent.name.startswith("rate_")
+    assert runs[0].folder.parent.parent.name == "folds_3"
+
+
+def test_c1_a_part_is_left_out_already(write):
+    path = write({"parts": {"folds": 2}}, data={"fold": {"of": 3, "leave_out": 1}})
+    with pytest.raises(ConfigError, match=r"config.yaml:\d+: data.fold: .* null beside folds"):
+        load_comparison(path)
+
+
 @pytest.mark.slow
 def test_an_ensemble_and_its_student_are_cells(write, tmp_path):
     signals = {
         "alone": {},
         "both": {"ensemble": 2},
+        "parts": {"folds": 2},
         "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "both"}},
     }
     out = tmp_path / "out"
     content = compare(load_comparison(write(signals)), out, jobs=1, export_anyway=True)
     shown = {cell.settings["signal"]: cell for cell in content.cells}
-    alone, both, small = (shown[name] for name in signals)
+    alone, both, parts, small = (shown[name] for name in signals)
+    trained = sorted(out.glob("runs/*-parts/folds_2/*/seed_*/config.yaml"))
+    folds = [yaml.safe_load(one.read_text())["data"]["fold"] for one in trained]
+    assert folds == [{"of": 2, "leave_out": number, "seed": 0} for number in (0, 1)]
+    assert len(parts.results.scores) == 1 and parts.results.scores != both.results.scores
     (folder,) = out.glob("runs/*-both/*/seed_0")
     made = json.loads((folder / "ensemble.json").read_text())
     assert both.results.scores == [made["results"]["test"]["ensemble"]]
@@ -244,13 +282,13 @@ def test_an_ensemble_and_its_student_are_cells(write, tmp_path):
         f"each run, from that with its seed: the first learns from the answers of {folder}"
     )
     assert content.verdict.exported is not None
-    again = compare(load_comparison(write(signals)), out, jobs=1)
-    assert again.signals == content.signals
     more = signals | {"both": {"ensemble": 3}}
     with pytest.raises(
         ConfigError, match="expected an ensemble of 3 runs, as compare.signals.both"
     ):
         compare(load_comparison(write(more)), out, jobs=1)
+    again = compare(load_comparison(write(signals)), out, jobs=1)
+    assert again.signals == content.signals
     two = write(signals, learning_rates=[1.0e-2, 1.0e-12])
     outcomes = Outcomes(load_comparison(two), out)
     small = named(outcomes.comparison)["small"]

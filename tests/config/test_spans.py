@@ -32,6 +32,10 @@ def test_defaults_and_values():
 TRAINING = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-3}
 REFUSED = {
     "stride": ({"data": SQUAD | {"spans": {"stride": 0}}}, "data.spans.stride: expected a whole"),
+    "fold": (
+        {"data": SQUAD | {"fold": {"of": 3, "leave_out": 3}}},
+        "data.fold.leave_out: expected the number of one of 3 parts, from 0 to 2, got 3",
+    ),
     "key": ({"data": SQUAD | {"spans": {"strid": 9}}}, "data.spans.strid"),
     "columns": ({"data": OWN | {"columns": {"text": "t"}}}, "not a column of kind: span_extract"),
     "format": ({"data": OWN | {"format": "jsonl"}}, "data.format: expected conll .* squad for"),

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from tf_adapt.config.sections import DatasetConfig, FilesConfig, TextConfig
+from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.own_files import recognised
 from tf_adapt.data.splits import fingerprint, has_test, load_splits

@@ -8,8 +8,8 @@ import pytest
 import tensorflow_datasets as tfds
 
 import tf_adapt as ta
+from tf_adapt.config.data_sections import TfdsConfig
 from tf_adapt.config.reading import config_from, dump_config, load_config, resolve_paths
-from tf_adapt.config.sections import TfdsConfig
 from tf_adapt.data.check import check_data
 from tf_adapt.data.formats import Record
 from tf_adapt.data.splits import has_test, load_splits

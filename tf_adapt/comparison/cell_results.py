@@ -9,8 +9,8 @@ import numpy as np
 from hub_modules.families import joins_pairs
 from tf_adapt.comparison.answers import Predictions, confusion
 from tf_adapt.comparison.baseline import Baseline, outcome_of
+from tf_adapt.comparison.cells import Cell, short_name
 from tf_adapt.comparison.runs import CellRun, Outcomes
-from tf_adapt.comparison.settings import Cell, short_name
 from tf_adapt.config.sections import EncoderConfig
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ArtifactError
@@ -26,7 +26,7 @@ from tf_adapt.report.scored_cells import (
     Spread,
     Trial,
 )
-from tf_adapt.runs import run_folder
+from tf_adapt.runs import run_folder, run_schemas
 from tf_adapt.statistics.scores import summary
 
 SCORED_ON, CHOSEN_ON = "test", "dev"
@@ -140,7 +140,7 @@ def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:
             (found["peak_memory_mb"] for found in metrics and tried + metrics), default=None
         ),
         serving_seconds_per_1000=mean([f["seconds"].get("serving_per_1000") for f in metrics]),
-        task_megabytes=mean([count * run_folder.BYTES_PER_WEIGHT / 1e6 for count in trainable]),
+        task_megabytes=mean([count * run_schemas.BYTES_PER_WEIGHT / 1e6 for count in trainable]),
     )
 
 

@@ -18,13 +18,13 @@ from hub_modules.storage import records
 from hub_modules.storage.files import is_leftover, remove_leftovers, write_text
 from hub_modules.storage.json_files import Schema, parse_json
 from tf_adapt.comparison.cell_results import SCORED_ON
+from tf_adapt.comparison.cells import Cell, Comparison
 from tf_adapt.comparison.display import Display
 from tf_adapt.comparison.looks import looks_at, read_looks
 from tf_adapt.comparison.machine import jobs_at_once
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_name
-from tf_adapt.comparison.settings import Cell, Comparison
 from tf_adapt.comparison.sizes import known_sizes
 from tf_adapt.comparison.verdict import verdict
 from tf_adapt.config.reading import config_from, dump_config, without_trial

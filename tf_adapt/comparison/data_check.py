@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tf_adapt.comparison.settings import Cell, Comparison, short_name
+from tf_adapt.comparison.cells import Cell, Comparison, short_name
 from tf_adapt.data.check import check_data, token_lengths
 from tf_adapt.data.prepare import checked_limit
 from tf_adapt.data.splits import load_splits

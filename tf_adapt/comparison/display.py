@@ -9,8 +9,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from tf_adapt.comparison.cells import Cell
 from tf_adapt.comparison.runs import CellRun, Outcomes
-from tf_adapt.comparison.settings import Cell
 from tf_adapt.printing import words
 from tf_adapt.printing.progress import progress_console
 from tf_adapt.statistics.scores import summary

@@ -16,10 +16,10 @@ from tf_adapt.comparison.cell_results import (
     scored_cell,
     seed_results,
 )
+from tf_adapt.comparison.cells import different_settings
 from tf_adapt.comparison.learning_curves import Size, learning_curves
 from tf_adapt.comparison.looks import Looks
 from tf_adapt.comparison.runs import CellRun, Outcomes
-from tf_adapt.comparison.settings import different_settings
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.slices import data_slices
 from tf_adapt.data.groups import item_groups, items_in_words, overlap_with_train

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.storage.files import write_text
-from tf_adapt.comparison.settings import Cell, Comparison
+from tf_adapt.comparison.cells import Cell, Comparison
 from tf_adapt.config.strict_yaml import float_text
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import ensemble_folder, run_folder
@@ -38,7 +38,8 @@ class CellRun:
             starts from.
         teacher: the run whose answers it learns from, in place of the signal that its config names.
         together: the number of its members, whose answers are averaged; 0: it is a training.
-        drawn: the seed of the part of train; None: its own.
+        drawn: the seed of the parts of train; None: its own.
+        left_out: the part of train that a member does without; None: it has all.
     """
 
     cell: Cell
@@ -50,15 +51,19 @@ class CellRun:
     teacher: "CellRun | None" = None
     together: int = 0
     drawn: int | None = None
+    left_out: int | None = None
 
     @property
     def members(self) -> "list[CellRun]":
         """The trainings of an ensemble, with seeds that no other run has, on its part of train."""
         first = MEMBERS_SEED + self.seed * self.together
-        return [
+        found = [
             replace(self, seed=seed, together=0, drawn=self.seed)
             for seed in range(first, first + self.together)
         ]
+        if self.cell.folds is None:
+            return found
+        return [replace(member, left_out=number) for number, member in enumerate(found)]
 
     @property
     def folder(self) -> Path:
@@ -66,6 +71,9 @@ class CellRun:
         home = self.out / "runs" / self.cell.name
         if self.examples is not None:
             home /= f"examples_{self.examples}"
+        # Beside those of an ensemble of the same name, whose members have all of train.
+        if self.cell.folds and (self.together or self.left_out is not None):
+            home /= f"folds_{self.cell.folds}"
         return home / f"rate_{float_text(self.rate)}" / f"seed_{self.seed}"
 
     @property
@@ -97,6 +105,9 @@ class CellRun:
         if self.teacher is not None:
             teacher = json.dumps(str(self.teacher.folder), ensure_ascii=False)
             arguments += ["--set", f"teacher.run={teacher}"]
+        if self.left_out is not None:
+            fold = {"of": self.cell.folds, "leave_out": self.left_out, "seed": self.drawn}
+            arguments += ["--set", f"data.fold={json.dumps(fold)}"]
         if self.examples is not None:
             target = self.cell.config.target
             data = "data" if target is None else f"tasks.{target}.data"
@@ -182,7 +193,7 @@ class Outcomes:
         if len(found.members) != run.together:
             raise ConfigError(
                 f"{run.folder}: expected an ensemble of {run.together} runs, as compare.signals."
-                f"{run.cell.signal}.ensemble says, got one of {len(found.members)}, as when this "
+                f"{run.cell.signal} says, got one of {len(found.members)}, as when this "
                 "comparison was begun; bring that number back, or add a signal of another name"
             )
         scores = {split: {found.metric: one.ensemble} for split, one in found.results.items()}

@@ -4,7 +4,7 @@ A run selects on its dev split and is scored on its test split. If dev is scored
 no test split or the config says so, dev serves as test, and a part of train as dev.
 """
 
-from tf_adapt.config.sections import DatasetConfig, FilesConfig
+from tf_adapt.config.data_sections import DatasetConfig, FilesConfig
 from tf_adapt.data.splits import has_test
 from tf_adapt.errors import ConfigError
 

@@ -5,12 +5,12 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tf_adapt.comparison.sizes import SIZES
+from tf_adapt.config.fields import MOST_EXAMPLES, MOST_FOLDS, Section, whole
 from tf_adapt.config.sections import (
     HEAD_NAMES,
-    MOST_EXAMPLES,
     AdaptationConfig,
     AuxiliaryConfig,
     EncoderConfig,
@@ -25,7 +25,6 @@ from tf_adapt.config.sections import (
     TeacherConfig,
     TrainingConfig,
     WeakConfig,
-    whole,
 )
 from tf_adapt.data.task_sampling import SAMPLINGS
 from tf_adapt.layers.pooling_names import POOLING_NAMES
@@ -46,10 +45,6 @@ Rates = dict[str, list[float]]
 _RATES = "a list of numbers, or a section of such lists by adaptation and `default`"
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
 class EncoderEntry(EncoderConfig):
     """An encoder, and the learning rates to try with it."""
 
@@ -64,7 +59,7 @@ class TrainingSettings(TrainingConfig):
     learning_rate: float = 1.0
 
 
-class CellSettings(_Section):
+class CellSettings(Section):
     """Keys of a run's config that are laid over the shared ones in the cells of an adaptation."""
 
     head_dropout: float | None = HeadDropout
@@ -119,19 +114,26 @@ class SignalSettings(CellSettings):
     )
     # Trainings with seeds of their own, whose answers are averaged, for each of the cell's seeds.
     ensemble: int | None = whole(2, 100, ", or null for one training", default=None)
+    # The same, but each without one of as many parts of train.
+    folds: int | None = whole(2, MOST_FOLDS, ", or null for all of train", default=None)
     training: SignalTraining = Field(SignalTraining(), description="a section")
+
+    @property
+    def together(self) -> int:
+        """The number of trainings that answer together for each seed; 0: each answers alone."""
+        return self.ensemble or self.folds or 0
 
     def of_a_run(self) -> dict[str, Any]:
         """The given keys that are those of a run's config, as plain values; a signal that teaches
         is in the place of `run`."""
-        found = self.model_dump(exclude_unset=True, exclude={"ensemble": True})
+        found = self.model_dump(exclude_unset=True, exclude={"ensemble", "folds"})
         if self.teacher is not None:
             signal = found["teacher"].pop("signal", None)
             found["teacher"] |= {} if signal is None else {"run": signal}
         return found
 
 
-class Compare(_Section):
+class Compare(Section):
     """What a comparison varies, and how it runs."""
 
     encoders: list[EncoderEntry] = Field(

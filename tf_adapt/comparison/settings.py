@@ -20,14 +20,14 @@ for `signals`, which override both. `train_examples` repeats everything with par
 (`sizes`). Imports no TensorFlow.
 """
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hub_modules.shipped import shipped_names
 from tf_adapt.adaptation.phases import ADAPTATIONS
+from tf_adapt.comparison.cells import Cell, Comparison, cell_name, short_name
 from tf_adapt.comparison.default_heads import default_heads
 from tf_adapt.comparison.default_rates import default_rates
 from tf_adapt.comparison.scored_split import with_scored_split
@@ -38,133 +38,25 @@ from tf_adapt.comparison.sections import (
     Compare,
     EncoderEntry,
     Rates,
-    SignalSettings,
 )
 from tf_adapt.comparison.signals import (
     KEY,
     check_signals,
-    keys_of,
     laid_over,
     own_data,
     typed_signals,
     with_own_data,
     with_signal,
 )
-from tf_adapt.comparison.sizes import Sizes, check_sizes, sizes_of
+from tf_adapt.comparison.sizes import check_sizes, sizes_of
 from tf_adapt.comparison.start_of_cells import check_start
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
-from tf_adapt.config.reading import checked_config, filled_in, overridden, resolve_paths, typed
-from tf_adapt.config.sections import (
-    HEAD_NAMES,
-    LSTM_HEADS,
-    AdaptationConfig,
-    Config,
-    DatasetConfig,
-    FilesConfig,
-    SliceConfig,
-    TfdsConfig,
-    WeakConfig,
-)
+from tf_adapt.config.reading import checked_config, overridden, resolve_paths, typed
+from tf_adapt.config.sections import HEAD_NAMES, LSTM_HEADS, AdaptationConfig
 from tf_adapt.config.strict_yaml import KeyPath, read_yaml
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.runs.run_folder import flat
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One encoder with one adaptation, one head and one signal.
-
-    Attributes:
-        name: the cell's name, for folders and reports.
-        config: the config of its runs, with the first learning rate and the first seed.
-        rates: the learning rates to try.
-        signal: its name; None: the comparison has no signals.
-        laid: the keys of the signal.
-        teacher: the name of the cell whose runs teach its runs; None: there is none. In its config
-            the signal of that cell is in the place of a run's folder.
-    """
-
-    name: str
-    config: Config
-    rates: tuple[float, ...]
-    signal: str | None = None
-    laid: SignalSettings | None = None
-    teacher: str | None = None
-
-    @property
-    def together(self) -> int:
-        """The number of trainings that answer together for each seed; 0: each answers alone."""
-        return (self.laid and self.laid.ensemble) or 0
-
-    @property
-    def pretrained(self) -> bool:
-        """False for an encoder with random weights."""
-        return self.config.encoder.pretrained
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The adaptation's keys with values other than the default, and the signal."""
-        signal = {} if self.signal is None else {"signal": self.signal}
-        return _settings(self.config.adaptation) | signal
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Everything that a comparison varies; the rest is in the config of each cell.
-
-    Attributes:
-        threads: of each run; scores depend on them in the last bits.
-        sizes: numbers of training examples, ascending; None is all. The verdict is on the last.
-        starts: the runs that are trained first, as cells of one run, by the path of their config.
-    """
-
-    summary: str | None
-    cells: tuple[Cell, ...]
-    seeds: tuple[int, ...]
-    threads: int
-    sizes: Sizes = (None,)
-    starts: Mapping[str, Cell] = field(default_factory=dict)
-
-    @property
-    def data(self) -> DatasetConfig | FilesConfig | TfdsConfig:
-        """The section `data` of all cells."""
-        return own_data(self.cells[0].config)
-
-    @property
-    def slices(self) -> dict[str, SliceConfig]:
-        """The slices that are scored; the runs of several tasks have none of their own."""
-        return next((cell.config.slices for cell in self.cells if cell.config.slices), {})
-
-    @property
-    def weak(self) -> WeakConfig | None:
-        """Where the labels of train come from, if that is the same in all cells."""
-        found = [cell.config.weak for cell in self.cells]
-        return found[0] if found.count(found[0]) == len(found) else None
-
-    @property
-    def trials(self) -> int:
-        """Learning rates tried in each cell."""
-        return len(self.cells[0].rates)
-
-
-def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
-    """The config keys whose values differ between cells, except learning rates, the keys in the
-    cells' names and those of signals: by key, the value in each cell."""
-    values = {cell.name: flat(cell.config.model_dump()) for cell in cells}
-    keys = dict.fromkeys(key for found in values.values() for key in found)
-    named = ("encoder.", "adaptation.", "head", "about", "training.learning_rate")
-    of_heads = ("head_units", "head_pooling", "head_word_pieces")
-    laid = tuple({key for cell in cells if cell.laid for key in keys_of(cell.laid)})
-    of_keys = {key: {name: found.get(key) for name, found in values.items()} for key in keys}
-    return {
-        key: found
-        for key, found in of_keys.items()
-        if len(set(map(str, found.values()))) > 1
-        and (key in of_heads or not key.startswith(named))
-        and not key.startswith(laid)
-    }
 
 
 def is_comparison(path: str | Path) -> bool:
@@ -230,6 +122,8 @@ def comparison_from(
     problems.refuse()
     varied = _varied(content.pop("compare"), problems)
     _refuse_varied(content, (), VARIED, problems)
+    if varied is not None and any(signal.folds for signal in varied.signals.values()):
+        _check_fold(content.get("data"), problems)
     if varied is not None and varied.train_examples is not None:
         check_sizes(varied.train_examples, content.get("data"), problems)
     if problems or varied is None:
@@ -265,6 +159,16 @@ def comparison_from(
     summary = about.summary if about else None
     seeds, sizes = tuple(range(varied.seeds)), sizes_of(varied.train_examples)
     return Comparison(summary, cells, seeds, varied.threads, sizes, starts)
+
+
+def _check_fold(data: Any, problems: Problems) -> None:
+    fold = data.get("fold") if isinstance(data, dict) else None
+    if fold is not None:
+        problems.add(
+            ("data", "fold"),
+            f"expected null beside folds in compare.signals, which sets it, got {shown(fold)}; "
+            "remove it",
+        )
 
 
 def _with_teachers(cells: tuple[Cell, ...], varied: Compare) -> tuple[Cell, ...]:
@@ -427,7 +331,7 @@ def _cell(
     if config is None or not tried:
         return None
     config = resolve_paths(config)
-    return Cell(_name(config, head, signal), config, tuple(tried), signal, laid)
+    return Cell(cell_name(config, head, signal), config, tuple(tried), signal, laid)
 
 
 def _of(adaptation: AdaptationConfig, section: dict[str, Any]) -> Any:
@@ -450,34 +354,6 @@ def _rates_of(adaptation: AdaptationConfig, rates: Rates, problems: Problems) ->
         )
         return []
     return tried
-
-
-def _name(config: Config, head: str, signal: str | None) -> str:
-    encoder, adaptation = config.encoder, config.adaptation
-    settings = [f"{key}_{value}" for key, value in _settings(adaptation).items()]
-    parts = [short_name(encoder.handle)]
-    parts += [] if encoder.pretrained else ["untrained"]
-    parts += [] if encoder.pairs is None else [encoder.pairs]
-    parts += ["classification_token"] if encoder.classification_token else []
-    parts += [f"layers_{'_'.join(map(str, encoder.keep_layers))}"] if encoder.keep_layers else []
-    parts += [] if encoder.execution is None else [encoder.execution]
-    parts.append("_".join([adaptation.name, *settings]))
-    parts += [] if head == "default" else [head]
-    parts += [] if signal is None else [signal]
-    return "-".join(parts)
-
-
-def _settings(adaptation: AdaptationConfig) -> dict[str, Any]:
-    standard = filled_in(AdaptationConfig(name=adaptation.name)).model_dump()
-    found = {key: value for key, value in adaptation if value != standard[key]}
-    # A list as `query+value`, in names of folders too.
-    return {k: "+".join(map(str, v)) if isinstance(v, list) else v for k, v in found.items()}
-
-
-def short_name(handle: str) -> str:
-    """The last part of a path or URL that is no version number, safe as a file name."""
-    parts = [re.sub(r"[^\w.+-]", "_", part) for part in handle.split("/") if part] or ["module"]
-    return next((part for part in reversed(parts) if not part.isdigit()), parts[-1])
 
 
 def _check_cells(cells: tuple[Cell, ...], where: str) -> None:

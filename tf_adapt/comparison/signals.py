@@ -54,10 +54,16 @@ def typed_signals(section: dict[str, Any], problems: Problems) -> dict[str, Any]
 def check_signals(signals: dict[str, SignalSettings], problems: Problems) -> None:
     """Checks that further tasks leave a name for the comparison's own, and are no ensemble's."""
     for name, signal in signals.items():
-        if signal.tasks and signal.ensemble:
+        if signal.ensemble and signal.folds:
             problems.add(
-                (*KEY, name, "ensemble"),
-                f"expected null together with tasks, got {signal.ensemble}: the members of an "
+                (*KEY, name, "folds"),
+                f"expected null together with ensemble, got {signal.folds}: the members either "
+                "have all of train or leave out a part each",
+            )
+        if signal.tasks and signal.together:
+            problems.add(
+                (*KEY, name, "ensemble" if signal.ensemble else "folds"),
+                f"expected null together with tasks, got {signal.together}: the members of an "
                 "ensemble have one task",
             )
         if signal.teacher is not None:

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from hub_modules.shipped import shipped_names
-from tf_adapt.config.sections import FilesConfig
+from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.data.guesses import Guess, guess
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError

@@ -17,13 +17,9 @@ from hub_modules.shipped import shipped_names
 from hub_modules.storage.files import why_no_name
 from tf_adapt.adaptation.phases import ADAPTATIONS, Adaptation
 from tf_adapt.config.consistency_checks import consistency_problems
+from tf_adapt.config.data_sections import TextConfig
 from tf_adapt.config.messages import shown
-from tf_adapt.config.sections import (
-    AdaptationConfig,
-    Config,
-    TaskConfig,
-    TextConfig,
-)
+from tf_adapt.config.sections import AdaptationConfig, Config, TaskConfig
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.config.task_checks import HEAD, Found, kind_of, task_problems
 from tf_adapt.errors import ConfigError

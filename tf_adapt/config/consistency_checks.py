@@ -3,8 +3,9 @@
 Imports no TensorFlow.
 """
 
+from tf_adapt.config.data_sections import TextConfig
 from tf_adapt.config.messages import shown
-from tf_adapt.config.sections import Config, TextConfig
+from tf_adapt.config.sections import Config
 from tf_adapt.config.task_checks import Found, kind_of
 from tf_adapt.paper import FROZEN
 from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS

@@ -30,6 +30,7 @@ _TEXTS = {
     "group": "examples with the same value are dependent and count as one item in the tests",
 }
 
+_FOLD = {"fold": "a part of train, after train_examples, that is left out"}
 _SPANS = {"spans": "how the answers to questions are looked for"}
 
 MEANINGS = {
@@ -44,6 +45,7 @@ MEANINGS = {
         "ships with the package",
         "data_dir": "the folder of the dataset",
         **_TRAIN_EXAMPLES,
+        **_FOLD,
         **_HELD_OUT,
         "genre": "restricts train to one genre",
         **_SPANS,
@@ -55,6 +57,12 @@ MEANINGS = {
         "no_answer_threshold": "a question has no answer if the logit of none exceeds that of the "
         "best span by more than this; null: 0 where train has questions without an answer, else "
         "every question is answered",
+    },
+    "FoldConfig": {
+        "of": "how many parts, of sizes that differ by one at most (tagging with documents: by one "
+        "document)",
+        "leave_out": "which of them is left out, from 0",
+        "seed": "seed of the parts",
     },
     "Columns": {
         **_TEXTS,
@@ -70,6 +78,7 @@ MEANINGS = {
         "scheme": "tag scheme",
         **_LABELS,
         **_TRAIN_EXAMPLES,
+        **_FOLD,
         **_HELD_OUT,
         **_SPANS,
     },
@@ -83,6 +92,7 @@ MEANINGS = {
         "data_dir": "the folder of TensorFlow Datasets",
         **_LABELS,
         **_TRAIN_EXAMPLES,
+        **_FOLD,
         **_HELD_OUT,
     },
     "TextConfig": {
@@ -294,4 +304,5 @@ MEANINGS["SignalSettings"] = MEANINGS["CellSettings"] | {
     "target": "the name of the comparison's own task among them",
     "sampling": MEANINGS["Config"]["sampling"],
     "ensemble": "how many trainings, with seeds of their own, answer together for each seed",
+    "folds": "as ensemble, but each of them leaves out another of so many parts of train",
 }

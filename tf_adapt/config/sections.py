@@ -1,20 +1,22 @@
 """The keys of a config: the whole list with types, ranges, defaults and descriptions.
 
 Values are not converted: text is never a number, `no` is never text. `tf_adapt.config.reading`
-reads configs, `tf_adapt.config.checks` has the checks of several keys. Imports no TensorFlow.
+reads configs, `tf_adapt.config.checks` has the checks of several keys; the section `data` is in
+`tf_adapt.config.data_sections`. Imports no TensorFlow.
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from hub_modules.engines.names import ENGINES, TENSORFLOW
 from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
+from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
+from tf_adapt.config.fields import MOST_EPOCHS, MOST_EXAMPLES, VERY_MANY, WIDEST, Section, whole
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.task_sampling import SAMPLINGS
 from tf_adapt.data.votes import AGGREGATES
 from tf_adapt.layers.pooling_names import POOLING_NAMES
-from tf_adapt.tasks.kinds import KINDS, SPAN_EXTRACTION
 
 # The keys of `heads.table.HEADS`, which cannot be imported without TensorFlow.
 HEAD_NAMES = (
@@ -37,43 +39,17 @@ LSTM_HEADS = ("bcn", "esim", "bilstm", "bilstm_crf")
 # `hub_modules.native.lora.TARGETS`, which cannot be imported without Keras.
 LORA_TARGETS = ("query", "key", "value", "attention_output", "intermediate", "output")
 PERTURBATION_NAMES = ("dropout", "mask", "words", "adversarial")
-TEXT_KINDS = tuple(kind for kind in KINDS if kind not in ("tagging", SPAN_EXTRACTION))
-# Generous bounds, against typing errors that would exhaust the memory.
-MOST_EPOCHS = MOST_EXAMPLES = 1_000_000
-VERY_MANY = 1_000_000_000
-WIDEST = 10_000
 
-
-def whole(lowest: int, highest: int, more: str = "", **settings) -> Any:
-    """A field for a whole number from `lowest` to `highest`; `more` ends its description."""
-    words = f"a whole number from {lowest} to {highest}{more}"
-    return Field(ge=lowest, le=highest, description=words, **settings)
-
-
-Column = Field(None, ge=0, le=WIDEST, description=f"a column number from 0 to {WIDEST}, or null")
 OptionalSteps = whole(1, VERY_MANY, ", or null", default=None)
-TrainExamples = whole(1, VERY_MANY, ", or null for all", default=None)
-# The seed of the sample; with one seed, larger samples contain smaller ones.
-TrainExamplesSeed = whole(0, 2**32 - 1, default=29)
-# This share of train serves as dev, and dev serves as test; a test split is not read.
-HeldOut = Field(None, gt=0, lt=1, description="a share of train between 0 and 1, or null")
 HeadDropout = Field(
     None, ge=0, lt=1, description="a number from 0 to below 1, or null for the published one"
 )
 _POOLINGS = f"{', '.join(POOLING_NAMES)}, or null for the published one"
 HeadPooling = Field(None, description=_POOLINGS)
 HeadWordPieces = Field(None, description=_POOLINGS.replace("the published one", "first"))
-LabelRange = Field(
-    None, min_length=2, max_length=2, description="two numbers [lowest, highest], or null"
-)
-DevFile = Field(None, description="the path of a file, or null: a part of train plays dev")
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class About(_Section):
+class About(Section):
     """A description of an experiment, for people."""
 
     summary: str = Field(description="text: what this experiment is")
@@ -81,126 +57,7 @@ class About(_Section):
     minutes: float = Field(ge=0, description="a number of minutes, at least 0")
 
 
-class SpansConfig(_Section):
-    """For span extraction: how answers are looked for; see `tf_adapt.tasks.span_search`."""
-
-    stride: int = whole(1, MOST_TOKENS, ", less than a row of tokens", default=128)
-    longest_answer: int = whole(1, 1000, default=30)
-    n_best: int = whole(1, 1000, default=5)
-    # Null: 0 where train has questions without an answer, else every question is answered.
-    no_answer_threshold: float | None = Field(None, description="a number, or null")
-
-
-Spans = Field(None, description="a section, or null")
-
-
-class DatasetConfig(_Section):
-    """One of the project's named datasets."""
-
-    PATHS: ClassVar = ("data_dir",)
-    dataset: str = Field(description="the name of a dataset")
-    source: Literal["files", "tfds", "sample"] = Field("files", description="files, tfds or sample")
-    data_dir: str | None = Field(None, description="the folder of the dataset's files, or null")
-    train_examples: int | None = TrainExamples
-    train_examples_seed: int = TrainExamplesSeed
-    held_out: float | None = HeldOut
-    genre: str | None = Field(None, description="a genre of the dataset (mnli), or null for all")
-    spans: SpansConfig | None = Spans
-
-
-class Columns(_Section):
-    """The columns of the data: names for tables and JSON lines, numbers from 0 for CoNLL.
-
-    `group`: examples with the same value are dependent (in CoNLL files, those of a document).
-    """
-
-    text_a: str | None = Field(None, description="the name of a column, or null")
-    text_b: str | None = Field(None, description="the name of a column, or null")
-    label: str | None = Field(None, description="the name of a column, or null")
-    group: str | None = Field(None, description="the name of a column, or null")
-    words: int | None = Column
-    tags: int | None = Column
-
-
-class FilesConfig(_Section):
-    """The user's own files."""
-
-    PATHS: ClassVar = ("train", "dev", "test")
-    format: Literal["tsv", "csv", "jsonl", "conll", "squad"] = Field(
-        description="tsv, csv, jsonl, conll, squad, or text for a language model"
-    )
-    kind: Literal[KINDS] = Field(description=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
-    train: str = Field(description="the path of a file")
-    dev: str | None = DevFile
-    test: str | None = Field(None, description="the path of a file, or null")
-    columns: Columns = Field(
-        Columns(),
-        description="a section that maps text_a, label … to columns, or for conll nothing: words "
-        "in the first column, tags in the last",
-    )
-    delimiter: Literal[",", ";", "\t", "|"] | None = Field(
-        None, description='";", "\\t" or "|" in quotes (csv), or null for a comma'
-    )
-    scheme: Literal["IOB1", "IOB2", "BIOES"] | None = Field(
-        None, description="IOB1, IOB2, BIOES, or null for the one that the tags show"
-    )
-    labels: list[str] | None = Field(None, description="a list of label names, or null")
-    label_range: list[float] | None = LabelRange
-    train_examples: int | None = TrainExamples
-    train_examples_seed: int = TrainExamplesSeed
-    held_out: float | None = HeldOut
-    spans: SpansConfig | None = Spans
-
-
-class FeatureColumns(_Section):
-    """The features of a dataset of TensorFlow Datasets; see `Columns`."""
-
-    text_a: str | None = Field(None, description="the name of a feature, or null")
-    text_b: str | None = Field(None, description="the name of a feature, or null")
-    label: str | None = Field(None, description="the name of a feature, or null")
-    group: str | None = Field(None, description="the name of a feature, or null")
-
-
-class TfdsConfig(_Section):
-    """Any dataset of TensorFlow Datasets; `train`, `dev` and `test` are its splits, or parts."""
-
-    PATHS: ClassVar = ("data_dir",)
-    source: Literal["tfds"] = Field("tfds", description="tfds")
-    # No namespace: a prefix before a colon may load a foreign program.
-    name: str = Field(
-        pattern=r"^\w+(/[\w.+-]+)?(:[0-9.*]+)?$",
-        description="a name of TensorFlow Datasets: NAME or NAME/CONFIG, with :VERSION or without",
-    )
-    kind: Literal[TEXT_KINDS] = Field(
-        description=f"{', '.join(TEXT_KINDS[:-1])} or {TEXT_KINDS[-1]}"
-    )
-    columns: FeatureColumns = Field(
-        description="a section that maps text, or text_a and text_b, and label to features"
-    )
-    train: str = Field("train", description="the name of a split, or a part: train[:90%]")
-    dev: str | None = Field(None, description="a split, or null: a part of train plays dev")
-    test: str | None = Field(None, description="a split, or null")
-    data_dir: str | None = Field(None, description="a folder, or null for TensorFlow Datasets' own")
-    labels: list[str] | None = Field(None, description="a list of label names, or null")
-    label_range: list[float] | None = LabelRange
-    train_examples: int | None = TrainExamples
-    train_examples_seed: int = TrainExamplesSeed
-    held_out: float | None = HeldOut
-
-
-class TextConfig(_Section):
-    """Unlabelled text of the user's own, one text a line, for a language model."""
-
-    PATHS: ClassVar = ("train", "dev", "test")
-    format: Literal["text"] = Field(description="text")
-    kind: Literal["language_model"] = Field(description="language_model")
-    train: str = Field(description="the path of a file")
-    dev: str | None = DevFile
-    test: str | None = Field(None, description="the path of a file, or null")
-    skip_empty: bool = Field(False, description="true or false")
-
-
-class EncoderConfig(_Section):
+class EncoderConfig(Section):
     """The pretrained module and how it is executed."""
 
     handle: str = Field(
@@ -222,7 +79,7 @@ class EncoderConfig(_Section):
     )
 
 
-class TrainingConfig(_Section):
+class TrainingConfig(Section):
     """One training: its length, optimizer, limits and devices."""
 
     epochs: int = whole(1, MOST_EPOCHS)
@@ -270,7 +127,7 @@ def _canonical(name: Any) -> Any:
     return SHORT_NAMES.get(name, name) if isinstance(name, str) else name
 
 
-class AdaptationConfig(_Section):
+class AdaptationConfig(Section):
     """Which layer groups train when; each name takes the keys that it needs."""
 
     name: Annotated[Literal[tuple(ADAPTATIONS)], BeforeValidator(_canonical)] = Field(
@@ -300,7 +157,7 @@ class AdaptationConfig(_Section):
     )
 
 
-class OptimizerConfig(_Section):
+class OptimizerConfig(Section):
     """The optimizer, and the factor of training.learning_rate for each layer group."""
 
     name: Literal["adamw", "sgd", "lamb", "lion"] = Field(
@@ -317,7 +174,7 @@ class OptimizerConfig(_Section):
     )
 
 
-class ScheduleConfig(_Section):
+class ScheduleConfig(Section):
     """The learning-rate schedule, with a warm-up over training.warmup of the steps."""
 
     name: Literal["linear_decay", "slanted_triangular", "cosine_decay", "constant"] = Field(
@@ -330,28 +187,28 @@ class ScheduleConfig(_Section):
     )
 
 
-class L2SpConfig(_Section):
+class L2SpConfig(Section):
     """L2-SP: a penalty on the distance to the pretrained weights, and L2 of new weights."""
 
     alpha: float = Field(0.1, gt=0, description="a number above 0")
     beta: float = Field(0.01, ge=0, description="a number of at least 0")
 
 
-class EwcConfig(_Section):
+class EwcConfig(Section):
     """EWC: a penalty on the distance to the pretrained weights, scaled by Fisher information."""
 
     fisher: str = Field(description="the path of a file that `tf-adapt fisher` wrote")
     weight: float = Field(15.0, gt=0, description="a number above 0")
 
 
-class PenaltiesConfig(_Section):
+class PenaltiesConfig(Section):
     """Penalties that keep the encoder close to its pretrained weights."""
 
     l2_sp: L2SpConfig | None = Field(None, description="a section, or null")
     ewc: EwcConfig | None = Field(None, description="a section, or null")
 
 
-class AuxiliaryLossConfig(_Section):
+class AuxiliaryLossConfig(Section):
     """An auxiliary loss, its weight constant or annealed exponentially to another."""
 
     weight: float = Field(gt=0, description="a number above 0")
@@ -363,7 +220,7 @@ def _as_perturbation(given: Any) -> Any:
     return {"name": given} if isinstance(given, str) else given
 
 
-class PerturbationConfig(_Section):
+class PerturbationConfig(Section):
     """What takes the place of an unlabelled text in the second pass: a name, or a file."""
 
     name: Literal[PERTURBATION_NAMES] | None = Field(
@@ -394,7 +251,7 @@ class ConsistencyConfig(AuxiliaryLossConfig):
     )
 
 
-class AuxiliaryConfig(_Section):
+class AuxiliaryConfig(Section):
     """Auxiliary losses beside the task's."""
 
     language_model: AuxiliaryLossConfig | None = Field(None, description="a section, or null")
@@ -402,7 +259,7 @@ class AuxiliaryConfig(_Section):
     consistency: ConsistencyConfig | None = Field(None, description="a section, or null")
 
 
-class FeaturesConfig(_Section):
+class FeaturesConfig(Section):
     """Storage of the outputs of frozen layers; in float32, results are equal up to rounding.
 
     They are kept in memory, or on disk where they are too large; those of an encoder that is frozen
@@ -424,7 +281,7 @@ class FeaturesConfig(_Section):
     )
 
 
-class SliceConfig(_Section):
+class SliceConfig(Section):
     """A slice of the data: the examples that fulfil all of its rules.
 
     Words and places are those of `tf_adapt.data.slices`.
@@ -439,7 +296,7 @@ class SliceConfig(_Section):
     file: str | None = Field(None, description="the path of a file, or null")
 
 
-class StartConfig(_Section):
+class StartConfig(Section):
     """A run whose best weights this run begins from, an intermediate task (STILTs): a finished
     one, or one that is trained first."""
 
@@ -462,7 +319,7 @@ class StartConfig(_Section):
         return self.run if self.config is None else self.config
 
 
-class TeacherConfig(_Section):
+class TeacherConfig(Section):
     """A finished run or an ensemble whose answers are learned beside the labels (distillation)."""
 
     run: str = Field(description="the folder of a finished run or an ensemble with the same labels")
@@ -471,13 +328,13 @@ class TeacherConfig(_Section):
     unlabelled: str | None = Field(None, description="the path of a file, or null")
 
 
-class ForgettingConfig(_Section):
+class ForgettingConfig(Section):
     """The loss of the module's own task, a language model, measured again after adaptation."""
 
     text: str = Field(description="the path of a file of held-out text")
 
 
-class WeakConfig(_Section):
+class WeakConfig(Section):
     """Training labels from several noisy sources, in place of those of train.
 
     The file is that of `tf_adapt.data.votes`.
@@ -487,7 +344,7 @@ class WeakConfig(_Section):
     aggregate: Literal[AGGREGATES] = Field("dawid_skene", description=" or ".join(AGGREGATES))
 
 
-class TaskConfig(_Section):
+class TaskConfig(Section):
     """One of several tasks that share an encoder: its data and its head."""
 
     data: DatasetConfig | FilesConfig | TfdsConfig | TextConfig = Field(description="a section")
@@ -499,7 +356,7 @@ class TaskConfig(_Section):
     weight: float = Field(1.0, gt=0, description="a number above 0")
 
 
-class Config(_Section):
+class Config(Section):
     """Everything that one run depends on."""
 
     about: About | None = Field(None, description="a section with summary, expected and minutes")

@@ -6,14 +6,8 @@ Imports no TensorFlow.
 import re
 from collections.abc import Iterator
 
-from tf_adapt.config.sections import (
-    Config,
-    DatasetConfig,
-    FilesConfig,
-    SliceConfig,
-    TextConfig,
-    TfdsConfig,
-)
+from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
+from tf_adapt.config.sections import Config, SliceConfig
 from tf_adapt.config.signal_checks import signal_problems
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.data.catalogue import DATASETS
@@ -84,6 +78,13 @@ def _data_problems(config: Config) -> Found:
         yield from _files_problems(data)
     if isinstance(data, TfdsConfig):
         yield from _column_problems(data)
+    fold = getattr(data, "fold", None)
+    if fold is not None and fold.leave_out >= fold.of:
+        yield (
+            ("data", "fold", "leave_out"),
+            f"expected the number of one of {fold.of} parts, from 0 to {fold.of - 1}, got "
+            f"{fold.leave_out}",
+        )
     if not isinstance(data, DatasetConfig):
         return
     if data.dataset not in DATASETS:

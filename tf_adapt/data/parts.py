@@ -1,4 +1,4 @@
-"""A random part of the training examples, of a given size.
+"""A random part of the training examples: of a given size, or all but one of equal ones.
 
 The parts of one seed are nested: each is the beginning of one permutation, so that a larger part
 holds all smaller ones. Groups (`tf_adapt.data.groups`) may be split: no test is made on train.
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.errors import ConfigError
 
 
 def part_of(examples: Sequence, count: int, seed: int) -> list:
@@ -19,10 +20,29 @@ def part_of(examples: Sequence, count: int, seed: int) -> list:
     """
     if count >= len(examples):
         return list(examples)
-    is_tagged = isinstance(examples[0], TaggedSentence)
-    marked = is_tagged and len({sentence.document for sentence in examples}) > 1
-    indices = document_indices if marked else example_indices
+    indices = document_indices if _has_documents(examples) else example_indices
     return [examples[index] for index in indices(examples, count, seed)]
+
+
+def without_fold(examples: Sequence, left_out: int, folds: int, seed: int) -> list:
+    """All examples but those of one of `folds` equal parts, in the order of the file.
+
+    Every example is in one part, which is random with the seed. Documents of tagged sentences stay
+    whole if they are marked: the parts have equally many documents.
+
+    Raises:
+        ConfigError: there are fewer examples, or documents, than parts.
+    """
+    marked = _has_documents(examples)
+    names = np.array([one.document for one in examples] if marked else range(len(examples)))
+    units = np.random.default_rng(seed).permutation(np.unique(names))
+    if len(units) < folds:
+        raise ConfigError(
+            f"data.fold.of: expected at most as many parts as train has "
+            f"{'documents' if marked else 'examples'} ({len(units)}), got {folds}"
+        )
+    kept = ~np.isin(names, units[left_out::folds])
+    return [examples[index] for index in np.flatnonzero(kept)]
 
 
 def example_indices(examples: Sequence, count: int, seed: int) -> list[int]:
@@ -36,6 +56,11 @@ def document_indices(sentences: Sequence[TaggedSentence], count: int, seed: int)
     order = np.random.default_rng(seed).permutation(np.unique(numbers))
     indices = np.concatenate([np.flatnonzero(numbers == number) for number in order])
     return sorted(indices[:count].tolist())
+
+
+def _has_documents(examples: Sequence) -> bool:
+    is_tagged = isinstance(examples[0], TaggedSentence)
+    return is_tagged and len({sentence.document for sentence in examples}) > 1
 
 
 def missing_labels(part: Sequence[Record | TaggedSentence], train: Sequence) -> list:

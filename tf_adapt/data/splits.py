@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tf_adapt.data.formats import Answers, Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
 from tf_adapt.data.own_files import in_words, recognised, with_dev
-from tf_adapt.data.parts import document_indices, example_indices, part_of
+from tf_adapt.data.parts import document_indices, example_indices, part_of, without_fold
 from tf_adapt.data.span_settings import span_search
 from tf_adapt.data.votes import (
     WeakLabels,
@@ -66,7 +66,7 @@ def load_splits(data, weak=None) -> Splits:
     classes, else those of train in sorted order. Tags are converted to IOB2.
 
     - `train_examples`: that many examples of train, sampled with `train_examples_seed`
-      (`data.parts`), in the order of the file.
+      (`data.parts`), in the order of the file; of these all but those of `fold`.
     - `genre`: the examples of one genre.
     - `held_out`: this share of train, sampled first with a fixed seed, serves as dev; dev then
       serves as test, and a test split is not read.
@@ -105,7 +105,7 @@ def has_test(data) -> bool:
 
 
 def _weakly_labelled(data, weak) -> Splits:
-    whole = data.model_copy(update={"train_examples": None})
+    whole = data.model_copy(update={"train_examples": None, "fold": None})
     if hasattr(data, "format"):
         labels = data.labels or read_votes(weak.votes).labels
         splits = _own_files(whole.model_copy(update={"labels": labels}), train_labelled=False)
@@ -114,9 +114,7 @@ def _weakly_labelled(data, weak) -> Splits:
     votes = read_votes(weak.votes, splits.labels)
     train = splits.examples["train"]
     check_rows(votes, len(train), splits.descriptions["train"])
-    rows = range(len(train))
-    if data.train_examples is not None:  # the rows of `_cut_train`
-        rows = part_of(rows, data.train_examples, data.train_examples_seed)
+    rows = _trained_on(range(len(train)), data)
     _cut_train(splits.examples, splits.descriptions, data)
     splits.weak = weak_labels(votes, rows, weak.aggregate)
     splits.examples["train"] = with_probable_labels(
@@ -221,11 +219,20 @@ def _held_out(
 
 
 def _cut_train(examples: dict, descriptions: dict, data) -> None:
-    """Reduces train to `train_examples`; call it after labels and other splits are known."""
-    count, available = data.train_examples, len(examples["train"])
-    if count is not None and count < available:
-        examples["train"] = part_of(examples["train"], count, data.train_examples_seed)
-        descriptions["train"] += f": {count} examples of {available}"
+    """Reduces train to `_trained_on`; call it after labels and other splits are known."""
+    available = len(examples["train"])
+    examples["train"] = _trained_on(examples["train"], data)
+    if len(examples["train"]) < available:
+        descriptions["train"] += f": {len(examples['train'])} examples of {available}"
+
+
+def _trained_on(train: Sequence, data) -> list:
+    """`train_examples` of train, without those of `fold`."""
+    count, fold = data.train_examples, data.fold
+    found = list(train) if count is None else part_of(train, count, data.train_examples_seed)
+    if fold is not None:
+        found = without_fold(found, fold.leave_out, fold.of, fold.seed)
+    return found
 
 
 def _cut_at_random(examples: list, count: int) -> tuple[list, list]:

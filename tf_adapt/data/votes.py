@@ -54,7 +54,7 @@ class WeakLabels:
 
     Attributes:
         posteriors: the probability of each label, by example.
-        facts: as in `metrics.json` (`run_folder.Weak`).
+        facts: as in `metrics.json` (`run_schemas.Weak`).
     """
 
     posteriors: list[list[float]]

@@ -93,7 +93,7 @@ class Forgetting:
     """The loss of a module's source task on held-out text, over the seeds that ended.
 
     Attributes:
-        task: as in `tf_adapt.runs.run_folder.Forgetting`.
+        task: as in `tf_adapt.runs.run_schemas.Forgetting`.
         texts, targets: lines of the text, and predictions in them.
         before: with the pretrained weights, the same for all seeds.
         distances: relative L2 distance from them by layer group, and of `all` weights.

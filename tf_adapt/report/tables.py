@@ -8,7 +8,7 @@ from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Teacher
 from tf_adapt.report.scored_cells import AT_BASELINE, DIVERGED, Costs, Trial
-from tf_adapt.runs.run_folder import BYTES_PER_WEIGHT
+from tf_adapt.runs.run_schemas import BYTES_PER_WEIGHT
 
 
 def seeds_table(order: list[Ranked], seeds: list[int]) -> Table:

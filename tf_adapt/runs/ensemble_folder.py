@@ -20,7 +20,7 @@ from hub_modules.storage import records
 from hub_modules.storage.json_files import Schema, parse_json
 from tf_adapt.config.strict_yaml import parse_yaml
 from tf_adapt.errors import ArtifactError
-from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs import checkpoints, run_folder, run_schemas
 
 ENSEMBLE = "ensemble.json"
 PROBABILITIES, VOTES, WEIGHTS = "probabilities", "votes", "weights"
@@ -69,7 +69,7 @@ class EnsembleFile(Schema):
     combine: Literal["probabilities", "votes", "weights"]
     chosen_on_dev: bool
     thresholds_on_dev: bool
-    task: run_folder.TaskArguments
+    task: run_schemas.TaskArguments
     members: list[EnsembleMember] = Field(min_length=1)
     results: dict[str, SplitResult]
 

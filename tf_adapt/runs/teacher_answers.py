@@ -24,7 +24,8 @@ from hub_modules.storage.files import changed_part, describe, publish_folder
 from hub_modules.storage.json_files import Schema
 from hub_modules.storage.records import FORMAT, RECORD, Description, read_record
 from tf_adapt.errors import ArtifactError
-from tf_adapt.runs.run_folder import TEACHER, Side
+from tf_adapt.runs.run_folder import TEACHER
+from tf_adapt.runs.run_schemas import Side
 
 ANSWERS = "answers.npz"
 _log = logging.getLogger(__name__)

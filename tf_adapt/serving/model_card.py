@@ -9,7 +9,8 @@ from typing import Any
 
 from hub_modules.licence_notes import licence_notes
 from hub_modules.shipped import PRETRAINED, shipped_names
-from tf_adapt.config.sections import Config, FilesConfig
+from tf_adapt.config.data_sections import FilesConfig
+from tf_adapt.config.sections import Config
 from tf_adapt.printing import words
 from tf_adapt.printing.weak_labels import weak_in_words
 from tf_adapt.runs import ensemble_folder, run_folder

@@ -13,10 +13,10 @@ from hub_modules.manifest import ExportManifest, module_hash, read_manifest, ver
 from hub_modules.saved_model import restore_program
 from hub_modules.storage.json_files import Schema, read_json
 from hub_modules.trusted import check_trusted, remember
+from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
 from tf_adapt.config.reading import data_section
-from tf_adapt.config.sections import DatasetConfig, FilesConfig, TfdsConfig
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
-from tf_adapt.runs import run_folder
+from tf_adapt.runs import run_folder, run_schemas
 from tf_adapt.serving.answers import FoundAnswer
 from tf_adapt.serving.export_parts import signature_in
 from tf_adapt.serving.predict import (
@@ -35,7 +35,7 @@ TASKS = "tasks.json"
 class ExportFile(Schema):
     """Content of an export's `task.json`: the task, and how its files are read."""
 
-    task: run_folder.TaskArguments
+    task: run_schemas.TaskArguments
     data: dict[str, Any] | None
 
 
@@ -242,7 +242,7 @@ def _ids(task: Task, labels: tf.Tensor) -> np.ndarray:
     return np.array([ids[label.decode("utf-8")] for label in labels.numpy()])
 
 
-def saved_task(arguments: run_folder.TaskArguments, where: Path) -> Task:
+def saved_task(arguments: run_schemas.TaskArguments, where: Path) -> Task:
     """The task of a run's or an export's `task.json`.
 
     Raises:

@@ -20,7 +20,7 @@ from tf_adapt.runs.ensemble_folder import (
     EnsembleMember,
 )
 from tf_adapt.runs.prediction_files import write_predictions
-from tf_adapt.runs.run_folder import TaskArguments
+from tf_adapt.runs.run_schemas import TaskArguments
 from tf_adapt.serving.ensemble import Answer, combined
 from tf_adapt.serving.predict import Prediction, to_predictions
 from tf_adapt.serving.prediction_forms import predictions_text

@@ -18,7 +18,7 @@ from tf_adapt.errors import TrainingError
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
-from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs import checkpoints, run_folder, run_schemas
 from tf_adapt.runs.prediction_files import write_predictions
 from tf_adapt.serving.answers import chosen_no_answer_threshold, scores_of_answers
 from tf_adapt.serving.predict import (
@@ -241,7 +241,7 @@ def costs_of(model: AdaptedModel, dev: PreparedData) -> dict[str, Any]:
     parameters = count_parameters([*model.encoder.weights, *model.head.weights])
     return {
         "parameters": parameters,
-        "megabytes": round(parameters * run_folder.BYTES_PER_WEIGHT / 1e6, 3),
+        "megabytes": round(parameters * run_schemas.BYTES_PER_WEIGHT / 1e6, 3),
         "serving_per_1000": serving_seconds(model, dev),
     }
 

@@ -27,7 +27,7 @@ class SourceTask:
     text: PreparedData
 
     def measured(self, encoder: HubEncoder) -> dict[str, Any]:
-        """`run_folder.Forgetting` of an adapted encoder, as plain values.
+        """`run_schemas.Forgetting` of an adapted encoder, as plain values.
 
         Both losses are computed in float32 and on one device, in encoders of their own. Where no
         weight has moved, the loss is computed once.

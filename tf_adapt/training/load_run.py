@@ -8,7 +8,7 @@ from hub_modules.manifest import MANIFEST
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs import checkpoints, run_folder, run_schemas
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.serving.served_predictions import saved_task
 from tf_adapt.tasks.task import Task
@@ -72,7 +72,7 @@ def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedMod
 
 
 def _saved_tasks(
-    description: run_folder.TaskFile, config: Config, where: Path
+    description: run_schemas.TaskFile, config: Config, where: Path
 ) -> Task | dict[str, Task]:
     """The task of a run, or its tasks by name."""
     expected = list(config.tasks or ())

@@ -10,7 +10,7 @@ from tf_adapt.config.reading import one_task
 from tf_adapt.config.sections import Config
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.runs import run_folder
+from tf_adapt.runs import run_folder, run_schemas
 from tf_adapt.runs.ensemble_folder import content_hash
 from tf_adapt.serving.ensemble import Member
 from tf_adapt.training.load_run import loaded_run, no_run
@@ -28,7 +28,7 @@ class Candidate:
 
     folder: Path
     config: Config
-    task: run_folder.TaskArguments
+    task: run_schemas.TaskArguments
     module: str
     metrics: dict[str, Any]
     sha256: str

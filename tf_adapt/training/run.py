@@ -28,7 +28,7 @@ class Run:
             splits, with features if the encoder stays frozen.
         start: copies of the encoder's weights before training, if any are trainable.
         members: the examples of each of the slices, by split.
-        teacher: as in `metrics.json` (`run_folder.Taught`), without the student; or None.
+        teacher: as in `metrics.json` (`run_schemas.Taught`), without the student; or None.
         started_from: the run that this one starts from, for `metrics.json`, or None.
         source_task: what the module's own task is measured on at the end, or None.
         writes: whether this process writes the run folder.

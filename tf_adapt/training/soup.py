@@ -15,7 +15,7 @@ from tf_adapt.config.reading import dump_config
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.runs import checkpoints, ensemble_folder, run_folder
+from tf_adapt.runs import checkpoints, ensemble_folder, run_folder, run_schemas
 from tf_adapt.runs.ensemble_folder import WEIGHTS, EnsembleFile, EnsembleMember
 from tf_adapt.runs.prediction_files import write_predictions
 from tf_adapt.serving.ensemble import Member, scores
@@ -89,7 +89,7 @@ def soup(
         combine=WEIGHTS,
         chosen_on_dev=greedy,
         thresholds_on_dev=chooses,
-        task=run_folder.TaskArguments(**found.task.get_config()),
+        task=run_schemas.TaskArguments(**found.task.get_config()),
         members=[
             EnsembleMember(
                 run=ensemble_folder.place_of(member.folder, out),

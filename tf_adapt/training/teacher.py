@@ -53,7 +53,7 @@ def answers_of(
 
     Returns:
         By name logits `[examples, labels]`, of a regression scores `[examples]`, in tagging
-        `[words, labels]`; and `facts`, as in `metrics.json` (`run_folder.Side`).
+        `[words, labels]`; and `facts`, as in `metrics.json` (`run_schemas.Side`).
 
     Raises:
         ConfigError: its head has a CRF.

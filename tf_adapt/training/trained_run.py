@@ -10,7 +10,8 @@ from hub_modules.engines.names import TENSORFLOW, check_engine
 from hub_modules.manifest import MANIFEST
 from tf_adapt.adaptation.fisher import accumulated_fisher, load_fisher, save_fisher, task_fisher
 from tf_adapt.adaptation.penalties import check_fisher
-from tf_adapt.config.sections import Columns, Config, FilesConfig, TfdsConfig
+from tf_adapt.config.data_sections import Columns, FilesConfig, TfdsConfig
+from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, batches_from, prepare, sorted_batches
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats.text import named_input
