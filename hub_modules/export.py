@@ -22,13 +22,13 @@ from hub_modules.preprocess import (
     ElmoPreprocessor,
     hub_preprocessor,
 )
-from hub_modules.signature_checks import check_shapes
+from hub_modules.programs.signature_checks import check_shapes
+from hub_modules.programs.trusted import remember
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.causal_layout import write_own_byte_pairs
 from hub_modules.sources.folder import write_vocabulary
 from hub_modules.sources.layer_mix import LayerMix
 from hub_modules.storage.files import publish_folder
-from hub_modules.trusted import remember
 
 ENCODERS = {"bert": BertEncoder, "elmo": ElmoEncoder, "causal": CausalEncoder}
 _BERT_INPUTS = {

@@ -18,11 +18,11 @@ from hub_modules.manifest import ModuleManifest
 from hub_modules.native.adapters import Added
 from hub_modules.native.lora import Lora
 from hub_modules.output_files import OutputLayer, read_output_layer
-from hub_modules.saved_model import is_tf1
+from hub_modules.programs.saved_model import is_tf1
+from hub_modules.programs.trusted import check_trusted, remember
 from hub_modules.sources import published_bert, tf1_elmo
 from hub_modules.sources.causal_layout import read_own_byte_pairs
 from hub_modules.sources.folder import read_vocabulary
-from hub_modules.trusted import check_trusted, remember
 from hub_modules.verified import (
     read_module_manifest,
     verified_module,

@@ -9,7 +9,7 @@ from hub_modules.errors import ArtifactError
 from hub_modules.export import ENCODERS
 from hub_modules.find import find_module
 from hub_modules.manifest import ModuleManifest, module_hash, read_manifest, verify
-from hub_modules.trusted import check_trusted, is_known
+from hub_modules.programs.trusted import check_trusted, is_known
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Verified:
 
     Attributes:
         folder: of the module; for preprocessing, the SavedModel itself.
-        content: the hash that decides whether its program may run (`hub_modules.trusted`).
+        content: the hash that decides whether its program may run (`hub_modules.programs.trusted`).
     """
 
     folder: Path

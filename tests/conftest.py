@@ -66,7 +66,7 @@ def _give_memory_back() -> None:
 @pytest.fixture
 def nothing_trusted(tmp_path, monkeypatch) -> Path:
     """A user who has trusted and written nothing yet; the file of his record."""
-    from hub_modules import trusted
+    from hub_modules.programs import trusted
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(trusted, "_here", set())

@@ -1,13 +1,13 @@
 """A module's own program as the encoder."""
 
-from hub_modules.black_box import BlackBoxEncoder, family_of, program_encoder
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.find import encoder_folder
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.loading.native import own_preprocessor
 from hub_modules.loading.published import foreign_preprocessor, published_source
 from hub_modules.preprocess import ElmoTokensPreprocessor, SentencePreprocessor
-from hub_modules.saved_model import restore_program
+from hub_modules.programs.black_box import BlackBoxEncoder, family_of, program_encoder
+from hub_modules.programs.saved_model import restore_program
 from hub_modules.verified import Verified
 
 # A causal module's program has BERT's inputs and outputs.

@@ -9,7 +9,7 @@ from hub_modules.find import encoder_folder
 from hub_modules.kept_layers import check_keep_layers, kept_config, kept_hash, kept_weights
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.preprocess import BertPreprocessor, SavedModelPreprocessor
-from hub_modules.saved_model import restore_program
+from hub_modules.programs.saved_model import restore_program
 from hub_modules.sources import ModuleSource, published_bert
 from hub_modules.verified import Verified
 

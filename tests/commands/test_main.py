@@ -11,7 +11,7 @@ import h5py
 import pytest
 from click.testing import CliRunner
 
-from hub_modules import program_check
+from hub_modules.programs import program_check
 from hub_modules.sources import tf1_elmo
 from tf_adapt.commands import console, modules
 from tf_adapt.commands.main import cli

@@ -34,7 +34,7 @@ TASK = ta.Task("pair_classification", ["no", "yes"])
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A module; its trial in a child process is tested by itself."""
-    monkeypatch.setattr("hub_modules.saved_model.try_out", lambda folder, kind: None)
+    monkeypatch.setattr("hub_modules.programs.saved_model.try_out", lambda folder, kind: None)
     return modules.write_sentence_module(tmp_path / "module")
 
 

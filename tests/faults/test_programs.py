@@ -15,10 +15,10 @@ import tensorflow as tf
 from click.testing import CliRunner
 
 import tf_adapt as ta
-from hub_modules import saved_model, trusted
 from hub_modules.export import native_encoder, write_module
 from hub_modules.load import load_module
 from hub_modules.manifest import module_hash, read_manifest, write_manifest
+from hub_modules.programs import saved_model, trusted
 from hub_modules.shipped import PRETRAINED
 from hub_modules.sources import ModuleSource
 from tf_adapt.commands.main import cli

@@ -183,7 +183,7 @@ def test_s5_the_published_shapes_are_those_of_the_documentation(tiny_bert, tmp_p
 
 
 def test_s5_text_is_what_python_calls_text():
-    from hub_modules.signature_checks import check_text
+    from hub_modules.programs.signature_checks import check_text
 
     bytes_of_interest = [0x00, 0x41, 0x7F, 0x80, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC2, 0xDF]
     bytes_of_interest += [0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF4, 0xF5, 0xFF]

@@ -18,9 +18,9 @@ from hub_modules.manifest import module_hash, write_manifest
 from hub_modules.native.half_kernels import given_values, half_kernels, half_layers
 from hub_modules.native.lora import low_rank_layers, merged
 from hub_modules.preprocess import cut_words, split_words
-from hub_modules.signature_checks import check_shapes, check_text
+from hub_modules.programs.signature_checks import check_shapes, check_text
+from hub_modules.programs.trusted import remember
 from hub_modules.storage.files import publish_folder
-from hub_modules.trusted import remember
 from tf_adapt.data.context import check_document_context, context_windows, pack_windows
 from tf_adapt.data.last_pieces import with_last_piece
 from tf_adapt.data.prepare import checked_limit

@@ -10,8 +10,8 @@ import tensorflow as tf
 from hub_modules.export import save_module
 from hub_modules.manifest import module_hash, write_manifest
 from hub_modules.native.lora import merged
+from hub_modules.programs.trusted import remember
 from hub_modules.storage.files import publish_folder
-from hub_modules.trusted import remember
 from tf_adapt.data.context import check_document_context
 from tf_adapt.data.prepare import checked_limit
 from tf_adapt.models.adapted_model import AdaptedModel

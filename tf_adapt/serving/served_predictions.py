@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import ExportManifest, module_hash, read_manifest, verify
-from hub_modules.saved_model import restore_program
+from hub_modules.programs.saved_model import restore_program
+from hub_modules.programs.trusted import check_trusted, remember
 from hub_modules.storage.json_files import Schema, read_json
-from hub_modules.trusted import check_trusted, remember
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
 from tf_adapt.config.reading import data_section
 from tf_adapt.errors import ArtifactError, ConfigError, DataError

@@ -8,8 +8,8 @@ from hub_modules.families import FAMILIES
 from hub_modules.find import encoder_folder, find_module
 from hub_modules.manifest import read_manifest
 from hub_modules.native.weights import count_parameters
-from hub_modules.program_check import TOLERANCE, check_program, suspects
-from hub_modules.saved_model import is_tf1
+from hub_modules.programs.program_check import TOLERANCE, check_program, suspects
+from hub_modules.programs.saved_model import is_tf1
 from hub_modules.sources import tf1_elmo
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, prepare
@@ -28,7 +28,7 @@ def inspect_module(handle: str, trust: bool = False, verify: bool = False) -> di
 
     Args:
         verify: also run the module's program and compare every layer: `verified`, see
-            `hub_modules.program_check`.
+            `hub_modules.programs.program_check`.
 
     Raises:
         ArtifactError: as `HubEncoder`, `check_program`.

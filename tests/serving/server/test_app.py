@@ -15,7 +15,7 @@ pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 
 from servers import running, server_of  # noqa: E402
 
-from hub_modules.saved_model import restore  # noqa: E402
+from hub_modules.programs.saved_model import restore  # noqa: E402
 from tf_adapt.serving.server.limits import Limits  # noqa: E402
 
 pytestmark = pytest.mark.slow

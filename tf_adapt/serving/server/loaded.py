@@ -13,8 +13,8 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import module_hash
-from hub_modules.saved_model import restore_program
-from hub_modules.trusted import check_trusted, remember
+from hub_modules.programs.saved_model import restore_program
+from hub_modules.programs.trusted import check_trusted, remember
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.serving.export_parts import signature_in
 from tf_adapt.serving.model_card import CARD

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hub_modules import program_check
-from hub_modules.program_check import OTHERWISE, ProgramCheck, check_program, suspects
+from hub_modules.programs import program_check
+from hub_modules.programs.program_check import OTHERWISE, ProgramCheck, check_program, suspects
 from hub_modules.sources import tf1_elmo
 from tf_adapt.errors import ArtifactError
 

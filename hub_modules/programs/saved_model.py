@@ -10,8 +10,8 @@ from pathlib import Path
 import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
+from hub_modules.programs.trusted import is_known
 from hub_modules.storage.limits import LOAD_TIMEOUT, limit_seconds
-from hub_modules.trusted import is_known
 
 _LONGEST_MESSAGE = 2000
 
@@ -21,7 +21,7 @@ def restore_program(saved_model: Path, content: str, kind: str):
 
     Args:
         saved_model: its folder.
-        content: the hash that decides whether it is known (`hub_modules.trusted`).
+        content: the hash that decides whether it is known (`hub_modules.programs.trusted`).
         kind: "encoder", "preprocess" or "export": selects the trial call.
 
     Raises:
@@ -59,7 +59,7 @@ def is_tf1(saved_model: Path) -> bool:
 
 
 def try_out(saved_model: Path, kind: str) -> None:
-    """Loads and calls a program in a child process, on the CPU; see `hub_modules.trial`.
+    """Loads and calls a program in a child process, on the CPU; see `hub_modules.programs.trial`.
 
     Raises:
         ArtifactError: it does not load, crashes, or takes longer than TF_ADAPT_LOAD_TIMEOUT.
@@ -67,8 +67,15 @@ def try_out(saved_model: Path, kind: str) -> None:
     """
     seconds = limit_seconds(LOAD_TIMEOUT)
     # -P: no imports from the current folder. PYTHONPATH: this project may not be installed.
-    command = [sys.executable, "-P", "-m", "hub_modules.trial", kind, os.fspath(saved_model)]
-    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "hub_modules.programs.trial",
+        kind,
+        os.fspath(saved_model),
+    ]
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         "CUDA_VISIBLE_DEVICES": "-1",

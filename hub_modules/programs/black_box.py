@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
 from hub_modules.native.weights import as_keras_variable
-from hub_modules.sentence_module import SentenceEncoder, is_sentence_module
+from hub_modules.programs.sentence_module import SentenceEncoder, is_sentence_module
 
 
 class BlackBoxEncoder(keras.layers.Layer):

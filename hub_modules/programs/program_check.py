@@ -12,7 +12,7 @@ from hub_modules.find import encoder_folder, find_module
 from hub_modules.load import load_module
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.preprocess import ElmoTokensPreprocessor
-from hub_modules.saved_model import is_tf1
+from hub_modules.programs.saved_model import is_tf1
 from hub_modules.sources import tf1_elmo
 from hub_modules.sources.layer_mix import LayerMix
 

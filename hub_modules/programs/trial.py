@@ -1,4 +1,4 @@
-"""The child process that tries a foreign program: `python -m hub_modules.trial …`.
+"""The child process that tries a foreign program: `python -m hub_modules.programs.trial …`.
 
 It loads a SavedModel and calls it once on a small input. A hang or crash affects only this process.
 This is no sandbox: the program has the user's rights here, too.
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from hub_modules.black_box import family_of, program_encoder
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess import SavedModelPreprocessor
-from hub_modules.saved_model import restore
+from hub_modules.programs.black_box import family_of, program_encoder
+from hub_modules.programs.saved_model import restore
 
 
 def main(kind: str, folder: str, verdict: str) -> int:

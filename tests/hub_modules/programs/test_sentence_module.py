@@ -8,7 +8,7 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from hub_modules.load import load_module
-from hub_modules.saved_model import try_out
+from hub_modules.programs.saved_model import try_out
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.training.inspect import inspect_module
 
@@ -18,7 +18,7 @@ TEXTS = ["a good film", "the dog sings", "", "dull"]
 @pytest.fixture
 def quick(monkeypatch):
     """No trial in a child process: it is tested by itself."""
-    monkeypatch.setattr("hub_modules.saved_model.try_out", lambda folder, kind: None)
+    monkeypatch.setattr("hub_modules.programs.saved_model.try_out", lambda folder, kind: None)
 
 
 @pytest.fixture
