@@ -30,8 +30,18 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item):
-    """The same draws whatever ran before: of a test's fixtures too, which are made after this."""
+def pytest_fixture_setup(fixturedef, request):
+    """The same draws in each fixture and each test, whatever ran before."""
+    _seed()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item):
+    """As for fixtures."""
+    _seed()
+
+
+def _seed() -> None:
     if "keras" in sys.modules:
         sys.modules["keras"].utils.set_random_seed(0)
     else:

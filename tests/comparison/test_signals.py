@@ -232,7 +232,6 @@ def test_each_member_leaves_out_another_part(write, tmp_path):
     outcomes = Outcomes(load_comparison(path), tmp_path / "out").of_sizes()[0]
     cell = named(outcomes.comparison)["parts"]
     runs = outcomes.final_runs(cell)
-    whole = [replace(run, together=0) for run in runs]
     for run in runs:
         folds = []
         for member in run.members:
@@ -241,18 +240,21 @@ def test_each_member_leaves_out_another_part(write, tmp_path):
             assert config.data.fold.of == 3
             folds.append(config.data.fold.leave_out)
         assert folds == [0, 1, 2]
-    folders = {run.folder for one in (*runs, *whole) for run in (one, *one.members)}
-    assert len(folders) == 2 + 2 + 2 * 3
-    # One of the same name whose members have all of train is another ensemble.
-    other = outcomes.final_runs(named(outcomes.comparison)["both"])[0]
-    assert other.folder.parent.name.startswith("rate_")
-    assert runs[0].folder.parent.parent.name == "folds_3"
+    folders = {run.folder for one in runs for run in (one, *one.members)}
+    assert len(folders) == 2 + 2 * 3
 
 
 def test_c1_a_part_is_left_out_already(write):
     path = write({"parts": {"folds": 2}}, data={"fold": {"of": 3, "leave_out": 1}})
     with pytest.raises(ConfigError, match=r"config.yaml:\d+: data.fold: .* null beside folds"):
         load_comparison(path)
+
+
+def test_c1_more_parts_than_examples(write, tmp_path):
+    path = write({"parts": {"folds": 5}}, data={"train_examples": None}, train_examples=[4])
+    for refused in (dry_run, lambda comparison: compare(comparison, tmp_path / "out")):
+        with pytest.raises(ConfigError, match="signals.parts.folds: expected at most 4, .*got 5"):
+            refused(load_comparison(path))
 
 
 @pytest.mark.slow
@@ -267,10 +269,10 @@ def test_an_ensemble_and_its_student_are_cells(write, tmp_path):
     content = compare(load_comparison(write(signals)), out, jobs=1, export_anyway=True)
     shown = {cell.settings["signal"]: cell for cell in content.cells}
     alone, both, parts, small = (shown[name] for name in signals)
-    trained = sorted(out.glob("runs/*-parts/folds_2/*/seed_*/config.yaml"))
+    trained = sorted(out.glob("runs/*-parts/*/seed_*/config.yaml"))
     folds = [yaml.safe_load(one.read_text())["data"]["fold"] for one in trained]
     assert folds == [{"of": 2, "leave_out": number, "seed": 0} for number in (0, 1)]
-    (folder,) = out.glob("runs/*-parts/folds_2/*/seed_0")
+    (folder,) = out.glob("runs/*-parts/*/seed_0")
     made = json.loads((folder / "ensemble.json").read_text())
     assert parts.results.scores == [made["results"]["test"]["ensemble"]]
     (folder,) = out.glob("runs/*-both/*/seed_0")
@@ -284,11 +286,9 @@ def test_an_ensemble_and_its_student_are_cells(write, tmp_path):
         f"each run, from that with its seed: the first learns from the answers of {folder}"
     )
     assert content.verdict.exported is not None
-    more = signals | {"both": {"ensemble": 3}}
-    with pytest.raises(
-        ConfigError, match="expected an ensemble of 3 runs, as compare.signals.both"
-    ):
-        compare(load_comparison(write(more)), out, jobs=1)
+    for changed in ({"both": {"ensemble": 3}}, {"both": {"folds": 2}}, {"parts": {}}):
+        with pytest.raises(ConfigError, match="the ensembles have changed since .*(both|parts)"):
+            compare(load_comparison(write(signals | changed)), out, jobs=1)
     again = compare(load_comparison(write(signals)), out, jobs=1)
     assert again.signals == content.signals
     two = write(signals, learning_rates=[1.0e-2, 1.0e-12])

@@ -23,9 +23,9 @@ from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.models.language_model import build_language_model
 from tf_adapt.runs import checkpoints
 from tf_adapt.training import callbacks as monitoring
-from tf_adapt.training import train as training
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.module_export import export_module, module_source
+from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file, export_run, fisher_of_run, predict_file
 
@@ -102,7 +102,7 @@ def test_the_lowest_perplexity_is_the_best(folder, tmp_path, monkeypatch):
 
 @pytest.mark.large
 def test_goes_on_where_a_signal_stopped_it(run, folder, tmp_path, monkeypatch):
-    on_train_batch_end = training._Steps.on_train_batch_end
+    on_train_batch_end = Steps.on_train_batch_end
 
     def after_step(self, batch, logs=None):
         if self.run.state.global_step + 1 == 3:
@@ -110,7 +110,7 @@ def test_goes_on_where_a_signal_stopped_it(run, folder, tmp_path, monkeypatch):
             os.kill(os.getpid(), signal.SIGTERM)
         on_train_batch_end(self, batch, logs)
 
-    monkeypatch.setattr(training._Steps, "on_train_batch_end", after_step)
+    monkeypatch.setattr(Steps, "on_train_batch_end", after_step)
     config = config_of(folder, run.name.removeprefix("run_"))
     with pytest.raises(SystemExit):
         train(config, tmp_path / "run")

@@ -49,6 +49,13 @@ class Cell:
         return self.laid.folds if self.laid else None
 
     @property
+    def members(self) -> str:
+        """`ensemble 3`, `folds 5`: which trainings answer together; empty: each answers alone."""
+        if not self.together:
+            return ""
+        return f"folds {self.folds}" if self.folds else f"ensemble {self.together}"
+
+    @property
     def pretrained(self) -> bool:
         """False for an encoder with random weights."""
         return self.config.encoder.pretrained

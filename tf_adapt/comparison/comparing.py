@@ -20,6 +20,7 @@ from hub_modules.storage.json_files import Schema, parse_json
 from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.cells import Cell, Comparison
 from tf_adapt.comparison.display import Display
+from tf_adapt.comparison.folds import check_folds
 from tf_adapt.comparison.looks import looks_at, read_looks
 from tf_adapt.comparison.machine import jobs_at_once
 from tf_adapt.comparison.results import results
@@ -70,12 +71,14 @@ class _Look(Schema):
 
 
 class _Record(Schema):
-    """Content of `comparison.json`: hashes of data and other inputs, threads, looks."""
+    """Content of `comparison.json`: hashes of data and other inputs, threads, looks; by name of a
+    cell, which trainings answer together."""
 
     data: dict[str, str]
     inputs: dict[str, str]
     threads: int = Field(ge=1)
     looks: list[_Look]
+    together: dict[str, str] = {}
 
 
 def compare(
@@ -114,6 +117,7 @@ def compare(
     first = comparison.cells[0].config
     splits = load_splits(comparison.data, comparison.weak)
     known_sizes(comparison.sizes, len(splits.examples["train"]))
+    check_folds(comparison, splits.examples["train"])
     checked_members(comparison.slices, splits, first.slice_heads)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     inputs = _inputs(comparison)
@@ -146,6 +150,7 @@ def compare(
 def _begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path) -> None:
     """Writes the record and the cells' configs, or checks them against those in the folder."""
     looks: list = []
+    together = {cell.name: cell.members for cell in comparison.cells}
     if is_begun(out):
         before = _read_record(out)
         for cell in comparison.cells:
@@ -158,13 +163,15 @@ def _begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str],
         known = {name: inputs[name] for name in before["inputs"]}
         check_same("modules or files", before["inputs"], known, out, ArtifactError)
         _check_threads(before["threads"], comparison.threads, out)
+        together = before["together"] | together
+        known = {name: together[name] for name in before["together"]}
+        check_same("the ensembles", before["together"], known, out, ConfigError)
         looks = before["looks"]
     for name, patterns in _WRITTEN.items():
         remove_leftovers(out / name, *patterns)
     # The record first: `is_begun` refuses a folder that has files but no record.
-    _write_record(
-        out, {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
-    )
+    record = {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
+    _write_record(out, record | {"together": together})
     for cell in (*comparison.cells, *comparison.starts.values()):
         records.write(out, config_name(cell), dump_config(cell.config))
 

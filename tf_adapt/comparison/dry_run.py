@@ -16,6 +16,7 @@ from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.cells import Cell, Comparison
 from tf_adapt.comparison.default_rates import family_of
+from tf_adapt.comparison.folds import check_folds
 from tf_adapt.comparison.machine import jobs_at_once
 from tf_adapt.comparison.sizes import known_sizes
 from tf_adapt.config.strict_yaml import float_text
@@ -51,6 +52,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     first = comparison.cells[0].config
     splits = load_splits(comparison.data, comparison.weak)
     numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
+    check_folds(comparison, splits.examples["train"])
     in_slices = checked_members(comparison.slices, splits, first.slice_heads)[SCORED_ON]
     task, read = task_of(splits), {}
     cells = []

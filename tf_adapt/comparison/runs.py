@@ -71,9 +71,6 @@ class CellRun:
         home = self.out / "runs" / self.cell.name
         if self.examples is not None:
             home /= f"examples_{self.examples}"
-        # Beside those of an ensemble of the same name, whose members have all of train.
-        if self.cell.folds and (self.together or self.left_out is not None):
-            home /= f"folds_{self.cell.folds}"
         return home / f"rate_{float_text(self.rate)}" / f"seed_{self.seed}"
 
     @property
@@ -190,14 +187,9 @@ class Outcomes:
         if len(members) < run.together:
             return None
         found = ensemble_folder.read(run.folder)
-        if len(found.members) != run.together:
-            raise ConfigError(
-                f"{run.folder}: expected an ensemble of {run.together} runs, as compare.signals."
-                f"{run.cell.signal} says, got one of {len(found.members)}, as when this "
-                "comparison was begun; bring that number back, or add a signal of another name"
-            )
         scores = {split: {found.metric: one.ensemble} for split, one in found.results.items()}
-        first = {key: value for key, value in members[0].items() if key not in _OF_ONE}
+        own = (*_OF_ONE, "weak") if run.cell.folds else _OF_ONE
+        first = {key: value for key, value in members[0].items() if key not in own}
         sums = {key: _sum([member[key] for member in members]) for key in ("parameters", "seconds")}
         memory = max(member["peak_memory_mb"] for member in members)
         return first | scores | sums | {"peak_memory_mb": memory}

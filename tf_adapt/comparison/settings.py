@@ -55,8 +55,10 @@ from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.reading import checked_config, overridden, resolve_paths, typed
 from tf_adapt.config.sections import HEAD_NAMES, LSTM_HEADS, AdaptationConfig
 from tf_adapt.config.strict_yaml import KeyPath, read_yaml
+from tf_adapt.config.task_checks import kind_of
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.words import did_you_mean
+from tf_adapt.tasks.kinds import SPAN_EXTRACTION
 
 
 def is_comparison(path: str | Path) -> bool:
@@ -123,7 +125,7 @@ def comparison_from(
     varied = _varied(content.pop("compare"), problems)
     _refuse_varied(content, (), VARIED, problems)
     if varied is not None and any(signal.folds for signal in varied.signals.values()):
-        _check_fold(content.get("data"), problems)
+        _check_beside_folds(content, problems)
     if varied is not None and varied.train_examples is not None:
         check_sizes(varied.train_examples, content.get("data"), problems)
     if problems or varied is None:
@@ -161,8 +163,15 @@ def comparison_from(
     return Comparison(summary, cells, seeds, varied.threads, sizes, starts)
 
 
-def _check_fold(data: Any, problems: Problems) -> None:
+def _check_beside_folds(content: dict[str, Any], problems: Problems) -> None:
+    data = content.get("data")
     fold = data.get("fold") if isinstance(data, dict) else None
+    if content.get("slice_heads"):
+        problems.add(
+            ("slice_heads",),
+            "expected false beside folds in compare.signals, got true: a part of train may lack "
+            "all members of a slice",
+        )
     if fold is not None:
         problems.add(
             ("data", "fold"),
@@ -363,6 +372,11 @@ def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
             raise ConfigError(
                 f"{where}: compare: two cells are called {cell.name}; list each encoder, "
                 "adaptation and head once, and give folders of modules different names"
+            )
+        if cell.together and kind_of(cell.config) == SPAN_EXTRACTION:
+            raise ConfigError(
+                f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor folds for "
+                f"{SPAN_EXTRACTION}, whose answers are not averaged, got {cell.members}"
             )
         if len(cell.rates) != len(cells[0].rates):
             raise ConfigError(

@@ -24,13 +24,13 @@ def sizes_of(given: Sequence | None) -> Sizes:
 
 def check_sizes(given: Sequence[Any], data: Any, problems: Problems) -> None:
     """Adds problems with the list (expected: `SIZES`), and with keys of `data` that cut train."""
-    for name in ("train_examples", "train_examples_seed"):
+    for name in ("train_examples", "train_examples_seed", "fold"):
         value = data.get(name) if isinstance(data, dict) else None
         if value is not None:
             problems.add(
                 ("data", name),
-                f"expected null beside {'.'.join(KEY)}, whose parts are drawn with the seeds of "
-                f"the runs, got {shown(value)}; remove it, or set it to null",
+                f"expected null beside {'.'.join(KEY)}, which says what the runs are trained on, "
+                f"got {shown(value)}; remove it, or set it to null",
             )
     numbers = given[:-1] if given[-1] == ALL else given
     wrong = [one for one in numbers if not isinstance(one, int) or isinstance(one, bool) or one < 1]

@@ -1,5 +1,6 @@
-"""The meaning of each key of a config, by the class of its section in `config.sections` or
-`comparison.sections`; the expected value is described with the key itself.
+"""The meaning of each key of a config, by the class of its section in `config.sections`,
+`config.data_sections` or `comparison.sections`; the expected value is described with the key
+itself.
 
 For the reference page and the JSON schema. A key that holds a section needs none: the section has
 a docstring.

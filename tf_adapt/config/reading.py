@@ -1,7 +1,7 @@
 """Reads the config of one run: strict YAML to typed values; every error is a `ConfigError`.
 
-The keys themselves, with types, ranges and defaults, are in `tf_adapt.config.sections`. Imports no
-TensorFlow.
+The keys themselves, with types, ranges and defaults, are in `tf_adapt.config.sections` and
+`data_sections`. Imports no TensorFlow.
 """
 
 import os

@@ -33,13 +33,12 @@ def without_fold(examples: Sequence, left_out: int, folds: int, seed: int) -> li
     Raises:
         ConfigError: there are fewer examples, or documents, than parts.
     """
-    marked = _has_documents(examples)
-    names = np.array([one.document for one in examples] if marked else range(len(examples)))
+    names = _units(examples)
     units = np.random.default_rng(seed).permutation(np.unique(names))
     if len(units) < folds:
         raise ConfigError(
             f"data.fold.of: expected at most as many parts as train has "
-            f"{'documents' if marked else 'examples'} ({len(units)}), got {folds}"
+            f"{'documents' if _has_documents(examples) else 'examples'} ({len(units)}), got {folds}"
         )
     kept = ~np.isin(names, units[left_out::folds])
     return [examples[index] for index in np.flatnonzero(kept)]
@@ -56,6 +55,16 @@ def document_indices(sentences: Sequence[TaggedSentence], count: int, seed: int)
     order = np.random.default_rng(seed).permutation(np.unique(numbers))
     indices = np.concatenate([np.flatnonzero(numbers == number) for number in order])
     return sorted(indices[:count].tolist())
+
+
+def fold_units(examples: Sequence) -> int:
+    """The number of examples, or of marked documents, that folds are made of."""
+    return len(set(_units(examples)))
+
+
+def _units(examples: Sequence) -> np.ndarray:
+    marked = _has_documents(examples)
+    return np.array([one.document for one in examples] if marked else range(len(examples)))
 
 
 def _has_documents(examples: Sequence) -> bool:

@@ -1,0 +1,24 @@
+"""Whether train is large enough for the folds of a comparison's signals. Imports no TensorFlow."""
+
+import itertools
+from collections.abc import Sequence
+
+from tf_adapt.comparison.cells import Comparison
+from tf_adapt.data.parts import fold_units, part_of
+from tf_adapt.errors import ConfigError
+
+
+def check_folds(comparison: Comparison, train: Sequence) -> None:
+    """Checks that train, and each part of it, can be cut into the folds that signals ask for.
+
+    Raises:
+        ConfigError: there are fewer examples, or documents, than folds.
+    """
+    for cell in comparison.cells:
+        for size, seed in itertools.product(comparison.sizes, comparison.seeds):
+            part = train if size is None else part_of(train, size, seed)
+            if cell.folds is not None and cell.folds > (count := fold_units(part)):
+                raise ConfigError(
+                    f"compare.signals.{cell.signal}.folds: expected at most {count}, the examples "
+                    f"(or documents) of the part of train with seed {seed}, got {cell.folds}"
+                )
