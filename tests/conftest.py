@@ -42,10 +42,10 @@ def pytest_runtest_call(item):
 
 
 def _seed() -> None:
-    if "keras" in sys.modules:
-        sys.modules["keras"].utils.set_random_seed(0)
-    else:
-        random.seed(0)
+    """Keras draws its seeds from Python's; TensorFlow's own would reset kernels with resources."""
+    random.seed(0)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)
 
 
 @pytest.fixture(autouse=True, scope="module")
