@@ -1,4 +1,3 @@
-import os
 import signal
 import threading
 
@@ -12,13 +11,13 @@ from tf_adapt.runs.interruption import Interruption, leave
 )
 def test_waits_only_where_something_is_unsaved(number, error):
     with pytest.raises(error), Interruption():
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
     with Interruption() as interruption:
         interruption.unsaved = True
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
         assert interruption.requested == number
         with pytest.raises(error):
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
 
 
 def test_exit_code_of_sigterm():
