@@ -14,11 +14,12 @@ def check_folds(comparison: Comparison, train: Sequence) -> None:
     Raises:
         ConfigError: there are fewer examples, or documents, than folds.
     """
-    for cell in comparison.cells:
-        for size, seed in itertools.product(comparison.sizes, comparison.seeds):
-            part = train if size is None else part_of(train, size, seed)
-            if cell.folds is not None and cell.folds > (count := fold_units(part)):
-                raise ConfigError(
-                    f"compare.signals.{cell.signal}.folds: expected at most {count}, the examples "
-                    f"(or documents) of the part of train with seed {seed}, got {cell.folds}"
-                )
+    of_folds = [cell for cell in comparison.cells if cell.folds is not None]
+    for cell, size, seed in itertools.product(of_folds, comparison.sizes, comparison.seeds):
+        part = train if size is None else part_of(train, size, seed)
+        count = fold_units(part)
+        if cell.folds > count:
+            raise ConfigError(
+                f"compare.signals.{cell.signal}.folds: expected at most {count}, the examples (or "
+                f"documents) of the part of train with seed {seed}, got {cell.folds}"
+            )

@@ -37,7 +37,7 @@ def without_fold(examples: Sequence, left_out: int, folds: int, seed: int) -> li
     units = np.random.default_rng(seed).permutation(np.unique(names))
     if len(units) < folds:
         raise ConfigError(
-            f"data.fold.of: expected at most as many parts as train has "
+            "data.fold.of: expected at most as many parts as train has "
             f"{'documents' if _has_documents(examples) else 'examples'} ({len(units)}), got {folds}"
         )
     kept = ~np.isin(names, units[left_out::folds])
@@ -59,7 +59,7 @@ def document_indices(sentences: Sequence[TaggedSentence], count: int, seed: int)
 
 def fold_units(examples: Sequence) -> int:
     """The number of examples, or of marked documents, that folds are made of."""
-    return len(set(_units(examples)))
+    return len(np.unique(_units(examples)))
 
 
 def _units(examples: Sequence) -> np.ndarray:
