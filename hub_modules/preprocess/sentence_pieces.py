@@ -1,9 +1,29 @@
 """SentencePiece in the graph, with the ids of the models that were trained with it."""
 
+import hashlib
+
 import tensorflow as tf
 import tensorflow_text
+from tensorflow_text.python.ops.sentencepiece_tokenizer import gen_sentencepiece_tokenizer
 
 from hub_modules.errors import ArtifactError
+
+
+class _Model(tf.saved_model.experimental.TrackableResource):
+    """A SentencePiece model under a name of its own, shared by all who read the same.
+
+    tensorflow-text's lies with the kernel that made it, and `tf.random.set_seed` drops every
+    kernel: each later call would end in NotFoundError.
+    """
+
+    def __init__(self, content: bytes):
+        super().__init__()
+        self._content = content
+        _ = self.resource_handle  # makes it
+
+    def _create_resource(self) -> tf.Tensor:
+        name = f"sentence_pieces_{hashlib.sha256(self._content).hexdigest()}"
+        return gen_sentencepiece_tokenizer.sentencepiece_op(self._content, shared_name=name)
 
 
 class SentencePieceTokenizer(tf.Module):
@@ -36,6 +56,7 @@ class SentencePieceTokenizer(tf.Module):
         try:
             with tf.device("CPU:0"):
                 self._model = tensorflow_text.SentencepieceTokenizer(model=model)
+                self._model._model_resource = _Model(model)
                 self._size = int(self._model.vocab_size())
         except (tf.errors.OpError, RuntimeError, ValueError) as error:
             raise ArtifactError(

@@ -1,7 +1,6 @@
 """Models on a sentence module: predictions served and saved, features, runs, a comparison."""
 
 import json
-import os
 import signal
 
 import keras
@@ -117,7 +116,7 @@ def test_a_stopped_run_ends_with_the_same_bits_and_is_loaded_again(folder, tmp_p
 
     def stopping(self, batch, logs=None):
         if self.run.state.global_step == 5:  # in the second epoch of four steps
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         after_step(self, batch, logs)
 
     with monkeypatch.context() as patch:

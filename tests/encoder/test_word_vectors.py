@@ -1,7 +1,6 @@
 """Word vectors as an encoder: look-ups against NumPy, what learns, what is refused, runs."""
 
 import json
-import os
 import signal
 
 import keras
@@ -205,7 +204,7 @@ def test_i2_stopped_in_an_epoch_it_ends_with_the_same_bits(whole, path, tmp_path
 
     def stopping(self, batch, logs=None):
         if self.run.state.global_step == 5:  # in the second epoch of four steps
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         after_step(self, batch, logs)
 
     with monkeypatch.context() as patch:

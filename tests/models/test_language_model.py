@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -107,7 +106,7 @@ def test_goes_on_where_a_signal_stopped_it(run, folder, tmp_path, monkeypatch):
     def after_step(self, batch, logs=None):
         if self.run.state.global_step + 1 == 3:
             self.run.interruption.unsaved = True
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         on_train_batch_end(self, batch, logs)
 
     monkeypatch.setattr(Steps, "on_train_batch_end", after_step)

@@ -1,6 +1,5 @@
 """Runs in phases that end by patience: what comes back, from memory and from disk."""
 
-import os
 import shutil
 import signal
 
@@ -55,7 +54,7 @@ def stop_after(monkeypatch, step: int) -> None:
     def on_train_batch_end(self, batch, logs=None):
         if self.run.state.global_step + 1 == step:
             self.run.interruption.unsaved = True
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         after_step(self, batch, logs)
 
     monkeypatch.setattr(Steps, "on_train_batch_end", on_train_batch_end)

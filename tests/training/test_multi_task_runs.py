@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import signal
 
 import numpy as np
@@ -121,12 +120,12 @@ def test_it_goes_on_where_a_signal_stopped_it(tiny_bert, whole, tmp_path, monkey
     def after_step(self, batch, logs=None):
         if self.run.state.global_step + 1 == moment:
             self.run.interruption.unsaved = True
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         on_train_batch_end(self, batch, logs)
 
     def after_test_batch(self, batch, logs=None):
         if moment == "evaluation" and self.run.state.epoch == 1:
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         on_test_batch_end(self, batch, logs)
 
     monkeypatch.setattr(Steps, "on_train_batch_end", after_step)

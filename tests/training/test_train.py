@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import signal
 
 import keras
@@ -171,12 +170,12 @@ def send_signal_at(monkeypatch, moment: str) -> None:
     def after_step(self, batch, logs=None):
         if self.run.state.global_step + 1 == steps.get(moment):
             self.run.interruption.unsaved = True
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         on_train_batch_end(self, batch, logs)
 
     def after_test_batch(self, batch, logs=None):
         if moment == "evaluation" and self.run.state.epoch == 0:
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         on_test_batch_end(self, batch, logs)
 
     monkeypatch.setattr(Steps, "on_train_batch_end", after_step)

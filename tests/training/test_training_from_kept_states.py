@@ -1,7 +1,6 @@
 """Runs that start from kept states: the same as without them, and the same when interrupted."""
 
 import csv
-import os
 import signal
 
 import numpy as np
@@ -181,13 +180,13 @@ def send_signal_at(monkeypatch, moment) -> None:
     def on_train_batch_end(self, batch, logs=None):
         if self.run.state.global_step + 1 == moment:
             self.run.interruption.unsaved = True
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         after_step(self, batch, logs)
 
     def on_test_batch_end(self, batch, logs=None):
         if moment == "evaluation" and self.run.state.epoch == 1:
             self.run.interruption.unsaved = True
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         after_test_batch(self, batch, logs)
 
     monkeypatch.setattr(Steps, "on_train_batch_end", on_train_batch_end)
