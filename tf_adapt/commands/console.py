@@ -165,6 +165,7 @@ def _unseen(*packages: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _quiet_descriptor() -> Iterator[None]:
     before, kept = sys.stderr, os.dup(2)
+    told_already = faulthandler.is_enabled()
     encoding = getattr(before, "encoding", None) or "utf-8"
     with (
         open(kept, "w", buffering=1, encoding=encoding, errors="backslashreplace") as ours,
@@ -174,10 +175,11 @@ def _quiet_descriptor() -> Iterator[None]:
         try:
             if before is sys.__stderr__:  # else it is redirected already
                 sys.stderr = ours
-            if not faulthandler.is_enabled():
+            if not told_already:
                 faulthandler.enable(ours)
             yield
         finally:
-            faulthandler.disable()
+            if not told_already:
+                faulthandler.disable()
             sys.stderr = before
             os.dup2(kept, 2)
