@@ -18,7 +18,7 @@ from tf_adapt.config.sections import SliceConfig
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
-from tf_adapt.runs import run_folder
+from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.tasks.spans import span_scores
 from tf_adapt.training.judging import split_result
 from tf_adapt.training.trained_run import evaluate_file, export_run, predict_file
@@ -385,6 +385,16 @@ def test_arguments_are_checked(texts, tmp_path):
             ta.ensemble(texts, tmp_path / "out", **wrong)
     with pytest.raises(ConfigError, match="combine: expected none with average: weights"):
         ta.ensemble(texts, tmp_path / "out", combine="votes", average="weights")
+
+
+def test_labels_that_the_members_have_not_are_refused(texts, tmp_path):
+    runs = [Path(shutil.copytree(run, tmp_path / run.name)) for run in texts[:2]]
+    ta.ensemble(runs, tmp_path / "both")
+    found = ensemble_folder.read(tmp_path / "both")
+    task = found.task.model_copy(update={"labels": found.task.labels[1:]})
+    ensemble_folder.write(tmp_path / "both", found.model_copy(update={"task": task}))
+    with pytest.raises(ArtifactError, match=r"expected the task of its member .*, got another"):
+        ta.load_ensemble(tmp_path / "both")
 
 
 def test_an_ensemble_whose_members_changed_is_refused(tiny_bert, texts, tmp_path):

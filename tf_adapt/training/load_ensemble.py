@@ -1,6 +1,7 @@
 """Loads the members of an ensemble, with the weights of their best epochs."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from tf_adapt.config.sections import Config
@@ -38,6 +39,11 @@ def loaded_ensemble(folder: Path, trust: bool) -> tuple[Ensemble, Config]:
         if member.weight:
             run = ensemble_folder.member_folder(folder, member)
             model, config = loaded_run(run, trust)
+            if replace(model.task, thresholds=None) != replace(task, thresholds=None):
+                raise ArtifactError(
+                    f"{folder / ENSEMBLE}: expected the task of its member {run}, got another; "
+                    "make the ensemble again"
+                )
             size, limits = config.training.batch_size, config.training.limits
             members.append(Member(str(run), model, size, limits))
             weights.append(member.weight)
