@@ -1,5 +1,6 @@
 """A TensorFlow function, computed by OpenVINO on the CPU."""
 
+import functools
 import os
 import tempfile
 import threading
@@ -46,9 +47,7 @@ class OpenVinoGraph:
             )
         import openvino
 
-        core = openvino.Core()
-        # A memory map of a file that somebody cuts would end the process.
-        core.set_property({"ENABLE_MMAP": False})
+        core = _core()
         versions = {"tensorflow": tf.__version__, "openvino": openvino.__version__}
         model = read_or_make(
             {"graph": key, "precision": precision} | versions,
@@ -78,6 +77,19 @@ class OpenVinoGraph:
                 name: self._request.get_output_tensor(place).data.copy()
                 for place, name in enumerate(self.output_names)
             }
+
+
+@functools.cache
+def _core() -> Any:
+    """One for the process, for good: each would give the thread an alternate signal stack and take
+    it away with itself, in any order, and the next signal that Python handles would end the
+    process."""
+    import openvino
+
+    core = openvino.Core()
+    # A memory map of a file that somebody cuts would end the process.
+    core.set_property({"ENABLE_MMAP": False})
+    return core
 
 
 def _converted(core: Any, what: str, function: Any) -> Any:

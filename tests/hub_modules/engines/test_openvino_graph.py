@@ -2,6 +2,9 @@
 
 import logging
 import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -114,6 +117,32 @@ def test_the_entries_that_were_used_last_stay(cache, monkeypatch):
     product.graph(number=0)
     product.graph(number=2)
     assert oldest in cache.iterdir() and len(list(cache.iterdir())) == 2
+
+
+SIGNALLED = """
+import gc, signal
+import tensorflow as tf
+from hub_modules.engines.openvino_graph import OpenVinoGraph
+
+@tf.function
+def twice(inputs):
+    return {"twice": 2 * inputs["x"]}
+
+spec = {"x": tf.TensorSpec([None])}
+made = [OpenVinoGraph("x", {"n": n}, lambda: twice.get_concrete_function(spec), "float32")
+        for n in range(2)]
+while made:  # the oldest first
+    made.pop(0)
+    gc.collect()
+signal.signal(signal.SIGTERM, lambda *_: print("handled"))
+signal.raise_signal(signal.SIGTERM)
+"""
+
+
+def test_a_signal_after_graphs_are_gone_is_handled(cache):
+    done = subprocess.run([sys.executable, "-c", SIGNALLED], capture_output=True, text=True)
+    assert done.returncode != -signal.SIGSEGV, done.stderr
+    assert done.stdout.endswith("handled\n"), done.stderr
 
 
 def test_what_is_refused(monkeypatch):
