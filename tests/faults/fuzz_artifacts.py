@@ -1,8 +1,8 @@
 """Modules, runs, exports and comparisons, damaged at random or by someone who keeps their hashes
 right: every command ends with a result or with one of our errors.
 
-Usage: python tests/faults/fuzz_artifacts.py SECONDS [SEED]. Prints how often which exit code came
-out, and what to repeat for each one that must not: `case(NUMBER)` of that seed.
+Usage: python tests/faults/fuzz_artifacts.py SECONDS [SEED [CASES]]. Prints how often which exit
+code came out, and what to repeat for each one that must not: `case(NUMBER)` of that seed.
 """
 
 import collections
@@ -285,7 +285,7 @@ def case(artifacts: list[Artifact], work: Path, number: int, seed: int) -> tuple
     return f"{artifact.folder.name}, {what}: {' '.join(arguments[:2])}", wrong, result.exit_code
 
 
-def fuzz(seconds: float, seed: int, cases: int | None = None) -> tuple[dict[int, int], list]:
+def fuzz(seconds: float, seed: int = 0, cases: int | None = None) -> tuple[dict[int, int], list]:
     """Runs cases until the time is over; returns how often each exit code came, and offenders."""
     codes: collections.Counter[int] = collections.Counter()
     offenders, number = [], 0
@@ -305,6 +305,7 @@ def fuzz(seconds: float, seed: int, cases: int | None = None) -> tuple[dict[int,
 
 
 if __name__ == "__main__":
-    found, wrong = fuzz(float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    given = dict(zip(("seed", "cases"), map(int, sys.argv[2:]), strict=False))
+    found, wrong = fuzz(float(sys.argv[1]), **given)
     print(f"{sum(found.values())} cases, by exit code: {found}; {len(wrong)} must not be")
     sys.exit(bool(wrong))
