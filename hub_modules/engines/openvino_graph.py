@@ -52,7 +52,7 @@ class OpenVinoGraph:
         model = read_or_make(
             {"graph": key, "precision": precision} | versions,
             lambda folder: core.read_model(folder / FILES[0], folder / FILES[1]),
-            lambda: _converted(core, what, function()),
+            lambda: _converted(what, function()),
             _save,
         )
         settings = {
@@ -92,7 +92,7 @@ def _core() -> Any:
     return core
 
 
-def _converted(core: Any, what: str, function: Any) -> Any:
+def _converted(what: str, function: Any) -> Any:
     """The function as OpenVINO's model, whose inputs and outputs have the function's names."""
     arguments, _ = function.structured_input_signature
     inputs, outputs = sorted(arguments[0]), sorted(function.structured_outputs)
@@ -105,7 +105,7 @@ def _converted(core: Any, what: str, function: Any) -> Any:
         file = Path(folder) / "graph.pb"
         file.write_bytes(graph.SerializeToString())
         try:
-            model = core.read_model(file)
+            model = _core().read_model(file)
         # Its errors have no type of their own.
         except Exception as error:
             lines = [line for line in str(error).splitlines() if line.startswith("-- ")]

@@ -330,6 +330,15 @@ def test_the_mean_of_scores(tiny_bert, tmp_path):
     np.testing.assert_allclose([*reached.members, reached.ensemble], expected, atol=1e-5)
 
 
+def test_members_may_show_scores_in_other_ranges(tiny_bert, tmp_path):
+    runs = [make_run(tmp_path / str(seed), tiny_bert, "regression", seed) for seed in (0, 1)]
+    described = run_folder.saved_task(runs[1])
+    task = described.task.model_copy(update={"label_range": [-1000.0, 1000.0]})
+    run_folder.write_task(runs[1], task.model_dump(), described.module)
+    ta.ensemble(runs, tmp_path / "both")
+    assert len(ta.load_ensemble(tmp_path / "both").members) == 2
+
+
 def test_members_of_other_tasks_and_data_are_refused(texts, taggers, tiny_bert, tmp_path):
     def refused(other: Path, message: str) -> None:
         with pytest.raises(ConfigError, match=message) as error:

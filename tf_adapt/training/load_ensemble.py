@@ -1,7 +1,6 @@
 """Loads the members of an ensemble, with the weights of their best epochs."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from tf_adapt.config.sections import Config
@@ -11,6 +10,7 @@ from tf_adapt.runs.ensemble_folder import ENSEMBLE, VOTES
 from tf_adapt.serving.ensemble import Ensemble, Member
 from tf_adapt.serving.served_predictions import saved_task
 from tf_adapt.training.load_run import loaded_run
+from tf_adapt.training.members import other_key
 
 
 def load_ensemble(folder: str | os.PathLike, trust: bool = False) -> Ensemble:
@@ -39,7 +39,7 @@ def loaded_ensemble(folder: Path, trust: bool) -> tuple[Ensemble, Config]:
         if member.weight:
             run = ensemble_folder.member_folder(folder, member)
             model, config = loaded_run(run, trust)
-            if replace(model.task, thresholds=None) != replace(task, thresholds=None):
+            if other_key(model.task, task) is not None:
                 raise ArtifactError(
                     f"{folder / ENSEMBLE}: expected the task of its member {run}, got another; "
                     "make the ensemble again"

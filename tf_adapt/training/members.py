@@ -10,12 +10,16 @@ from tf_adapt.config.reading import one_task
 from tf_adapt.config.sections import Config
 from tf_adapt.data.splits import Splits, fingerprint, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.runs import run_folder, run_schemas
+from tf_adapt.runs import run_folder
 from tf_adapt.runs.ensemble_folder import content_hash
+from tf_adapt.runs.run_schemas import TaskArguments
 from tf_adapt.serving.ensemble import Member
+from tf_adapt.tasks.task import Task
 from tf_adapt.training.load_run import loaded_run, no_run
 
 SPLITS = ("dev", "test")
+# What members have alike; the range of a regression's labels is for display.
+_ONE_TASK = ("kind", "labels", "scheme", "metric")
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Candidate:
 
     folder: Path
     config: Config
-    task: run_schemas.TaskArguments
+    task: TaskArguments
     module: str
     metrics: dict[str, Any]
     sha256: str
@@ -93,6 +97,11 @@ def common_splits(members: Sequence[Candidate]) -> Splits:
     return splits
 
 
+def other_key(expected: Task | TaskArguments, got: Task | TaskArguments) -> str | None:
+    """The first key by which two tasks are not one to an ensemble; None: they are one."""
+    return next((key for key in _ONE_TASK if getattr(expected, key) != getattr(got, key)), None)
+
+
 def _candidate(folder: Path) -> Candidate:
     if not (folder / run_folder.CONFIG).is_file():
         raise no_run(folder)
@@ -109,13 +118,13 @@ def _candidate(folder: Path) -> Candidate:
 
 
 def _check_task(first: Candidate, other: Candidate) -> None:
-    for key in ("kind", "labels", "scheme", "metric"):
-        expected, got = getattr(first.task, key), getattr(other.task, key)
-        if expected != got:
-            raise ConfigError(
-                f"{other.folder}: task {key}: expected {expected}, as of {first.folder}, got "
-                f"{got}; members of an ensemble are runs of one task, with the labels in one order"
-            )
+    key = other_key(first.task, other.task)
+    if key is not None:
+        raise ConfigError(
+            f"{other.folder}: task {key}: expected {getattr(first.task, key)}, as of "
+            f"{first.folder}, got {getattr(other.task, key)}; members of an ensemble are runs of "
+            "one task, with the labels in one order"
+        )
 
 
 def _fingerprints(splits: Splits) -> dict[str, str]:

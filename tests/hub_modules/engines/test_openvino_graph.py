@@ -139,7 +139,7 @@ signal.raise_signal(signal.SIGTERM)
 """
 
 
-def test_a_signal_after_graphs_are_gone_is_handled(cache):
+def test_a_signal_after_graphs_are_gone_is_handled():
     done = subprocess.run([sys.executable, "-c", SIGNALLED], capture_output=True, text=True)
     assert done.returncode != -signal.SIGSEGV, done.stderr
     assert done.stdout.endswith("handled\n"), done.stderr

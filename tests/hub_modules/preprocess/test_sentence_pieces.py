@@ -1,5 +1,6 @@
 """A SentencePiece model stays where TensorFlow drops its kernels."""
 
+import keras
 import pytest
 import tensorflow as tf
 from huggingface_folders import write_folder
@@ -17,7 +18,7 @@ def test_a_seed_set_later_takes_no_model_away(content):
     tokenizer = SentencePieceTokenizer(content)
     in_graph = tf.function(tokenizer.tokenize)
     before, graph_before = tokenizer.tokenize(texts), in_graph(texts)
-    tf.keras.utils.set_random_seed(3)
+    keras.utils.set_random_seed(3)
     assert tokenizer.tokenize(texts).to_list() == before.to_list()
     assert in_graph(texts).to_list() == graph_before.to_list() == before.to_list()
 
