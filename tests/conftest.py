@@ -112,6 +112,17 @@ def _not_at_hand(reason: str) -> None:
 
 
 @pytest.fixture(scope="session")
+def masked_bert(shared, tmp_path_factory) -> Path:
+    """A real small BERT that was trained on masked words and has kept its output layer."""
+    from hub_modules.export import write_module
+    from hub_modules.sources import huggingface
+
+    folder = tmp_path_factory.mktemp("modules") / "masked_bert"
+    write_module(huggingface.read(shared / "models" / "bert_small", lower_case=True), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory) -> Path:
     """A module folder with a BERT of random weights, small enough to train in a second.
 
@@ -121,6 +132,16 @@ def tiny_bert(tmp_path_factory) -> Path:
 
     folder = tmp_path_factory.mktemp("modules") / "tiny_bert"
     write_tiny_bert(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_program(tiny_bert, tmp_path_factory) -> Path:
+    """As `tiny_bert`, but written as modules are: with its program and its output layer."""
+    from random_modules import write_tiny_program
+
+    folder = tmp_path_factory.mktemp("modules") / "tiny_program"
+    write_tiny_program(folder, tiny_bert)
     return folder
 
 

@@ -156,8 +156,8 @@ def test_a_saved_model_goes_on_by_itself_with_any_optimizer(tiny_elmo, tmp_path,
         np.testing.assert_array_equal(one.numpy(), two.numpy(), err_msg=one.path)
 
 
-def test_a_language_model_goes_through_its_phases():
-    encoder = ta.HubEncoder("bert_small")
+def test_a_language_model_goes_through_its_phases(tiny_program):
+    encoder = ta.HubEncoder(tiny_program)
     model = ta.build_language_model(ta.Task("language_model"), encoder, "two_stage")
     assert model.adaptation.name == "two_stage"
     copy = type(model).from_config(model.get_config())

@@ -64,9 +64,8 @@ def test_on_two_replicas_and_in_half_precision(encoders, family):
 
 @pytest.mark.large
 @pytest.mark.parametrize("name", ["gradual_unfreezing", "chain_thaw"])
-def test_groups_of_a_black_box_change_as_told(name):
-    groups = ["embeddings", *(f"layer_{index}" for index in range(4)), "pooler", "head"]
-    check(observed("bert_small", name, execution="saved_model"), groups, name)
+def test_groups_of_a_black_box_change_as_told(name, tiny_program):
+    check(observed(str(tiny_program), name, execution="saved_model"), FAMILIES["bert"], name)
 
 
 def test_slots_survive_a_phase_in_which_their_group_is_frozen(encoders):

@@ -108,14 +108,14 @@ def test_a_head_of_ones_own_may_read_everything(encoders):
     assert [one.part.name for one in kept.features[0]] == ["all", "pooled"]
 
 
-def test_sixty_thousand_pooled_vectors_need_61_megabytes():
+def test_sixty_thousand_pooled_vectors_need_92_megabytes():
     encoder = ta.HubEncoder("bert_small", trainable=False)
     few = prepare(RECORDS[TEXT], TASKS[TEXT], encoder)
     data = replace(few, lengths=np.full(60_000, 16))
     for reads, dtype, expected in (
-        (Reads(None), "float32", 60_000 * 256 * 4),
-        (Reads(None), "bfloat16", 60_000 * 256 * 2),
-        (Reads("all", pooled=False), "float32", 60_000 * 16 * 5 * 256 * 4),
-        (Reads("all", False, "first"), "float16", 60_000 * 5 * 256 * 2),
+        (Reads(None), "float32", 60_000 * 384 * 4),
+        (Reads(None), "bfloat16", 60_000 * 384 * 2),
+        (Reads("all", pooled=False), "float32", 60_000 * 16 * 4 * 384 * 4),
+        (Reads("all", False, "first"), "float16", 60_000 * 4 * 384 * 2),
     ):
         assert kept_parts(data, encoder, reads, dtype)[1] == pytest.approx(expected / 1e6)

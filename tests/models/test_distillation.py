@@ -94,8 +94,8 @@ def test_cross_entropy_of_words_against_numpy():
     np.testing.assert_allclose(losses, np.where(mask, expected, -1.0), atol=1e-5)
 
 
-def test_the_source_is_the_module_and_no_part_of_the_model():
-    encoder = ta.HubEncoder("bert_small")
+def test_the_source_is_the_module_and_no_part_of_the_model(tiny_program):
+    encoder = ta.HubEncoder(tiny_program)
     before = encoder.native.pooler.kernel.numpy()
     encoder.native.pooler.kernel.assign(before + 1)
     distillation = distillation_objective(encoder)

@@ -55,8 +55,8 @@ def test_every_word_gets_a_tag_also_in_a_sentence_of_many_parts(tagger):
 
 
 def test_too_long_is_an_error_and_truncation_a_choice(classifier):
-    text = "word " * 400
-    with pytest.raises(DataError, match="256"):
+    text = "word " * 600
+    with pytest.raises(DataError, match="512"):
         ta.predict(classifier, [text])
     assert len(ta.predict(classifier, [text], truncate=True)) == 1
 

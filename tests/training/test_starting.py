@@ -382,7 +382,9 @@ def test_a_comparison_starts_cells_of_the_layers_that_the_run_kept(tiny_bert, tm
         load_comparison(path)
 
 
-def test_execution_is_what_runs_not_what_was_written(make_config, finished, tiny_bert, tmp_path):
+def test_execution_is_what_runs_not_what_was_written(
+    make_config, finished, tiny_bert, tiny_program, tmp_path
+):
     """null is native for a module that is recognised."""
     run = finished()
     assert started(make_config(run, encoder={"execution": "native"})).encoder.execution == "native"
@@ -390,8 +392,8 @@ def test_execution_is_what_runs_not_what_was_written(make_config, finished, tiny
         tmp_path / "named", tiny_bert, "classification", encoder={"execution": "native"}
     )
     assert started(make_config({"run": str(named), "head": False})).encoder.execution == "native"
-    small = make_run(tmp_path / "small", Path("bert_small"), "classification")
-    program = {"handle": "bert_small", "execution": "saved_model"}
+    small = make_run(tmp_path / "small", tiny_program, "classification")
+    program = {"handle": str(tiny_program), "execution": "saved_model"}
     with pytest.raises(ConfigError, match="execution: expected native as in .*got saved_model"):
         dry_run(make_config({"run": str(small), "head": False}, encoder=program))
 

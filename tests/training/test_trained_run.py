@@ -51,10 +51,11 @@ def write_conll(path: Path, sentences: list) -> None:
     path.write_text(text, "utf-8")
 
 
-def config(data: dict, handle: str, **training):
+def config(data: dict, handle: str, head: str = "default", **training):
     settings = {"epochs": 1, "batch_size": 16, "learning_rate": 1e-3} | training
     encoder = {"handle": handle}
-    content = {"data": data, "encoder": encoder, "adaptation": "fine_tuning", "training": settings}
+    content = {"data": data, "encoder": encoder, "head": head}
+    content |= {"adaptation": "fine_tuning", "training": settings}
     return config_from(content, "test")
 
 
@@ -64,7 +65,8 @@ def run(files, tmp_path_factory) -> Path:
     data = {"format": "conll", "kind": "tagging"}  # columns and scheme are recognised
     data |= {"train": str(files / "train.txt"), "dev": str(files / "dev.txt")}
     folder = tmp_path_factory.mktemp("runs")
-    train(config(data, "bert_small", epochs=2), folder / "made")
+    settings = config(data, "elmo_small", "linear_tagger", epochs=3, learning_rate=3e-3)
+    train(settings, folder / "made")
     (folder / "made").rename(folder / "moved")
     return folder / "moved"
 

@@ -134,7 +134,7 @@ def test_at_first_nothing_is_added_and_a_is_within_its_bound():
     for one, other in zip(states(encoder), states(plain), strict=True):
         np.testing.assert_array_equal(one, other)
     named = encoder.weights_by_name()
-    for target, fan_in in (("query", 256), ("output", 1024)):
+    for target, fan_in in (("query", 384), ("output", 1536)):
         a = named[f"layer_1_{target}_lora/a"].numpy()
         assert 0.98 / np.sqrt(fan_in) < np.abs(a).max() <= 1 / np.sqrt(fan_in)
         # Uniform: the variance is a third of the squared bound.
