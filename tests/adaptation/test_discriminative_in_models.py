@@ -206,7 +206,7 @@ def test_a_plain_keras_model_around_a_shipped_encoder():
     # Adam's first step is as long as the rate.
     assert moved == pytest.approx(optimizer.rates(), rel=1e-2)
     assert list(moved) == list(optimizer.groups)
-    assert moved["embeddings"] == pytest.approx(1e-3 * 0.5**6, rel=1e-2)
+    assert moved["embeddings"] == pytest.approx(1e-3 * 0.5**5, rel=1e-2)
 
 
 def test_a_model_of_ours_shrinks_and_grows(tiny_bert):

@@ -21,11 +21,11 @@ def overrides(content: dict) -> list[str]:
     """Shipped modules for those of the reader, as `--set` has them."""
     if "compare" not in content:
         handle = shipped(content["encoder"]["handle"])
-        # bert_small has 256 positions, the reader's module may have more.
+        # bert_small has 512 positions, the reader's module may have more.
         longest = content["training"].get("max_length") or 0
         return [
             f"encoder.handle={handle}",
-            *(["training.max_length=256"] if longest > 256 else []),
+            *(["training.max_length=512"] if longest > 512 else []),
             # Some of MultiNLI's texts are longer than that.
             *(["training.truncate=true"] if content["data"].get("dataset") == "mnli" else []),
         ]

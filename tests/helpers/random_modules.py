@@ -13,8 +13,8 @@ from hub_modules.manifest import write_manifest
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
-from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.output_files import new_output_layer
+from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.causal_layout import write_own_byte_pairs
 

@@ -151,7 +151,7 @@ def test_the_command_and_the_card_say_it(measured, make_config, tmp_path):
     assert f"- {expected}" in run_card(run)
 
 
-def test_wrong_configs(make_config, folder, tiny_bert, tmp_path):
+def test_wrong_configs(make_config, folder, tiny_bert, tiny_program, tmp_path):
     with pytest.raises(ConfigError, match=r"^forgetting: expected a module with the output layer"):
         dry_run(make_config(handle=tiny_bert))
     with pytest.raises(ConfigError, match=r"^forgetting: expected a module with the output layer"):
@@ -160,7 +160,7 @@ def test_wrong_configs(make_config, folder, tiny_bert, tmp_path):
     with pytest.raises(ConfigError, match=r"got module .*vectors\.txt of the family words"):
         dry_run(make_config(handle=tmp_path / "vectors.txt"))
     with pytest.raises(ConfigError, match="expected encoder.execution: native, got saved_model"):
-        dry_run(make_config(handle="bert_small", encoder={"execution": "saved_model"}))
+        dry_run(make_config(handle=tiny_program, encoder={"execution": "saved_model"}))
     with pytest.raises(ConfigError, match="forgetting: expected null with encoder.pretrained"):
         make_config(encoder={"pretrained": False})
     with pytest.raises(ConfigError, match="forgetting: expected a section with text"):

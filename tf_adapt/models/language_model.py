@@ -25,7 +25,7 @@ def build_language_model(
             the encoder.
 
     Examples:
-        >>> task, encoder = ta.Task("language_model"), ta.HubEncoder("bert_small")
+        >>> task, encoder = ta.Task("language_model"), ta.HubEncoder("modules/masked_bert")
         >>> model = build_language_model(task, encoder)
         >>> model.compile(keras.optimizers.AdamW(1e-4), task.loss, metrics=task.metrics)
         >>> model.fit(ta.batches(["one text", "another text"], task, encoder))
