@@ -137,7 +137,7 @@ def tiny_bert(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_program(tiny_bert, tmp_path_factory) -> Path:
-    """As `tiny_bert`, but written as modules are: with its program and its output layer."""
+    """As `tiny_bert`, but written as modules are: with its program."""
     from random_modules import write_tiny_program
 
     folder = tmp_path_factory.mktemp("modules") / "tiny_program"

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from language_models import with_output_layer
 
 import tf_adapt as ta
 from tf_adapt.adaptation.unfreezing import Unfreezing, with_unfreezing
@@ -156,8 +157,8 @@ def test_a_saved_model_goes_on_by_itself_with_any_optimizer(tiny_elmo, tmp_path,
         np.testing.assert_array_equal(one.numpy(), two.numpy(), err_msg=one.path)
 
 
-def test_a_language_model_goes_through_its_phases(tiny_program):
-    encoder = ta.HubEncoder(tiny_program)
+def test_a_language_model_goes_through_its_phases(tiny_bert, tmp_path):
+    encoder = ta.HubEncoder(with_output_layer(tiny_bert, tmp_path / "bert"))
     model = ta.build_language_model(ta.Task("language_model"), encoder, "two_stage")
     assert model.adaptation.name == "two_stage"
     copy = type(model).from_config(model.get_config())

@@ -1,6 +1,5 @@
 """Modules of random weights; but for `write_tiny_program`'s, their SavedModel holds no program."""
 
-import json
 from pathlib import Path
 
 import keras
@@ -9,11 +8,10 @@ import tensorflow as tf
 
 from hub_modules.export import write_module
 from hub_modules.load import load_module
-from hub_modules.manifest import write_manifest
+from hub_modules.manifest import read_manifest, write_manifest
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
-from hub_modules.output_files import new_output_layer
 from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.causal_layout import write_own_byte_pairs
@@ -90,21 +88,15 @@ def write_tiny_bert(folder: Path) -> None:
 
 
 def write_tiny_program(folder: Path, tiny_bert: Path) -> None:
-    """The weights of `tiny_bert` with their program, and an output layer of random weights."""
-    encoder = load_module(tiny_bert).encoder
-    config = json.loads((tiny_bert / "manifest.json").read_text("utf-8"))["config"]
-    layer = new_output_layer("bert", encoder.get_config(), None)
-    random = np.random.default_rng(6)
+    """The weights of `tiny_bert` with their program."""
+    contract = read_manifest(tiny_bert)
+    weights = load_module(tiny_bert).encoder.weights_by_name()
     source = ModuleSource(
         "bert",
-        config,
-        {name: weight.numpy() for name, weight in encoder.weights_by_name().items()},
+        contract.config.model_dump(exclude_unset=True),
+        {name: weight.numpy() for name, weight in weights.items()},
         vocabulary=(tiny_bert / "vocab.txt").read_text("utf-8").splitlines(),
-        lower_case=True,
-        output_layer={
-            name: random.normal(0, 0.05, weight.shape).astype("float32")
-            for name, weight in layer.weights_by_name().items()
-        },
+        lower_case=contract.lower_case,
     )
     write_module(source, folder)
 

@@ -12,6 +12,7 @@ from language_models import (
     numpy_states,
     random_weights,
     tiny_elmo,
+    with_output_layer,
 )
 
 import tf_adapt as ta
@@ -94,8 +95,8 @@ def test_cross_entropy_of_words_against_numpy():
     np.testing.assert_allclose(losses, np.where(mask, expected, -1.0), atol=1e-5)
 
 
-def test_the_source_is_the_module_and_no_part_of_the_model(tiny_program):
-    encoder = ta.HubEncoder(tiny_program)
+def test_the_source_is_the_module_and_no_part_of_the_model(tiny_bert, tmp_path):
+    encoder = ta.HubEncoder(with_output_layer(tiny_bert, tmp_path / "bert"))
     before = encoder.native.pooler.kernel.numpy()
     encoder.native.pooler.kernel.assign(before + 1)
     distillation = distillation_objective(encoder)

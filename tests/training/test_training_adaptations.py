@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from language_models import with_output_layer
 
 from tf_adapt.commands.main import cli
 from tf_adapt.config.reading import config_from
@@ -116,9 +117,10 @@ def test_a_phase_ends_by_patience_and_the_run_goes_on_from_the_best(make_config,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["language_model", "distillation"])
-def test_auxiliary_losses(make_config, tiny_program, tmp_path, kind):
+def test_auxiliary_losses(make_config, tiny_bert, tmp_path, kind):
     auxiliary = {"auxiliary": {kind: {"weight": 0.5}}}
-    config = make_config(encoder=str(tiny_program), epochs=1, rate=1e-4, **auxiliary)
+    module = with_output_layer(tiny_bert, tmp_path / "bert")
+    config = make_config(encoder=module, epochs=1, rate=1e-4, **auxiliary)
     config = config.model_copy(
         update={"data": config.data.model_copy(update={"train_examples": 32})}
     )
