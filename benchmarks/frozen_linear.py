@@ -17,7 +17,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
         "huggingface": settings.made(
             "bert_small_huggingface", "huggingface_folder.py", module="bert_small"
         ),
-        "weights": settings.head_file(256),
+        "weights": settings.head_file(),
     }
     minilm = JOB | {
         "module": str(settings.minilm),

@@ -75,11 +75,11 @@ class Settings:
         pairs = [[one.text_a, one.text_b, labels.index(one.label)] for one in self.mrpc(split)]
         return self.file(f"mrpc_{split}_{count}", pairs[:count])
 
-    def head_file(self, width: int = WIDTH) -> str:
+    def head_file(self) -> str:
         """The path of weights for a linear classifier, so that everybody begins with the same."""
         random = np.random.default_rng(0)
-        path = self.work / f"head_{width}.npz"
-        kernel = random.normal(0, 0.02, (width, CLASSES)).astype("float32")
+        path = self.work / "head.npz"
+        kernel = random.normal(0, 0.02, (WIDTH, CLASSES)).astype("float32")
         np.savez(path, kernel=kernel, bias=np.zeros(CLASSES, "float32"))
         return str(path)
 
