@@ -26,6 +26,7 @@ _HOMES = {
     "SlantedTriangular": "tf_adapt.adaptation.schedules",
     "StartingPoint": "tf_adapt.encoder.starting_point",
     "Task": "tf_adapt.tasks.task",
+    "TaskAttention": "hub_modules.native.adapters",
     "Unfreezing": "tf_adapt.adaptation.unfreezing",
     "adapters": "tf_adapt.adaptation.phases",
     "batches": "tf_adapt.data.batches",

@@ -66,7 +66,48 @@ class BottleneckAdapters:
         return cls(**config)
 
 
-Added = str | BottleneckAdapters | Lora | None  # `adapters` of a native encoder
+@keras.saving.register_keras_serializable("hub_modules")
+@dataclass(frozen=True)
+class TaskAttention:
+    """The projected attention layers of each of several tasks that share a BERT.
+
+    A task's own are those of `ProjectedAttention`; a call names the task whose own count.
+
+    Args:
+        tasks: the names of the tasks, each once.
+        size: width of the attention, at least 1; 204 as published.
+
+    Raises:
+        ConfigError: a value is out of range.
+
+    Source: Stickland and Murray 2019, "BERT and PALs", where the shared BERT is tuned with them.
+    """
+
+    tasks: tuple[str, ...]
+    size: int = 204
+
+    def __post_init__(self):
+        object.__setattr__(self, "tasks", tuple(self.tasks))
+        if not self.tasks or len(set(self.tasks)) < len(self.tasks):
+            raise ConfigError(f"tasks: expected names, each once, got {list(self.tasks)}")
+        if not isinstance(self.size, int) or self.size < 1:
+            raise ConfigError(
+                f"size (task_attention in a config): expected a whole number of at least 1, got "
+                f"{self.size!r}"
+            )
+
+    def get_config(self) -> dict:
+        """Plain values."""
+        return {"tasks": list(self.tasks), "size": self.size}
+
+    @classmethod
+    def from_config(cls, config: dict) -> "TaskAttention":
+        """The value of `get_config`."""
+        return cls(**config)
+
+
+# `adapters` of a native encoder.
+Added = str | BottleneckAdapters | TaskAttention | Lora | None
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -208,6 +249,11 @@ def check_adapters(family: str, adapters: Added, adapter_size: int, num_layers: 
         raise ConfigError(
             "operation (adaptation.operation in a config): expected dense for a causal encoder, "
             "got convolution, which would read the position that is to be predicted"
+        )
+    if isinstance(adapters, TaskAttention) and family != "bert":
+        raise ConfigError(
+            "adapters: TaskAttention (task_attention in a config): expected a BERT, got the family "
+            f"{family}"
         )
     if isinstance(adapters, str) and adapters not in KINDS[family]:
         raise ConfigError(

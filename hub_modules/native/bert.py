@@ -5,7 +5,8 @@ import functools
 import keras
 from keras import ops
 
-from hub_modules.native.adapters import Added, with_adapter_group
+from hub_modules.errors import ConfigError
+from hub_modules.native.adapters import Added, TaskAttention, with_adapter_group
 from hub_modules.native.bert_embeddings import BertEmbeddings
 from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.lora import GROUP, Lora, low_rank_layers
@@ -35,7 +36,8 @@ class BertEncoder(TransformerEncoder):
     Freezing: a layer without trainable weights runs in inference mode, and no gradient is computed
     below the lowest trainable one. The LayerNorms of the layers with adapters are trained together
     with them: they are in the group `adapters`, the last, and in no other; where all layers have
-    adapters, so is the LayerNorm of the embeddings. It comes after the embedding tables, which get
+    adapters, so is the LayerNorm of the embeddings (but with `TaskAttention`, which goes with a
+    BERT that is tuned). It comes after the embedding tables, which get
     no gradient where only adapters are trainable. LoRA's matrices alone are the group `lora`.
 
     Args:
@@ -45,7 +47,8 @@ class BertEncoder(TransformerEncoder):
         attention_dropout: dropout rate of the attention weights.
         adapters: "bottleneck" (two in each block; see `TransformerBlock`) or their settings as
             `BottleneckAdapters`, "projected_attention" (one in parallel to each block; see
-            `ProjectedAttention`), a `Lora`, or None.
+            `ProjectedAttention`), one for each task (a `TaskAttention`; then a call needs `task`, a
+            name), a `Lora`, or None.
         adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
 
     Attributes:
@@ -54,7 +57,7 @@ class BertEncoder(TransformerEncoder):
 
     Raises:
         ConfigError: the adapters are of an unknown kind, their size is out of range, or a layer
-            that is to have some does not exist.
+            that is to have some does not exist; in a call: a task has no attention of its own.
 
     Source: Devlin et al. 2019, "BERT".
     """
@@ -113,30 +116,44 @@ class BertEncoder(TransformerEncoder):
             dtype=policy,
         )
         self.projected_attention = None
+        self.task_attention = {}
         if adapters == "projected_attention":
-            self.projected_attention = ProjectedAttention(
-                width,
-                adapter_size,
-                num_layers,
-                activation,
-                attention_dropout,
-                name="projected_attention",
-                dtype=policy,
-            )
+            self.projected_attention = self._in_parallel_of_width(adapter_size, adapters)
+        if isinstance(adapters, TaskAttention):
+            self.task_attention = {
+                task: self._in_parallel_of_width(adapters.size, f"{task}_attention")
+                for task in adapters.tasks
+            }
+
+    def _in_parallel_of_width(self, size: int, name: str) -> ProjectedAttention:
+        return ProjectedAttention(
+            self.width,
+            size,
+            self.num_layers,
+            self.activation,
+            self.attention_dropout,
+            name=name,
+            dtype=self.dtype_policy,
+        )
 
     def build_top(self) -> None:
         """Builds the pooler and the attention in parallel."""
         self.pooler.build((None, self.width))
-        if self.projected_attention is not None:
-            self.projected_attention.build()
+        for attention in self._all_in_parallel:
+            attention.build()
+
+    @property
+    def _all_in_parallel(self) -> list[ProjectedAttention]:
+        shared = [] if self.projected_attention is None else [self.projected_attention]
+        return [*shared, *self.task_attention.values()]
 
     @property
     def adapter_layers(self) -> list[keras.layers.Layer]:
         """The adapters or LoRA's matrices, bottom to top; no module stores them."""
         if isinstance(self.adapters, Lora):
             return low_rank_layers(self)
-        if self.projected_attention is not None:
-            return [self.projected_attention]
+        if self._all_in_parallel:
+            return self._all_in_parallel
         return [adapter for block in self.blocks for adapter in block.adapter_layers]
 
     @property
@@ -148,21 +165,31 @@ class BertEncoder(TransformerEncoder):
             return groups
         if isinstance(self.adapters, Lora):
             return with_adapter_group(groups, self.adapter_layers, GROUP)
+        if isinstance(self.adapters, TaskAttention):
+            return with_adapter_group(groups, self.adapter_layers)
         in_layers = None if self.bottlenecks is None else self.bottlenecks.in_layers
         norms = [self.embeddings.layer_norm] if in_layers is None else []
         norms += self.norms_of_blocks(in_layers)
         return with_adapter_group(groups, [*self.adapter_layers, *norms])
 
-    def call(self, inputs, training=None):
+    def call(self, inputs, training=None, task=None):
         mask = ops.cast(inputs["input_mask"], "bool")
-        layers, frozen = self.states_up_to(inputs, mask, self.num_layers, training)
+        layers, frozen = self.states_up_to(inputs, mask, self.num_layers, training, task)
         pooled = self.pooler(layers[-1][:, 0])
         if frozen and not is_trainable(self.pooler):
             pooled = ops.stop_gradient(pooled)
         return {"layers": layers, "mask": mask, "pooled": pooled}
 
-    def states_up_to(self, inputs: dict, mask, top: int, training) -> tuple[list, bool]:
-        """See `TransformerEncoder`."""
+    def states_up_to(
+        self, inputs: dict, mask, top: int, training, task: str | None = None
+    ) -> tuple[list, bool]:
+        """See `TransformerEncoder`.
+
+        Raises:
+            ConfigError: the task has no attention of its own.
+        """
+        parallel = self._in_parallel_of(task)
+        parallel_learns = parallel is not None and is_trainable(parallel)
         names = [layer.name for layer in (self.embeddings, *self.blocks)]
         first, states = given_states(inputs, names)
         frozen_so_far = states is not None or not is_trainable(self.embeddings)
@@ -178,11 +205,10 @@ class BertEncoder(TransformerEncoder):
         for index in range(first, top):
             block = self.blocks[index]
             block_inputs = [states]
-            if self.projected_attention is not None:
-                block_inputs.append(self._in_parallel(states, mask, index, training))
-            frozen_so_far = frozen_so_far and not (
-                is_trainable(block) or self._parallel_is_trainable
-            )
+            if parallel is not None:
+                learns = training and parallel_learns
+                block_inputs.append(parallel(states, mask, index=index, training=learns))
+            frozen_so_far = frozen_so_far and not (is_trainable(block) or parallel_learns)
             run = functools.partial(_run, block, training and is_trainable(block))
             if self.gradient_checkpointing and training and not frozen_so_far:
                 states = recomputed(block, run, block_inputs, mask, in_slices=not self.supports_jit)
@@ -192,13 +218,16 @@ class BertEncoder(TransformerEncoder):
             layers.append(states)
         return layers, frozen_so_far
 
-    def _in_parallel(self, states, mask, index: int, training):
-        training = training and self._parallel_is_trainable
-        return self.projected_attention(states, mask, index=index, training=training)
-
-    @property
-    def _parallel_is_trainable(self) -> bool:
-        return self.projected_attention is not None and is_trainable(self.projected_attention)
+    def _in_parallel_of(self, task: str | None) -> ProjectedAttention | None:
+        if task in self.task_attention:
+            return self.task_attention[task]
+        if self.task_attention or task is not None:
+            expected = f"one of {', '.join(self.task_attention)}" if self.task_attention else "none"
+            raise ConfigError(
+                f"task: expected {expected}, whose own attention the encoder has, got {task!r}; "
+                "build the model with tf_adapt.build_multi_task_model"
+            )
+        return self.projected_attention
 
     def get_config(self) -> dict:
         return super().get_config() | {"type_vocabulary_size": self.type_vocabulary_size}

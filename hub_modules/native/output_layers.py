@@ -1,6 +1,7 @@
 """Output layers of language models: from an encoder's hidden states to words or word pieces."""
 
 import math
+from collections.abc import Callable
 
 import keras
 import tensorflow as tf
@@ -123,20 +124,7 @@ class BiLanguageModelHead(keras.layers.Layer):
         Shapes: hidden states of one direction `[positions, projection_width]`, targets
         `[positions] int32` → `[positions] float32`.
         """
-        count = tf.shape(states)[0]
-        chunk = tf.clip_by_value(count, 1, CHUNK)
-        spare = tf.maximum(-(-count // chunk), 1) * chunk - count
-        states = tf.pad(states, [[0, spare], [0, 0]])
-        states = tf.reshape(states, [-1, chunk, self.projection_width])
-        targets = tf.reshape(tf.pad(targets, [[0, spare]]), [-1, chunk])
-        losses = tf.map_fn(
-            lambda part: tf.nn.sparse_softmax_cross_entropy_with_logits(
-                labels=part[1], logits=self._scores(part[0])
-            ),
-            (states, targets),
-            fn_output_signature=tf.TensorSpec([None], tf.float32),
-        )
-        return tf.reshape(losses, [-1])[:count]
+        return losses_in_chunks(self._scores, states, targets)
 
     def sampled_losses(self, states, targets, num_samples: int, seed):
         """Sampled-softmax estimate of `target_losses`, for training.
@@ -183,6 +171,30 @@ class BiLanguageModelHead(keras.layers.Layer):
             "num_words": self.num_words,
             "projection_width": self.projection_width,
         }
+
+
+def losses_in_chunks(scores: Callable, states, targets):
+    """`−log softmax(scores(states))` of the targets, `CHUNK` positions at a time.
+
+    Shapes: hidden states `[positions, width]`, targets `[positions] int32` → `[positions] float32`.
+
+    Args:
+        scores: `[positions, width]` → `[positions, words] float32`.
+    """
+    count = tf.shape(states)[0]
+    chunk = tf.clip_by_value(count, 1, CHUNK)
+    spare = tf.maximum(-(-count // chunk), 1) * chunk - count
+    states = tf.pad(states, [[0, spare], [0, 0]])
+    states = tf.reshape(states, [-1, chunk, states.shape[-1]])
+    targets = tf.reshape(tf.pad(targets, [[0, spare]]), [-1, chunk])
+    losses = tf.map_fn(
+        lambda part: tf.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=part[1], logits=scores(part[0])
+        ),
+        (states, targets),
+        fn_output_signature=tf.TensorSpec([None], tf.float32),
+    )
+    return tf.reshape(losses, [-1])[:count]
 
 
 def log_uniform_words(num_words: int, count: int, seed):

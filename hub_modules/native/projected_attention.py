@@ -16,7 +16,8 @@ class ProjectedAttention(keras.layers.Layer):
     has no output projection and `x` is the block's input. With `h = LN(x + Attention(x))` the
     block's output is `LN(h + FFN(h) + PAL_i(x))`.
 
-    As in the published code, including the gelu and the number of heads.
+    As in the published code, including the gelu and the number of heads. Published is one for each
+    of several tasks: see `TaskAttention`.
 
     W_up is initialised from a truncated normal distribution with standard deviation 1e-3 instead of
     the published 0.02, so that a pretrained encoder first computes almost the same as without these

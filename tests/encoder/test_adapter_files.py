@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.native.adapters import BottleneckAdapters
+from hub_modules.native.adapters import BottleneckAdapters, TaskAttention
 from hub_modules.native.lora import Lora
 from hub_modules.native.weights import count_parameters
 from tf_adapt.encoder.adapter_files import load_adapters, save_adapters
@@ -96,6 +96,12 @@ def test_a_file_holds_the_group_and_little_more(tiny_bert, tmp_path):
 def saved(tiny_bert, tmp_path_factory):
     encoder = made(tiny_bert)
     return encoder, save_adapters(encoder, tmp_path_factory.mktemp("adapters") / "task.npz")
+
+
+def test_the_attention_of_several_tasks_is_not_written(tiny_bert, tmp_path):
+    encoder = HubEncoder(tiny_bert, adapters=TaskAttention(("a", "b"), size=3))
+    with pytest.raises(ConfigError, match="got TaskAttention, beside which the encoder itself"):
+        save_adapters(encoder, tmp_path / "task.npz")
 
 
 def assert_refused(encoder, path, match):

@@ -207,6 +207,28 @@ def test_phases_apply_to_the_encoder_and_all_heads(tiny_bert):
     assert not all(map(np.array_equal, before, values(encoder.weights)))
 
 
+def test_attention_of_its_own_is_trained_by_its_task_alone(tiny_bert, tmp_path):
+    encoder = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(TASKS, size=3))
+    model = ta.build_multi_task_model(TASKS, encoder, adaptation="fine_tuning")
+    model.compile(ta.DiscriminativeOptimizer(keras.optimizers.AdamW(1e-2), encoder))
+    named = encoder.native.weights_by_name()
+    own = {task: [n for n in named if f"{task}_attention/" in n] for task in TASKS}
+    assert len(own["pair"]) == len(own["tag"]) > 10
+    for task, other in (("pair", "tag"), ("tag", "pair")):
+        before = {name: weight.numpy() for name, weight in named.items()}
+        model.fit(only(task, model), epochs=2, verbose=0)
+        moved = {name for name, weight in named.items() if np.any(weight.numpy() != before[name])}
+        # One number more for all scores of a query changes no attention weight.
+        assert {n for n in own[task] if not n.endswith("key/bias")} <= moved
+        assert moved.isdisjoint(own[other]) and "layer_0/attention/query/kernel" in moved
+    texts = {"pair": [("who", "what")], "tag": [["who", "is"]]}
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    for task, given in texts.items():
+        expected, found = (ta.predict(one.models[task], given) for one in (model, loaded))
+        assert found == expected
+
+
 @pytest.mark.slow
 def test_an_elmo_whose_pairs_are_encoded_apart(tiny_elmo):
     encoder = ta.HubEncoder(tiny_elmo)
@@ -238,6 +260,22 @@ def test_wrong_arguments_are_refused(tiny_bert, changes, problem):
     given = {"tasks": TASKS, "adaptation": "fine_tuning"} | changes
     with pytest.raises(ConfigError, match=problem):
         ta.build_multi_task_model(encoder=ta.HubEncoder(tiny_bert), **given)
+
+
+def test_wrong_attention_of_tasks_is_refused(tiny_bert):
+    others = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(("pair", "tags"), size=3))
+    with pytest.raises(ConfigError, match="TaskAttention: expected some of the tasks pair, tag, g"):
+        ta.build_multi_task_model(TASKS, others, adaptation="fine_tuning")
+    fewer = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(("pair",), size=3))
+    with pytest.raises(ConfigError, match="task: expected one of pair, whose own.*got 'tag'"):
+        ta.build_multi_task_model(TASKS, fewer, adaptation="fine_tuning")
+    encoder = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(TASKS, size=3))
+    with pytest.raises(ConfigError, match="encoder: expected one that is trained"):
+        ta.build_multi_task_model(TASKS, encoder, adaptation="adapters")
+    with pytest.raises(ConfigError, match="got None; build the model with.*multi_task_model"):
+        ta.build_model(TASKS["pair"], encoder)
+    with pytest.raises(ConfigError, match="openvino.*got one with an attention of its own"):
+        encoder.engine = "openvino"
 
 
 def test_models_of_several_encoders_are_refused(tiny_bert):

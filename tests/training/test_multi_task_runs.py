@@ -47,6 +47,7 @@ def make_config(handle, **changes):
         },
         "target": "question",
         "sampling": "annealed",
+        "task_attention": 3,
         "encoder": {"handle": str(handle)},
         "adaptation": "fine_tuning",
         "training": TRAINING | changes.pop("training", {}),

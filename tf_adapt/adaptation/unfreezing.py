@@ -9,7 +9,8 @@ from tf_adapt.adaptation.best_weights import BestWeights
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.adaptation.phases import HEAD, Adaptation, Phase, Position, as_adaptation
 from tf_adapt.adaptation.slots import unscaled
-from tf_adapt.encoder.hub_encoder import HubEncoder, nothing_learns
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.encoder.refusals import nothing_learns
 from tf_adapt.errors import ConfigError
 from tf_adapt.paper import FROZEN
 

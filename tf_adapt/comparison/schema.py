@@ -20,7 +20,7 @@ from tf_adapt.comparison.sections import (
 from tf_adapt.comparison.signals import NAME
 from tf_adapt.comparison.sizes import ALL
 from tf_adapt.config.meanings import MEANINGS
-from tf_adapt.config.sections import HEAD_NAMES, PERTURBATION_NAMES, Config
+from tf_adapt.config.sections import HEAD_NAMES, OF_TASKS, PERTURBATION_NAMES, Config
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -112,7 +112,7 @@ def _comparison(run: Schema, sections: dict[str, Schema]) -> Schema:
     training["required"].remove("epochs")  # `compare.epochs` may set it for every cell
     comparison["properties"]["training"] = {"$ref": "#/$defs/ComparisonTraining"}
     comparison["properties"]["compare"] = {"$ref": "#/$defs/Compare"}
-    _leave_out(comparison, {"tasks", "target", "sampling"})
+    _leave_out(comparison, set(OF_TASKS))
     comparison["required"] += ["data", "compare"]
     return comparison
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tf_adapt.comparison.sizes import SIZES
-from tf_adapt.config.fields import MOST_EXAMPLES, MOST_FOLDS, Section, whole
+from tf_adapt.config.fields import MOST_EXAMPLES, MOST_FOLDS, WIDEST, Section, whole
 from tf_adapt.config.sections import (
     HEAD_NAMES,
     AdaptationConfig,
@@ -112,6 +112,7 @@ class SignalSettings(CellSettings):
     sampling: Literal[SAMPLINGS] | None = Field(
         None, description=f"{', '.join(SAMPLINGS)} (with tasks only), or null for proportional"
     )
+    task_attention: int | None = whole(1, WIDEST, " (with tasks only), or null", default=None)
     # Trainings with seeds of their own, whose answers are averaged, for each of the cell's seeds.
     ensemble: int | None = whole(2, 100, ", or null for one training", default=None)
     # The same, but each without one of as many parts of train.

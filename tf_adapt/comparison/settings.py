@@ -53,7 +53,7 @@ from tf_adapt.comparison.start_of_cells import check_start
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.reading import checked_config, overridden, resolve_paths, typed
-from tf_adapt.config.sections import HEAD_NAMES, LSTM_HEADS, AdaptationConfig
+from tf_adapt.config.sections import HEAD_NAMES, LSTM_HEADS, OF_TASKS, AdaptationConfig
 from tf_adapt.config.strict_yaml import KeyPath, read_yaml
 from tf_adapt.config.task_checks import kind_of
 from tf_adapt.errors import ConfigError
@@ -113,7 +113,7 @@ def comparison_from(
         locations["compare", "seeds"] = "seeds"
     problems = Problems(where, locations)
     content = with_canonical_names(content, problems)
-    for key in ("tasks", "target", "sampling"):
+    for key in OF_TASKS:
         if key in content:
             problems.add(
                 (key,),

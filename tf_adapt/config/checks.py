@@ -15,7 +15,7 @@ from hub_modules.find import is_word_vectors
 from hub_modules.keras_hub.handles import PREFIX, hint, is_preset_name
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.files import why_no_name
-from tf_adapt.adaptation.phases import ADAPTATIONS, Adaptation
+from tf_adapt.adaptation.phases import ADAPTATIONS, ADAPTERS, LORA, Adaptation
 from tf_adapt.config.consistency_checks import consistency_problems
 from tf_adapt.config.data_sections import TextConfig
 from tf_adapt.config.messages import shown
@@ -211,6 +211,14 @@ def _tasks_problems(config: Config) -> Found:
             f"expected one of the tasks {', '.join(tasks)}, got {shown(config.target)}"
             f"{did_you_mean(config.target or '', tasks)}",
         )
+    added = config.adaptation.name in (ADAPTERS, LORA, "bitfit")
+    if config.task_attention is not None and added:
+        yield (
+            ("task_attention",),
+            f"expected null with adaptation {config.adaptation.name}, which adds to the encoder "
+            f"itself, got {config.task_attention}; take an adaptation that trains its weights, as "
+            "fine_tuning",
+        )
     if config.training.target_epochs >= config.training.epochs:
         yield (
             ("training", "target_epochs"),
@@ -256,6 +264,7 @@ def _without_tasks_problems(config: Config) -> Found:
     for path, given, default in (
         (("target",), config.target, None),
         (("sampling",), config.sampling, None),
+        (("task_attention",), config.task_attention, None),
         (("training", "target_epochs"), config.training.target_epochs, 0),
         (("training", "steps_per_epoch"), config.training.steps_per_epoch, None),
     ):

@@ -256,6 +256,8 @@ MEANINGS = {
         "target": "the task whose score on dev selects the epoch",
         "sampling": "how often a step trains each task: in proportion to its number of examples n, "
         "to its square root, equally often, or annealed from n to n^0.2 over the epochs",
+        "task_attention": "width of the projected attention layers that each task has for itself "
+        "in the encoder (BERT); 204 is the published one for BERT-base",
         "objective": "training objective: the task, or language modelling",
         "head": "task-specific model; default: that of the paper for the task, the encoder and "
         "the adaptation",
@@ -304,6 +306,7 @@ MEANINGS["SignalSettings"] = MEANINGS["CellSettings"] | {
     "tasks": "further tasks that are trained together with the comparison's own, by name",
     "target": "the name of the comparison's own task among them",
     "sampling": MEANINGS["Config"]["sampling"],
+    "task_attention": MEANINGS["Config"]["task_attention"],
     "ensemble": "how many trainings, with seeds of their own, answer together for each seed",
     "folds": "as ensemble, but each of them leaves out another of so many parts of train",
 }

@@ -344,6 +344,10 @@ class WeakConfig(Section):
     aggregate: Literal[AGGREGATES] = Field("dawid_skene", description=" or ".join(AGGREGATES))
 
 
+# Keys of a config with several tasks alone.
+OF_TASKS = ("tasks", "target", "sampling", "task_attention")
+
+
 class TaskConfig(Section):
     """One of several tasks that share an encoder: its data and its head."""
 
@@ -374,6 +378,7 @@ class Config(Section):
     sampling: Literal[SAMPLINGS] | None = Field(
         None, description=f"{', '.join(SAMPLINGS)} (with tasks only), or null for proportional"
     )
+    task_attention: int | None = whole(1, WIDEST, " (with tasks only), or null", default=None)
     encoder: EncoderConfig = Field(description="a section")
     head: Literal[HEAD_NAMES] = Field("default", description=", ".join(HEAD_NAMES))
     head_dropout: float | None = HeadDropout
@@ -400,4 +405,4 @@ class Config(Section):
         """The config of one of several tasks alone, with its data and its head."""
         section = self.tasks[name]
         own = {key: value for key, value in section if key != "weight"}
-        return self.model_copy(update=own | {"tasks": None, "target": None, "sampling": None})
+        return self.model_copy(update=own | dict.fromkeys(OF_TASKS))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from hub_modules.native import adapters, lora
-from hub_modules.native.adapters import bottlenecks_of
+from hub_modules.native.adapters import TaskAttention, bottlenecks_of
 from hub_modules.storage.arrays import packed, read_arrays
 from hub_modules.storage.files import write_bytes
 from hub_modules.storage.json_files import Schema, parse_json
@@ -139,6 +139,11 @@ def _weights(encoder: HubEncoder) -> dict:
         raise ConfigError(
             "encoder: expected one with adapters, LoRA or bitfit, got adapters=None, lora=None; "
             "make it with HubEncoder(…, adapters='bottleneck'), lora=Lora() or bitfit=True"
+        )
+    if isinstance(encoder.adapters, TaskAttention):
+        raise ConfigError(
+            "encoder: expected adapters that leave the module as it is, got TaskAttention, beside "
+            "which the encoder itself is tuned; write the whole model (`tf-adapt export`)"
         )
     group = lora.GROUP if encoder.adapters is None else adapters.GROUP
     own = set(map(id, dict(encoder.layer_groups)[group]))

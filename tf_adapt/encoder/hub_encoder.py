@@ -11,14 +11,21 @@ import tensorflow as tf
 import tf_adapt
 from hub_modules.engines.names import OPENVINO, TENSORFLOW, check_engine
 from hub_modules.engines.openvino_encoder import OpenVinoEncoder
-from hub_modules.families import FAMILIES, joins_pairs
-from hub_modules.load import LoadedModule, load_module
-from hub_modules.native.adapters import BottleneckAdapters, with_added
+from hub_modules.families import FAMILIES
+from hub_modules.load import load_module
+from hub_modules.native.adapters import BottleneckAdapters, TaskAttention, with_added
 from hub_modules.native.given_states import PERTURBATION, states_key
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.lora import Lora
 from hub_modules.native.weights import set_trainable
 from tf_adapt.encoder.layer_groups import LayerGroups, is_bias, with_bias_group
+from tf_adapt.encoder.refusals import (
+    check_alone,
+    check_checkpointing,
+    joint_pairs,
+    not_converted,
+    nothing_learns,
+)
 from tf_adapt.errors import ConfigError
 
 # Of families without a bound of their own: a bound on memory.
@@ -27,6 +34,8 @@ MOST_WORDS = 1000
 
 def is_convertible(encoder: "HubEncoder") -> bool:
     """Whether another engine than TensorFlow can compute an encoder."""
+    if isinstance(encoder.adapters, TaskAttention):
+        return False
     return encoder.execution == "native" and FAMILIES[encoder.family].is_transformer
 
 
@@ -80,7 +89,8 @@ class HubEncoder(keras.layers.Layer):
             that neither ships nor was written or trusted by this user before.
         preprocessor: handle of the preprocessing module, if the module has none.
         adapters: "bottleneck" (BERT, GPT-2, ELMo), "projected_attention" (BERT), a
-            `BottleneckAdapters` with more settings, or None.
+            `BottleneckAdapters` with more settings, a `TaskAttention` (BERT; then a call needs
+            `task`, a name), or None.
         adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
         lora: a `Lora` (BERT and causal, native) or None; not together with adapters. An export
             holds the sum of kernels and LoRA, and nothing more.
@@ -137,7 +147,7 @@ class HubEncoder(keras.layers.Layer):
         execution: str | None = None,
         trust: bool = False,
         preprocessor: str | os.PathLike | None = None,
-        adapters: str | BottleneckAdapters | None = None,
+        adapters: str | BottleneckAdapters | TaskAttention | None = None,
         adapter_size: int = 64,
         pretrained: bool = True,
         pairs: str | None = None,
@@ -150,7 +160,7 @@ class HubEncoder(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        _check_alone(adapters, lora, bitfit)
+        check_alone(adapters, lora, bitfit)
         module = load_module(
             handle,
             execution,
@@ -178,12 +188,12 @@ class HubEncoder(keras.layers.Layer):
         self.bounded = module.max_length is not None
         self.max_length = module.max_length or MOST_WORDS
         self.module_hash = module.hash
-        self.joint_pairs = _joint_pairs(pairs, module.family)
+        self.joint_pairs = joint_pairs(pairs, module.family)
         self.as_stored = pretrained and not classification_token
         self.encoder = module.encoder
         self.gradient_checkpointing = gradient_checkpointing
         if gradient_checkpointing:
-            _check_checkpointing(module)
+            check_checkpointing(module)
             self.encoder.gradient_checkpointing = True
         # In a tuple Keras does not see it, but TensorFlow does: an export of a user's own model
         # needs the tables of a preprocessing program.
@@ -243,7 +253,7 @@ class HubEncoder(keras.layers.Layer):
         check_engine(engine)
         if engine == OPENVINO:
             if not is_convertible(self):
-                raise ConfigError(_not_converted(self.handle, self.family, self.execution))
+                raise ConfigError(not_converted(self))
             self._openvino.forget()
         self._engine = engine
 
@@ -365,13 +375,14 @@ class HubEncoder(keras.layers.Layer):
             inputs = self._packed(inputs)
         return super().__call__(inputs, *args, **kwargs)
 
-    def call(self, inputs, training=None):
+    def call(self, inputs, training=None, task=None):
         if not isinstance(inputs, dict):
             inputs = self._packed(inputs)
         if "states" in inputs or "pooled" in inputs:
             return _computed_before(inputs)
         if self.engine == TENSORFLOW:
-            return self.encoder(inputs, training=training)
+            own = {} if task is None else {"task": task}
+            return self.encoder(inputs, training=training, **own)
         given = [PERTURBATION, *map(states_key, self.layer_names)]
         if (training and self.trainable_weights) or any(name in inputs for name in given):
             raise ConfigError(
@@ -424,75 +435,6 @@ class HubEncoder(keras.layers.Layer):
         encoder.unread_groups = tuple(unread)
         encoder.set_trainable_groups(groups)
         return encoder
-
-
-def nothing_learns(handle: str, family: str, execution: str | None) -> str:
-    """The message for an encoder without weights that is to be trained.
-
-    Args:
-        execution: as the user said it.
-    """
-    frozen = "(trainable=False, adaptation: feature_extraction)"
-    if family == "sentence":
-        return (
-            f"module {handle}: this sentence module can only be used frozen {frozen}: it has no "
-            "trainable variables, or no gradient flows through its program; to tune, take one that "
-            "is published as fine-tunable"
-        )
-    return (
-        f"module {handle}: TensorFlow 2 can use a TF1-format module only frozen {frozen}; "
-        f"{_HOW_TO_TUNE[execution]}"
-    )
-
-
-# By the argument `execution`; a recognised ELMo gets here only with "saved_model".
-_HOW_TO_TUNE = {
-    "saved_model": "to tune an ELMo, leave out execution (execution: null): its weights are then "
-    "read into the native encoder; where that says that the variables are not recognised, convert "
-    "its original weights: `tf-adapt module convert --from bilm-tf SOURCE --out DIR`",
-    None: "its variables are not those of a published ELMo, whose weights would be read into the "
-    "native encoder; convert the original weights: `tf-adapt module convert --from bilm-tf SOURCE "
-    "--out DIR`",
-}
-
-
-def _check_alone(adapters, lora: Lora | None, bitfit: bool) -> None:
-    given = {"adapters": adapters, "lora": lora, "bitfit": bitfit or None}
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) > 1:
-        raise ConfigError(
-            f"{names[-1]}: expected one of adapters, lora and bitfit, got {' and '.join(names)}; "
-            "leave one out"
-        )
-
-
-def _joint_pairs(pairs: str | None, family: str) -> bool:
-    if pairs not in (None, "joint", "separate"):
-        raise ConfigError(f"pairs: expected joint, separate or none, got {pairs!r}")
-    if pairs == "joint" and not joins_pairs(family):
-        raise ConfigError(
-            f"pairs: expected separate or none for the family {family}, which reads one text at a "
-            "time, got 'joint'"
-        )
-    return joins_pairs(family) and pairs != "separate"
-
-
-def _check_checkpointing(module: LoadedModule) -> None:
-    if not hasattr(module.encoder, "gradient_checkpointing"):
-        raise ConfigError(
-            "gradient_checkpointing: expected a transformer that runs natively, got the family "
-            f"{module.family}, execution {module.execution}; leave it out"
-        )
-
-
-def _not_converted(handle: str, family: str, execution: str) -> str:
-    reason = f"the family {family}, execution {execution}"
-    if family == "elmo":
-        reason += ", whose loops over the words are slower there than in TensorFlow"
-    return (
-        f"engine openvino: module {handle}: expected a transformer that runs natively, got "
-        f"{reason}; choose the engine tensorflow"
-    )
 
 
 def _is_symbolic(inputs) -> bool:

@@ -40,6 +40,7 @@ def build_model(
     auxiliaries: Sequence[keras.layers.Layer] = (),
     head_pooling: str | None = None,
     head_word_pieces: str | None = None,
+    task_name: str | None = None,
 ) -> "AdaptedModel":
     """An encoder with a task's head on top, built and ready for `compile`.
 
@@ -64,6 +65,7 @@ def build_model(
             the states that it pools to a vector; by default its published pooling.
         head_word_pieces: of a head given by name, for tagging: which pieces of a word stand for it,
             "first" (the default), "last", or the "mean" or "max" of all.
+        task_name: of the task, for an encoder with `TaskAttention`.
 
     A head of your own is called as `head(encoded, inputs, training=…)`. `encoded` is a list of the
     encoder's outputs: one dict for a text, or for a pair that BERT encodes as one row; two dicts if
@@ -119,7 +121,7 @@ def build_model(
         )
         unread += [] if reads_of(head).pooled else ["pooler"]
     encoder.leave_unread(unread)
-    model = AdaptedModel(task, encoder, head, auxiliaries, adaptation)
+    model = AdaptedModel(task, encoder, head, auxiliaries, adaptation, task_name)
     if by_name and encoder.layer_mix is not None:
         of_slices = [one for one in auxiliaries if isinstance(one, SliceHeads)]
         for layer in (one for part in (head, *of_slices) for one in part._flatten_layers()):
@@ -144,6 +146,7 @@ class AdaptedModel(PhasedModel):
             training=True)` in each training step; their scalar results are added to the loss. On
             several devices a result is one device's share, as from `losses.global_mean`.
         adaptation: its phases are applied in `fit`; None: all trainable weights are trained.
+        task_name: of the task, for an encoder with `TaskAttention`.
 
     Attributes:
         teaching: in training, how a teacher's answers count beside the labels; None: no teacher.
@@ -157,10 +160,12 @@ class AdaptedModel(PhasedModel):
         head: keras.layers.Layer,
         auxiliaries: Sequence[keras.layers.Layer] = (),
         adaptation: Adaptation | None = None,
+        task_name: str | None = None,
         **kwargs,
     ):
         super().__init__(encoder, adaptation, **kwargs)
         self.task = task
+        self.task_name = task_name
         self.head = head
         self.auxiliaries = list(auxiliaries)
         self.teaching: Teaching | None = None
@@ -172,7 +177,7 @@ class AdaptedModel(PhasedModel):
         outputs = self(inputs)
         for auxiliary in self.auxiliaries:
             if isinstance(auxiliary, SliceHeads):
-                encoded = [encoder(inputs[name]) for name in sorted(inputs)]
+                encoded = [self.encoded(inputs[name]) for name in sorted(inputs)]
                 auxiliary.make_heads(head, encoded, inputs["a"])
         # A head with a CRF returns a dict with `tags`, and has its own loss.
         self.decodes = isinstance(outputs, dict)
@@ -205,11 +210,16 @@ class AdaptedModel(PhasedModel):
             for auxiliary in self.auxiliaries
         )
 
+    def encoded(self, inputs: dict, training=None) -> dict:
+        """The encoder's outputs for the inputs of one text column, as the task's head gets them."""
+        own = {} if self.task_name is None else {"task": self.task_name}
+        return self.encoder(inputs, training=training, **own)
+
     def _outputs_of(self, texts: dict, training):
         return self._encoded_and_outputs(texts, training)[1]
 
     def _encoded_and_outputs(self, texts: dict, training) -> tuple:
-        encoded = [self.encoder(texts[name], training=training) for name in text_columns(texts)]
+        encoded = [self.encoded(texts[name], training) for name in text_columns(texts)]
         outputs = self.head(encoded, texts["a"], training=training and is_trainable(self.head))
         return encoded, outputs
 
@@ -365,7 +375,8 @@ class AdaptedModel(PhasedModel):
         config = {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
         serialized = [keras.saving.serialize_keras_object(part) for part in self.auxiliaries]
         phases = self.adaptation and self.adaptation.as_values(group_names(self.encoder))
-        return config | {"auxiliaries": serialized, "adaptation": phases}
+        own = {} if self.task_name is None else {"task_name": self.task_name}
+        return config | {"auxiliaries": serialized, "adaptation": phases, **own}
 
     @classmethod
     def from_config(cls, config: dict, custom_objects=None) -> "AdaptedModel":
@@ -373,9 +384,10 @@ class AdaptedModel(PhasedModel):
         parts = {
             name: keras.saving.deserialize_keras_object(part)
             for name, part in config.items()
-            if name != "adaptation"
+            if name not in ("adaptation", "task_name")
         }
-        return cls(**parts, adaptation=values and Adaptation.of_values(values))
+        adaptation = values and Adaptation.of_values(values)
+        return cls(**parts, adaptation=adaptation, task_name=config.get("task_name"))
 
     def build_from_config(self, config: dict) -> None:
         """Does nothing: the constructor builds the model."""

@@ -5,6 +5,7 @@ import keras
 from tf_adapt.adaptation.phases import Adaptation, as_adaptation
 from tf_adapt.adaptation.unfreezing import make_trainable
 from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.language_objectives import language_model_objective
 from tf_adapt.tasks.task import Task
@@ -15,6 +16,8 @@ def build_language_model(
 ) -> "LanguageModel":
     """An encoder with its module's own output layer, ready for `compile` and unlabelled text.
 
+    A causal module's output layer is its table of word embeddings.
+
     Args:
         task: `Task("language_model")`.
         encoder: a native `HubEncoder` whose module has an output layer.
@@ -22,7 +25,7 @@ def build_language_model(
 
     Raises:
         ConfigError: the module has no output layer, or the adaptation is unknown or contradicts
-            the encoder.
+            the encoder, or nothing is trained.
 
     Examples:
         >>> task, encoder = ta.Task("language_model"), ta.HubEncoder("modules/masked_bert")
@@ -38,6 +41,11 @@ def build_language_model(
     adaptation = None if adaptation is None else as_adaptation(adaptation)
     if adaptation is not None:
         make_trainable(encoder, adaptation)
+    if not (objective.weights or encoder.trainable_weights):
+        raise ConfigError(
+            f"module {encoder.handle}: expected an adaptation that trains the encoder, whose table "
+            "of word embeddings is the output layer too, got one that leaves it frozen"
+        )
     return LanguageModel(task, encoder, objective, adaptation=adaptation)
 
 

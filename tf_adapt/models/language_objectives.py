@@ -9,7 +9,11 @@ import keras
 import tensorflow as tf
 
 from hub_modules.load import load_output_layer
-from hub_modules.native.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
+from hub_modules.native.output_layers import (
+    BiLanguageModelHead,
+    MaskedLanguageModelHead,
+    losses_in_chunks,
+)
 from hub_modules.native.untracked import Untracked
 from hub_modules.output_words import OutputWords
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -24,26 +28,31 @@ EVALUATION_SEED = (7, 0)
 
 def language_model_objective(
     encoder: HubEncoder, num_samples: int = NUM_SAMPLES
-) -> "MaskedLanguageModel | BiLanguageModel":
+) -> "MaskedLanguageModel | BiLanguageModel | CausalLanguageModel":
     """The objective that a module was pretrained with, on the module's own output layer.
+
+    A causal module's is its table of word embeddings.
 
     Args:
         num_samples: ELMo: words sampled for the softmax in training; see `BiLanguageModel`.
 
     Raises:
-        ConfigError: the module is neither BERT nor ELMo, has no output layer or no [MASK], or does
-            not run natively.
+        ConfigError: the module is none of BERT, ELMo and causal, has no output layer or no [MASK],
+            or does not run natively.
     """
     if encoder.execution != "native":
         raise ConfigError(
             f"module {encoder.handle}: a language-model loss needs the native encoder, got "
             f"execution: {encoder.execution}; use a module that can run natively"
         )
-    if encoder.family not in ("bert", "elmo"):
+    if encoder.family not in ("bert", "elmo", "causal"):
         raise ConfigError(
-            f"module {encoder.handle}: a language-model loss is for a BERT or an ELMo, got the "
-            f"family {encoder.family}; use such a module, or leave it out"
+            f"module {encoder.handle}: a language-model loss is for a BERT, an ELMo or a causal "
+            f"module, got the family {encoder.family}; use such a module, or leave it out"
         )
+    options = {"name": "language_model", "dtype": encoder.dtype_policy}
+    if encoder.family == "causal":
+        return CausalLanguageModel(**options)
     found = load_output_layer(
         encoder.handle, encoder.native, name="output_layer", dtype=encoder.dtype_policy
     )
@@ -55,7 +64,6 @@ def language_model_objective(
             "or heads.safetensors; bilm-tf: softmax.npz and vocab.txt)"
         )
     layer, words = found
-    options = {"name": "language_model", "dtype": encoder.dtype_policy}
     if encoder.family == "bert":
         return MaskedLanguageModel(layer, encoder.preprocessor.special_token_ids, **options)
     return BiLanguageModel(layer, words, num_samples, **options)
@@ -218,6 +226,41 @@ class BiLanguageModel(keras.layers.Layer):
     def from_config(cls, config: dict) -> "BiLanguageModel":
         """The layer of `get_config`."""
         return cls(**config | {"output": _restored_output(config["output"])})
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class CausalLanguageModel(keras.layers.Layer):
+    """A causal model's own objective: `−log p` of each next word piece.
+
+    `softmax(h Eᵀ)` over the vocabulary of the pretraining, with E the table of word embeddings,
+    whose gradient adds to that of the look-up. The `<|endoftext|>` that ends a row is a target; a
+    classification token is none. It has no weights of its own. In training the logits of all
+    targets are kept for the gradient: 4 · targets · vocabulary bytes.
+
+    Shapes: packed inputs → `[batch, time − 1] float32`, −1 at padding and at new tokens.
+
+    Source: Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training",
+    section 3.1; beside a task (L3) section 3.2.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_jit = False
+        self.built = True
+
+    def call(self, inputs, encoder=None, encoded=None, training=None):
+        if encoded is None:
+            encoded = encoder(inputs, training=training)
+        native = encoder.native
+        size = native.vocabulary_size
+        targets = inputs["input_word_ids"][:, 1:]
+        places = tf.where(encoded["mask"][:, 1:] & (targets < size))
+        losses = losses_in_chunks(
+            lambda states: native.logits(states)[:, :size],
+            tf.gather_nd(encoded["layers"][-1][:, :-1], places),
+            tf.gather_nd(targets, places),
+        )
+        return at_places(losses, places, tf.shape(targets))
 
 
 def _restored_output(config: dict) -> keras.layers.Layer:

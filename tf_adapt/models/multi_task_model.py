@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import keras
 import tensorflow as tf
 
+from hub_modules.native.adapters import TaskAttention
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -26,7 +27,8 @@ def build_multi_task_model(
 
     Args:
         tasks: the tasks, of any kinds, by name.
-        encoder: a `HubEncoder`, which learns from all tasks.
+        encoder: a `HubEncoder`, which learns from all tasks; with `TaskAttention` of these tasks
+            each also has projected attention layers of its own in it.
         heads: for each task the argument `head` of `build_model`, or a dict of this and its other
             arguments for heads; for tasks that are left out "default".
         adaptation: as in `build_model`; "head" is the group of all heads.
@@ -34,7 +36,8 @@ def build_multi_task_model(
 
     Raises:
         ConfigError: a name is no identifier or not among the tasks, a task is a language model, a
-            weight is not above 0, nothing that the tasks share is trained; as `build_model`.
+            weight is not above 0, nothing that the tasks share is trained, the encoder has the
+            attention of other tasks; as `build_model`.
 
     Examples:
         >>> tasks = {"questions": questions, "names": names}  # each a ta.Task
@@ -47,15 +50,18 @@ def build_multi_task_model(
     _check_names(heads, tasks, "heads")
     for task in tasks.values():
         refuse_language_model(task)
+    if isinstance(encoder.adapters, TaskAttention):
+        _check_names(dict.fromkeys(encoder.adapters.tasks), tasks, "encoder: TaskAttention")
     models, unread = {}, []
     for name, task in tasks.items():
         head = heads.get(name, "default")
         given = head if isinstance(head, dict) else {"head": head}
-        models[name] = build_model(task, encoder, adaptation=adaptation, **given)
+        own = _own_attention(encoder, name)
+        models[name] = build_model(task, encoder, adaptation=adaptation, task_name=own, **given)
         unread.append(encoder.unread_groups)
     # A group that one of the heads reads is trained by that task.
     encoder.leave_unread([name for name in unread[0] if all(name in one for one in unread)])
-    if not encoder.trainable_groups:
+    if not _shared_weights(encoder):
         raise ConfigError(
             "encoder: expected one that is trained, got one that stays frozen: tasks that share no "
             "trained weights do not help each other; train them apart, or take another adaptation"
@@ -228,13 +234,30 @@ class MultiTaskModel(PhasedModel):
         made = keras.saving.deserialize_keras_object
         encoder, values = made(config["encoder"]), config["adaptation"]
         models = {
-            name: AdaptedModel(made(part["task"]), encoder, made(part["head"]))
+            name: AdaptedModel(
+                made(part["task"]),
+                encoder,
+                made(part["head"]),
+                task_name=_own_attention(encoder, name),
+            )
             for name, part in config["parts"].items()
         }
         return cls(models, config["loss_weights"], values and Adaptation.of_values(values))
 
     def build_from_config(self, config: dict) -> None:
         """Does nothing: the constructor builds the model."""
+
+
+def _own_attention(encoder: HubEncoder, name: str) -> str | None:
+    return name if isinstance(encoder.adapters, TaskAttention) else None
+
+
+def _shared_weights(encoder: HubEncoder) -> list[keras.Variable]:
+    """The trainable weights of the encoder that no task has for itself."""
+    if not isinstance(encoder.adapters, TaskAttention):
+        return encoder.trainable_weights
+    own = {id(weight) for layer in encoder.native.adapter_layers for weight in layer.weights}
+    return [weight for weight in encoder.trainable_weights if id(weight) not in own]
 
 
 def _check_models(models: Mapping[str, AdaptedModel]) -> None:

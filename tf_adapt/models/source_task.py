@@ -4,10 +4,7 @@ BERT: the masked word pieces; ELMo: the next and the previous word; causal: the 
 with the output tied to the word embeddings.
 """
 
-from collections.abc import Callable
-
 import numpy as np
-import tensorflow as tf
 
 from hub_modules.find import find_module
 from hub_modules.native.inference_graph import InferenceGraph
@@ -72,7 +69,10 @@ def source_loss(encoder: HubEncoder, text: PreparedData) -> tuple[float, int]:
         DataError: the text has no target.
     """
     dataset, _ = sorted_batches(text, BATCH_SIZE)
-    graph = InferenceGraph(encoder, _losses_of(encoder))
+    objective = language_model_objective(encoder)
+    graph = InferenceGraph(
+        encoder, lambda inputs: objective(inputs, encoder=encoder, training=False)
+    )
     inputs = dataset.map(lambda columns, _: columns["a"])
     losses_of, total, count = graph.for_pass(inputs.element_spec), 0.0, 0
     for batch in inputs:
@@ -85,31 +85,3 @@ def source_loss(encoder: HubEncoder, text: PreparedData) -> tuple[float, int]:
             f"{len(text.lengths)} lines with none; give more text"
         )
     return total / count, count
-
-
-def _losses_of(encoder: HubEncoder) -> Callable[[dict], tf.Tensor]:
-    """Packed inputs → the loss of each target, −1 where there is none."""
-    if encoder.family == "causal":
-        return lambda inputs: next_piece_losses(encoder, inputs)
-    objective = language_model_objective(encoder)
-    return lambda inputs: objective(inputs, encoder=encoder, training=False)
-
-
-def next_piece_losses(encoder: HubEncoder, inputs: dict) -> tf.Tensor:
-    """`−log p(next piece)` of a causal encoder, over the vocabulary that it was pretrained with.
-
-    Shapes: packed inputs → `[batch, time − 1] float32`, −1 at padding and at new tokens.
-    """
-    size = encoder.native.vocabulary_size
-    targets = inputs["input_word_ids"][:, 1:]
-    real = tf.cast(inputs["input_mask"], tf.bool)[:, 1:] & (targets < size)
-    states = encoder(inputs, training=False)["layers"][-1][:, :-1]
-    # Row by row: the logits of a whole batch are gigabytes.
-    losses = tf.map_fn(
-        lambda row: tf.nn.sparse_softmax_cross_entropy_with_logits(
-            labels=row[1], logits=encoder.native.logits(row[0])[:, :size]
-        ),
-        (states, tf.minimum(targets, size - 1)),
-        fn_output_signature=tf.TensorSpec([None], tf.float32),
-    )
-    return tf.where(real, losses, -1.0)

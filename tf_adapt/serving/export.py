@@ -287,7 +287,7 @@ class ModelFromText:
         """What the head reads of the encoder, of the inputs of one text column."""
         encoder = self._model.encoder
         with computed_by_tensorflow(encoder), given_values(self._given):
-            return read_of(self.read, encoder(inputs, training=False), inputs)
+            return read_of(self.read, self._model.encoded(inputs, training=False), inputs)
 
     def answered(self, packed: dict, texts: list | tf.RaggedTensor) -> dict:
         """The predictions from what `packed` returned; the encoder's outputs may be among it."""

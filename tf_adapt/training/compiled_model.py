@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import keras
 
-from hub_modules.native.adapters import BottleneckAdapters
+from hub_modules.native.adapters import BottleneckAdapters, TaskAttention
 from hub_modules.native.lora import Lora
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.adaptation.fisher import load_fisher
@@ -115,7 +115,9 @@ def _consistency(section: ConsistencyConfig, task: Task, encoder: HubEncoder) ->
 
 
 def _added(config: Config) -> dict:
-    """Arguments of `HubEncoder` for what an adaptation adds to an encoder, or regroups in it."""
+    """Arguments of `HubEncoder` for what tasks or an adaptation add to an encoder, or regroup."""
+    if config.task_attention is not None:
+        return {"adapters": TaskAttention(tuple(config.tasks), config.task_attention)}
     given = config.adaptation
     match given.name:
         case "lora":

@@ -7,7 +7,7 @@ import tensorflow as tf
 from scipy.special import erf, softmax
 
 from hub_modules.load import load_module
-from hub_modules.native.adapters import BottleneckAdapter, BottleneckAdapters
+from hub_modules.native.adapters import BottleneckAdapter, BottleneckAdapters, TaskAttention
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.native.projected_attention import ProjectedAttention
@@ -397,6 +397,49 @@ def test_relu_and_convolutions_in_bert_compute_the_formulas():
         for row, length in enumerate((5, 3)):
             found = np.asarray(layers[index + 1])[row, :length]
             np.testing.assert_allclose(found, states[row, :length], atol=3e-6)
+
+
+def test_each_task_has_the_attention_of_a_bert_with_one():
+    """Which computes the formulas: see above."""
+    shared = BertEncoder(**BERT, adapters=TaskAttention(("left", "right"), size=3))
+    shared.build()
+    named = shared.weights_by_name()
+    random = np.random.default_rng(5)
+    for weight in named.values():
+        weight.assign(random.normal(0, 0.5, weight.shape))
+    outputs = []
+    for task in ("left", "right"):
+        one = BertEncoder(**BERT, adapters="projected_attention", adapter_size=3)
+        one.build()
+        for name, weight in one.weights_by_name().items():
+            weight.assign(named[name.replace("projected_attention", f"{task}_attention")])
+        found = shared(bert_inputs(), task=task)
+        for state, expected in zip(found["layers"], one(bert_inputs())["layers"], strict=True):
+            np.testing.assert_array_equal(state, expected)
+        outputs.append(found["pooled"])
+    assert np.abs(outputs[0] - outputs[1]).max() > 0.01
+    own = {name for name in named if "left_attention" in name or "right_attention" in name}
+    group = {id(weight) for weight in dict(shared.layer_groups)["adapters"]}
+    assert {name for name, weight in named.items() if id(weight) in group} == own
+    assert BertEncoder.from_config(shared.get_config()).adapters == shared.adapters
+
+
+def test_a_task_without_its_attention_is_refused():
+    shared = BertEncoder(**BERT, adapters=TaskAttention(("left", "right"), size=3))
+    for task in (None, "middle"):
+        with pytest.raises(ConfigError, match=f"one of left, right, whose own.*got {task!r}"):
+            shared(bert_inputs(), task=task)
+    with pytest.raises(ConfigError, match="task: expected none, whose own.*got 'left'"):
+        BertEncoder(**BERT)(bert_inputs(), task="left")
+    for tasks, size, problem in (
+        ((), 3, "tasks: expected names, each once"),
+        (("a", "a"), 3, "tasks: expected names, each once"),
+        (("a", "b"), 0, "size .*: expected a whole number of at least 1, got 0"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            TaskAttention(tasks, size)
+    with pytest.raises(ConfigError, match="expected a BERT, got the family elmo"):
+        ElmoEncoder(**ELMO, adapters=TaskAttention(("a", "b")))
 
 
 def test_impossible_adapters_are_refused():
