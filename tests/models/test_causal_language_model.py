@@ -101,6 +101,10 @@ def test_a_run_learns_text_and_its_encoder_is_a_module(config, tiny_causal, tmp_
     inputs = expected.preprocessor(tf.constant(TEXTS), 40)
     for one, other in zip(found(inputs)["layers"], expected(inputs)["layers"], strict=True):
         np.testing.assert_array_equal(one, other)
+    export_module(tmp_path / "run", tmp_path / "half", stored_as="float16")
+    half = ta.HubEncoder(tmp_path / "half").native.weights_by_name()
+    for name, weight in expected.native.weights_by_name().items():
+        np.testing.assert_array_equal(half[name], weight.numpy().astype("float16"))
 
 
 def test_nothing_to_train_is_refused(config, tmp_path):

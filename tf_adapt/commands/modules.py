@@ -181,17 +181,20 @@ def _layer_numbers(text: str) -> list[int]:
     help="Only what the task adds to the module: adapters, LoRA or BitFit's biases, as one file "
     "for tf_adapt.load_adapters.",
 )
+@stored_as_option
 @trust_option
 @quiet_option
-def export_module(run: str, out: str, adapters: bool, trust: bool) -> None:
+def export_module(run: str, out: str, adapters: bool, stored_as: str, trust: bool) -> None:
     """Writes the encoder of a trained RUN as a module again."""
+    if adapters and stored_as != "float32":
+        raise click.UsageError("--stored-as is for a whole module: leave out it or --adapters")
     start_tensorflow()
     from tf_adapt.training import module_export
 
     if adapters:
         click.echo(f"adapters: {module_export.export_adapters(run, out, trust)}")
     else:
-        click.echo(f"module: {module_export.export_module(run, out, trust)}")
+        click.echo(f"module: {module_export.export_module(run, out, trust, stored_as)}")
 
 
 @module.command()

@@ -23,7 +23,12 @@ from tf_adapt.training.load_run import load_run
 _NOT_STORED = {"adapters", "adapter_size", "new_rows", "segments"}
 
 
-def export_module(run: str | os.PathLike, folder: str | os.PathLike, trust: bool = False) -> Path:
+def export_module(
+    run: str | os.PathLike,
+    folder: str | os.PathLike,
+    trust: bool = False,
+    stored_as: str = "float32",
+) -> Path:
     """Writes the encoder of a run's best epoch as a new module folder; returns the folder.
 
     An output layer that was trained with the encoder, as objective or as auxiliary loss, is written
@@ -31,15 +36,16 @@ def export_module(run: str | os.PathLike, folder: str | os.PathLike, trust: bool
 
     Args:
         trust: as in `load_run`.
+        stored_as: as in `write_module`.
 
     Raises:
-        ArtifactError: as `load_run`; the folder exists or cannot be written.
+        ArtifactError: as `load_run`, `write_module`.
         ConfigError: as `module_source`.
     """
     source = module_source(load_run(run, trust))
     path = Path(run)
     card = module_card(run_folder.saved_config(path), run_folder.finished_metrics(path))
-    write_module(source, folder, {"README.md": card})
+    write_module(source, folder, {"README.md": card}, stored_as)
     return Path(folder)
 
 
