@@ -15,7 +15,7 @@ from hub_modules.loading.published import load_published, published_source
 from hub_modules.loading.tf1_elmo import load_tf1_elmo
 from hub_modules.loading.word_vectors import load_word_vectors
 from hub_modules.manifest import ModuleManifest
-from hub_modules.native.adapters import Added
+from hub_modules.native.adapters import Added, TaskAttention
 from hub_modules.native.lora import Lora
 from hub_modules.output_files import OutputLayer, read_output_layer
 from hub_modules.programs.saved_model import is_tf1
@@ -156,7 +156,7 @@ def _check_options_of_black_box(
     handle: str | os.PathLike, execution: str | None, adapters: Added, pretrained: bool
 ) -> None:
     if adapters is not None:
-        name = "lora" if isinstance(adapters, Lora) else "adapters"
+        name = _name_of(adapters)
         raise ConfigError(
             f"module {handle}: {name}={adapters!r} needs the native encoder, got "
             f"{'execution=' + repr(execution) if execution else 'a module not recognised'}: "
@@ -168,6 +168,13 @@ def _check_options_of_black_box(
             f"module {handle}: pretrained=False (encoder.pretrained: false) needs the native "
             "encoder, got the module's own program, which has no other weights"
         )
+
+
+def _name_of(adapters: Added) -> str:
+    """What the argument is called, by the user of a config too."""
+    if isinstance(adapters, TaskAttention):
+        return "adapters (task_attention in a config)"
+    return "lora" if isinstance(adapters, Lora) else "adapters"
 
 
 def _check_takes_token(
@@ -186,7 +193,7 @@ def _check_options_of_word_vectors(
     handle: str | os.PathLike,
     execution: str | None,
     preprocessor: str | os.PathLike | None,
-    adapters: str | None,
+    adapters: Added,
 ) -> None:
     if execution == "saved_model":
         raise ConfigError(
@@ -200,8 +207,8 @@ def _check_options_of_word_vectors(
         )
     if adapters is not None:
         raise ConfigError(
-            f"module {handle}: adapters={adapters!r} need layers, which word vectors have not; "
-            "choose feature_extraction or fine_tuning"
+            f"module {handle}: {_name_of(adapters)}={adapters!r} need layers, which word vectors "
+            "have not; leave them out, or take another encoder"
         )
 
 

@@ -74,7 +74,7 @@ class TaskAttention:
     A task's own are those of `ProjectedAttention`; a call names the task whose own count.
 
     Args:
-        tasks: the names of the tasks, each once.
+        tasks: the names of the tasks, each once; letters, digits and _, no digit first.
         size: width of the attention, at least 1; 204 as published.
 
     Raises:
@@ -87,10 +87,15 @@ class TaskAttention:
     size: int = 204
 
     def __post_init__(self):
-        object.__setattr__(self, "tasks", tuple(self.tasks))
-        if not self.tasks or len(set(self.tasks)) < len(self.tasks):
-            raise ConfigError(f"tasks: expected names, each once, got {list(self.tasks)}")
-        if not isinstance(self.size, int) or self.size < 1:
+        names = [self.tasks] if isinstance(self.tasks, str) else list(self.tasks)
+        fit = all(isinstance(one, str) and one.isascii() and one.isidentifier() for one in names)
+        if isinstance(self.tasks, str) or not names or not fit or len(set(names)) < len(names):
+            raise ConfigError(
+                "tasks: expected a list of names of letters, digits and _, no digit first, each "
+                f"once, got {self.tasks!r}"
+            )
+        object.__setattr__(self, "tasks", tuple(names))
+        if type(self.size) is not int or self.size < 1:
             raise ConfigError(
                 f"size (task_attention in a config): expected a whole number of at least 1, got "
                 f"{self.size!r}"

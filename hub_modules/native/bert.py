@@ -225,7 +225,8 @@ class BertEncoder(TransformerEncoder):
             expected = f"one of {', '.join(self.task_attention)}" if self.task_attention else "none"
             raise ConfigError(
                 f"task: expected {expected}, whose own attention the encoder has, got {task!r}; "
-                "build the model with tf_adapt.build_multi_task_model"
+                "build models with tf_adapt.build_multi_task_model, and ask that of a task "
+                "(model.models[TASK])"
             )
         return self.projected_attention
 

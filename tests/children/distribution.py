@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_adapt.heads.concat_pooling import ConcatPoolingHead
 from tf_adapt.tasks.losses import CrossEntropy, SquaredError
 from tf_adapt.tasks.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
 
@@ -24,6 +25,7 @@ def data(kind):
         "classification": random.integers(0, 3, size=10).astype("int32"),
         "regression": random.normal(size=10).astype("float32"),
         "tagging": random.integers(0, 5, size=(10, 3)).astype("int32"),
+        "concat_pooling": random.integers(0, 3, size=10).astype("int32"),
     }[kind]
     if kind == "tagging":
         targets[1, 1:] = targets[2, 2:] = targets[9] = -1
@@ -34,7 +36,10 @@ def model_of(kind, seed=0):
     keras.utils.set_random_seed(seed)
     words = keras.Input((3, 4))
     whole = keras.layers.Flatten()(words)
+    encoded = [{"layers": [words], "mask": words[..., 0] < 1.0}]
+    no_chance = {"dropout": 0.0, "hidden_dropout": 0.0}
     outputs = {
+        "concat_pooling": lambda: ConcatPoolingHead(3, 5, **no_chance)(encoded),
         "classification": lambda: keras.layers.Dense(3)(whole),
         "regression": lambda: keras.layers.Dense(1)(whole)[:, 0],
         "tagging": lambda: keras.layers.Dense(5)(words),
@@ -46,6 +51,7 @@ def compiled(kind, jit_compile=False):
     model = model_of(kind)
     loss = SquaredError() if kind == "regression" else CrossEntropy()
     metrics = {
+        "concat_pooling": lambda: ["accuracy"],
         "classification": lambda: ["accuracy", MatthewsCorrelation(3)],
         "regression": lambda: [PearsonCorrelation()],
         "tagging": lambda: [SpanF1(TAGS, "IOB2"), SpanF1(TAGS, "IOB2", strict=True)],
@@ -83,7 +89,7 @@ def main():
     two = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     assert two.num_replicas_in_sync == 2
     results = {}
-    for kind in ("classification", "regression", "tagging"):
+    for kind in ("concat_pooling", "classification", "regression", "tagging"):
         # (examples, batch size): shares 3 + 3, 3 + 1; four times 1 + 1, 1 + 0; 5 + 5;
         # 2 + 2, 2 + 2, 2 + 0. Equal ones first: Keras builds a plain model from their mean.
         for examples, batch_size in ((10, 6), (9, 2), (10, 10), (10, 4)):

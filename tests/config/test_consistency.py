@@ -92,6 +92,11 @@ TEXT = {"format": "text", "kind": "language_model", "train": "x.txt"}
             {"dataset": "sample_tagging", "head": "crf"},
             "head: expected one without a CRF together with auxiliary.consistency",
         ),
+        (
+            {},
+            {"head": "concat_pooling"},
+            "head: expected one without batch normalisation together with auxiliary.consistency",
+        ),
         ({}, {"data": TEXT, "objective": "language_model"}, "expected null for a language model"),
         ({}, {"teacher": {"run": "x"}}, "teacher: expected null together with auxiliary.consis"),
         ({}, {"weak": {"votes": "x"}}, "weak: expected null together with auxiliary.consistency"),

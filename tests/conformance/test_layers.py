@@ -20,6 +20,8 @@ IGNORED = {
     "HubEncoder": "a module around an encoder of this table; see encoder/test_hub_encoder.py",
     "MaskedLanguageModel": "around an output layer; see models/test_language_objectives.py",
     "BiLanguageModel": "around an output layer; see models/test_language_objectives.py",
+    "CausalLanguageModel": "of an encoder's table; see models/test_causal_language_model.py",
+    "ConcatPoolingHead": "has moving averages; see heads/test_concat_pooling.py",
     "Distillation": "around an encoder; see models/test_distillation.py",
     "Consistency": "of a model's own predictions; see models/test_consistency.py",
     "SliceHeads": "makes its heads like those of a model; see models/test_slice_heads.py",

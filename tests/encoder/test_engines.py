@@ -149,3 +149,10 @@ def test_without_the_package(tiny_bert, monkeypatch):
     with pytest.raises(ConfigError, match="expected one of tensorflow, openvino, got 'onnx'"):
         encoder.engine = "onnx"
     assert encoder.engine == "tensorflow"
+
+
+@needs_openvino
+def test_attention_of_several_tasks_is_refused(tiny_bert):
+    encoder = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(("a", "b"), size=3))
+    with pytest.raises(ConfigError, match="openvino.*got one with an attention of its own"):
+        encoder.engine = "openvino"

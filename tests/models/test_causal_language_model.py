@@ -107,6 +107,7 @@ def test_a_run_learns_text_and_its_encoder_is_a_module(config, tiny_causal, tmp_
         np.testing.assert_array_equal(half[name], weight.numpy().astype("float16"))
 
 
-def test_nothing_to_train_is_refused(config, tmp_path):
-    with pytest.raises(ConfigError, match="an adaptation that trains the encoder, whose table"):
-        train(config(adaptation="feature_extraction"), tmp_path / "run")
+@pytest.mark.parametrize("name", ["feature_extraction", "two_stage", "gradual_unfreezing"])
+def test_a_head_that_trains_alone_is_refused(config, tmp_path, name):
+    with pytest.raises(ConfigError, match=f"from the first step, for its table.*got {name}; take"):
+        train(config(adaptation=name), tmp_path / "run")

@@ -221,6 +221,11 @@ def test_attention_of_its_own_is_trained_by_its_task_alone(tiny_bert, tmp_path):
         # One number more for all scores of a query changes no attention weight.
         assert {n for n in own[task] if not n.endswith("key/bias")} <= moved
         assert moved.isdisjoint(own[other]) and "layer_0/attention/query/kernel" in moved
+    ta.l2_sp(model.models["pair"], encoder)  # its pull would move all weights of the model
+    before = {name: encoder.native.weights_by_name()[name].numpy() for name in own["tag"]}
+    model.fit(only("pair", model), verbose=0)
+    for name, value in before.items():
+        np.testing.assert_array_equal(encoder.native.weights_by_name()[name], value)
     texts = {"pair": [("who", "what")], "tag": [["who", "is"]]}
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -272,10 +277,10 @@ def test_wrong_attention_of_tasks_is_refused(tiny_bert):
     encoder = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(TASKS, size=3))
     with pytest.raises(ConfigError, match="encoder: expected one that is trained"):
         ta.build_multi_task_model(TASKS, encoder, adaptation="adapters")
-    with pytest.raises(ConfigError, match="got None; build the model with.*multi_task_model"):
+    with pytest.raises(ConfigError, match="got None; build models with.*multi_task_model"):
         ta.build_model(TASKS["pair"], encoder)
-    with pytest.raises(ConfigError, match="openvino.*got one with an attention of its own"):
-        encoder.engine = "openvino"
+    with pytest.raises(ConfigError, match="task_name: expected none for an encoder without Task"):
+        ta.build_model(TASKS["pair"], ta.HubEncoder(tiny_bert), task_name="pair")
 
 
 def test_models_of_several_encoders_are_refused(tiny_bert):

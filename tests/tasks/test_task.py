@@ -276,7 +276,9 @@ def test_a_crf_gets_the_constraints_of_the_scheme():
 
 def test_an_unknown_head_or_family_is_refused():
     task = make("classification")
-    message = "head: expected one of default, linear, bcn for classification, got 'bcn2'"
+    message = (
+        "head: expected one of default, linear, bcn, concat_pooling for classification, got 'bcn2'"
+    )
     with pytest.raises(ConfigError, match=message):
         build_head("bcn2", task, "bert", frozen=True)
     with pytest.raises(ConfigError, match="got 'crf', which is for tagging"):

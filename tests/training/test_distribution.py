@@ -13,7 +13,7 @@ import pytest
 
 CASES = [
     f"{kind} {case}"
-    for kind in ("classification", "regression", "tagging")
+    for kind in ("concat_pooling", "classification", "regression", "tagging")
     for case in ("10 by 6", "9 by 2", "10 by 10", "10 by 4", "compiled")
 ]
 

@@ -203,6 +203,15 @@ def test_random_starts_of_two_seeds_are_refused(tiny_bert, tmp_path):
         ta.ensemble(runs, tmp_path / "out", average="weights")
 
 
+def test_batch_normalisation_is_refused(tiny_bert, tmp_path):
+    runs = [
+        make_run(tmp_path / str(seed), tiny_bert, "classification", seed, head="concat_pooling")
+        for seed in (0, 1)
+    ]
+    with pytest.raises(ConfigError, match="without batch normalisation.*average the predictions"):
+        ta.ensemble(runs, tmp_path / "out", average="weights")
+
+
 def test_other_label_sets_are_refused(runs, tmp_path):
     other = Path(shutil.copytree(runs[1], tmp_path / "labels"))
     described = json.loads((other / "task.json").read_text("utf-8"))

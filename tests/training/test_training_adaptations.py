@@ -188,6 +188,8 @@ def test_the_adapters_of_a_run_are_a_file_by_command(make_config, tiny_bert, tmp
     arguments = ["module", "export", str(tmp_path / "run"), "--adapters", "--out", str(file)]
     done = CliRunner().invoke(cli, arguments)
     assert (done.exit_code, done.stdout) == (0, f"adapters: {file}\n"), done.output
+    refused = CliRunner().invoke(cli, [*arguments, "--stored-as", "float16"])
+    assert refused.exit_code == 2 and "--stored-as is for a whole module" in refused.output
     model, encoder = load_run(tmp_path / "run"), HubEncoder(tiny_bert, bitfit=True)
     untuned = encoder(TEXTS)["layers"][-1]
     load_adapters(encoder, file)

@@ -187,7 +187,7 @@ def _layer_numbers(text: str) -> list[int]:
 def export_module(run: str, out: str, adapters: bool, stored_as: str, trust: bool) -> None:
     """Writes the encoder of a trained RUN as a module again."""
     if adapters and stored_as != "float32":
-        raise click.UsageError("--stored-as is for a whole module: leave out it or --adapters")
+        raise click.UsageError("--stored-as is for a whole module: leave out one of them")
     start_tensorflow()
     from tf_adapt.training import module_export
 

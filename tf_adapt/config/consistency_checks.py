@@ -96,6 +96,12 @@ def _kind_problems(config: Config) -> Found:
             f"expected null for {kind}, got {section.signal_annealing}; it is for one label of "
             "several",
         )
+    if config.head == "concat_pooling":
+        yield (
+            ("head",),
+            "expected one without batch normalisation together with auxiliary.consistency, whose "
+            f"perturbed texts would be among its averages, got {config.head}; take linear or bcn",
+        )
     if kind != "tagging":
         return
     if section.perturbation.name not in _IN_PLACE:

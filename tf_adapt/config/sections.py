@@ -27,6 +27,7 @@ HEAD_NAMES = (
     "skip_thoughts",
     "infersent",
     "bcn",
+    "concat_pooling",
     "esim",
     "linear_tagger",
     "crf",

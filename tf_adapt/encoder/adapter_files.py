@@ -143,7 +143,8 @@ def _weights(encoder: HubEncoder) -> dict:
     if isinstance(encoder.adapters, TaskAttention):
         raise ConfigError(
             "encoder: expected adapters that leave the module as it is, got TaskAttention, beside "
-            "which the encoder itself is tuned; write the whole model (`tf-adapt export`)"
+            "which the encoder itself is tuned: a file of it would not do; take the whole model "
+            "(`tf-adapt export`)"
         )
     group = lora.GROUP if encoder.adapters is None else adapters.GROUP
     own = set(map(id, dict(encoder.layer_groups)[group]))

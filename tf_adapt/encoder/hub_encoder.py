@@ -359,6 +359,12 @@ class HubEncoder(keras.layers.Layer):
         self.set_trainable_groups([name for name in learning if name not in self.unread_groups])
         self._would_learn = tuple(name for name in learning if name in self.unread_groups)
 
+    def weights_of_other_tasks(self, task: str | None) -> list[keras.Variable]:
+        """The attention that the others of several tasks have for themselves; none without a task
+        or `TaskAttention`."""
+        own = {} if task is None else self.encoder.task_attention
+        return [weight for name, one in own.items() if name != task for weight in one.weights]
+
     @property
     def num_layers(self) -> int:
         """Number of layers in the outputs."""

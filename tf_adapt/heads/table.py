@@ -10,6 +10,7 @@ from hub_modules.families import FAMILIES
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.bcn import BCN
 from tf_adapt.heads.bi_attention import BiAttentionHead
+from tf_adapt.heads.concat_pooling import ConcatPoolingHead
 from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
@@ -57,6 +58,7 @@ HEADS = {
     "skip_thoughts": Head(SentencePairHead, PAIRS, lambda task: {"features": "skip_thoughts"}),
     "infersent": Head(SentencePairHead, PAIRS, lambda task: {"features": "infersent"}),
     "bcn": Head(BCN, TEXTS, has_lstm=True),
+    "concat_pooling": Head(ConcatPoolingHead, TEXTS),
     "esim": Head(ESIM, PAIRS, has_lstm=True),
     "linear_tagger": Head(Tagger, TAGS),
     "crf": Head(Tagger, TAGS, _crf),
@@ -165,6 +167,11 @@ def _check_poolings(
         raise ConfigError(
             f"head_pooling: expected none for the head {name}, which reads each token, got "
             f"{pooling}"
+        )
+    if pooling is not None and name == "concat_pooling":
+        raise ConfigError(
+            f"head_pooling: expected none for the head {name}, which takes the last, the maximum "
+            f"and the mean of the states together, got {pooling}"
         )
     if pooling is not None and task.is_tagging:
         raise ConfigError(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+from hub_modules.native.adapters import TaskAttention
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import is_trainable
 from tf_adapt.adaptation.phases import Adaptation, as_adaptation
@@ -18,6 +19,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
 from tf_adapt.heads.table import build_head
+from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.auxiliary_loss import AuxiliaryLoss, text_columns
 from tf_adapt.models.consistency import Consistency
@@ -164,6 +166,7 @@ class AdaptedModel(PhasedModel):
         **kwargs,
     ):
         super().__init__(encoder, adaptation, **kwargs)
+        _check_task_name(encoder, task_name, auxiliaries)
         self.task = task
         self.task_name = task_name
         self.head = head
@@ -181,6 +184,11 @@ class AdaptedModel(PhasedModel):
                 auxiliary.make_heads(head, encoded, inputs["a"])
         # A head with a CRF returns a dict with `tags`, and has its own loss.
         self.decodes = isinstance(outputs, dict)
+        if self._consistencies() and moving_averages(head):
+            raise ConfigError(
+                "head: expected one without batch normalisation together with consistency, whose "
+                "perturbed texts would be among its averages, got one with it; take linear"
+            )
         if self.decodes and self._consistencies():
             raise ConfigError(
                 "head: expected one without a CRF together with consistency, whose predictions are "
@@ -391,6 +399,18 @@ class AdaptedModel(PhasedModel):
 
     def build_from_config(self, config: dict) -> None:
         """Does nothing: the constructor builds the model."""
+
+
+def _check_task_name(encoder: HubEncoder, name: str | None, auxiliaries: Sequence) -> None:
+    shared = isinstance(encoder.adapters, TaskAttention)
+    if name is not None and not shared:
+        raise ConfigError(
+            f"task_name: expected none for an encoder without TaskAttention, got {name!r}"
+        )
+    if shared and auxiliaries:
+        raise ConfigError(
+            "auxiliaries: expected none with TaskAttention, whose encoder is called for a task"
+        )
 
 
 def refuse_language_model(task: Task) -> None:

@@ -2,12 +2,12 @@
 
 import keras
 
-from tf_adapt.adaptation.phases import Adaptation, as_adaptation
-from tf_adapt.adaptation.unfreezing import make_trainable
+from tf_adapt.adaptation.phases import HEAD, Adaptation, as_adaptation
+from tf_adapt.adaptation.unfreezing import group_names, make_trainable
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.models.language_objectives import language_model_objective
+from tf_adapt.models.language_objectives import CausalLanguageModel, language_model_objective
 from tf_adapt.tasks.task import Task
 
 
@@ -25,7 +25,7 @@ def build_language_model(
 
     Raises:
         ConfigError: the module has no output layer, or the adaptation is unknown or contradicts
-            the encoder, or nothing is trained.
+            the encoder, or trains nothing at first.
 
     Examples:
         >>> task, encoder = ta.Task("language_model"), ta.HubEncoder("modules/masked_bert")
@@ -41,11 +41,15 @@ def build_language_model(
     adaptation = None if adaptation is None else as_adaptation(adaptation)
     if adaptation is not None:
         make_trainable(encoder, adaptation)
-    if not (objective.weights or encoder.trainable_weights):
-        raise ConfigError(
-            f"module {encoder.handle}: expected an adaptation that trains the encoder, whose table "
-            "of word embeddings is the output layer too, got one that leaves it frozen"
-        )
+    if isinstance(objective, CausalLanguageModel):
+        phases = [] if adaptation is None else adaptation.phases(group_names(encoder))
+        if any(phase.groups == (HEAD,) for phase in phases) or not encoder.trainable_weights:
+            raise ConfigError(
+                f"module {encoder.handle}: expected an adaptation that trains the encoder from the "
+                "first step, for its table of word embeddings is the output layer, and there is no "
+                f"head to train alone, got {getattr(adaptation, 'name', 'a frozen encoder')}; take "
+                "fine_tuning, top_layers, adapters, lora or bitfit"
+            )
     return LanguageModel(task, encoder, objective, adaptation=adaptation)
 
 

@@ -161,11 +161,22 @@ class MultiTaskModel(PhasedModel):
             scaled_loss = self.optimizer.scale_loss(weighted)
         self._track(model, loss, weighted, y)
         # This head may leave a group unread that another one reads.
-        gradients = tape.gradient(scaled_loss, model.trainable_weights)
-        pairs = zip(gradients, model.trainable_weights, strict=True)
+        weights = self._weights_of(name)
+        pairs = zip(tape.gradient(scaled_loss, weights), weights, strict=True)
         found = [(gradient, weight) for gradient, weight in pairs if gradient is not None]
         self._descend(*map(list, zip(*found, strict=True)))
         model.compute_metrics(x, y, y_pred)
+
+    def _weights_of(self, name: str) -> list[keras.Variable]:
+        """What a step of a task trains: not the attention of the others, which penalties move."""
+        own = self.encoder.native.task_attention if _own_attention(self.encoder, name) else {}
+        others = {
+            id(weight)
+            for task, attention in own.items()
+            if task != name
+            for weight in attention.weights
+        }
+        return [one for one in self.models[name].trainable_weights if id(one) not in others]
 
     def _test_task(self, name: str, data) -> None:
         model, (x, y) = self.models[name], data

@@ -21,6 +21,7 @@ import tf_adapt.adaptation.schedules  # noqa: F401
 import tf_adapt.encoder.hub_encoder  # noqa: F401
 import tf_adapt.heads.bcn  # noqa: F401
 import tf_adapt.heads.bi_attention  # noqa: F401
+import tf_adapt.heads.concat_pooling  # noqa: F401
 import tf_adapt.heads.esim  # noqa: F401
 import tf_adapt.heads.linear  # noqa: F401
 import tf_adapt.heads.max_pooling  # noqa: F401

@@ -138,6 +138,7 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         unused |= {id(weight) for weight, _ in given}
         merged_layers = [layer for layer in low_rank_layers(model) if layer.merged]
         unused |= {id(weight) for layer in merged_layers for weight in layer.weights}
+        unused |= {id(weight) for weight in model.encoder.weights_of_other_tasks(model.task_name)}
         self.variables = [one.value for one in model.variables if id(one) not in unused]
         self.given = [value for _, value in given]
         self.preprocessor = preprocessor or model.encoder.preprocessor

@@ -239,6 +239,7 @@ def _slice_heads(run: Run) -> dict[str, dict[str, int]]:
 def costs_of(model: AdaptedModel, dev: PreparedData) -> dict[str, Any]:
     """Parameters of a model that predicts, their megabytes, and seconds per 1,000 dev examples."""
     parameters = count_parameters([*model.encoder.weights, *model.head.weights])
+    parameters -= count_parameters(model.encoder.weights_of_other_tasks(model.task_name))
     return {
         "parameters": parameters,
         "megabytes": round(parameters * run_schemas.BYTES_PER_WEIGHT / 1e6, 3),

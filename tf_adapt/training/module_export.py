@@ -8,7 +8,7 @@ import numpy as np
 
 from hub_modules.export import ENCODERS, write_module
 from hub_modules.load import module_text_settings
-from hub_modules.native.adapters import pretrained_by_name
+from hub_modules.native.adapters import TaskAttention, pretrained_by_name
 from hub_modules.native.lora import merged
 from hub_modules.sources import ModuleSource
 from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapters
@@ -85,6 +85,11 @@ def module_source(model: AdaptedModel) -> ModuleSource:
             f"module {encoder.handle}: only encoders of the families {', '.join(ENCODERS)} can be "
             f"written as a module, got one of {encoder.family}; export the whole model with "
             "`tf-adapt export`"
+        )
+    if isinstance(encoder.adapters, TaskAttention):
+        raise ConfigError(
+            f"module {encoder.handle}: a module has no place for the attention that each task has "
+            "in it; export the whole model for serving (`tf-adapt export`)"
         )
     if encoder.adapters is not None:
         raise ConfigError(

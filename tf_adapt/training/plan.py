@@ -10,6 +10,7 @@ import numpy as np
 from hub_modules.native.weights import count_parameters
 from tf_adapt.adaptation.phases import HEAD, Adaptation, Position
 from tf_adapt.adaptation.schedules import Schedule
+from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.training.epoch_lengths import EpochLengths
 
@@ -124,4 +125,6 @@ def groups_with_weights(model: AdaptedModel) -> list[tuple[str, list]]:
     adaptable = model.encoder.adaptable_groups
     groups = [group for group in model.encoder.layer_groups if group[0] in adaptable]
     inside = {id(weight) for weight in model.encoder.weights}
-    return [*groups, (HEAD, [weight for weight in model.weights if id(weight) not in inside])]
+    averages = {id(weight) for weight in moving_averages(model)}
+    head = [one for one in model.weights if id(one) not in inside | averages]
+    return [*groups, (HEAD, head)]

@@ -14,6 +14,7 @@ from hub_modules.storage.files import publish_folder
 from tf_adapt.config.reading import dump_config
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ConfigError
+from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs import checkpoints, ensemble_folder, run_folder, run_schemas
 from tf_adapt.runs.ensemble_folder import WEIGHTS, EnsembleFile, EnsembleMember
@@ -135,6 +136,12 @@ def _check_corresponds(
     Raises:
         ConfigError: they are not.
     """
+    if moving_averages(model.head):
+        raise ConfigError(
+            f"{first.folder}: expected a head without batch normalisation, whose averages belong "
+            f"to one run's weights, got {type(model.head).__name__}; average the predictions of "
+            "these runs (without --average weights)"
+        )
     expected, got = _architecture(first, model), _architecture(other, others)
     for key in expected | got:
         if expected.get(key) != got.get(key):

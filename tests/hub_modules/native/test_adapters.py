@@ -432,8 +432,11 @@ def test_a_task_without_its_attention_is_refused():
     with pytest.raises(ConfigError, match="task: expected none, whose own.*got 'left'"):
         BertEncoder(**BERT)(bert_inputs(), task="left")
     for tasks, size, problem in (
-        ((), 3, "tasks: expected names, each once"),
-        (("a", "a"), 3, "tasks: expected names, each once"),
+        ((), 3, "tasks: expected a list of names"),
+        (("a", "a"), 3, "tasks: expected a list of names"),
+        (("a/b", "c"), 3, "tasks: expected a list of names"),
+        ("ab", 3, "tasks: expected a list of names.*got 'ab'"),
+        (("a", "b"), True, "size .*: expected a whole number of at least 1, got True"),
         (("a", "b"), 0, "size .*: expected a whole number of at least 1, got 0"),
     ):
         with pytest.raises(ConfigError, match=problem):
