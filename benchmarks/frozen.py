@@ -5,7 +5,7 @@ from benchmarks.side_by_side.measurement import Contestant, Measurement
 
 ABOUT = (
     "Ten epochs on the first phrases of SST-2 in the order of the file, AdamW, batches of 32, "
-    "float32. Ours computes what is frozen once, within the default limits (2,000 MB in memory, "
+    "float32. Ours computes what is frozen once, within the default limits (500 MB in memory, "
     "else on disk). PyTorch runs the frozen part in every epoch (in inference mode and without "
     "gradients), in the order of the file, padded to the longest of a batch, or sorted by length, "
     "or once and saves what it gives with `datasets` (`map`, then batches of "

@@ -13,7 +13,7 @@ from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.encoder.kept_features import KeptStates
 
-LIMITS = {"limit_mb": 2000, "disk_limit_mb": 20000}
+LIMITS = {"limit_mb": 500, "disk_limit_mb": 20000}
 
 
 def prepared(job: dict) -> Work:

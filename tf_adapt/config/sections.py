@@ -269,7 +269,8 @@ class FeaturesConfig(Section):
 
     cache: str | None = Field(None, description="a folder, or null to keep them in memory")
     require: bool = Field(False, description="true or false")
-    limit_mb: int = whole(0, VERY_MANY, ", megabytes for each split and text column", default=2000)
+    # From disk an epoch takes no longer than from memory (docs/speed.md).
+    limit_mb: int = whole(0, VERY_MANY, ", megabytes for each split and text column", default=500)
     disk_limit_mb: int = whole(
         0, VERY_MANY, ", megabytes for each split and text column", default=20_000
     )
