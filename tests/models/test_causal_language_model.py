@@ -95,7 +95,7 @@ def test_a_run_learns_text_and_its_encoder_is_a_module(config, tiny_causal, tmp_
     encoder = {"handle": str(tiny_causal), "pretrained": pretrained}
     train(config(encoder=encoder), tmp_path / "run")
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    assert metrics["dev"]["perplexity"] < 60  # of 261 pieces
+    assert metrics["dev"]["perplexity"] < 150  # by chance 261, the number of pieces
     export_module(tmp_path / "run", tmp_path / "module")
     found, expected = ta.HubEncoder(tmp_path / "module"), load_run(tmp_path / "run").encoder
     inputs = expected.preprocessor(tf.constant(TEXTS), 40)
