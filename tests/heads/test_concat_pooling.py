@@ -81,7 +81,9 @@ def test_a_text_without_a_word_and_a_batch_of_one():
     empty = encoded()
     empty[0]["mask"] = np.zeros_like(empty[0]["mask"])
     assert np.isfinite(head(empty, training=True)).all()
-    one = [{"layers": [layer[:1] for layer in encoded()[0]["layers"]], "mask": np.ones((1, 5), bool)}]
+    one = [
+        {"layers": [layer[:1] for layer in encoded()[0]["layers"]], "mask": np.ones((1, 5), bool)}
+    ]
     assert np.isfinite(head(one, training=True)).all()
 
 
