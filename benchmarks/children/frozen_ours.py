@@ -9,11 +9,13 @@ import numpy as np
 from answering import Work, answer
 
 import tf_adapt as ta
+from tf_adapt.config.sections import FeaturesConfig
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.encoder.kept_features import KeptStates
 
-LIMITS = {"limit_mb": 500, "disk_limit_mb": 20000}
+DEFAULTS = FeaturesConfig()
+LIMITS = {"limit_mb": DEFAULTS.limit_mb, "disk_limit_mb": DEFAULTS.disk_limit_mb}
 
 
 def prepared(job: dict) -> Work:

@@ -87,14 +87,14 @@ class TaskAttention:
     size: int = 204
 
     def __post_init__(self):
-        names = [self.tasks] if isinstance(self.tasks, str) else list(self.tasks)
+        names = () if isinstance(self.tasks, str) else tuple(self.tasks)
         fit = all(isinstance(one, str) and one.isascii() and one.isidentifier() for one in names)
-        if isinstance(self.tasks, str) or not names or not fit or len(set(names)) < len(names):
+        if not names or not fit or len(set(names)) < len(names):
             raise ConfigError(
                 "tasks: expected a list of names of letters, digits and _, no digit first, each "
                 f"once, got {self.tasks!r}"
             )
-        object.__setattr__(self, "tasks", tuple(names))
+        object.__setattr__(self, "tasks", names)
         if type(self.size) is not int or self.size < 1:
             raise ConfigError(
                 f"size (task_attention in a config): expected a whole number of at least 1, got "

@@ -36,9 +36,9 @@ class BertEncoder(TransformerEncoder):
     Freezing: a layer without trainable weights runs in inference mode, and no gradient is computed
     below the lowest trainable one. The LayerNorms of the layers with adapters are trained together
     with them: they are in the group `adapters`, the last, and in no other; where all layers have
-    adapters, so is the LayerNorm of the embeddings (but with `TaskAttention`, which goes with a
-    BERT that is tuned). It comes after the embedding tables, which get
-    no gradient where only adapters are trainable. LoRA's matrices alone are the group `lora`.
+    adapters, so is the LayerNorm of the embeddings. It comes after the embedding tables, which get
+    no gradient where only adapters are trainable. With `TaskAttention`, which goes with a BERT that
+    is tuned, `adapters` has no LayerNorms. LoRA's matrices alone are the group `lora`.
 
     Args:
         activation: "gelu_exact" (erf; HuggingFace checkpoints) or "gelu_tanh"

@@ -207,9 +207,13 @@ def test_phases_apply_to_the_encoder_and_all_heads(tiny_bert):
     assert not all(map(np.array_equal, before, values(encoder.weights)))
 
 
-def test_attention_of_its_own_is_trained_by_its_task_alone(tiny_bert, tmp_path):
+@pytest.mark.parametrize("penalised", [False, True])
+def test_attention_of_its_own_is_trained_by_its_task_alone(tiny_bert, tmp_path, penalised):
     encoder = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(TASKS, size=3))
     model = ta.build_multi_task_model(TASKS, encoder, adaptation="fine_tuning")
+    if penalised:  # before a step is traced: the pull has a gradient for all weights of a model
+        for one in model.models.values():
+            ta.l2_sp(one, encoder)
     model.compile(ta.DiscriminativeOptimizer(keras.optimizers.AdamW(1e-2), encoder))
     named = encoder.native.weights_by_name()
     own = {task: [n for n in named if f"{task}_attention/" in n] for task in TASKS}
@@ -221,11 +225,6 @@ def test_attention_of_its_own_is_trained_by_its_task_alone(tiny_bert, tmp_path):
         # One number more for all scores of a query changes no attention weight.
         assert {n for n in own[task] if not n.endswith("key/bias")} <= moved
         assert moved.isdisjoint(own[other]) and "layer_0/attention/query/kernel" in moved
-    ta.l2_sp(model.models["pair"], encoder)  # its pull would move all weights of the model
-    before = {name: encoder.native.weights_by_name()[name].numpy() for name in own["tag"]}
-    model.fit(only("pair", model), verbose=0)
-    for name, value in before.items():
-        np.testing.assert_array_equal(encoder.native.weights_by_name()[name], value)
     texts = {"pair": [("who", "what")], "tag": [["who", "is"]]}
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")

@@ -169,14 +169,9 @@ class MultiTaskModel(PhasedModel):
 
     def _weights_of(self, name: str) -> list[keras.Variable]:
         """What a step of a task trains: not the attention of the others, which penalties move."""
-        own = self.encoder.native.task_attention if _own_attention(self.encoder, name) else {}
-        others = {
-            id(weight)
-            for task, attention in own.items()
-            if task != name
-            for weight in attention.weights
-        }
-        return [one for one in self.models[name].trainable_weights if id(one) not in others]
+        model = self.models[name]
+        others = set(map(id, self.encoder.weights_of_other_tasks(model.task_name)))
+        return [one for one in model.trainable_weights if id(one) not in others]
 
     def _test_task(self, name: str, data) -> None:
         model, (x, y) = self.models[name], data
