@@ -151,10 +151,6 @@ def test_c1_what_cannot_be_trained_first(write, tiny_elmo, tmp_path):
     wrong = write("second.yaml", start={"config": str(tmp_path / "wrong.yaml")})
     with pytest.raises(ConfigError, match=r"start.config: .*wrong.yaml:1: data.dtaset: .*dataset"):
         load_config(wrong)
-    tasks = {"pairs": {"data": PAIRS}, "words": {"data": WORDS}}
-    several = write("several.yaml", None, tasks=tasks, target="pairs")
-    with pytest.raises(ConfigError, match=r"start.config: .*several.yaml: tasks: .*a start takes"):
-        load_config(write("second.yaml", start={"config": str(several)}))
     for start, got in (({"head": False}, "neither"), ({"run": "a", "config": "b"}, "both")):
         with pytest.raises(ConfigError, match=f"start: expected either run, .*got {got}"):
             load_config(write("second.yaml", start=start))

@@ -234,7 +234,6 @@ def _tasks_problems(config: Config) -> Found:
             None,
             "the tasks would share nothing that is trained; train them one by one",
         ),
-        (("start",), config.start, None, "a run of several tasks begins with the module"),
         (("teacher",), config.teacher, None, "a teacher is for one task"),
         (("weak",), config.weak, None, "votes are for one task"),
         (("slices",), config.slices or None, None, "slices are for one task"),

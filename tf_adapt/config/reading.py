@@ -71,7 +71,7 @@ def start_config(
         leading_to: as in `load_config`.
 
     Raises:
-        ConfigError: it cannot be read, is wrong, has several tasks, or starts from itself.
+        ConfigError: it cannot be read, is wrong, or starts from itself.
     """
     if os.path.realpath(path) in leading_to:
         chain = " starts from ".join([*leading_to, path])
@@ -80,12 +80,11 @@ def start_config(
             f"({chain}); name a config without this start"
         )
     try:
-        config = resolve_paths(load_config(path, leading_to=leading_to))
+        return resolve_paths(load_config(path, leading_to=leading_to))
     except ConfigError as error:
         raise ConfigError(
             f"{where}: expected the config of a run to train first: {error}"
         ) from None
-    return one_task(config, f"{where}: {path}", "a start")
 
 
 def config_from(content: dict, where: str, locations: dict[KeyPath, str] | None = None) -> Config:

@@ -13,7 +13,6 @@ from hub_modules.kept_layers import kept_hash
 from hub_modules.manifest import module_hash
 from hub_modules.storage import records
 from hub_modules.storage.files import publish_folder
-from tf_adapt.config.reading import one_task
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.printing import words
@@ -29,7 +28,8 @@ class FinishedRun:
 
     Attributes:
         folder: its folder, or the folder of its copy.
-        task: the arguments of its `Task`.
+        task: the arguments of its `Task`; of several tasks those of the target.
+        tasks: the arguments of each of several tasks, by name; empty for one.
         module: the hash of its encoder's module.
         metrics: its `metrics.json`.
         weights: SHA-256 of its best weights.
@@ -38,6 +38,7 @@ class FinishedRun:
     folder: Path
     config: Config
     task: dict[str, Any]
+    tasks: dict[str, dict[str, Any]]
     module: str
     metrics: dict[str, Any]
     weights: str
@@ -73,7 +74,7 @@ def finished_run(key: str, folder: str | Path) -> FinishedRun:
             f"{key}: expected the folder of a finished run, got {folder}, which holds no "
             f"{run_folder.CONFIG}; name the folder that `tf-adapt train` wrote"
         )
-    config = one_task(run_folder.saved_config(folder), str(folder), "another run")
+    config = run_folder.saved_config(folder)
     metrics = run_folder.finished_metrics(folder)
     if metrics is None:
         raise ConfigError(
@@ -82,10 +83,12 @@ def finished_run(key: str, folder: str | Path) -> FinishedRun:
         )
     hashes = checkpoints.check(run_folder.best_folder(folder, metrics))
     described = run_folder.saved_task(folder)
+    task = described.task or described.tasks[config.target]
     return FinishedRun(
         folder,
         config,
-        described.task.model_dump(),
+        task.model_dump(),
+        {name: one.model_dump() for name, one in described.tasks.items()},
         described.module,
         metrics,
         hashes["model.npz"],

@@ -72,7 +72,10 @@ class SliceMetrics(Schema):
 
 
 class StartedFrom(Schema):
-    """The run that a run started from: its score, what was taken of it, and its own start."""
+    """The run that a run started from: its score, what was taken of it, and its own start.
+
+    `head`: whether the head was taken; of several tasks the names of those whose heads were.
+    """
 
     run: str
     dataset: str
@@ -80,7 +83,7 @@ class StartedFrom(Schema):
     metric: str
     split: str
     score: float | None
-    head: bool
+    head: bool | list[str]
     weights: str
     start: "StartedFrom | None" = None
 

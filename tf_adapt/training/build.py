@@ -22,16 +22,17 @@ from tf_adapt.data.batches import PreparedData, epoch_order, prepare
 from tf_adapt.data.consistency_batches import Unlabelled
 from tf_adapt.data.multi_task_batches import TaskOrder
 from tf_adapt.data.prepare import task_of
-from tf_adapt.data.splits import Splits, load_splits
+from tf_adapt.data.splits import Splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint
-from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.errors import ConfigError
 from tf_adapt.heads.table import head_name
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs.finished_run import FinishedRun
 from tf_adapt.runs.slices import Members, training_members
-from tf_adapt.training.compiled_model import compiled_model, penalised
+from tf_adapt.training.compiled_model import penalised
+from tf_adapt.training.configured_splits import splits_of, tasks_of
 from tf_adapt.training.plan import Plan
 from tf_adapt.training.starting import started_model
 from tf_adapt.training.unlabelled import unlabelled_of
@@ -123,8 +124,8 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
         ArtifactError: the module or the Fisher information is missing or damaged.
     """
     if config.tasks is not None:
-        return _parts_of_tasks(config)
-    splits = load_splits(config.data, config.weak)
+        return _parts_of_tasks(config, start)
+    splits = splits_of(config)
     _check_threshold(config, splits)
     model = started_model(config, task_of(splits), start)
     anchor = penalised(config, model)
@@ -154,10 +155,10 @@ def _slice_targets(train: PreparedData, members: Members) -> tf.Tensor:
     return tf.constant(np.stack(columns, axis=1), tf.int32)
 
 
-def _parts_of_tasks(config: Config) -> Parts:
-    splits = splits_of_tasks(config)
-    model = compiled_model(config, {name: task_of(found) for name, found in splits.items()})
-    start = penalised(config, model)
+def _parts_of_tasks(config: Config, start: FinishedRun | None) -> Parts:
+    splits = splits_of(config)
+    model = started_model(config, tasks_of(splits), start)
+    anchor = penalised(config, model)
     learning = model.trainable_weights
     tasks = {
         name: TaskParts(
@@ -169,22 +170,7 @@ def _parts_of_tasks(config: Config) -> Parts:
         for name, found in splits.items()
     }
     target = tasks[config.target]
-    return Parts(target.splits, model, learning, start, target.data, tasks)
-
-
-def splits_of_tasks(config: Config) -> dict[str, Splits]:
-    """The splits of each of several tasks.
-
-    Raises:
-        DataError: as `load_splits`, with the name of the task.
-    """
-    splits = {}
-    for name, task in config.tasks.items():
-        try:
-            splits[name] = load_splits(task.data)
-        except DataError as error:
-            raise DataError(f"tasks.{name}: {error}") from None
-    return splits
+    return Parts(target.splits, model, learning, anchor, target.data, tasks)
 
 
 def _prepared(config: Config, splits: Splits, encoder: HubEncoder) -> dict[str, PreparedData]:

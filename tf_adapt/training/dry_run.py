@@ -10,14 +10,13 @@ from tf_adapt.config.reading import start_config
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, epoch_order, prepare
 from tf_adapt.data.multi_task_batches import TaskOrder
-from tf_adapt.data.prepare import task_of
-from tf_adapt.data.splits import load_splits
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs.slices import checked_members, training_members
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.build import order_of, plan_of, splits_of_tasks
+from tf_adapt.training.build import order_of, plan_of
 from tf_adapt.training.compiled_model import penalised, precision
+from tf_adapt.training.configured_splits import splits_of, tasks_of
 from tf_adapt.training.devices import make_strategy
 from tf_adapt.training.forgetting import source_task_of
 from tf_adapt.training.input_hashes import UNLABELLED
@@ -42,8 +41,8 @@ def dry_run(config: Config) -> dict[str, Any]:
     """
     settings = config.training
     names = config.tasks or {}
-    splits = splits_of_tasks(config) if names else load_splits(config.data, config.weak)
-    task = {name: task_of(splits[name]) for name in names} or task_of(splits)
+    splits = splits_of(config)
+    task = tasks_of(splits)
     if not names:
         checked_members(config.slices, splits, config.slice_heads)
         if config.slice_heads:

@@ -10,18 +10,19 @@ from typing import Any
 
 import keras
 
+from hub_modules.native.adapters import TaskAttention
 from hub_modules.native.lora import merged
 from tf_adapt.config.sections import Config
-from tf_adapt.data.prepare import task_of
-from tf_adapt.data.splits import load_splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs.finished_run import FinishedRun, finished_run, kept_run, module_in_words
 from tf_adapt.runs.run_folder import START
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.compiled_model import compiled_model, configured_model
+from tf_adapt.training.configured_splits import splits_of, tasks_of
 from tf_adapt.training.load_run import model_of
 
 # Settings of a head that may differ: a language model's output is that of its module.
@@ -48,13 +49,8 @@ def starting_run(config: Config, folder: Path | None = None) -> FinishedRun | No
     return kept_run(start.key, start.run, folder / START)
 
 
-def carries_head(config: Config, task: Task, before: Task) -> bool:
-    """Whether the head begins from the run too: the kinds and labels of both tasks are equal."""
-    return config.start.head and (before.kind, before.labels) == (task.kind, task.labels)
-
-
-def start_from(model: AdaptedModel, config: Config, run: FinishedRun) -> None:
-    """Sets the encoder's weights, and the head's where the tasks agree, to a run's best.
+def start_from(model: AdaptedModel | MultiTaskModel, config: Config, run: FinishedRun) -> None:
+    """Sets the encoder's weights, and the heads' where the tasks agree, to a run's best.
 
     Adapters and LoRA that both encoders have alike are carried over; LoRA that the new encoder has
     not, or has otherwise, is added to the kernels. The optimizer starts anew.
@@ -65,11 +61,11 @@ def start_from(model: AdaptedModel, config: Config, run: FinishedRun) -> None:
         ArtifactError: the run is damaged.
     """
     _check_module(model.encoder, config, run.module, run.config, str(run.folder))
-    source = model_of(run.folder, run.config, Task(**run.task), run.metrics, config.encoder)
+    source = model_of(run.folder, run.config, _tasks_of(run), run.metrics, config.encoder)
     _carry(model, config, source, run.config, str(run.folder))
 
 
-def check_start_config(model: AdaptedModel, config: Config, start: Config) -> None:
+def check_start_config(model: AdaptedModel | MultiTaskModel, config: Config, start: Config) -> None:
     """Checks that a run can begin from another that is not trained yet; changes the model's values.
 
     Args:
@@ -79,7 +75,7 @@ def check_start_config(model: AdaptedModel, config: Config, start: Config) -> No
         ConfigError, ArtifactError: as `start_from`.
         DataError: the data of the other run are wrong.
     """
-    source = configured_model(start, task_of(load_splits(start.data, start.weak)))
+    source = configured_model(start, tasks_of(splits_of(start)))
     _check_module(model.encoder, config, source.encoder.module_hash, start, config.start.place)
     _carry(model, config, source, start, config.start.place)
 
@@ -97,7 +93,11 @@ def _check_module(
 
 
 def _carry(
-    model: AdaptedModel, config: Config, source: AdaptedModel, before: Config, name: str
+    model: AdaptedModel | MultiTaskModel,
+    config: Config,
+    source: AdaptedModel | MultiTaskModel,
+    before: Config,
+    name: str,
 ) -> None:
     """Assigns the weights of a run's model.
 
@@ -110,14 +110,54 @@ def _carry(
     encoder = model.encoder
     _check_equal("execution", source.encoder.execution, encoder.execution, name)
     _take_encoder(encoder, source.encoder, before, name)
-    if carries_head(config, model.task, source.task):
-        _take_head(model.head, source.head, name)
+    own, theirs = _models(model), _models(source)
+    tasks, known = _by_name(own), _by_name(theirs)
+    for task, other in _carried_heads(config, tasks, known, before.target).items():
+        _take_head(own[task].head, theirs[other].head, name)
 
 
-def started_model(config: Config, task: Task, run: FinishedRun | None) -> AdaptedModel:
+def _carried_heads(
+    config: Config,
+    tasks: dict[str | None, Task],
+    known: dict[str | None, Task],
+    target: str | None,
+) -> dict[str | None, str | None]:
+    """Each task whose head begins from the run too, with the task of the run that has it: one
+    with the same kind and labels, of several the one of the same name, else the target."""
+    if not config.start.head:
+        return {}
+    found = {}
+    for name, task in tasks.items():
+        for other in dict.fromkeys([name, target, *known]):
+            if other in known and _alike(known[other], task):
+                found[name] = other
+                break
+    return found
+
+
+def _alike(one: Task, two: Task) -> bool:
+    return (one.kind, one.labels) == (two.kind, two.labels)
+
+
+def _models(model: AdaptedModel | MultiTaskModel) -> dict[str | None, AdaptedModel]:
+    return model.models if isinstance(model, MultiTaskModel) else {None: model}
+
+
+def _by_name(models: dict[str | None, AdaptedModel]) -> dict[str | None, Task]:
+    return {name: model.task for name, model in models.items()}
+
+
+def _tasks_of(run: FinishedRun) -> Task | dict[str, Task]:
+    return {name: Task(**task) for name, task in run.tasks.items()} or Task(**run.task)
+
+
+def started_model(
+    config: Config, task: Task | dict[str, Task], run: FinishedRun | None
+) -> AdaptedModel | MultiTaskModel:
     """The compiled model of a config, with the weights that it starts from.
 
     Args:
+        task: of several tasks a dict by name.
         run: of `starting_run`; None: the module's weights and a new head.
 
     Raises:
@@ -129,11 +169,16 @@ def started_model(config: Config, task: Task, run: FinishedRun | None) -> Adapte
     return model
 
 
-def in_metrics(config: Config, task: Task, run: FinishedRun) -> dict[str, Any]:
+def in_metrics(
+    config: Config, model: AdaptedModel | MultiTaskModel, run: FinishedRun
+) -> dict[str, Any]:
     """The run that another starts from, as `metrics.json` shows it; `start` is its own start."""
     metrics = run.metrics
     split = "test" if metrics.get("test") else "dev"
     own = {START: metrics[START]} if metrics.get(START) else {}
+    before = _tasks_of(run)
+    known = before if isinstance(before, dict) else {None: before}
+    heads = _carried_heads(config, _by_name(_models(model)), known, run.config.target)
     return {
         "run": config.start.place,
         "dataset": metrics["dataset"],
@@ -141,7 +186,7 @@ def in_metrics(config: Config, task: Task, run: FinishedRun) -> dict[str, Any]:
         "metric": metrics["metric"],
         "split": split,
         "score": metrics[split][metrics["metric"]],
-        "head": carries_head(config, task, Task(**run.task)),
+        "head": list(heads) if isinstance(model, MultiTaskModel) else bool(heads),
         "weights": run.weights,
         **own,
     }
@@ -159,6 +204,12 @@ def _check_equal(key: str, before: bool | str, now: bool | str, name: str) -> No
 def _take_encoder(encoder: HubEncoder, source: HubEncoder, before: Config, name: str) -> None:
     if _added(encoder) == _added(source):
         _assign(encoder.weights, source.weights)
+    elif isinstance(source.adapters, TaskAttention):
+        raise ConfigError(
+            f"task_attention: expected that of {name}, which the run starts from, with the tasks "
+            f"{', '.join(source.adapters.tasks)}: their attention has no place in another encoder; "
+            "start from a run of several tasks without task_attention"
+        )
     elif source.adapters is not None:
         raise ConfigError(
             f"adaptation: expected the adapters of {name}, which the run starts from, and "

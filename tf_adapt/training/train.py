@@ -23,7 +23,7 @@ from tf_adapt.config.reading import dump_config, resolve_paths, start_config, wi
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.data.own_files import recognised
-from tf_adapt.data.splits import Splits, fingerprint, load_splits
+from tf_adapt.data.splits import Splits, fingerprint
 from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
@@ -39,6 +39,7 @@ from tf_adapt.runs.teacher_answers import Answers
 from tf_adapt.runs.teachers import KEY as TEACHER_KEY
 from tf_adapt.training.build import Parts, settings_of
 from tf_adapt.training.compiled_model import precision
+from tf_adapt.training.configured_splits import splits_of
 from tf_adapt.training.devices import is_chief, make_strategy
 from tf_adapt.training.epochs import run_epochs
 from tf_adapt.training.finish import finish_run, write_tasks
@@ -142,8 +143,7 @@ def _train_first(config: Config, folder: Path) -> None:
                 f"encoder.handle says, got {path} on {module_in_words(first.encoder)}; set "
                 "encoder.handle and encoder.keep_layers to those of that config"
             )
-        if config.data is not None:  # what is wrong with them is said before hours of training
-            load_splits(config.data, config.weak)
+        splits_of(config)  # what is wrong with the data is said before hours of training
         train(first, place)
     gc.collect()  # a model has reference cycles
     forget_peak()
@@ -235,7 +235,7 @@ def _prepared_run(
         slices=config.slices,
         members=members,
         teacher=None if answers is None else in_metrics_of(config, parts.splits, answers),
-        started_from=None if start is None else in_metrics(config, model.task, start),
+        started_from=None if start is None else in_metrics(config, model, start),
         source_task=source_task,
         state=state,
         interruption=Interruption(),
