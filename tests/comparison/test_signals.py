@@ -82,6 +82,25 @@ def test_each_signal_is_a_cell_of_each_adaptation(write, first):
     assert different_settings(found.cells[:4]) == {}
 
 
+def test_a_signal_may_be_for_some_adaptations(write):
+    signals = {
+        "alone": {},
+        "big": {"adaptations": ["tune"], "ensemble": 2},
+        "small": {"adaptations": ["tune"], "teacher": {"signal": "big"}},
+        "slow": {"adaptations": ["top_layers"], "optimizer": {"decay": 0.4}},
+    }
+    adaptations = ["fine_tuning", "top_layers"]
+    cells = load_comparison(write(signals, adaptations=adaptations)).cells
+    found = [(cell.config.adaptation.name, cell.signal) for cell in cells]
+    expected = {("fine_tuning", name) for name in ("alone", "big", "small")}
+    assert set(found) == expected | {("top_layers", "alone"), ("top_layers", "slow")}
+    taught = {cell.signal: cell.teacher for cell in cells}
+    assert taught["small"] == cells[found.index(("fine_tuning", "big"))].name
+    signals["small"] = {"teacher": {"signal": "big"}}
+    with pytest.raises(ConfigError, match="small.teacher.signal: .*that top_layers has too"):
+        load_comparison(write(signals, adaptations=adaptations))
+
+
 def test_a_start_waits_for_nothing_and_its_cells_for_it(write, first, tmp_path, monkeypatch):
     path = write({"alone": {}, "after_pairs": {"start": first}}, seeds=2)
     outcomes = Outcomes(load_comparison(path), tmp_path / "out")
@@ -165,6 +184,9 @@ def test_dry_run_shows_signals_and_what_is_trained_first(write, first):
             r"config.yaml:\d+: compare.signals.x.teacher.signal: .*\(big\), got bgi.*mean.*big",
         ),
         ({"x": {"teacher": {"signal": "x"}}}, r"x.teacher.signal: .*\(there is none\), got x"),
+        ({"x": {"adaptations": ["top_layers"]}}, "signals: expected at least one for every adap"),
+        ({"x": {}, "y": {"adaptations": ["freeze"]}}, "y.adaptations: .*got .feature_extraction"),
+        ({"x": {}, "y": {"adaptations": ["fine"]}}, "compare.signals.y.adaptations"),
         (
             {"x": TOGETHER | {"teacher": {"run": "a"}}},
             r"config.yaml:\d+: teacher: expected null together with tasks",

@@ -12,6 +12,7 @@ from tf_adapt.config.fields import MOST_EXAMPLES, MOST_FOLDS, WIDEST, Section, w
 from tf_adapt.config.sections import (
     HEAD_NAMES,
     AdaptationConfig,
+    AdaptationName,
     AuxiliaryConfig,
     EncoderConfig,
     HeadDropout,
@@ -99,6 +100,9 @@ class SignalSettings(CellSettings):
     `tasks` are the further ones; the comparison's own data and head become the task `target`.
     """
 
+    adaptations: list[AdaptationName] | None = Field(
+        None, min_length=1, description="a list of names of adaptations, or null for all of them"
+    )
     encoder: EncoderSettings = Field(EncoderSettings(), description="a section")
     start: StartConfig | None = Field(None, description="a section, or null")
     teacher: SignalTeacher | None = Field(None, description="a section, or null")
@@ -127,7 +131,7 @@ class SignalSettings(CellSettings):
     def of_a_run(self) -> dict[str, Any]:
         """The given keys that are those of a run's config, as plain values; a signal that teaches
         is in the place of `run`."""
-        found = self.model_dump(exclude_unset=True, exclude={"ensemble", "folds"})
+        found = self.model_dump(exclude_unset=True, exclude={"adaptations", "ensemble", "folds"})
         if self.teacher is not None:
             signal = found["teacher"].pop("signal", None)
             found["teacher"] |= {} if signal is None else {"run": signal}

@@ -44,6 +44,7 @@ from tf_adapt.comparison.signals import (
     check_signals,
     laid_over,
     own_data,
+    signals_of,
     typed_signals,
     with_own_data,
     with_signal,
@@ -132,16 +133,17 @@ def comparison_from(
         # Report problems with the run's keys too: they do not depend on the cells.
         checked_config(_with_any_cell(content), problems)
         problems.refuse()
-    found = [
-        _cell(content, encoder, adaptation, head, signal, varied, problems)
+    groups = [
+        [
+            _cell(content, encoder, adaptation, head, signal, varied, problems)
+            for signal in signals_of(adaptation.name, varied.signals)
+        ]
         for encoder in varied.encoders
         for adaptation in varied.adaptations
         for head in varied.heads or default_heads(content.get("data"), encoder, adaptation.name)
-        for signal in varied.signals or (None,)
     ]
     problems.refuse()
-    cells = tuple(cell for cell in found if cell is not None)
-    cells = _with_teachers(cells, varied)
+    cells = tuple(cell for group in groups for cell in _with_teachers(group))
     _check_cells(cells, where)
     if content.get("slices") and all(cell.config.tasks for cell in cells):
         raise ConfigError(
@@ -180,19 +182,17 @@ def _check_beside_folds(content: dict[str, Any], problems: Problems) -> None:
         )
 
 
-def _with_teachers(cells: tuple[Cell, ...], varied: Compare) -> tuple[Cell, ...]:
-    """The cells, each with the cell that teaches it: of the same encoder, adaptation and head."""
-    names, found = list(varied.signals), []
-    for number, cell in enumerate(cells):
+def _with_teachers(cells: list[Cell]) -> list[Cell]:
+    """The cells of one encoder, adaptation and head, each with the one that teaches it."""
+    by_signal, found = {cell.signal: cell for cell in cells}, []
+    for cell in cells:
         teacher = cell.laid and cell.laid.teacher and cell.laid.teacher.signal
         if teacher:
-            first = number - number % len(names)
             config = cell.config.teacher.model_copy(update={"run": teacher})
             config = cell.config.model_copy(update={"teacher": config})
-            name = cells[first + names.index(teacher)].name
-            cell = replace(cell, config=config, teacher=name)
+            cell = replace(cell, config=config, teacher=by_signal[teacher].name)
         found.append(cell)
-    return tuple(found)
+    return found
 
 
 def _starts(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) -> dict[str, Cell]:
@@ -234,7 +234,7 @@ def _varied(section: Any, problems: Problems) -> Compare | None:
     varied = typed(Compare, section, ("compare",), problems)
     if varied is not None:
         _check_names(varied, problems)
-        check_signals(varied.signals, problems)
+        check_signals(varied, problems)
     return varied
 
 

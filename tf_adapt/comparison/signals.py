@@ -8,16 +8,18 @@
         with_mnli: {tasks: {mnli: {data: {dataset: mnli, data_dir: mnli}}}, target: mrpc}
 
 Each is a section of keys of a run, laid over all others in its cells: every encoder with every
-adaptation, head and signal is a cell. Imports no TensorFlow.
+adaptation, head and signal is a cell, but for signals that name their `adaptations`. Imports no
+TensorFlow.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
 
-from tf_adapt.comparison.sections import SignalSettings, SignalTeacher
-from tf_adapt.config.messages import Problems
+from tf_adapt.comparison.sections import Compare, SignalSettings
+from tf_adapt.config.messages import Problems, shown
 from tf_adapt.config.reading import typed_tasks
 from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import KeyPath
@@ -51,9 +53,37 @@ def typed_signals(section: dict[str, Any], problems: Problems) -> dict[str, Any]
     return found
 
 
-def check_signals(signals: dict[str, SignalSettings], problems: Problems) -> None:
-    """Checks that further tasks leave a name for the comparison's own, and are no ensemble's."""
+def signals_of(
+    adaptation: str, signals: dict[str, SignalSettings]
+) -> Sequence[str] | Sequence[None]:
+    """The names of the signals that the cells of an adaptation have; without any signals None."""
+    named = [
+        name
+        for name, signal in signals.items()
+        if signal.adaptations is None or adaptation in signal.adaptations
+    ]
+    return named if signals else [None]
+
+
+def check_signals(varied: Compare, problems: Problems) -> None:
+    """Checks that further tasks leave a name for the comparison's own, and are no ensemble's; that
+    every adaptation has a signal, and every teacher its pupils' adaptations."""
+    signals, adaptations = varied.signals, [one.name for one in varied.adaptations]
+    for adaptation in adaptations:
+        if not signals_of(adaptation, signals):
+            problems.add(
+                KEY,
+                f"expected at least one for every adaptation, got none for {adaptation}; add "
+                f"alone: {{adaptations: [{adaptation}]}}, or leave the adaptation out",
+            )
     for name, signal in signals.items():
+        for adaptation in signal.adaptations or ():
+            if adaptation not in adaptations:
+                problems.add(
+                    (*KEY, name, "adaptations"),
+                    f"expected some of compare.adaptations ({', '.join(adaptations)}), got "
+                    f"{shown(adaptation)}{did_you_mean(str(adaptation), adaptations)}",
+                )
         if signal.ensemble and signal.folds:
             problems.add(
                 (*KEY, name, "folds"),
@@ -67,7 +97,7 @@ def check_signals(signals: dict[str, SignalSettings], problems: Problems) -> Non
                 "ensemble have one task",
             )
         if signal.teacher is not None:
-            _check_teacher(name, signal.teacher, signals, problems)
+            _check_teacher(name, signal, varied, problems)
         if signal.tasks and (signal.target is None or signal.target in signal.tasks):
             got = "null" if signal.target is None else f"{signal.target}, which is one of them"
             problems.add(
@@ -77,10 +107,8 @@ def check_signals(signals: dict[str, SignalSettings], problems: Problems) -> Non
             )
 
 
-def _check_teacher(
-    name: str, teacher: SignalTeacher, signals: dict[str, SignalSettings], problems: Problems
-) -> None:
-    path = (*KEY, name, "teacher")
+def _check_teacher(name: str, signal: SignalSettings, varied: Compare, problems: Problems) -> None:
+    path, teacher, signals = (*KEY, name, "teacher"), signal.teacher, varied.signals
     if (teacher.run is None) == (teacher.signal is None):
         got = "neither" if teacher.run is None else "both"
         problems.add(path, f"expected either run or signal, got {got}")
@@ -98,6 +126,15 @@ def _check_teacher(
             f"({', '.join(fitting) or 'there is none'}), got {teacher.signal}"
             f"{did_you_mean(teacher.signal, fitting)}",
         )
+        return
+    for adaptation in (one.name for one in varied.adaptations):
+        taught = name in signals_of(adaptation, signals)
+        if taught and teacher.signal not in signals_of(adaptation, signals):
+            problems.add(
+                (*path, "signal"),
+                f"expected a signal that {adaptation} has too, got {teacher.signal}; change "
+                "adaptations of one of them",
+            )
 
 
 def with_signal(

@@ -128,12 +128,13 @@ def _canonical(name: Any) -> Any:
     return SHORT_NAMES.get(name, name) if isinstance(name, str) else name
 
 
+AdaptationName = Annotated[Literal[tuple(ADAPTATIONS)], BeforeValidator(_canonical)]
+
+
 class AdaptationConfig(Section):
     """Which layer groups train when; each name takes the keys that it needs."""
 
-    name: Annotated[Literal[tuple(ADAPTATIONS)], BeforeValidator(_canonical)] = Field(
-        description=f"one of {', '.join((*ADAPTATIONS, *SHORT_NAMES))}"
-    )
+    name: AdaptationName = Field(description=f"one of {', '.join((*ADAPTATIONS, *SHORT_NAMES))}")
     layers: int | None = whole(1, WIDEST, ", or null", default=None)
     every: int | None = OptionalSteps
     unit: Literal["epochs", "steps"] | None = Field(None, description="epochs or steps")
