@@ -12,14 +12,16 @@ import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
 from hub_modules.manifest import module_hash, write_manifest
+from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.bert import BertEncoder
-from hub_modules.native.causal import CausalEncoder
+from hub_modules.native.causal import CausalEncoder, last_states
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.output_files import write_output_layer
 from hub_modules.preprocess import (
     BertPreprocessor,
     CausalPreprocessor,
     ElmoPreprocessor,
+    LstmPreprocessor,
     hub_preprocessor,
 )
 from hub_modules.programs.signature_checks import check_shapes
@@ -30,7 +32,12 @@ from hub_modules.sources.folder import write_vocabulary
 from hub_modules.sources.layer_mix import LayerMix
 from hub_modules.storage.files import publish_folder
 
-ENCODERS = {"bert": BertEncoder, "elmo": ElmoEncoder, "causal": CausalEncoder}
+ENCODERS = {
+    "bert": BertEncoder,
+    "elmo": ElmoEncoder,
+    "causal": CausalEncoder,
+    "lstm": AwdLstmEncoder,
+}
 _BERT_INPUTS = {
     name: tf.TensorSpec([None, None], tf.int32, name=name)
     for name in ("input_word_ids", "input_mask", "input_type_ids")
@@ -39,7 +46,7 @@ _ELMO_TOKENS = {
     "tokens": tf.TensorSpec([None, None], tf.string, name="tokens"),
     "sequence_len": tf.TensorSpec([None], tf.int32, name="sequence_len"),
 }
-_ELMO_TEXT = tf.TensorSpec([None], tf.string, name="text")
+_TEXT = tf.TensorSpec([None], tf.string, name="text")
 
 
 def write_module(
@@ -48,8 +55,8 @@ def write_module(
     beside: Mapping[str, str] | None = None,
     stored_as: str = "float32",
 ) -> None:
-    """Writes `encoder`, but for ELMo `preprocess` and `vocab.txt` (causal: also `merges.txt`), and
-    the manifest into a new folder.
+    """Writes `encoder`, `vocab.txt` (not for ELMo; causal: also `merges.txt`), for BERT and causal
+    `preprocess`, and the manifest into a new folder.
 
     If the source has the output layer of a language model, `output_layer.npz` (ELMo: also
     `output_words.txt`) is written too.
@@ -68,6 +75,11 @@ def write_module(
             f"{folder}: expected a vocabulary and its casing with the weights, got "
             f"{'no vocabulary' if source.vocabulary is None else 'no casing'}; add vocab.txt to "
             "the source, or say --lower-case or --cased"
+        )
+    if source.family == "lstm" and source.vocabulary is None:
+        raise ArtifactError(
+            f"{folder}: expected a vocabulary with the weights, got none; add vocab.txt to the "
+            "source"
         )
     if source.family == "causal" and (source.vocabulary is None or source.merges is None):
         raise ArtifactError(
@@ -139,7 +151,14 @@ def _save_elmo(encoder: ElmoEncoder, source: ModuleSource, folder: Path, stored_
     save_module(module, folder / "encoder", module.signatures())
 
 
-_SAVE = {"bert": _save_bert, "elmo": _save_elmo, "causal": _save_causal}
+def _save_lstm(encoder: AwdLstmEncoder, source: ModuleSource, folder: Path, stored_as: str) -> None:
+    preprocessor = LstmPreprocessor(source.vocabulary, source.lower_case)
+    module = LstmModule(encoder, preprocessor, stored_as)
+    save_module(module, folder / "encoder", module.signatures())
+    write_vocabulary(folder / "vocab.txt", source.vocabulary)
+
+
+_SAVE = {"bert": _save_bert, "elmo": _save_elmo, "causal": _save_causal, "lstm": _save_lstm}
 
 
 def save_module(module, folder: Path, signatures: dict | None = None) -> None:
@@ -290,9 +309,9 @@ class ElmoModule(_EncoderModule):
         """Traces both modes and both kinds of input; returns the two signatures of google/elmo."""
         for training in (False, True):
             self.__call__.get_concrete_function(_ELMO_TOKENS, training=training)
-            self.__call__.get_concrete_function(_ELMO_TEXT, training=training)
+            self.__call__.get_concrete_function(_TEXT, training=training)
 
-        @tf.function(input_signature=[_ELMO_TEXT])
+        @tf.function(input_signature=[_TEXT])
         def default(text):
             checked = check_shapes({"text": "[batch] string"}, {"text": text})
             return self(checked["text"], training=False)
@@ -304,3 +323,39 @@ class ElmoModule(_EncoderModule):
             return self(check_shapes(forms, inputs), training=False)
 
         return {"serving_default": default, "default": default, "tokens": tokens}
+
+
+class LstmModule(_EncoderModule):
+    """An AWD-LSTM on texts, trainable.
+
+    Shapes: texts `[batch] string` → `sequence_output` `[batch, time, width]` (the top LSTM),
+    `embedding_output` `[batch, time, width]`, `mask` `[batch, time] bool`, `default`
+    `[batch, width]` (the state of the last word).
+    """
+
+    def __init__(self, encoder: AwdLstmEncoder, words: LstmPreprocessor, stored_as: str):
+        super().__init__(encoder, stored_as)
+        self.words = words
+
+    @tf.function
+    def __call__(self, inputs, training=False):
+        encoded = self.encode(self.words.pack([self.words.tokenize(inputs)]), training)
+        top, mask = encoded["layers"][-1], encoded["mask"]
+        return {
+            "default": last_states(top, mask),
+            "sequence_output": top,
+            "embedding_output": encoded["layers"][0],
+            "mask": mask,
+        }
+
+    def signatures(self) -> dict:
+        """Traces both modes; returns the serving signature."""
+        for training in (False, True):
+            self.__call__.get_concrete_function(_TEXT, training=training)
+
+        @tf.function(input_signature=[_TEXT])
+        def serve(text):
+            checked = check_shapes({"text": "[batch] string"}, {"text": text})
+            return self(checked["text"], training=False)
+
+        return {"serving_default": serve}

@@ -13,6 +13,7 @@ class Family:
         has_words: they return a state for each word or piece; without, one vector for a text.
         reads_both_ways: a state is of all words of its row.
         is_transformer: they are transformers, natively.
+        word_piece: which of a word's tokens stands for it by default: "first" or "last".
     """
 
     joins_pairs: bool
@@ -20,6 +21,7 @@ class Family:
     has_words: bool = True
     reads_both_ways: bool = False
     is_transformer: bool = False
+    word_piece: str = "first"
 
 
 FAMILIES = {
@@ -28,6 +30,8 @@ FAMILIES = {
     # Bidirectional backbones of keras-hub: RoBERTa, ELECTRA, DeBERTa-v3, ….
     "keras": Family(joins_pairs=True, like="bert", reads_both_ways=True, is_transformer=True),
     "causal": Family(joins_pairs=True, like="bert", is_transformer=True),
+    # AWD-LSTM. Before a word there may be a marker, whose state has not seen the word.
+    "lstm": Family(joins_pairs=False, like="elmo", word_piece="last"),
     "sentence": Family(joins_pairs=False, like="bert", has_words=False),
     "words": Family(joins_pairs=False, like="elmo"),
 }

@@ -21,6 +21,7 @@ from hub_modules.output_files import OutputLayer, read_output_layer
 from hub_modules.programs.saved_model import is_tf1
 from hub_modules.programs.trusted import check_trusted, remember
 from hub_modules.sources import published_bert, tf1_elmo
+from hub_modules.sources.awd_lstm_layout import read_lstm_words
 from hub_modules.sources.causal_layout import read_own_byte_pairs
 from hub_modules.sources.folder import read_vocabulary
 from hub_modules.verified import (
@@ -103,6 +104,11 @@ def load_module(
         )
     if classification_token:
         _check_takes_token(handle, found.manifest, execution)
+    if execution == "saved_model" and found.manifest and found.manifest.kind == "lstm":
+        raise ConfigError(
+            f"module {handle}: expected execution native or none for an AWD-LSTM, whose program "
+            "takes texts alone, got saved_model; leave execution out"
+        )
     if execution == "saved_model" or from_files is None:
         _check_options_of_black_box(handle, execution, adapters, pretrained)
         refuse_keep_layers(keep_layers, f"module {handle}", "the module's own program")
@@ -244,7 +250,10 @@ def module_text_settings(handle: str | os.PathLike) -> dict | None:
         if manifest.kind == "causal":
             vocabulary, merges = read_own_byte_pairs(folder, rows)
             return {"vocabulary": vocabulary, "merges": merges}
-        vocabulary = read_vocabulary(folder / "vocab.txt", rows)
+        if manifest.kind == "lstm":
+            vocabulary = read_lstm_words(folder / "vocab.txt", rows)
+        else:
+            vocabulary = read_vocabulary(folder / "vocab.txt", rows)
         return {"vocabulary": vocabulary, "lower_case": manifest.lower_case}
     source = published_source(folder)
     if source is None or source.vocabulary is None or source.lower_case is None:

@@ -118,6 +118,20 @@ class ElmoArguments(Schema):
     sentence_boundaries: bool = True
 
 
+class LstmArguments(Schema):
+    """The arguments of an `AwdLstmEncoder`."""
+
+    vocabulary_size: _Size
+    width: _Size
+    lstm_width: _Size
+    num_layers: _Count
+    word_dropout: _Share = 0.02
+    dropout: _Share = 0.25
+    hidden_dropout: _Share = 0.15
+    weight_dropout: _Share = 0.2
+    output_dropout: _Share = 0.1
+
+
 class Manifest(Schema):
     """Content of a `manifest.json`: its kind and files."""
 
@@ -129,7 +143,7 @@ class Manifest(Schema):
 class ModuleManifest(Manifest):
     """The manifest of a module: the contract of its encoder."""
 
-    config: BertArguments | CausalArguments | ElmoArguments
+    config: BertArguments | CausalArguments | ElmoArguments | LstmArguments
     lower_case: bool | None
     groups: list[str]
     weights: dict[str, list[Annotated[int, Field(ge=0)]]]
@@ -155,6 +169,12 @@ class _CausalManifest(ModuleManifest):
     config: CausalArguments
 
 
+class _LstmManifest(ModuleManifest):
+    kind: Literal["lstm"]
+    config: LstmArguments
+    lower_case: bool
+
+
 class ExportManifest(Manifest):
     """The manifest of an export for serving."""
 
@@ -173,6 +193,7 @@ _SCHEMAS = {
     "bert": _BertManifest,
     "elmo": _ElmoManifest,
     "causal": _CausalManifest,
+    "lstm": _LstmManifest,
     "export": ExportManifest,
 }
 

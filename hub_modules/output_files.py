@@ -8,14 +8,18 @@ import numpy as np
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.manifest import ModuleManifest, read_manifest, verify
-from hub_modules.native.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
+from hub_modules.native.output_layers import (
+    BiLanguageModelHead,
+    MaskedLanguageModelHead,
+    TiedLanguageModelHead,
+)
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.npz import read_arrays
 from hub_modules.sources.words import check_words, read_words
 
 LAYER_FILE, WORDS_FILE = "output_layer.npz", "output_words.txt"
 
-OutputLayer = MaskedLanguageModelHead | BiLanguageModelHead
+OutputLayer = MaskedLanguageModelHead | BiLanguageModelHead | TiedLanguageModelHead
 
 
 def new_output_layer(
@@ -24,7 +28,7 @@ def new_output_layer(
     """A built output layer with initial weights.
 
     Args:
-        family: "bert" or "elmo".
+        family: "bert", "elmo" or "lstm".
         config: of the encoder whose hidden states it takes.
         words: ELMo: the words by id.
         options: Keras' (`name`, `dtype`, `trainable`).
@@ -33,6 +37,8 @@ def new_output_layer(
         names = ("width", "vocabulary_size", "activation", "layer_norm_epsilon")
         given = {name: config[name] for name in names if name in config}
         layer = MaskedLanguageModelHead(**given, **options)
+    elif family == "lstm":
+        layer = TiedLanguageModelHead(config["vocabulary_size"], **options)
     else:
         layer = BiLanguageModelHead(len(words), config["projection_width"], **options)
     layer.build()

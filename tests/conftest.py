@@ -156,6 +156,17 @@ def tiny_causal(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_lstm(tmp_path_factory) -> Path:
+    """A module folder with an AWD-LSTM of random weights and its language model's output layer; as
+    `tiny_bert`, it only runs natively."""
+    from random_modules import write_tiny_lstm
+
+    folder = tmp_path_factory.mktemp("modules") / "tiny_lstm"
+    write_tiny_lstm(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tiny_elmo(tmp_path_factory) -> Path:
     """A module folder with an ELMo of random weights; as `tiny_bert`, it only runs natively."""
     from random_modules import write_tiny_elmo

@@ -13,7 +13,14 @@ from hub_modules.kept_layers import (
     refuse_keep_layers,
 )
 from hub_modules.loading.loaded_module import LoadedModule
-from hub_modules.preprocess import BertPreprocessor, CausalPreprocessor, ElmoPreprocessor
+from hub_modules.native.adapters import refuse_adapters
+from hub_modules.preprocess import (
+    BertPreprocessor,
+    CausalPreprocessor,
+    ElmoPreprocessor,
+    LstmPreprocessor,
+)
+from hub_modules.sources.awd_lstm_layout import awd_lstm_shapes, read_lstm_words
 from hub_modules.sources.bert_layout import bert_shapes
 from hub_modules.sources.bilm_tf import elmo_shapes
 from hub_modules.sources.causal_layout import causal_shapes, read_own_byte_pairs
@@ -22,7 +29,14 @@ from hub_modules.sources.layer_mix import LayerMix, layer_mix
 from hub_modules.storage.tf_checkpoint import read_variables, variable_shapes
 from hub_modules.verified import Verified
 
-_SHAPES = {"bert": bert_shapes, "elmo": elmo_shapes, "causal": causal_shapes}
+_SHAPES = {
+    "bert": bert_shapes,
+    "elmo": elmo_shapes,
+    "causal": causal_shapes,
+    "lstm": awd_lstm_shapes,
+}
+# Families whose layers cannot be left out → what they are, for messages.
+_OF_ONE_PIECE = {"elmo": "an ELMo", "lstm": "an AWD-LSTM"}
 
 
 def load_native(
@@ -42,15 +56,20 @@ def load_native(
 
     Raises:
         ArtifactError: its weights do not fit its manifest, or its vocabulary is damaged.
-        ConfigError: `own` is given, or as `check_keep_layers`, `refuse_keep_layers`.
+        ConfigError: `own` is given, or as `check_keep_layers`, `refuse_keep_layers`,
+            `refuse_adapters`.
     """
     manifest, config = found.manifest, found.manifest.arguments()
     _check_fit(found.folder, manifest.kind, config)
     if keep_layers is not None:
         where = f"module {found.folder}"
-        refuse_keep_layers(keep_layers if manifest.kind == "elmo" else None, where, "an ELMo")
+        if manifest.kind in _OF_ONE_PIECE:
+            refuse_keep_layers(keep_layers, where, _OF_ONE_PIECE[manifest.kind])
         check_keep_layers(keep_layers, config["num_layers"], where)
         config = kept_config(config, keep_layers)
+    if manifest.kind == "lstm":
+        refuse_adapters(options["adapters"], "lstm")
+        options = {"dtype": options["dtype"]}
     encoder = native_encoder(manifest.kind, config, **options)
     mix = None
     if pretrained:
@@ -123,5 +142,8 @@ def own_preprocessor(found: Verified, own: Verified | None, classification_token
     if found.manifest.kind == "causal":
         pieces = read_own_byte_pairs(found.folder, rows)
         return CausalPreprocessor(*pieces, classification_token, rows)
+    if found.manifest.kind == "lstm":
+        words = read_lstm_words(found.folder / "vocab.txt", rows)
+        return LstmPreprocessor(words, found.manifest.lower_case)
     vocabulary = read_vocabulary(found.folder / "vocab.txt", rows)
     return BertPreprocessor(vocabulary, found.manifest.lower_case)

@@ -270,6 +270,20 @@ def check_adapters(family: str, adapters: Added, adapter_size: int, num_layers: 
     check_in_layers(getattr(adapters, "in_layers", None), num_layers)
 
 
+def refuse_adapters(adapters: Added, family: str) -> None:
+    """Refuses adapters or LoRA for encoders of a family that has no place for any.
+
+    Raises:
+        ConfigError: there are some.
+    """
+    if adapters is not None:
+        name = "lora" if isinstance(adapters, Lora) else "adapters"
+        raise ConfigError(
+            f"{name}: expected an encoder of transformer layers or an ELMo, got one of the family "
+            f"{family}, which has no place for them; use bitfit, top_layers or gradual_unfreezing"
+        )
+
+
 def check_in_layers(in_layers: Sequence[int] | None, num_layers: int) -> None:
     """Refuses numbers of layers that an encoder does not have.
 

@@ -84,6 +84,44 @@ class MaskedLanguageModelHead(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("hub_modules")
+class TiedLanguageModelHead(keras.layers.Layer):
+    """AWD-LSTM's output layer: `h Eᵀ + b`, tied to the encoder's word embeddings.
+
+    The table E is an argument of each call, as of `MaskedLanguageModelHead`.
+
+    Shapes: hidden states `[…, width]`, word_embeddings `[vocabulary_size, width]` →
+    `[…, vocabulary_size] float32`.
+
+    Source: Merity, Keskar, Socher 2018, section 4.5.
+    """
+
+    def __init__(self, vocabulary_size: int, **kwargs):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+
+    def build(self, states_shape=None, word_embeddings_shape=None):
+        self.bias = self.add_weight(
+            name="bias", shape=(self.vocabulary_size,), initializer="zeros", autocast=False
+        )
+
+    def call(self, states, word_embeddings):
+        table = ops.cast(word_embeddings, self.compute_dtype)
+        scores = ops.matmul(ops.cast(states, self.compute_dtype), ops.transpose(table))
+        return ops.cast(scores, "float32") + self.bias
+
+    def weights_by_name(self) -> dict:
+        """The one weight by its name in a module's `output_layer.npz`."""
+        return {"bias": self.bias}
+
+    def load_weights_by_name(self, arrays: dict) -> None:
+        """Sets the weight from `{name: array}`; see `hub_modules.native.weights`."""
+        load_weights_by_name(self.weights_by_name(), arrays)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {"vocabulary_size": self.vocabulary_size}
+
+
+@keras.saving.register_keras_serializable("hub_modules")
 class BiLanguageModelHead(keras.layers.Layer):
     """ELMo's output layer: one softmax over words, shared by both directions.
 

@@ -16,11 +16,12 @@ class ModuleSource:
     """An encoder as plain data: its config and weights, and the vocabulary for its inputs.
 
     Args:
-        family: "bert", "elmo" or "causal".
-        config: the arguments of `BertEncoder`, `ElmoEncoder` or `CausalEncoder`.
+        family: "bert", "elmo", "causal" or "lstm".
+        config: the arguments of `BertEncoder`, `ElmoEncoder`, `CausalEncoder` or `AwdLstmEncoder`.
         weights: our name → float32 array, in the shapes of the encoder's own weights.
-        vocabulary: the word pieces by id; None for ELMo, or where the source has none.
-        lower_case: whether text is lower-cased before tokenization; BERT only.
+        vocabulary: the word pieces (lstm: words) by id; None for ELMo, or where the source has
+            none.
+        lower_case: whether text is lower-cased before tokenization; BERT and lstm only.
         output_layer: name → float32 array of the language model's output layer, by the names of
             `hub_modules.native.output_layers`; None where the source has none.
         output_words: ELMo: the words of the output layer by id.

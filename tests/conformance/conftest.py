@@ -16,11 +16,16 @@ from hub_modules.native.adapters import (
     BottleneckAdapter,
     BottleneckAdapters,
 )
+from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.native.lora import TARGETS, Lora, LowRank
-from hub_modules.native.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
+from hub_modules.native.output_layers import (
+    BiLanguageModelHead,
+    MaskedLanguageModelHead,
+    TiedLanguageModelHead,
+)
 from hub_modules.native.projected_attention import ProjectedAttention
 from hub_modules.native.word_vectors import WordVectorsEncoder
 from tf_adapt.heads.bcn import BCN
@@ -338,6 +343,20 @@ ROWS = {
         real_states,
         gives_logits=False,
     ),
+    "AwdLstmEncoder": Row(
+        AwdLstmEncoder,
+        {"vocabulary_size": 20, "width": WIDTH, "lstm_width": 9, "num_layers": 3},
+        word_ids,
+        real_states,
+        {
+            "word_dropout": 0.1,
+            "dropout": 0.1,
+            "hidden_dropout": 0.1,
+            "weight_dropout": 0.1,
+            "output_dropout": 0.3,
+        },
+        gives_logits=False,
+    ),
     "ElmoEncoder, convolutions as adapters of one layer": Row(
         ElmoEncoder,
         ELMO | {"adapters": BottleneckAdapters(3, (0,), "relu", "convolution")},
@@ -389,6 +408,12 @@ ROWS = {
         states_and_table,
         real_words(*LENGTHS),
         {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-6},
+    ),
+    "TiedLanguageModelHead": Row(
+        TiedLanguageModelHead,
+        {"vocabulary_size": 20},
+        states_and_table,
+        real_words(*LENGTHS),
     ),
     "BiLanguageModelHead": Row(
         BiLanguageModelHead,

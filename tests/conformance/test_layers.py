@@ -21,6 +21,7 @@ IGNORED = {
     "MaskedLanguageModel": "around an output layer; see models/test_language_objectives.py",
     "BiLanguageModel": "around an output layer; see models/test_language_objectives.py",
     "CausalLanguageModel": "of an encoder's table; see models/test_causal_language_model.py",
+    "LstmLanguageModel": "around an output layer; see encoder/test_lstm_modules.py",
     "ConcatPoolingHead": "has moving averages; see heads/test_concat_pooling.py",
     "Distillation": "around an encoder; see models/test_distillation.py",
     "Consistency": "of a model's own predictions; see models/test_consistency.py",

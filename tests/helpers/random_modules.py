@@ -9,6 +9,7 @@ import tensorflow as tf
 from hub_modules.export import write_module
 from hub_modules.load import load_module
 from hub_modules.manifest import read_manifest, write_manifest
+from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
@@ -16,10 +17,17 @@ from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.causal_layout import write_own_byte_pairs
 
-_ENCODERS = {"bert": BertEncoder, "causal": CausalEncoder, "elmo": ElmoEncoder}
+_ENCODERS = {
+    "bert": BertEncoder,
+    "causal": CausalEncoder,
+    "elmo": ElmoEncoder,
+    "lstm": AwdLstmEncoder,
+}
 
 
-def write_random_module(folder: Path, kind: str, config: dict) -> None:
+def write_random_module(
+    folder: Path, kind: str, config: dict, output_layer: dict | None = None
+) -> None:
     """Writes manifest and weights, the same each time; a BERT's vocabulary is there already."""
     # Before the encoder is made, whose initializers take their seeds when they are.
     keras.utils.set_random_seed(5)
@@ -35,6 +43,8 @@ def write_random_module(folder: Path, kind: str, config: dict) -> None:
     tf.saved_model.save(holder, str(folder / "encoder"))
     groups = [name for name, _ in encoder.layer_groups]
     shapes = {name: list(value.shape) for name, value in weights.items()}
+    if output_layer is not None:
+        np.savez(folder / "output_layer.npz", **output_layer)
     contract = {"kind": kind, "config": config, "lower_case": None if kind == "causal" else True}
     write_manifest(folder, contract | {"groups": groups, "weights": shapes})
 
@@ -66,6 +76,22 @@ def write_tiny_causal(folder: Path) -> None:
     folder.mkdir()
     write_own_byte_pairs(folder, pieces, ["Ġ t", "h e", "Ġt he", "i n"])
     write_random_module(folder, "causal", config)
+
+
+def write_tiny_lstm(folder: Path) -> None:
+    """An AWD-LSTM of random weights and an output layer, small enough to train in a second."""
+    special, marks = ["xxpad", "xxunk", "xxbos", "xxmaj", "xxup"], ["?", ".", ",", "-"]
+    words = [*special, *marks, "in", "the", "what", "is", "who", "was"]
+    config = {
+        "vocabulary_size": len(words),
+        "width": 12,
+        "lstm_width": 20,
+        "num_layers": 3,
+    }
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in words), "utf-8")
+    bias = np.random.default_rng(7).normal(0, 0.05, len(words)).astype("float32")
+    write_random_module(folder, "lstm", config, {"bias": bias})
 
 
 def write_tiny_bert(folder: Path) -> None:

@@ -23,7 +23,7 @@ stored_as_option = click.option(
     default="float32",
     help="float16: half the space; computed in float32.",
 )
-SOURCES = ("bilm-tf", "google-bert", "huggingface", "keras-nlp", "tf1-elmo")
+SOURCES = ("bilm-tf", "fastai", "google-bert", "huggingface", "keras-nlp", "tf1-elmo")
 
 
 @click.group()

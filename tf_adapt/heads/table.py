@@ -104,7 +104,7 @@ def build_head(
         pooling: of the head's states to a vector, a key of `POOLINGS`; by default the published
             one. Not for taggers.
         word_pieces: a word's state from those of its pieces, a key of `POOLINGS`; by default
-            "first". For taggers only.
+            that of the family, "first" or "last". For taggers only.
 
     Raises:
         ConfigError: no such head, family or pooling, the head is for other kinds of task or needs
@@ -144,6 +144,7 @@ def build_head(
         "pair": task.is_pair,
         "regression": task.is_regression,
         "hidden_layer": FAMILIES[family].like == "elmo",
+        "word_pieces": FAMILIES[family].word_piece,
     }
     given = {
         "dropout": dropout,

@@ -9,9 +9,11 @@ import keras
 import tensorflow as tf
 
 from hub_modules.load import load_output_layer
+from hub_modules.native.awd_lstm import dropout_over_time
 from hub_modules.native.output_layers import (
     BiLanguageModelHead,
     MaskedLanguageModelHead,
+    TiedLanguageModelHead,
     losses_in_chunks,
 )
 from hub_modules.native.untracked import Untracked
@@ -28,7 +30,7 @@ EVALUATION_SEED = (7, 0)
 
 def language_model_objective(
     encoder: HubEncoder, num_samples: int = NUM_SAMPLES
-) -> "MaskedLanguageModel | BiLanguageModel | CausalLanguageModel":
+) -> "MaskedLanguageModel | BiLanguageModel | CausalLanguageModel | LstmLanguageModel":
     """The objective that a module was pretrained with, on the module's own output layer.
 
     A causal module's is its table of word embeddings.
@@ -37,18 +39,19 @@ def language_model_objective(
         num_samples: ELMo: words sampled for the softmax in training; see `BiLanguageModel`.
 
     Raises:
-        ConfigError: the module is none of BERT, ELMo and causal, has no output layer or no [MASK],
-            or does not run natively.
+        ConfigError: the module is none of BERT, ELMo, causal and AWD-LSTM, has no output layer or
+            no [MASK], or does not run natively.
     """
     if encoder.execution != "native":
         raise ConfigError(
             f"module {encoder.handle}: a language-model loss needs the native encoder, got "
             f"execution: {encoder.execution}; use a module that can run natively"
         )
-    if encoder.family not in ("bert", "elmo", "causal"):
+    if encoder.family not in ("bert", "elmo", "causal", "lstm"):
         raise ConfigError(
-            f"module {encoder.handle}: a language-model loss is for a BERT, an ELMo or a causal "
-            f"module, got the family {encoder.family}; use such a module, or leave it out"
+            f"module {encoder.handle}: a language-model loss is for a BERT, an ELMo, a causal "
+            f"module or an AWD-LSTM, got the family {encoder.family}; use such a module, or leave "
+            "it out"
         )
     options = {"name": "language_model", "dtype": encoder.dtype_policy}
     if encoder.family == "causal":
@@ -61,9 +64,11 @@ def language_model_objective(
             f"module {encoder.handle}: a language-model loss needs the output layer "
             "(output_layer.npz), which this module does not have; convert its weights again with "
             "`tf-adapt module convert`, from a source that has it (HuggingFace: cls.predictions.* "
-            "or heads.safetensors; bilm-tf: softmax.npz and vocab.txt)"
+            "or heads.safetensors; bilm-tf: softmax.npz and vocab.txt; fastai: 1.decoder.*)"
         )
     layer, words = found
+    if encoder.family == "lstm":
+        return LstmLanguageModel(layer, encoder.native.output_dropout, **options)
     if encoder.family == "bert":
         return MaskedLanguageModel(layer, encoder.preprocessor.special_token_ids, **options)
     return BiLanguageModel(layer, words, num_samples, **options)
@@ -263,6 +268,56 @@ class CausalLanguageModel(keras.layers.Layer):
         return at_places(losses, places, tf.shape(targets))
 
 
+@keras.saving.register_keras_serializable("tf_adapt")
+class LstmLanguageModel(keras.layers.Layer):
+    """AWD-LSTM's own objective: `−log p` of each next word, marker or unknown word.
+
+    `softmax(d(h) Eᵀ + b)`, with E the table of word embeddings, whose gradient adds to that of the
+    look-up, and d the module's dropout of output features, one mask for all words of a text.
+
+    Shapes: `word_ids` `[batch, time] int32` → `[batch, time − 1] float32`, −1 at padding.
+
+    Args:
+        output: the output layer.
+        dropout: of the features that it reads.
+
+    Source: Merity, Keskar, Socher 2018; Howard and Ruder 2018, "ULMFiT", section 3.1.
+    """
+
+    def __init__(self, output: TiedLanguageModelHead, dropout: float, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_jit = False
+        self.output_layer = output
+        self.dropout = dropout
+        self.dropout_layer = dropout_over_time(dropout, self.dtype_policy)
+        self.built = True
+
+    def call(self, inputs, encoder=None, encoded=None, training=None):
+        if encoded is None:
+            encoded = encoder(inputs, training=training)
+        states = self.dropout_layer(encoded["layers"][-1], training=training)
+        table = word_embeddings(encoder)
+        targets = tf.cast(inputs["word_ids"][:, 1:], tf.int32)
+        places = tf.where(encoded["mask"][:, 1:])
+        losses = losses_in_chunks(
+            lambda part: self.output_layer(part, table),
+            tf.gather_nd(states[:, :-1], places),
+            tf.gather_nd(targets, places),
+        )
+        return at_places(losses, places, tf.shape(targets))
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "output": keras.saving.serialize_keras_object(self.output_layer),
+            "dropout": self.dropout,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "LstmLanguageModel":
+        """The layer of `get_config`."""
+        return cls(**config | {"output": _restored_output(config["output"])})
+
+
 def _restored_output(config: dict) -> keras.layers.Layer:
     output = keras.saving.deserialize_keras_object(config)
     if not output.built:  # Keras builds it only if its config has the shapes
@@ -271,7 +326,7 @@ def _restored_output(config: dict) -> keras.layers.Layer:
 
 
 def word_embeddings(encoder: HubEncoder):
-    """The word embeddings of a native BERT, `[vocabulary, width] float32`."""
+    """The word embeddings of a native BERT or AWD-LSTM, `[vocabulary, width] float32`."""
     return tf.convert_to_tensor(encoder.native.embeddings.word_embeddings)
 
 

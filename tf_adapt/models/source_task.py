@@ -1,7 +1,7 @@
 """The source task of an encoder: the loss that its module was pretrained with, on any text.
 
 BERT: the masked word pieces; ELMo: the next and the previous word; causal: the next word piece,
-with the output tied to the word embeddings.
+AWD-LSTM: the next word, both with the output tied to the word embeddings.
 """
 
 import numpy as np
@@ -20,6 +20,7 @@ SOURCE_TASKS = {
     "bert": "masked_language_model",
     "elmo": "bidirectional_language_model",
     "causal": "causal_language_model",
+    "lstm": "word_language_model",
 }
 
 
@@ -36,8 +37,8 @@ def check_source_task(encoder: HubEncoder, where: str) -> None:
     module = f"module {encoder.handle}"
     if encoder.family not in SOURCE_TASKS:
         raise ConfigError(
-            f"{where}: expected a BERT, an ELMo or a causal module, whose pretraining is a "
-            f"language model, got {module} of the family {encoder.family}; remove the section"
+            f"{where}: expected a BERT, an ELMo, a causal module or an AWD-LSTM, whose pretraining "
+            f"is a language model, got {module} of the family {encoder.family}; remove the section"
         )
     if encoder.execution != "native":
         raise ConfigError(
@@ -51,7 +52,7 @@ def check_source_task(encoder: HubEncoder, where: str) -> None:
             f"{where}: expected a module with the output layer of its pretraining "
             f"(output_layer.npz), got {module}, which has none; convert it again from a source "
             "that has it (HuggingFace: cls.predictions.* or heads.safetensors; bilm-tf: "
-            "softmax.npz and vocab.txt), or remove the section"
+            "softmax.npz and vocab.txt; fastai: 1.decoder.*), or remove the section"
         )
     if encoder.family == "bert" and "mask_id" not in encoder.preprocessor.special_token_ids:
         raise ConfigError(

@@ -12,6 +12,7 @@ PREDICTED = {
     "masked_language_model": "masked word pieces",
     "bidirectional_language_model": "next and previous words",
     "causal_language_model": "next word pieces",
+    "word_language_model": "next words",
 }
 
 

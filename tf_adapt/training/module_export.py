@@ -15,7 +15,11 @@ from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapt
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.models.language_objectives import BiLanguageModel, MaskedLanguageModel
+from tf_adapt.models.language_objectives import (
+    BiLanguageModel,
+    LstmLanguageModel,
+    MaskedLanguageModel,
+)
 from tf_adapt.runs import run_folder
 from tf_adapt.serving.model_card import module_card
 from tf_adapt.training.load_run import load_run
@@ -142,7 +146,7 @@ def _trained_output(model: AdaptedModel):
     """The first output layer that was trained with the encoder, and ELMo's words; else None."""
     objectives = [model.head, *(getattr(one, "objective", None) for one in model.auxiliaries)]
     for objective in objectives:
-        if isinstance(objective, MaskedLanguageModel | BiLanguageModel):
+        if isinstance(objective, MaskedLanguageModel | BiLanguageModel | LstmLanguageModel):
             return objective.output_layer, getattr(objective, "words", None)
     return None, None
 

@@ -1,0 +1,284 @@
+"""AWD-LSTM as a Keras layer: ULMFiT's encoder, word embeddings and LSTMs that read forwards."""
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from hub_modules.native.causal_embeddings import embedding_table
+from hub_modules.native.given_states import given_states, perturbed
+from hub_modules.native.lstm_recurrence import lstm_recurrence
+from hub_modules.native.packing import Packing
+from hub_modules.native.weights import is_trainable, load_weights_by_name, weights_by_name
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class WordEmbeddings(keras.layers.Layer):
+    """`E[id]`, with dropout of whole words and then of features.
+
+    In training each row of E is 0 with probability `word_dropout`, everywhere in the batch, and
+    `1 / (1 − word_dropout)` times itself otherwise; then features are dropped, the same ones at
+    each position of a text.
+
+    Shapes: ids `[batch, time] int32` → `[batch, time, width]`.
+
+    Source: Merity, Keskar, Socher 2018, "Regularizing and Optimizing LSTM Language Models",
+    sections 4.2 and 4.3.
+    """
+
+    def __init__(
+        self, vocabulary_size: int, width: int, word_dropout: float, dropout: float, **kwargs
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+        self.width = width
+        self.word_dropout = word_dropout
+        self.dropout = dropout
+        self.seeds = keras.random.SeedGenerator()
+        self.dropout_layer = dropout_over_time(dropout, self.dtype_policy)
+
+    def build(self, input_shape=None):
+        uniform = keras.initializers.RandomUniform(-0.1, 0.1)
+        self.word_embeddings = embedding_table(
+            self, "word_embeddings", self.vocabulary_size, uniform
+        )
+
+    def call(self, ids, training=None):
+        table = self.word_embeddings
+        states = ops.take(table, ids, axis=0)
+        states = states if table.trainable else ops.stop_gradient(states)
+        if training and self.word_dropout:
+            kept = _mask((self.vocabulary_size,), self.word_dropout, self.seeds)
+            states = states * ops.take(kept, ids, axis=0)[..., None]
+        return self.dropout_layer(ops.cast(states, self.compute_dtype), training=training)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "vocabulary_size": self.vocabulary_size,
+            "width": self.width,
+            "word_dropout": self.word_dropout,
+            "dropout": self.dropout,
+        }
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class WeightDropLstm(keras.layers.Layer):
+    """An LSTM whose recurrent weights are dropped in training: one mask for all steps of a call.
+
+    `i, f, g, o = x K + h (M ∘ U) + b`; `c = σ(f) c + σ(i) tanh(g)`; `h = σ(o) tanh(c)`, from zero
+    states. M is 0 with probability p = `weight_dropout`, else 1 / (1 − p).
+
+    Shapes: inputs `[batch, time, width]`, a `Packing` of the rows → `[batch, time, units]`.
+
+    Masking: padding, which comes after the real positions, is skipped; outputs there are 0.
+
+    Source: Merity, Keskar, Socher 2018, section 2.
+    """
+
+    def __init__(self, units: int, weight_dropout: float, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.weight_dropout = weight_dropout
+        self.seeds = keras.random.SeedGenerator()
+
+    def build(self, input_shape):
+        # As PyTorch begins, and so fast.ai.
+        uniform = keras.initializers.RandomUniform(-(self.units**-0.5), self.units**-0.5)
+        self.kernel = self.add_weight(
+            name="kernel", shape=(input_shape[-1], 4 * self.units), initializer=uniform
+        )
+        # The recurrence runs in float32 under every policy.
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel",
+            shape=(self.units, 4 * self.units),
+            initializer=uniform.clone(),
+            autocast=False,
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(4 * self.units,), initializer="zeros", autocast=False
+        )
+
+    def call(self, states, packing=None, training=None):
+        kernel = ops.cast(self.kernel, self.compute_dtype)
+        packed = packing.pack(ops.cast(states, self.compute_dtype), packing.forward)
+        gates = ops.cast(tf.matmul(packed, kernel), "float32") + self.bias
+        recurrent = tf.convert_to_tensor(self.recurrent_kernel)
+        if training and self.weight_dropout:
+            recurrent *= _mask(recurrent.shape, self.weight_dropout, self.seeds)
+        hidden = lstm_recurrence(gates, recurrent, packing.counts, packing.before)
+        return ops.cast(packing.unpack(hidden, packing.forward), self.compute_dtype)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {"units": self.units, "weight_dropout": self.weight_dropout}
+
+
+@keras.saving.register_keras_serializable("hub_modules")
+class AwdLstmEncoder(keras.layers.Layer):
+    """ULMFiT's encoder: the hidden states of the word embeddings and of the LSTMs as wide as these.
+
+    Shapes: inputs `word_ids` `[batch, time] int32` (0 is padding, at the right; 1 an unknown word)
+    → `{"layers": list of [batch, time, width], bottom (the embeddings) to top, "mask":
+    [batch, time] bool}`, in the compute dtype. An LSTM of another width than the embeddings' has no
+    place among `layers`: of the published model these are the embeddings and the top LSTM.
+
+    Given states and a perturbation: as of `BertEncoder`.
+
+    Masking: hidden states at padding are zero. A state has seen its word and those before it.
+
+    Dropout, as in fast.ai: of words (rows of the embeddings), of the embeddings' features, of the
+    recurrent weights, and of the features between two LSTMs; each with one mask for all time steps.
+
+    Freezing: a layer without trainable weights runs without dropout, and no gradient is computed
+    below the lowest trainable one.
+
+    Args:
+        width: of the embeddings, and of the top LSTM.
+        lstm_width: of the LSTMs below the top.
+        word_dropout, dropout: see `WordEmbeddings`.
+        hidden_dropout: of the features between two LSTMs.
+        weight_dropout: see `WeightDropLstm`.
+        output_dropout: of the features that the language model's output layer reads; it is not used
+            inside the encoder.
+
+    Source: Merity, Keskar, Socher 2018; Howard and Ruder 2018, "ULMFiT", section 3.1; fast.ai,
+    `awdlstm.py`.
+    """
+
+    boundary_positions = 0
+    adapter_layers = ()
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        width: int,
+        lstm_width: int,
+        num_layers: int,
+        word_dropout: float = 0.02,
+        dropout: float = 0.25,
+        hidden_dropout: float = 0.15,
+        weight_dropout: float = 0.2,
+        output_dropout: float = 0.1,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        # The number of packed positions is a shape that XLA cannot know beforehand.
+        self.supports_jit = False
+        self.vocabulary_size = vocabulary_size
+        self.width = width
+        self.lstm_width = lstm_width
+        self.num_layers = num_layers
+        self.word_dropout = word_dropout
+        self.dropout = dropout
+        self.hidden_dropout = hidden_dropout
+        self.weight_dropout = weight_dropout
+        self.output_dropout = output_dropout
+        policy = self.dtype_policy
+        self.embeddings = WordEmbeddings(
+            vocabulary_size, width, word_dropout, dropout, name="embeddings", dtype=policy
+        )
+        self.lstms = [
+            WeightDropLstm(units, weight_dropout, name=f"lstm_{index}", dtype=policy)
+            for index, units in enumerate(self._units())
+        ]
+        self.dropouts = [dropout_over_time(hidden_dropout, policy) for _ in self.lstms[1:]]
+
+    def _units(self) -> list[int]:
+        return [self.lstm_width] * (self.num_layers - 1) + [self.width]
+
+    def build(self, input_shape=None):
+        self.embeddings.build()
+        width = self.width
+        for lstm in self.lstms:
+            lstm.build((None, None, width))
+            width = lstm.units
+
+    @property
+    def state_names(self) -> list[str]:
+        """Names of the layers whose hidden states a call returns, bottom to top."""
+        wide = [lstm.name for lstm in self.lstms if lstm.units == self.width]
+        return [self.embeddings.name, *wide]
+
+    @property
+    def num_states(self) -> int:
+        """Number of hidden states that a call returns."""
+        return len(self.state_names)
+
+    @property
+    def states_width(self) -> int:
+        """Width of each hidden state."""
+        return self.width
+
+    @property
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """The layer groups, bottom to top, as (name, weights)."""
+        return [(layer.name, layer.weights) for layer in (self.embeddings, *self.lstms)]
+
+    def call(self, inputs, training=None):
+        mask = inputs["word_ids"] > 0
+        layers = self._states_up_to(inputs, mask, self.state_names[-1], training)
+        visible = ops.cast(mask, self.compute_dtype)[..., None]
+        return {"layers": [layer * visible for layer in layers], "mask": mask}
+
+    def lower_layers(self, inputs, top: int) -> dict:
+        """Hidden states up to number `top` of those that a call returns, in inference mode."""
+        mask = inputs["word_ids"] > 0
+        return {
+            "layers": self._states_up_to(inputs, mask, self.state_names[top], False),
+            "mask": mask,
+        }
+
+    def _states_up_to(self, inputs, mask, top: str, training) -> list:
+        first, states = given_states(inputs, self.state_names)
+        begin = self.state_names[first]
+        frozen_so_far = states is not None or not is_trainable(self.embeddings)
+        if states is None:
+            ids = ops.cast(inputs["word_ids"], "int32")
+            states = self.embeddings(ids, training=training and is_trainable(self.embeddings))
+        states = ops.stop_gradient(states) if frozen_so_far else states
+        states, frozen_so_far = perturbed(inputs, states, frozen_so_far)
+        layers, packing = [states], Packing(mask)
+        names = [lstm.name for lstm in self.lstms]
+        start = names.index(begin) + 1 if begin in names else 0
+        end = names.index(top) + 1 if top in names else 0
+        for index in range(start, end):
+            lstm = self.lstms[index]
+            learns = is_trainable(lstm)
+            if index:
+                states = self.dropouts[index - 1](states, training=training and learns)
+            states = lstm(states, packing=packing, training=training and learns)
+            frozen_so_far = frozen_so_far and not learns
+            states = ops.stop_gradient(states) if frozen_so_far else states
+            if lstm.name in self.state_names:
+                layers.append(states)
+        return layers
+
+    def weights_by_name(self) -> dict[str, keras.Variable]:
+        """Every weight by its name in a module, as `lstm_0/recurrent_kernel`."""
+        return weights_by_name(self, first="embeddings/word_embeddings")
+
+    def load_weights_by_name(self, arrays: dict) -> None:
+        """Sets every weight from `{name: array}`; see `hub_modules.native.weights`."""
+        load_weights_by_name(self.weights_by_name(), arrays)
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "vocabulary_size": self.vocabulary_size,
+            "width": self.width,
+            "lstm_width": self.lstm_width,
+            "num_layers": self.num_layers,
+            "word_dropout": self.word_dropout,
+            "dropout": self.dropout,
+            "hidden_dropout": self.hidden_dropout,
+            "weight_dropout": self.weight_dropout,
+            "output_dropout": self.output_dropout,
+        }
+
+
+def dropout_over_time(rate: float, policy) -> keras.layers.Dropout:
+    """Dropout with the same mask at each position of a text: `[batch, time, width]` → the same."""
+    return keras.layers.Dropout(rate, noise_shape=(None, 1, None), dtype=policy)
+
+
+def _mask(shape, rate: float, seed):
+    """0 with probability `rate`, else 1 / (1 − rate), in float32."""
+    kept = keras.random.uniform(shape, seed=seed) >= rate
+    return ops.cast(kept, "float32") / (1.0 - rate)

@@ -1,0 +1,233 @@
+"""An AWD-LSTM as a user meets it: frozen and tuned, on each kind of task, as a language model."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from language_models import log_softmax
+from small_data import RECORDS, TASKS, TEXTS
+
+import tf_adapt as ta
+from hub_modules.load import load_module, module_text_settings
+from hub_modules.native.awd_lstm import WeightDropLstm, WordEmbeddings
+from hub_modules.native.packing import Packing
+from tf_adapt.config.reading import config_from
+from tf_adapt.errors import ConfigError
+from tf_adapt.training.load_run import load_run
+from tf_adapt.training.module_export import export_module
+from tf_adapt.training.train import train
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def by_hand(encoder, ids):
+    """The hidden states of the embeddings and of every LSTM of one row, in float64."""
+    weights = {n: w.numpy().astype("float64") for n, w in encoder.weights_by_name().items()}
+    states = [weights["embeddings/word_embeddings"][ids]]
+    for index in range(encoder.num_layers):
+        kernel, recurrent, bias = (
+            weights[f"lstm_{index}/{name}"] for name in ("kernel", "recurrent_kernel", "bias")
+        )
+        hidden = cell = np.zeros(len(recurrent))
+        outputs = []
+        for step in states[-1]:
+            i, f, g, o = np.split(step @ kernel + hidden @ recurrent + bias, 4)
+            cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+            hidden = sigmoid(o) * np.tanh(cell)
+            outputs.append(hidden)
+        states.append(np.array(outputs))
+    return states
+
+
+def test_states_are_those_of_the_formula(tiny_lstm):
+    encoder = ta.HubEncoder(tiny_lstm)
+    assert (encoder.family, encoder.layer_names) == ("lstm", ["embeddings", "lstm_2"])
+    assert [name for name, _ in encoder.layer_groups] == [
+        "embeddings",
+        "lstm_0",
+        "lstm_1",
+        "lstm_2",
+    ]
+    inputs = encoder.preprocessor(TEXTS)
+    encoded = encoder(inputs)
+    ids, mask = inputs["word_ids"].numpy(), encoded["mask"].numpy()
+    for row in range(len(TEXTS)):
+        expected = by_hand(encoder.native, ids[row][mask[row]])
+        for layer, states in zip(encoded["layers"], (expected[0], expected[-1]), strict=True):
+            np.testing.assert_allclose(layer[row][mask[row]], states, atol=1e-6)
+            assert not np.any(layer[row][~mask[row]])
+
+
+def test_markers_stand_before_their_words(tiny_lstm):
+    words = module_text_settings(tiny_lstm)["vocabulary"]
+    pack = ta.HubEncoder(tiny_lstm).preprocessor
+    found = pack(["Who was THE man?", "I"])["word_ids"].numpy()
+    expected = ["xxbos", "xxmaj", "who", "was", "xxup", "the", "xxunk", "?"]
+    assert [words[number] for number in found[0]] == expected
+    assert [words[number] for number in found[1]] == ["xxbos", "xxunk", *["xxpad"] * 6]
+    given = tf.ragged.constant([["Who", "is", "who"], ["in"]])
+    packed = pack.pack_words(pack.tokenize_words(given))
+    assert packed["first_piece"].numpy().tolist() == [[1, 3, 4], [1, -1, -1]]
+    # A tagger reads the word, not the marker, whose state has not seen the word.
+    task = TASKS["tagging"]
+    assert ta.build_model(task, ta.HubEncoder(tiny_lstm)).head.word_pieces == "last"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It's a well-known film.", "It 's a well - known film ."),
+        ("they don’t, can't; isn't!", "they do n't , ca n't ; is n't !"),
+        ("(2,000 copies, $3.5)", "( 2,000 copies , $ 3.5 )"),
+        ("'quoted' rock'n'roll", "' quoted ' rock'n'roll"),
+        ("do n't , the 's", "do n't , the 's"),  # words of a treebank stay
+        ("naïve\u00a0Élan, 漢字、x", "naïve Élan , 漢字 、 x"),
+        ("state-of-the-art...", "state - of - the - art …"),
+        (" \t ", ""),
+    ],
+)
+def test_a_text_as_words(text, expected):
+    from hub_modules.preprocess.lstm_words import split_words
+
+    [found] = split_words(tf.constant([text])).to_list()
+    assert b" ".join(found).decode() == expected
+
+
+def test_words_and_weights_are_dropped_as_a_whole():
+    embeddings = WordEmbeddings(50, 4, word_dropout=0.5, dropout=0.0)
+    embeddings.build()
+    ids = np.tile(np.arange(50), (3, 1))
+    states = embeddings(ids, training=True).numpy()
+    table = embeddings.word_embeddings.numpy()
+    kept = (states[0] != 0).all(axis=1)
+    assert 10 < kept.sum() < 40
+    np.testing.assert_allclose(states, np.tile(np.where(kept[:, None], 2 * table, 0), (3, 1, 1)))
+    np.testing.assert_array_equal(embeddings(ids, training=False), np.tile(table, (3, 1, 1)))
+    features = WordEmbeddings(50, 40, word_dropout=0.0, dropout=0.5)
+    features.build()
+    dropped = features(ids, training=True).numpy() == 0
+    assert (dropped == dropped[:, :1]).all()  # the same at each position
+    assert (dropped[0] != dropped[1]).any()
+    lstm = WeightDropLstm(6, weight_dropout=0.5)
+    lstm.build((None, None, 4))
+    inputs = np.random.default_rng(0).normal(size=(2, 5, 4)).astype("float32")
+    packing = Packing(np.ones((2, 5), bool))
+    one, two = (lstm(inputs, packing=packing, training=True).numpy() for _ in range(2))
+    quiet = lstm(inputs, packing=packing, training=False).numpy()
+    assert np.abs(one - two).max() > 1e-4
+    # The first step has no recurrent part.
+    for states in (one, two):
+        np.testing.assert_allclose(states[:, 0], quiet[:, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("adaptation", ["fine_tuning", "feature_extraction", "gradual_unfreezing"])
+@pytest.mark.parametrize("kind", TASKS)
+def test_every_kind_of_task_learns(tiny_lstm, kind, adaptation):
+    task = TASKS[kind]
+    encoder = ta.HubEncoder(tiny_lstm, trainable=adaptation != "feature_extraction")
+    model = ta.build_model(task, encoder, adaptation=adaptation)
+    model.compile(keras.optimizers.AdamW(1e-2), task.loss, metrics=task.metrics)
+    before = {n: w.numpy() for n, w in encoder.native.weights_by_name().items()}
+    batches = ta.batches(RECORDS[kind], task, encoder, batch_size=2)
+    losses = model.fit(batches, epochs=3, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    moved = {
+        name
+        for name, weight in encoder.native.weights_by_name().items()
+        if (weight.numpy() != before[name]).any()
+    }
+    all_of_it = {"feature_extraction": set(), "fine_tuning": set(before)}
+    tops = {name for name in before if name.startswith(("lstm_2", "lstm_1"))}
+    assert moved == all_of_it.get(adaptation, tops)
+
+
+def test_tuned_at_the_top_it_is_trained_loaded_and_served(tiny_lstm, tmp_path):
+    config = config_from(
+        {
+            "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 24},
+            "encoder": {"handle": str(tiny_lstm)},
+            "head": "concat_pooling",
+            "adaptation": "top_layers",
+            "training": {"epochs": 2, "batch_size": 8, "learning_rate": 1e-3},
+        },
+        "test",
+    )
+    metrics = train(config, tmp_path / "run")
+    assert metrics["best_epoch"] >= 1
+    texts = ["who is the man ?", "what was it"]
+    model = load_run(tmp_path / "run")
+    served = tf.saved_model.load(str(ta.export(model, tmp_path / "export")))
+    answer = served.signatures["serving_default"](text=tf.constant(texts))
+    for scores, prediction in zip(answer["scores"].numpy(), ta.predict(model, texts), strict=True):
+        np.testing.assert_allclose(scores, prediction.scores, atol=1e-5)
+
+
+def test_the_language_models_loss_is_that_of_the_next_words(tiny_lstm):
+    encoder = ta.HubEncoder(tiny_lstm)
+    objective = ta.language_model_objective(encoder)
+    inputs = encoder.preprocessor(TEXTS)
+    losses = objective(inputs, encoder=encoder, training=False).numpy()
+    table = encoder.native.embeddings.word_embeddings.numpy().astype("float64")
+    bias = objective.output_layer.bias.numpy()
+    assert np.any(bias)
+    ids = inputs["word_ids"].numpy()
+    for row, losses_of_row in zip(ids, losses, strict=True):
+        row = row[row > 0]
+        states = by_hand(encoder.native, row)[-1][:-1]
+        expected = -log_softmax(states @ table.T + bias)[np.arange(len(row) - 1), row[1:]]
+        np.testing.assert_allclose(losses_of_row[: len(row) - 1], expected, atol=1e-5)
+        assert (losses_of_row[len(row) - 1 :] == -1).all()
+
+
+def test_a_language_model_is_tuned_exported_and_started_from(tiny_lstm, tmp_path):
+    """The first two steps of ULMFiT, and what the third begins with."""
+    text = tmp_path / "text.txt"
+    text.write_text("what is the time ?\nwho was the man in it ?\n" * 6, "utf-8")
+    files = {"format": "text", "kind": "language_model", "train": str(text), "dev": str(text)}
+    config = {
+        "objective": "language_model",
+        "data": files,
+        "encoder": {"handle": str(tiny_lstm)},
+        "adaptation": "fine_tuning",
+        "training": {"epochs": 3, "batch_size": 4, "learning_rate": 1e-2},
+    }
+    metrics = train(config_from(config, "test"), tmp_path / "run")
+    history = (tmp_path / "run" / "history.csv").read_text().splitlines()
+    column = history[0].split(",").index("dev_perplexity")
+    perplexities = [float(line.split(",")[column]) for line in history[1:]]
+    assert metrics["dev"]["perplexity"] == min(perplexities) == perplexities[-1]
+    export_module(tmp_path / "run", tmp_path / "module", stored_as="float16")
+    assert json.loads((tmp_path / "module" / "manifest.json").read_text())["kind"] == "lstm"
+    tuned = load_run(tmp_path / "run").encoder.native.weights_by_name()
+    for name, weight in load_module(tmp_path / "module").encoder.weights_by_name().items():
+        np.testing.assert_array_equal(weight, tuned[name].numpy().astype("float16"))
+    # Its own program, on texts, and its output layer, which goes on from here.
+    program = tf.saved_model.load(str(tmp_path / "module" / "encoder"))
+    encoder = ta.HubEncoder(tmp_path / "module")
+    expected = encoder(TEXTS)
+    found = program(tf.constant(TEXTS), training=False)
+    np.testing.assert_allclose(found["sequence_output"], expected["layers"][-1], atol=1e-5)
+    objective = ta.language_model_objective(encoder)
+    assert objective.output_layer.bias.shape == (encoder.native.vocabulary_size,)
+
+
+def test_what_this_family_has_not(tiny_lstm):
+    for options, message in (
+        (
+            {"adapters": "bottleneck"},
+            "adapters: expected an encoder of transformer layers or an EL",
+        ),
+        ({"lora": ta.Lora(2)}, "lora: expected an encoder of transformer layers or an ELMo"),
+        ({"execution": "saved_model"}, "expected execution native or none for an AWD-LSTM"),
+        ({"keep_layers": [0]}, "keep_layers"),
+        ({"pairs": "joint"}, "pairs: expected separate or none for the family lstm"),
+        ({"engine": "openvino"}, "expected a transformer that runs natively, got the family lstm"),
+        ({"classification_token": True}, "needs a causal module"),
+        ({"gradient_checkpointing": True}, "expected a transformer that runs natively"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            ta.HubEncoder(tiny_lstm, **options)
