@@ -48,11 +48,13 @@ def overrides(content: dict) -> list[str]:
 def shipped(handle: str) -> str:
     if "/" not in handle:
         return handle
+    if "gpt2" in handle:
+        return "lm_small"
     return "elmo_small" if "elmo" in handle else "bert_small"
 
 
 def what_signals_need(path: Path, content: dict, folder: Path) -> None:
-    """Configs of starts, on shipped modules, and the texts, by the command in the config."""
+    """Configs of starts, on shipped modules, and texts, by the command in the config."""
     for signal in content["compare"]["signals"].values():
         if "config" in signal.get("start", {}):
             name = signal["start"]["config"]
@@ -61,8 +63,9 @@ def what_signals_need(path: Path, content: dict, folder: Path) -> None:
             start["training"]["truncate"] = True
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(yaml.safe_dump(start), "utf-8")
-    (command,) = (line[1:] for line in path.read_text("utf-8").splitlines() if "awk" in line)
-    subprocess.run(command, shell=True, check=True, cwd=folder)
+    for line in path.read_text("utf-8").splitlines():
+        if "awk" in line:
+            subprocess.run(line[1:], shell=True, check=True, cwd=folder)
 
 
 @pytest.mark.slow
