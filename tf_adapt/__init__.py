@@ -20,6 +20,7 @@ _HOMES = {
     "DiscriminativeOptimizer": "tf_adapt.adaptation.discriminative",
     "HubEncoder": "tf_adapt.encoder.hub_encoder",
     "LinearDecay": "tf_adapt.adaptation.schedules",
+    "LongTexts": "tf_adapt.encoder.long_texts",
     "Lora": "hub_modules.native.lora",
     "MultiTaskModel": "tf_adapt.models.multi_task_model",
     "SignalAnnealing": "tf_adapt.models.signal_annealing",

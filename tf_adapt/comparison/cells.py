@@ -142,6 +142,8 @@ def cell_name(config: Config, head: str, signal: str | None) -> str:
     parts += ["classification_token"] if encoder.classification_token else []
     parts += [f"layers_{'_'.join(map(str, encoder.keep_layers))}"] if encoder.keep_layers else []
     parts += [] if encoder.execution is None else [encoder.execution]
+    if encoder.long is not None:
+        parts.append(f"long_{encoder.long.window}_{encoder.long.stride}_{encoder.long.pool}")
     parts.append("_".join([adaptation.name, *settings]))
     parts += [] if head == "default" else [head]
     parts += [] if signal is None else [signal]

@@ -198,7 +198,12 @@ def _planned(
         model = started_model(config, task, starting_run(config))
         penalised(config, model)
     encoder = model.encoder
-    reading = (encoder.module_hash, encoder.joint_pairs, config.training.limits)
+    reading = (
+        encoder.module_hash,
+        encoder.joint_pairs,
+        encoder.max_length,
+        config.training.limits,
+    )
     if reading not in read:  # cells with equal tokenization accept the same texts
         read[reading] = {
             split: prepare(examples, task, encoder, *config.training.limits)

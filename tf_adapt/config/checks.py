@@ -47,6 +47,7 @@ def problems_of(config: Config) -> Found:
     yield from _path_problems(config)
     yield from _start_problems(config)
     yield from _pretrained_problems(config)
+    yield from _long_problems(config)
     if config.tasks is not None:
         yield from _tasks_problems(config)
     else:
@@ -311,6 +312,43 @@ def _pretrained_problems(config: Config) -> Found:
             ("forgetting",),
             "expected null with encoder.pretrained: false, whose weights are random and have no "
             "pretraining to forget, got a section; remove one of them",
+        )
+
+
+def _long_problems(config: Config) -> Found:
+    long = config.encoder.long
+    if long is None:
+        return
+    if long.stride > long.window - 2:
+        yield (
+            ("encoder", "long", "stride"),
+            f"expected at most {long.window - 2}, so that windows of {long.window} positions, two "
+            f"of them special tokens, leave none out; got {long.stride}",
+        )
+    if config.encoder.pairs == "joint":
+        yield (
+            ("encoder", "pairs"),
+            "expected separate or null together with encoder.long, which cuts a row of one text "
+            "into windows, got joint",
+        )
+    if config.training.document_context:
+        yield (
+            ("training", "document_context"),
+            "expected false together with encoder.long, got true; a whole document as one text "
+            "needs no neighbours",
+        )
+    if config.training.jit_compile:
+        yield (
+            ("training", "jit_compile"),
+            "expected false together with encoder.long, got true; XLA has to know the number of "
+            "windows",
+        )
+    consistency = config.auxiliary.consistency
+    if consistency is not None and consistency.perturbation.name == "adversarial":
+        yield (
+            ("auxiliary", "consistency", "perturbation"),
+            "expected another one together with encoder.long, whose windows share states, got "
+            "adversarial",
         )
 
 

@@ -114,6 +114,12 @@ MEANINGS = {
         "causal module, whose state stands for the text",
         "keep_layers": "the transformer layers that the encoder has, from 0, the lowest (BERT, "
         "causal, keras-hub); null: all",
+        "long": "read texts of any length in windows (transformers)",
+    },
+    "LongConfig": {
+        "window": "positions of a window, its two special tokens included",
+        "stride": "tokens from the begin of a window to that of the next",
+        "pool": "how the windows' pooled vectors become the text's",
     },
     "TrainingConfig": {
         "epochs": "maximum number of epochs; the weights of the best epoch on dev are kept",

@@ -47,7 +47,8 @@ HeadDropout = Field(
 )
 _POOLINGS = f"{', '.join(POOLING_NAMES)}, or null for the published one"
 HeadPooling = Field(None, description=_POOLINGS)
-HeadWordPieces = Field(None, description=_POOLINGS.replace("the published one", "first"))
+_OF_WORDS = _POOLINGS.replace("the published one", "first (AWD-LSTM: last)")
+HeadWordPieces = Field(None, description=_OF_WORDS)
 
 
 class About(Section):
@@ -56,6 +57,14 @@ class About(Section):
     summary: str = Field(description="text: what this experiment is")
     expected: str = Field(description="text: the score to expect, with its deviation over seeds")
     minutes: float = Field(ge=0, description="a number of minutes, at least 0")
+
+
+class LongConfig(Section):
+    """Texts of any length, read in windows (transformers)."""
+
+    window: int = whole(4, MOST_TOKENS, default=128)
+    stride: int = whole(1, MOST_TOKENS, ", at most window − 2", default=64)
+    pool: Literal["max", "mean"] = Field("max", description="max or mean")
 
 
 class EncoderConfig(Section):
@@ -77,6 +86,9 @@ class EncoderConfig(Section):
     classification_token: bool = Field(False, description="true (causal modules only) or false")
     keep_layers: list[Annotated[int, Field(ge=0, le=WIDEST)]] | None = Field(
         None, min_length=1, description="a list of layer numbers, as [0, 2, 5], or null for all"
+    )
+    long: LongConfig | None = Field(
+        None, description="a section with window, stride and pool, or null"
     )
 
 

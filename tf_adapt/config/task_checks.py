@@ -162,6 +162,11 @@ def _span_problems(config: Config) -> Found:
             ("training", "document_context"),
             f"expected false for {kind}, whose contexts are read in windows, got true",
         )
+    if config.encoder.long is not None:
+        yield (
+            ("encoder", "long"),
+            f"expected null for {kind}, which has windows of its own (data.spans), got a section",
+        )
     if config.head_pooling is not None:
         yield (
             ("head_pooling",),

@@ -243,7 +243,8 @@ def _refuse_long(
     raise DataError(
         f"{locations[over[0]]}: expected at most {limit} tokens (special tokens included), got "
         f"{what}{lengths[over[0]] + special} ({len(over)} too long in all); set truncate: true, or "
-        "raise max_length if the encoder allows it"
+        "raise max_length if the encoder allows it, or have a transformer read long texts in "
+        "windows (encoder.long)"
     )
 
 

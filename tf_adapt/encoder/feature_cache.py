@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -191,8 +191,9 @@ def feature_key(
         # Words, which contain no NUL (`prepare` refuses it), or ids.
         digest.update(b"\0".join(values) if values.dtype == object else values.tobytes())
     # Only where it is another: what TensorFlow computed before stays valid.
-    engine = {} if encoder.engine == TENSORFLOW else {"engine": engine_version(encoder.engine)}
-    return engine | {
+    other = {} if encoder.engine == TENSORFLOW else {"engine": engine_version(encoder.engine)}
+    other |= {} if encoder.long is None else {"long": asdict(encoder.long)}
+    return other | {
         "module": encoder.module_hash,
         "weights": weights,
         "execution": encoder.execution,

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import keras
 import tensorflow as tf
@@ -19,9 +20,11 @@ from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.lora import Lora
 from hub_modules.native.weights import set_trainable
 from tf_adapt.encoder.layer_groups import LayerGroups, is_bias, with_bias_group
+from tf_adapt.encoder.long_texts import MOST_POSITIONS, LongTexts, in_windows, joined
 from tf_adapt.encoder.refusals import (
     check_alone,
     check_checkpointing,
+    check_long,
     joint_pairs,
     not_converted,
     nothing_learns,
@@ -114,13 +117,16 @@ class HubEncoder(keras.layers.Layer):
             the weights at the first call, and anew where `tf_adapt.encode`, `predict` or a run
             begin a pass over texts; after a change of weights between calls of your own, set it
             again.
+        long: a `LongTexts` (or its values): texts of any length are read in windows, whose states
+            are put together again; transformers only. The texts of a pair are then read apart.
 
     Attributes:
         family: a key of `hub_modules.families.FAMILIES`, such as "bert".
         preprocessor: texts → packed inputs, in the graph:
             `preprocessor(texts, max_length, truncate)`.
         max_length: longest input in positions. Transformers: their position embeddings, special
-            tokens included. ELMo: 1,000 words (a bound on memory, not of the model).
+            tokens included; with `long` 4,096. ELMo: 1,000 words. (These two bound memory, and are
+            no limits of the model.)
         bounded: whether longer inputs than `max_length` are impossible.
         joint_pairs: whether both texts of a pair are encoded as one row.
         module_hash: hash of the module's files, and of `keep_layers` where some are left out, for
@@ -157,6 +163,7 @@ class HubEncoder(keras.layers.Layer):
         classification_token: bool = False,
         keep_layers: Sequence[int] | None = None,
         engine: str = TENSORFLOW,
+        long: LongTexts | dict | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -185,10 +192,14 @@ class HubEncoder(keras.layers.Layer):
         self.bitfit = bitfit
         self.execution = module.execution
         self.family = module.family
-        self.bounded = module.max_length is not None
+        self.long = LongTexts(**long) if isinstance(long, dict) else long
+        check_long(self.long, module, pairs)
+        self.bounded = module.max_length is not None and long is None
         self.max_length = module.max_length or MOST_WORDS
+        if long is not None:
+            self.max_length = MOST_POSITIONS
         self.module_hash = module.hash
-        self.joint_pairs = joint_pairs(pairs, module.family)
+        self.joint_pairs = joint_pairs(pairs, module.family) and long is None
         self.as_stored = pretrained and not classification_token
         self.encoder = module.encoder
         self.gradient_checkpointing = gradient_checkpointing
@@ -386,6 +397,18 @@ class HubEncoder(keras.layers.Layer):
             inputs = self._packed(inputs)
         if "states" in inputs or "pooled" in inputs:
             return _computed_before(inputs)
+        if self.long is None:
+            return self._encoded(inputs, training, task)
+        given = [PERTURBATION, *map(states_key, self.layer_names)]
+        if any(name in inputs for name in given):
+            raise ConfigError(
+                "inputs: expected texts for an encoder that reads them in windows (long), got "
+                "states or a perturbation of a layer"
+            )
+        windows, places = in_windows(inputs, self.long)
+        return joined(self._encoded(windows, training, task), places, self.long)
+
+    def _encoded(self, inputs: dict, training, task: str | None) -> dict:
         if self.engine == TENSORFLOW:
             own = {} if task is None else {"task": task}
             return self.encoder(inputs, training=training, **own)
@@ -424,6 +447,7 @@ class HubEncoder(keras.layers.Layer):
             "classification_token": self.classification_token,
             "keep_layers": None if self.keep_layers is None else list(self.keep_layers),
             "engine": self.engine,
+            "long": None if self.long is None else asdict(self.long),
             "trainable_groups": self.trainable_groups,
             "unread_groups": list(self.unread_groups),
         }

@@ -2,10 +2,11 @@
 
 import keras
 
-from hub_modules.families import joins_pairs
+from hub_modules.families import FAMILIES, joins_pairs
 from hub_modules.load import LoadedModule
 from hub_modules.native.adapters import TaskAttention
 from hub_modules.native.lora import Lora
+from tf_adapt.encoder.long_texts import LongTexts
 from tf_adapt.errors import ConfigError
 
 
@@ -68,6 +69,32 @@ def joint_pairs(pairs: str | None, family: str) -> bool:
             "time, got 'joint'"
         )
     return joins_pairs(family) and pairs != "separate"
+
+
+def check_long(long: LongTexts | None, module: LoadedModule, pairs: str | None) -> None:
+    """Checks that a module's texts can be read in windows.
+
+    Raises:
+        ConfigError: it is no transformer, has less positions than a window, or is to read both
+            texts of a pair as one row.
+    """
+    if long is None:
+        return
+    if not FAMILIES[module.family].is_transformer:
+        raise ConfigError(
+            f"long: expected a transformer, which reads a limited number of positions, got the "
+            f"family {module.family}; leave it out, and set max_length"
+        )
+    if module.max_length is not None and long.window > module.max_length:
+        raise ConfigError(
+            f"long.window: expected at most {module.max_length}, the positions of the module, got "
+            f"{long.window}"
+        )
+    if pairs == "joint":
+        raise ConfigError(
+            "pairs: expected separate or none together with long, which cuts a row of one text "
+            "into windows, got 'joint'"
+        )
 
 
 def check_checkpointing(module: LoadedModule) -> None:

@@ -100,6 +100,11 @@ def build_model(
         ...         states = keras.ops.cast(encoded[0]["layers"][-1], "float32") * real
         ...         return self.dense(keras.ops.sum(states, axis=1) / keras.ops.sum(real, axis=1))
     """
+    if task.is_span_extraction and encoder.long is not None:
+        raise ConfigError(
+            f"long: expected none for {task.kind}, which has windows of its own, got "
+            f"{encoder.long}; make the encoder without"
+        )
     encoder.leave_unread(())  # undo what an earlier head on this encoder left unread
     adaptation = None if adaptation is None else as_adaptation(adaptation)
     if adaptation is not None:

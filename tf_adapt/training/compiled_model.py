@@ -73,6 +73,7 @@ def configured_encoder(config: Config) -> HubEncoder:
         gradient_checkpointing=config.training.gradient_checkpointing,
         classification_token=config.encoder.classification_token,
         keep_layers=config.encoder.keep_layers,
+        long=config.encoder.long and config.encoder.long.model_dump(),
         **_added(config),
     )
 

@@ -177,14 +177,15 @@ def _evaluate_epoch(
 def _kept_states(run: Run, display: callbacks.ProgressDisplay) -> KeptStates | None:
     """A cache of hidden states, or None if epochs cannot start from a layer's hidden states.
 
-    It needs a native encoder that is trained in some phase, one process, one task, and no auxiliary
-    loss or language model, which run the encoder on the texts.
+    It needs a native encoder that is trained in some phase and reads no windows, one process, one
+    task, and no auxiliary loss or language model, which run the encoder on the texts.
     """
     model = run.model
     if (
         run.start is None
         or run.tasks
         or model.encoder.execution != "native"
+        or model.encoder.long is not None
         or run.settings.in_several_processes
         or model.auxiliaries
         or model.task.is_language_model

@@ -83,7 +83,7 @@ def _states(
 ) -> tuple[list[str], float]:
     """The layers of the first pass of a run over a split, and the megabytes of their states."""
     encoder = model.encoder
-    if encoder.execution != "native":
+    if encoder.execution != "native" or encoder.long is not None:
         return [], 0.0
     names = encoder.layer_names
     one_layer = megabytes(prepared, encoder, [layer_part(names[0], 0, encoder.output_width)], dtype)
