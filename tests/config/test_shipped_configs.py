@@ -4,6 +4,7 @@ A module that does not ship has the shipped one of its family in its place.
 """
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def shipped(handle: str) -> str:
 
 def what_signals_need(path: Path, content: dict, folder: Path) -> None:
     """Configs of starts, on shipped modules, and texts, by the command in the config."""
-    for signal in content["compare"]["signals"].values():
+    for signal in content["compare"].get("signals", {}).values():
         if "config" in signal.get("start", {}):
             name = signal["start"]["config"]
             start = yaml.safe_load((CONFIGS.parent / name).read_text("utf-8"))
@@ -64,7 +65,11 @@ def what_signals_need(path: Path, content: dict, folder: Path) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(yaml.safe_dump(start), "utf-8")
     for line in path.read_text("utf-8").splitlines():
-        if "awk" in line:
+        _, found, command = line.partition("# The documents: python ")
+        if found:
+            arguments = [str(CONFIGS.parent / command.split()[0]), *command.split()[1:]]
+            subprocess.run([sys.executable, *arguments], check=True, cwd=folder)
+        elif "awk" in line:
             subprocess.run(line[1:], shell=True, check=True, cwd=folder)
 
 
@@ -76,7 +81,7 @@ def test_data_check_and_dry_run(path, shared, tmp_path, monkeypatch):
     for folder in (shared / "data").iterdir():
         (tmp_path / "data" / folder.name).symlink_to(folder)
     content = yaml.safe_load(path.read_text("utf-8"))
-    if "signals" in content.get("compare", {}):
+    if "compare" in content:
         what_signals_need(path, content, tmp_path)
     sets = [word for value in overrides(content) for word in ("--set", value)]
     command = "compare" if "compare" in content else "train"
