@@ -53,6 +53,9 @@ def main() -> None:
         n_embd=256,
         n_layer=4,
         n_head=4,
+        resid_pdrop=0.0,  # one pass over the text
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
         bos_token_id=0,
         eos_token_id=0,
     )

@@ -24,7 +24,7 @@ def test_format_3():
     ]  # fmt: skip
     assert list(found["cells"][0]) == [
         "id", "encoder", "module", "execution", "family", "pretrained", "pairs",
-        "classification_token", "adaptation", "settings", "head", "learning_rate", "tried",
+        "classification_token", "long", "adaptation", "settings", "head", "learning_rate", "tried",
         *RESULTS, "costs", "curves", "layer_weights", "confusion", "commands",
         "forgetting",
     ]  # fmt: skip

@@ -63,6 +63,7 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
     metrics = [found for found in map(outcomes.metrics, final) if found is not None]
     tried = [found for found in map(outcomes.metrics, outcomes.trials(cell)) if found is not None]
     first, family = metrics[0] if metrics else {}, scored.families.get(config.encoder.handle)
+    long = config.encoder.long
     return ScoredCell(
         id=cell.name,
         encoder=_encoder_name(config.encoder),
@@ -70,8 +71,9 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         execution=config.encoder.execution,
         family=family,
         pretrained=cell.pretrained,
-        pairs=config.encoder.pairs or ("joint" if joins_pairs(family) else "separate"),
+        pairs=config.encoder.pairs or ("joint" if joins_pairs(family) and not long else "separate"),
         classification_token=config.encoder.classification_token,
+        long=long and f"{long.window} by {long.stride}, {long.pool}",
         adaptation=config.adaptation.name,
         settings=cell.settings,
         head=first.get("head", config.head),

@@ -30,5 +30,6 @@ def reading(cell: Cell) -> str:
     """A name for a cell's tokenization: its encoder, and the settings that affect lengths."""
     encoder, limit = cell.config.encoder, cell.config.training.max_length
     parts = [short_name(encoder.handle), encoder.pairs, encoder.execution]
+    parts += ["long"] if encoder.long else []
     parts.append(None if limit is None else f"max_length_{limit}")
     return "-".join(part for part in parts if part)

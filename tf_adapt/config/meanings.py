@@ -309,6 +309,7 @@ MEANINGS["SignalTeacher"] = MEANINGS["TeacherConfig"] | {
     "signal": "the signal whose runs answer, for each seed the one with that seed",
 }
 MEANINGS["SignalSettings"] = MEANINGS["CellSettings"] | {
+    "adaptations": "the adaptations whose cells have the signal; null: all",
     "tasks": "further tasks that are trained together with the comparison's own, by name",
     "target": "the name of the comparison's own task among them",
     "sampling": MEANINGS["Config"]["sampling"],

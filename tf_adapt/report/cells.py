@@ -50,11 +50,11 @@ def ranked(cells: list[ScoredCell]) -> list[Ranked]:
     ]
 
 
-def encoder_of(cell: ScoredCell) -> tuple[str, str, bool, str | None]:
+def encoder_of(cell: ScoredCell) -> tuple[str, str, bool, str | None, str | None]:
     """The identity of an encoder: its module, how it encodes pairs, whether rows end in a new
-    token, how it is executed."""
+    token, the windows of long texts, how it is executed."""
     module = cell.module or cell.encoder
-    return (module, cell.pairs, cell.classification_token, cell.execution)
+    return (module, cell.pairs, cell.classification_token, cell.long, cell.execution)
 
 
 def encoder_name(cell: ScoredCell) -> str:
@@ -63,13 +63,17 @@ def encoder_name(cell: ScoredCell) -> str:
     parts = [visible(cell.encoder) + ("" if cell.pretrained else " untrained")]
     parts += [] if reads_as_usual(cell) else [f"{cell.pairs} texts"]
     parts += ["classification token"] if cell.classification_token else []
+    parts += [] if cell.long is None else [f"windows {cell.long}"]
     parts += [] if cell.execution is None else [cell.execution]
     return ", ".join(parts)
 
 
 def reads_as_usual(cell: ScoredCell) -> bool:
-    """Whether pairs are encoded as by the paper's encoder of this family: jointly or separately."""
-    return cell.pairs == ("joint" if joins_pairs(cell.family) else "separate")
+    """Whether pairs are encoded as by the paper's encoder of this family, jointly or separately, or
+    as windows have to be."""
+    return cell.long is not None or cell.pairs == (
+        "joint" if joins_pairs(cell.family) else "separate"
+    )
 
 
 def variant(cell: ScoredCell) -> str:

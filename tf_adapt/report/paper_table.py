@@ -90,7 +90,7 @@ def _row_of(cell: ScoredCell, cells: list[ScoredCell]) -> tuple:
 
 def _named(cell: ScoredCell) -> tuple:
     """What is known of an encoder before a run has finished."""
-    return (cell.encoder, cell.pretrained, cell.classification_token, cell.execution)
+    return (cell.encoder, cell.pretrained, cell.classification_token, cell.long, cell.execution)
 
 
 def _row_name(own: list[ScoredCell]) -> str:

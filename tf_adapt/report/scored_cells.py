@@ -120,6 +120,7 @@ class ScoredCell:
         pretrained: False for random weights.
         pairs: "joint" or "separate": how the texts of a pair are encoded.
         classification_token: whether each row ends in a new token.
+        long: the windows in which texts are read, as "128 by 64, max"; None: as one row.
         settings: the adaptation's keys with values other than the default.
         learning_rate: the selected one; None before its selection, or if every rate diverged.
         tried: the trials it was selected from; empty with a single rate.
@@ -139,6 +140,7 @@ class ScoredCell:
     pretrained: bool
     pairs: str
     classification_token: bool = False
+    long: str | None = None
     adaptation: str
     settings: dict[str, Any]
     head: str

@@ -96,15 +96,7 @@ def read_by(config: Config, splits: Splits) -> tuple[HubEncoder, dict[str, Prepa
 
     Too long examples are truncated, even where training would refuse them.
     """
-    settings, training = config.encoder, config.training
-    encoder = HubEncoder(
-        settings.handle,
-        trainable=False,
-        execution=settings.execution,
-        trust=settings.trust,
-        preprocessor=settings.preprocessor,
-        pairs=settings.pairs,
-    )
+    encoder, training = HubEncoder(trainable=False, **config.encoder.model_dump()), config.training
     limits = {"max_length": training.max_length, "document_context": training.document_context}
     return encoder, {
         split: prepare(examples, task_of(splits), encoder, truncate=True, **limits)
