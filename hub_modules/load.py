@@ -236,7 +236,7 @@ def load_output_layer(
 
 def module_text_settings(handle: str | os.PathLike) -> dict | None:
     """What the text of a module's inputs needs, as arguments of `ModuleSource`: the vocabulary, and
-    of a BERT whether it lower-cases, of a causal module the merges.
+    of a BERT and an AWD-LSTM whether it lower-cases, of a causal module the merges.
 
     None if only the graph of the preprocessing module holds it.
 

@@ -276,12 +276,19 @@ def refuse_adapters(adapters: Added, family: str) -> None:
     Raises:
         ConfigError: there are some.
     """
-    if adapters is not None:
-        name = "lora" if isinstance(adapters, Lora) else "adapters"
+    if adapters is None:
+        return
+    if isinstance(adapters, TaskAttention):
         raise ConfigError(
-            f"{name}: expected an encoder of transformer layers or an ELMo, got one of the family "
-            f"{family}, which has no place for them; use bitfit, top_layers or gradual_unfreezing"
+            "adapters: TaskAttention (task_attention in a config): expected a BERT, got the family "
+            f"{family}; leave it out"
         )
+    is_lora = isinstance(adapters, Lora)
+    expected = "transformer layers" if is_lora else "transformer layers, or an ELMo"
+    raise ConfigError(
+        f"{'lora' if is_lora else 'adapters'}: expected an encoder of {expected}, got the family "
+        f"{family}, which has no place for them; use bitfit, top_layers or gradual_unfreezing"
+    )
 
 
 def check_in_layers(in_layers: Sequence[int] | None, num_layers: int) -> None:

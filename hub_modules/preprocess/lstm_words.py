@@ -17,7 +17,7 @@ _KEPT = "\ue000"
 # What parts a text into words, one after the other, in RE2's language. After spaCy's rules for
 # English: contractions, hyphens between letters and most punctuation are words of their own.
 _SPLITS = (
-    (r"\pZ", " "),
+    (rf"[\pZ{_KEPT}]", " "),
     ("’", "'"),
     (r"\.\.\.", " … "),
     (r"(\pL)([nN])'([tT])($|[^\pL\pN])", rf"\1 \2{_KEPT}\3\4"),
@@ -71,8 +71,8 @@ class LstmPreprocessor(tf.Module):
         return pack_texts(self, texts, max_length, truncate)
 
     def special_tokens(self, num_segments: int) -> int:
-        """1 for the begin of a text, where the vocabulary has it."""
-        return 0 if self.begin_id is None else 1
+        """The begins of texts, where the vocabulary has one."""
+        return 0 if self.begin_id is None else num_segments
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """`[batch] string` → ids `[batch, (tokens)] int32`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.errors import ArtifactError
+from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.export import native_encoder
 from hub_modules.find import encoder_folder, find_module
 from hub_modules.load import load_module
@@ -70,6 +70,11 @@ def check_program(handle: str | os.PathLike, trust: bool = False) -> ProgramChec
         ConfigError: the module has no native encoder.
     """
     native = load_module(handle, "native", trust)
+    if native.family == "lstm":
+        raise ConfigError(
+            f"module {handle}: --verify: expected a BERT, an ELMo or a causal module, whose "
+            "program gives out every layer, got an AWD-LSTM; leave --verify out"
+        )
     program = load_module(handle, "saved_model", trust)
     names = [name for name, _ in native.encoder.layer_groups][: native.encoder.num_states]
     mine, theirs = _states(native), _states(program)

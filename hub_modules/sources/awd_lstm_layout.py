@@ -6,6 +6,8 @@ from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.lstm_words import PADDING, PADDING_WORD, UNKNOWN, UNKNOWN_WORD
 from hub_modules.sources.folder import read_text
 
+LARGEST_VOCABULARY = 64 * 2**20
+
 
 def awd_lstm_shapes(config: dict) -> dict[str, tuple[int, ...]]:
     """Our name → shape, of every weight of `AwdLstmEncoder(**config)`."""
@@ -29,7 +31,7 @@ def read_lstm_words(path: Path, rows: int) -> list[str]:
     Raises:
         ArtifactError: missing, not UTF-8, as in `check_lstm_words`, or it begins with other words.
     """
-    words = check_lstm_words(read_text(path), rows, str(path))
+    words = check_lstm_words(read_text(path, LARGEST_VOCABULARY), rows, str(path))
     if (words[PADDING], words[UNKNOWN]) != (PADDING_WORD, UNKNOWN_WORD):
         raise ArtifactError(
             f"{path}:1: expected {PADDING_WORD} and {UNKNOWN_WORD} at the beginning, got "

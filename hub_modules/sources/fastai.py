@@ -4,13 +4,15 @@ fast.ai's own files are pickles, which can run code, and are not read. To write 
 PyTorch is, with `vocab` the list of words and `path` the `.pth`:
 
     state = torch.load(path, map_location="cpu", weights_only=True)
+    state = state.get("model", state)  # beside an optimizer
     safetensors.torch.save_file({k: v.clone().contiguous() for k, v in state.items()},
                                 "model.safetensors")
     words = [word if word.split() == [word] else repr(word) for word in vocab]  # "\\n" is one
     open("vocab.txt", "w", encoding="utf-8").write("".join(f"{word}\\n" for word in words))
 
-Gates are in our order (i, f, g, o); kernels are transposed, both biases are added. Padding, which
-fast.ai has as id 1, changes places with the unknown word, id 0 (or whatever ids they have).
+Models that read forwards only. Gates are in our order (i, f, g, o); kernels are transposed, both
+biases are added. Padding, which fast.ai has as id 1, changes places with the unknown word, id 0 (or
+whatever ids they have).
 
 Source: fast.ai, `text/models/awdlstm.py`.
 """
@@ -23,11 +25,14 @@ import numpy as np
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.lstm_words import PADDING_WORD, UNKNOWN_WORD
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.awd_lstm_layout import awd_lstm_shapes, check_lstm_words
+from hub_modules.sources.awd_lstm_layout import (
+    LARGEST_VOCABULARY,
+    awd_lstm_shapes,
+    check_lstm_words,
+)
 from hub_modules.sources.folder import read_text
 from hub_modules.sources.safetensors_file import open_weights
 
-_LARGEST_VOCABULARY = 64 * 2**20
 _PREFIX = "0."  # of the encoder in a language model; a saved encoder has none
 _OUTPUT = "1.decoder."
 _FAKE = "xxfake"
@@ -61,7 +66,7 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     config = _config(arrays, weights)
     own = _to_ours(arrays, config, weights)
     where = folder / "vocab.txt"
-    text = _with_numbered_fakes(read_text(where, _LARGEST_VOCABULARY))
+    text = _with_numbered_fakes(read_text(where, LARGEST_VOCABULARY))
     words = check_lstm_words(text, config["vocabulary_size"], str(where))
     order = _own_order(words)
     name = "embeddings/word_embeddings"

@@ -36,13 +36,23 @@ BOUNDARIES = [
 
 @pytest.mark.parametrize(("layers", "learning", "expected"), BOUNDARIES)
 def test_boundary(layers, learning, expected):
-    number = boundary(layers, {*names(learning), "head"})
+    number = boundary([*layers, "pooler", "head"], layers, {*names(learning), "head"})
     assert number == (None if expected is None else layers.index(LETTERS[expected]))
 
 
 @pytest.mark.parametrize("group", ["adapters", "lora", "biases"])
 def test_what_an_adaptation_adds_lies_across_all_layers(group):
-    assert boundary(BERT, {group, "head"}) is None
+    assert boundary([*BERT, group, "head"], BERT, {group, "head"}) is None
+
+
+@pytest.mark.parametrize(
+    ("learning", "expected"),
+    [([], 1), (["lstm_2"], None), (["lstm_1"], None), (["lstm_0"], None), (["embeddings"], None)],
+)
+def test_groups_between_the_layers_count(learning, expected):
+    """An AWD-LSTM: its lower LSTMs are wider, and return no states."""
+    groups = ["embeddings", "lstm_0", "lstm_1", "lstm_2", "head"]
+    assert boundary(groups, ["embeddings", "lstm_2"], {*learning, "head"}) == expected
 
 
 # For each epoch: the layer it starts from, then those that later epochs start from; "" where the

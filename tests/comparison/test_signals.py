@@ -14,6 +14,7 @@ from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.dry_run import dry_run, lines
 from tf_adapt.comparison.runs import Outcomes
 from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.signals import in_words
 from tf_adapt.config.reading import load_config
 from tf_adapt.errors import ConfigError, TrainingError
 from tf_adapt.runs import checkpoints, run_folder
@@ -96,6 +97,8 @@ def test_a_signal_may_be_for_some_adaptations(write):
     assert set(found) == expected | {("top_layers", "alone"), ("top_layers", "slow")}
     taught = {cell.signal: cell.teacher for cell in cells}
     assert taught["small"] == cells[found.index(("fine_tuning", "big"))].name
+    said = in_words(cells[found.index(("top_layers", "slow"))].laid)
+    assert said == "optimizer: {decay: 0.4} (with top_layers alone)"
     signals["small"] = {"teacher": {"signal": "big"}}
     with pytest.raises(ConfigError, match="small.teacher.signal: .*that top_layers has too"):
         load_comparison(write(signals, adaptations=adaptations))

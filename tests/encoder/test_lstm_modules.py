@@ -13,6 +13,7 @@ import tf_adapt as ta
 from hub_modules.load import load_module, module_text_settings
 from hub_modules.native.awd_lstm import WeightDropLstm, WordEmbeddings
 from hub_modules.native.packing import Packing
+from tf_adapt.analysis.states import layer_numbers
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError
 from tf_adapt.training.load_run import load_run
@@ -219,9 +220,9 @@ def test_what_this_family_has_not(tiny_lstm):
     for options, message in (
         (
             {"adapters": "bottleneck"},
-            "adapters: expected an encoder of transformer layers or an EL",
+            "adapters: expected an encoder of transformer layers, or an",
         ),
-        ({"lora": ta.Lora(2)}, "lora: expected an encoder of transformer layers or an ELMo"),
+        ({"lora": ta.Lora(2)}, "lora: expected an encoder of transformer layers, got the fam"),
         ({"execution": "saved_model"}, "expected execution native or none for an AWD-LSTM"),
         ({"keep_layers": [0]}, "keep_layers"),
         ({"pairs": "joint"}, "pairs: expected separate or none for the family lstm"),
@@ -231,3 +232,63 @@ def test_what_this_family_has_not(tiny_lstm):
     ):
         with pytest.raises(ConfigError, match=message):
             ta.HubEncoder(tiny_lstm, **options)
+
+
+SAMPLE = {"dataset": "sample_classification", "source": "sample", "train_examples": 24}
+TRAINING = {"epochs": 5, "batch_size": 8, "learning_rate": 1e-2}
+
+
+@pytest.mark.parametrize(
+    "adaptation",
+    [
+        "chain_thaw",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("bitfit", "top_layers")),
+    ],
+)
+def test_a_run_goes_through_all_groups(tiny_lstm, tmp_path, adaptation):
+    content = {
+        "data": SAMPLE,
+        "encoder": {"handle": str(tiny_lstm)},
+        "head": "concat_pooling",
+        "adaptation": adaptation,
+        "training": TRAINING,
+    }
+    metrics = train(config_from(content, "test"), tmp_path / "run")
+    assert len((tmp_path / "run" / "history.csv").read_text().splitlines()) == 6
+    assert metrics["dev"]["loss"] < 3
+
+
+@pytest.mark.slow
+def test_beside_a_task_and_after_it(tiny_lstm, tmp_path):
+    """The language model's loss, closeness to the module, consistency; what was forgotten."""
+    text = tmp_path / "text.txt"
+    text.write_text("what is the time ?\nwho was the man in it ?\n", "utf-8")
+    more = tmp_path / "more.tsv"
+    more.write_text("text\n" + "who is the man\n" * 6 + "what is in it\n" * 6, "utf-8")
+    for auxiliary in (
+        {"language_model": {"weight": 0.5}},
+        {"distillation": {"weight": 0.5}},
+        {"consistency": {"unlabelled": str(more), "perturbation": "words"}},
+    ):
+        (name,) = auxiliary
+        content = {
+            "data": SAMPLE,
+            "encoder": {"handle": str(tiny_lstm)},
+            "head": "linear",
+            "adaptation": "fine_tuning",
+            "auxiliary": auxiliary,
+            "forgetting": {"text": str(text)},
+            "training": TRAINING | {"epochs": 1},
+        }
+        metrics = train(config_from(content, "test"), tmp_path / name)
+        assert metrics["forgetting"]["after"] != metrics["forgetting"]["before"]
+
+
+def test_layers_have_the_numbers_of_their_depth(tiny_lstm):
+    assert layer_numbers(ta.HubEncoder(tiny_lstm)) == [0, 3]
+
+
+def test_the_first_state_is_refused_where_it_has_seen_no_word(tiny_lstm):
+    task = TASKS["classification"]
+    with pytest.raises(ConfigError, match="head_pooling: expected last, mean or max for the famil"):
+        ta.build_model(task, ta.HubEncoder(tiny_lstm), "linear", head_pooling="first")

@@ -164,6 +164,13 @@ def test_c1_attention_of_tasks_has_no_other_place(make_config, tmp_path):
     assert_same(again.encoder.weights, load_run(run).encoder.weights)
 
 
+def test_c1_another_head_is_named_with_its_task(make_config, several):
+    bilstm = TASKS | {"name": {"data": NAME, "head": "bilstm"}}
+    config = make_config(several, tasks=bilstm, target="question")
+    with pytest.raises(ConfigError, match=r"tasks.name.head: expected that of task name of .*run"):
+        dry_run(config)
+
+
 @pytest.mark.slow
 def test_a_run_of_several_tasks_teaches_its_target(make_config, several, tmp_path):
     config = make_config(data=QUESTION, teacher={"run": str(several)})

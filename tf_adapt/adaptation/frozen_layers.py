@@ -27,7 +27,8 @@ def layers_to_keep(
 
     Args:
         groups: names of the groups, as for `Adaptation.phases`.
-        layers: names of the groups whose hidden states the encoder returns, bottom to top.
+        layers: names of the groups whose hidden states the encoder returns, bottom to top; there
+            may be others between them.
         epochs: number of epochs of the whole run.
         epoch: from 0.
         phase: index of the current phase; used if patience may end phases early.
@@ -38,21 +39,22 @@ def layers_to_keep(
         length = 1 if adaptation.unit == "epochs" else steps_per_epoch
         kept = _first_two_of_each(phases, epochs, length)
         learning = [_learning(phases, number, length) for number in kept]
-        return _served(layers, learning, bisect.bisect(kept, epoch) - 1, room)
+        return _served(groups, layers, learning, bisect.bisect(kept, epoch) - 1, room)
     # The lengths of the phases are unknown: each is taken to last more than one epoch.
-    return _served(layers, [one.groups for one in phases for _ in range(2)], 2 * phase, room)
+    learning = [one.groups for one in phases for _ in range(2)]
+    return _served(groups, layers, learning, 2 * phase, room)
 
 
-def boundary(layers: Sequence[str], learning: Collection[str]) -> int | None:
-    """Index of the highest layer that is frozen with all layers below; None: nothing to cache.
+def boundary(groups: Sequence[str], layers: Sequence[str], learning: Collection[str]) -> int | None:
+    """Index of the highest layer that is frozen with all groups below; None: nothing to cache.
 
     Adapters, LoRA and biases are in all layers, new embeddings below them.
     """
     if any(name in learning for name in ACROSS):
         return None
-    frozen = 0
-    while frozen < len(layers) and layers[frozen] not in learning:
-        frozen += 1
+    learned = (groups.index(name) for name in learning if name in groups)
+    lowest = min(learned, default=len(groups))
+    frozen = sum(groups.index(name) < lowest for name in layers)
     return None if frozen == 0 or layers[frozen - 1] in LOOKED_UP else frozen - 1
 
 
@@ -82,10 +84,14 @@ def _learning(phases: list[Phase], epoch: int, length: int) -> set[str]:
 
 
 def _served(
-    layers: Sequence[str], learning: Sequence[Collection[str]], now: int, room: int
+    groups: Sequence[str],
+    layers: Sequence[str],
+    learning: Sequence[Collection[str]],
+    now: int,
+    room: int,
 ) -> list[str]:
     """The distinct boundary layers, from `now` on, that one pass over the texts covers."""
-    found = [boundary(layers, names) for names in learning]
+    found = [boundary(groups, layers, names) for names in learning]
 
     def goes_on(time: int) -> bool:
         before, after = found[time - 1], found[time]

@@ -6,13 +6,16 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.families import FAMILIES
 from tf_adapt.analysis import information, probes
 from tf_adapt.analysis.progress import shown
 from tf_adapt.analysis.sources import Source, encoders, read_source, source_data
 from tf_adapt.analysis.states import layer_numbers, pooled_states
 from tf_adapt.data.prepare import prepare
 from tf_adapt.data.splits import Splits, fingerprint
+from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.table import refuse_first_state
 from tf_adapt.tasks.task import Task
 
 Targets = dict[str, np.ndarray]
@@ -105,7 +108,7 @@ def _panels(
     panels: dict[tuple, dict] = {}
     for source in sources:
         splits, task = source_data(source, tagging)
-        vectors = _vectors(task, pooling, word_pieces)
+        _check_vectors(task, pooling, word_pieces)
         key = tuple(fingerprint(splits.examples[name]) for name in names)
         panel = panels.setdefault((splits.name, *key), _panel(splits, names))
         for what, encoder in encoders(source):
@@ -115,6 +118,7 @@ def _panels(
                 name: prepare(splits.examples[name], task, encoder, *source.config.training.limits)
                 for name in names
             }
+            vectors = _vectors(task, encoder, pooling, word_pieces)
             targets = {name: _targets(prepared[name].targets) for name in names}
             panel |= about(task, targets) | vectors
             panel["truncated"] = {name: prepared[name].truncated for name in names}
@@ -129,12 +133,13 @@ def _panels(
                 {"layer": numbers[layer], **measure(task, states, targets, layer)}
                 for layer in shown(range(len(numbers)), f"{splits.name} layers")
             ]
-            panel["series"].append(what | {"layers": rows})
+            # Of a panel with several families the last encoder's are those of the panel.
+            panel["series"].append(what | vectors | {"layers": rows})
     return _labelled(list(panels.values()))
 
 
-def _vectors(task: Task, pooling: str | None, word_pieces: str | None) -> dict[str, str]:
-    """How an item's vector comes from the states, as the arguments of `pooled_states`."""
+def _check_vectors(task: Task, pooling: str | None, word_pieces: str | None) -> None:
+    """Refuses what is for other tasks."""
     if task.is_tagging and pooling is not None:
         raise ConfigError(
             f"--pooling: expected none for tagging, whose items are words, got {pooling}; a word's "
@@ -145,8 +150,16 @@ def _vectors(task: Task, pooling: str | None, word_pieces: str | None) -> dict[s
             f"--word-pieces: expected none for {task.kind}, got {word_pieces}; it is for tagging, "
             "and --pooling for the others"
         )
+
+
+def _vectors(
+    task: Task, encoder: HubEncoder, pooling: str | None, word_pieces: str | None
+) -> dict[str, str]:
+    """How an item's vector comes from the states, as the arguments of `pooled_states`."""
     if task.is_tagging:
-        return {"word_pieces": word_pieces or "first"}
+        return {"word_pieces": word_pieces or FAMILIES[encoder.family].word_piece}
+    if pooling == "first":
+        refuse_first_state("--pooling", encoder.family)
     return {"pooling": pooling or "mean"}
 
 

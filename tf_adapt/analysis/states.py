@@ -69,8 +69,11 @@ def pooled_states(
 def layer_numbers(encoder: HubEncoder) -> list[int]:
     """The number of each output layer; 0 is the embeddings, below the first block.
 
-    A foreign SavedModel without embeddings among its outputs starts at 1.
+    A foreign SavedModel without embeddings among its outputs starts at 1. An AWD-LSTM's layers of
+    other widths are left out.
     """
+    if encoder.family == "lstm":
+        return [int("0" + re.sub(r"\D", "", name)) + ("_" in name) for name in encoder.layer_names]
     names = [name for name, _ in encoder.layer_groups]
     blocks = sum(re.fullmatch(r"(layer|lstm)_\d+", name) is not None for name in names)
     first = max(0, blocks + 1 - encoder.num_layers)

@@ -38,7 +38,8 @@ def analyze() -> None:
 @click.option(
     "--word-pieces",
     type=_NAMES,
-    help="Of the states of a word's pieces to its vector (tagging); first by default.",
+    help="Of the states of a word's pieces to its vector (tagging); by default first, of an "
+    "AWD-LSTM last.",
 )
 @_out
 @set_option

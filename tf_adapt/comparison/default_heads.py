@@ -2,13 +2,12 @@
 
 from typing import Any
 
+from hub_modules.families import joins_pairs
 from tf_adapt.comparison.default_rates import family_of
 from tf_adapt.comparison.sections import EncoderEntry
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.paper import FROZEN
 from tf_adapt.tasks.kinds import PAIRS, SPAN_EXTRACTION
-
-_WITHOUT_JOINT_PAIRS = ("elmo", "words")
 
 
 def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str]:
@@ -32,7 +31,8 @@ def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str
     family = family_of(encoder.handle)
     if family == "sentence" or kind == SPAN_EXTRACTION:
         return ["default"]
-    if kind in PAIRS and encoder.pairs == "separate" and family not in _WITHOUT_JOINT_PAIRS:
+    reads_one = family is None or joins_pairs(family)
+    if kind in PAIRS and encoder.pairs == "separate" and reads_one:
         return ["default"]
     return ["default", "linear_tagger" if kind == "tagging" else "linear"]
 

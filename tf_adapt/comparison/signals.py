@@ -73,8 +73,8 @@ def check_signals(varied: Compare, problems: Problems) -> None:
         if not signals_of(adaptation, signals):
             problems.add(
                 KEY,
-                f"expected at least one for every adaptation, got none for {adaptation}; add "
-                f"alone: {{adaptations: [{adaptation}]}}, or leave the adaptation out",
+                f"expected at least one for every adaptation, got none for {adaptation}; add a "
+                f"signal with adaptations: [{adaptation}], or leave the adaptation out",
             )
     for name, signal in signals.items():
         for adaptation in signal.adaptations or ():
@@ -181,9 +181,11 @@ def with_own_data(config: Config, data: Any) -> Config:
 
 def in_words(signal: SignalSettings) -> str:
     """Its keys as they were given: `start: {config: mnli.yaml}`."""
-    section = signal.model_dump(exclude_unset=True)
+    section = signal.model_dump(exclude_unset=True, exclude={"adaptations"})
     text = yaml.safe_dump(section, default_flow_style=True, width=10**6, sort_keys=False)
-    return text.strip().removeprefix("{").removesuffix("}") or "nothing but the labels"
+    said = text.strip().removeprefix("{").removesuffix("}") or "nothing but the labels"
+    only = f" (with {', '.join(signal.adaptations)} alone)" if signal.adaptations else ""
+    return said + only
 
 
 def keys_of(signal: SignalSettings) -> tuple[str, ...]:

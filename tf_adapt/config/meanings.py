@@ -134,7 +134,7 @@ MEANINGS = {
         "steps_per_epoch": "with several tasks: the length of an epoch",
         "clip_norm": "maximum global norm of the gradients (clipping)",
         "patience": "early stopping: epochs without improvement on dev",
-        "max_length": "maximum input length: word pieces for BERT, words for ELMo",
+        "max_length": "maximum input length: word pieces of transformers, words of others",
         "truncate": "truncate over-long inputs instead of raising an error; tagging splits them",
         "document_context": "encode each sentence with its neighbours in the document (BERT, "
         "tagging)",

@@ -80,7 +80,7 @@ class EncoderConfig(Section):
     trust: bool = Field(False, description="true or false")
     preprocessor: str | None = Field(None, description="a folder or an http(s) URL, or null")
     pairs: Literal["joint", "separate"] | None = Field(
-        None, description="joint (not ELMo), separate, or null: as the family was pretrained"
+        None, description="joint (transformers), separate, or null: as the family was pretrained"
     )
     pretrained: bool = Field(True, description="true, or false for random weights (a baseline)")
     classification_token: bool = Field(False, description="true (causal modules only) or false")

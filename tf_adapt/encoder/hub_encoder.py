@@ -100,7 +100,7 @@ class HubEncoder(keras.layers.Layer):
         bitfit: whether all biases that a head reads, β of LayerNorms among them, are a layer group.
         pretrained: whether to load the module's weights. False: the same network with random
             weights, a baseline (native).
-        pairs: "joint" (not ELMo: both texts of a pair in one row, which attend to each other),
+        pairs: "joint" (transformers: both texts of a pair in one row, which attend to each other),
             "separate" (each text in its own row), or None: as the family was pretrained.
         gradient_checkpointing: whether each transformer layer is recomputed in the backward pass
             (BERT and causal, native), in slices of the batch of at most 2,048 positions: less
@@ -125,8 +125,8 @@ class HubEncoder(keras.layers.Layer):
         preprocessor: texts → packed inputs, in the graph:
             `preprocessor(texts, max_length, truncate)`.
         max_length: longest input in positions. Transformers: their position embeddings, special
-            tokens included; with `long` 4,096. ELMo: 1,000 words. (These two bound memory, and are
-            no limits of the model.)
+            tokens included; with `long` 4,096. Others: 1,000 words. (These two bound memory, they
+            are no limits of the model.)
         bounded: whether longer inputs than `max_length` are impossible.
         joint_pairs: whether both texts of a pair are encoded as one row.
         module_hash: hash of the module's files, and of `keep_layers` where some are left out, for

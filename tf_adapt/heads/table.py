@@ -191,9 +191,27 @@ def _check_poolings(
         )
 
 
+def refuse_first_state(key: str, family: str) -> None:
+    """Refuses the first state of encoders that have seen no word there.
+
+    Args:
+        key: that asks for it, for the message.
+
+    Raises:
+        ConfigError: the encoder is an AWD-LSTM.
+    """
+    if family == "lstm":
+        raise ConfigError(
+            f"{key}: expected last, mean or max for the family lstm, whose first state is that of "
+            "xxbos and the same for every text, got first"
+        )
+
+
 def _check_inputs(name: str, task: Task, family: str, joint: bool, pooling: str | None) -> None:
     """Refuses a head that needs words where there is one vector, or vectors where there is none."""
     about, pairs_of_vectors = FAMILIES[family], name in ON_VECTORS and name != "linear"
+    if pooling == "first":
+        refuse_first_state("head_pooling", family)
     if not about.has_words and name not in ON_VECTORS:
         fitting = [one for one in ON_VECTORS if task.kind in HEADS[one].kinds]
         raise ConfigError(

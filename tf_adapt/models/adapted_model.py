@@ -66,7 +66,7 @@ def build_model(
         head_pooling: of a head given by name, not for tagging: "first", "last", "mean" or "max" of
             the states that it pools to a vector; by default its published pooling.
         head_word_pieces: of a head given by name, for tagging: which pieces of a word stand for it,
-            "first" (the default), "last", or the "mean" or "max" of all.
+            "first", "last", or the "mean" or "max" of all; by default first, of an AWD-LSTM last.
         task_name: of the task, for an encoder with `TaskAttention`.
 
     A head of your own is called as `head(encoded, inputs, training=…)`. `encoded` is a list of the

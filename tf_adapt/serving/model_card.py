@@ -172,8 +172,8 @@ def module_card(config: Config, metrics: dict[str, Any] | None) -> str:
     config = config.of_task(config.target) if others else config
     parts = [
         f"# Encoder of {_title(config)}",
-        "A module: `encoder/` (SavedModel with every layer's states), the text that goes into it "
-        "is prepared as `preprocess/` does; `manifest.json` has the SHA-256 of each file. The "
+        "A module: `encoder/` (SavedModel; its text is prepared as `preprocess/` does, if there is "
+        "such a folder, else by itself); `manifest.json` has the SHA-256 of each file. The "
         f"encoder learned with the task below; its head is not part of it.{together}",
         _section("How to use it", _USE),
         _section("Data", _data(config, metrics)),

@@ -113,7 +113,9 @@ def _carry(
     own, theirs = _models(model), _models(source)
     tasks, known = _by_name(own), _by_name(theirs)
     for task, other in _carried_heads(config, tasks, known, before.target).items():
-        _take_head(own[task].head, theirs[other].head, name)
+        key = "head" if task is None else f"tasks.{task}.head"
+        said = name if other is None else f"task {other} of {name}"
+        _take_head(own[task].head, theirs[other].head, key, said)
 
 
 def _carried_heads(
@@ -239,12 +241,12 @@ def _added(encoder: HubEncoder) -> dict[str, Any]:
     return {"adapters": config["adapters"], "lora": config["lora"], "size": size}
 
 
-def _take_head(head: keras.layers.Layer, source: keras.layers.Layer, name: str) -> None:
+def _take_head(head: keras.layers.Layer, source: keras.layers.Layer, key: str, name: str) -> None:
     if _described(head) != _described(source):
         raise ConfigError(
-            f"head: expected that of {name}, since both tasks have the same labels: "
+            f"{key}: expected that of {name}, since both tasks have the same labels: "
             f"{_shown(source)}; got {_shown(head)}. Take head and adaptation of that run, or set "
-            "start.head: false for a new head"
+            "start.head: false for new heads"
         )
     _assign(head.weights, source.weights)
 
