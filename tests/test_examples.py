@@ -15,6 +15,7 @@ NOTEBOOKS = {path.stem: path for path in (ROOT / "examples").glob("*.ipynb")}
 # What each leaves behind.
 MADE = {
     "quick_start": ["quick_start/report.html", "quick_start/*/*/1/saved_model.pb"],
+    "trec_hands_on": ["trec/report.html"],
     "your_own_dataframe": ["comparison/data/train.jsonl", "export/1/saved_model.pb"],
 }
 
@@ -73,7 +74,7 @@ def test_a_notebook_runs(name, tmp_path):
     ).execute()
     outputs = [one for cell in notebook.cells for one in cell.get("outputs", [])]
     shown = [one["data"] for one in outputs if one["output_type"] == "execute_result"]
-    assert any("feature_extraction" in data["text/plain"] for data in shown)
+    assert any("fine_tuning" in data["text/plain"] for data in shown)
     for folder in MADE[name]:
         assert next(tmp_path.glob(folder), None), folder
     reports = [data for data in shown if "<iframe" in data.get("text/html", "")]
