@@ -182,5 +182,7 @@ def test_the_small_elmo_knows_its_neighbours(shared):
 
 def test_another_family_has_no_such_loss(tmp_path):
     (tmp_path / "words.txt").write_text("a 0.1 0.2\nb 0.3 0.4\n")
-    with pytest.raises(ConfigError, match="a BERT, an ELMo or a causal module, got the family wor"):
+    with pytest.raises(
+        ConfigError, match="a BERT, an ELMo, a causal module or an AWD-LSTM, got the"
+    ):
         language_model_objective(ta.HubEncoder(tmp_path / "words.txt"))

@@ -1,6 +1,6 @@
 """Real documents with labels: sections of WikiText-2's articles, and what each is headed.
 
-    python configs/documents/wikitext_sections.py data/wikitext2 data/wikitext_sections
+    python examples/documents/wikitext_sections.py data/wikitext2 data/wikitext_sections
 
 Writes train.tsv and dev.tsv (every fifth article) with the columns text and label: 476 sections of
 the six most frequent headings, 500 words in the middle, up to 6,000.
