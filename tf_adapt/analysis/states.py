@@ -73,7 +73,8 @@ def layer_numbers(encoder: HubEncoder) -> list[int]:
     other widths are left out.
     """
     if encoder.family == "lstm":
-        return [int("0" + re.sub(r"\D", "", name)) + ("_" in name) for name in encoder.layer_names]
+        # The embeddings, then LSTMs.
+        return [0, *(int(name.removeprefix("lstm_")) + 1 for name in encoder.layer_names[1:])]
     names = [name for name, _ in encoder.layer_groups]
     blocks = sum(re.fullmatch(r"(layer|lstm)_\d+", name) is not None for name in names)
     first = max(0, blocks + 1 - encoder.num_layers)

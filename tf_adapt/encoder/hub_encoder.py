@@ -399,8 +399,7 @@ class HubEncoder(keras.layers.Layer):
             return _computed_before(inputs)
         if self.long is None:
             return self._encoded(inputs, training, task)
-        given = [PERTURBATION, *map(states_key, self.layer_names)]
-        if any(name in inputs for name in given):
+        if self._begins_inside(inputs):
             raise ConfigError(
                 "inputs: expected texts for an encoder that reads them in windows (long), got "
                 "states or a perturbation of a layer"
@@ -412,13 +411,16 @@ class HubEncoder(keras.layers.Layer):
         if self.engine == TENSORFLOW:
             own = {} if task is None else {"task": task}
             return self.encoder(inputs, training=training, **own)
-        given = [PERTURBATION, *map(states_key, self.layer_names)]
-        if (training and self.trainable_weights) or any(name in inputs for name in given):
+        if (training and self.trainable_weights) or self._begins_inside(inputs):
             raise ConfigError(
                 "engine openvino: expected a call without gradients, got a step of training; "
                 "freeze the encoder (trainable=False), or set engine to tensorflow"
             )
         return self._openvino(inputs)
+
+    def _begins_inside(self, inputs: dict) -> bool:
+        """Whether the inputs hold a layer's states, or a perturbation of the lowest ones."""
+        return any(name in inputs for name in (PERTURBATION, *map(states_key, self.layer_names)))
 
     def _packed(self, texts) -> dict:
         if isinstance(texts, list) and texts and all(tf.is_tensor(column) for column in texts):
