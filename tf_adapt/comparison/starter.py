@@ -5,7 +5,6 @@ import re
 import shlex
 from pathlib import Path
 
-from hub_modules.shipped import shipped_names
 from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.data.guesses import Guess, guess
 from tf_adapt.data.splits import load_splits
@@ -80,8 +79,9 @@ def _text(found: Guess, path: str, out: str) -> str:
         "  # test: FILE",
         *(by_hand if is_tagging else ["  # guessed", "  columns:", *columns, *unused]),
         "compare:",
-        "  # Small encoders that ship. Others: a folder with a module, or the address of one.",
-        f"  encoders: [{', '.join(shipped_names())}]",
+        "  # Small encoders that ship; so does lm_small, which reads from left to right only.",
+        "  # Others: a folder with a module, or the address of one.",
+        "  encoders: [bert_small, elmo_small]",
         "  # freeze: the encoder stays as it is, under a large head and again under a small one.",
         "  # tune: all of it learns. Without the small head: `heads: [default]`",
         "  adaptations: [freeze, tune]",
