@@ -12,6 +12,7 @@ CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
 KERAS_HUB = ["keras-hub>=0.32", "safetensors>=0.4"]
 # Another engine for CPUs.
 OPENVINO = ["openvino>=2025.0"]
+INT8 = [*OPENVINO, "nncf>=3.0"]
 # The HTTP server.
 SERVE = ["prometheus-client>=0.20", "starlette>=0.40", "uvicorn>=0.30"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-click>=0.9", "mkdocs-material>=9.7", "mkdocstrings[python]>=1.0"]
@@ -73,9 +74,10 @@ setup(
     extras_require={
         "convert": CONVERT,
         "keras-hub": KERAS_HUB,
+        "int8": INT8,
         "openvino": OPENVINO,
         "serve": SERVE,
-        "test": TEST + CONVERT + OPENVINO + SERVE,
+        "test": TEST + CONVERT + INT8 + SERVE,
         # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
         # The site: `make docs`.

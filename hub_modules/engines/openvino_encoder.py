@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.engines.names import OPENVINO
 from hub_modules.engines.openvino_graph import OpenVinoGraph
 
 # What the native transformers read.
@@ -28,11 +29,13 @@ class OpenVinoEncoder:
         self._encoder = encoder
         self._what = what
         self._origin = origin
+        self._engine = OPENVINO
         self._weights = ""
         self._graph: OpenVinoGraph | None = None
 
-    def forget(self) -> None:
-        """Has the next call take the weights anew."""
+    def choose(self, engine: str) -> None:
+        """Has the next call take the weights anew, for "openvino" or "openvino_int8"."""
+        self._engine = engine
         self._weights = ""
 
     def take_weights(self) -> None:
@@ -56,7 +59,7 @@ class OpenVinoEncoder:
                 "config": _settings(self._encoder),
             }
             self._graph = OpenVinoGraph(
-                self._what, key, self._concrete, self._encoder.compute_dtype
+                self._what, key, self._concrete, self._encoder.compute_dtype, self._engine
             )
             self._weights = digest.hexdigest()
 

@@ -1,6 +1,8 @@
 """A TensorFlow function, computed by OpenVINO on the CPU."""
 
+import contextlib
 import functools
+import io
 import os
 import tempfile
 import threading
@@ -13,7 +15,7 @@ import tensorflow as tf
 
 from hub_modules.engines.frozen_graph import frozen, in_float32
 from hub_modules.engines.graph_cache import FILES, read_or_make
-from hub_modules.engines.names import OPENVINO, check_engine
+from hub_modules.engines.names import OPENVINO, OPENVINO_INT8, check_engine, package_versions
 from hub_modules.errors import ConfigError
 
 _PRECISIONS = {"float32": "f32", "bfloat16": "bf16"}
@@ -25,7 +27,9 @@ class OpenVinoGraph:
     The function's weights are those at the time of the conversion. Batches of any size and length
     need no second conversion. In float32 the results are TensorFlow's up to rounding. What the
     function computes in bfloat16 has products in bfloat16 here too, where the processor has them,
-    and float32 results.
+    and float32 results. With weights in 8 bits (asymmetric, a scale and a zero for each output
+    channel of a product and each row of a table) the results are near those only, and OpenVINO may
+    round the factors of products to 8 bits too.
 
     Args:
         what: the function's name in messages.
@@ -33,26 +37,38 @@ class OpenVinoGraph:
         function: () → the concrete function, from a dict of tensors to one. It is called only if
             the cache does not have the graph.
         precision: "float32" or "bfloat16", in which the function computes.
+        engine: "openvino", or "openvino_int8" for weights in 8 bits.
 
     Raises:
-        ConfigError: OpenVINO is missing, cannot convert the function, or the precision is another.
+        ConfigError: a package is missing, OpenVINO cannot convert the function, or the precision is
+            another.
     """
 
-    def __init__(self, what: str, key: dict[str, Any], function: Callable, precision: str):
-        check_engine(OPENVINO)
+    def __init__(
+        self,
+        what: str,
+        key: dict[str, Any],
+        function: Callable,
+        precision: str,
+        engine: str = OPENVINO,
+    ):
+        check_engine(engine)
         if precision not in _PRECISIONS:
             raise ConfigError(
-                f"engine openvino: {what}: expected float32 or bfloat16, got {precision}; choose "
+                f"engine {engine}: {what}: expected float32 or bfloat16, got {precision}; choose "
                 "one of them, or the engine tensorflow"
             )
-        import openvino
+
+        def make():
+            model = _converted(what, function(), engine)
+            return _in_8_bits(model) if engine == OPENVINO_INT8 else model
 
         core = _core()
-        versions = {"tensorflow": tf.__version__, "openvino": openvino.__version__}
+        versions = {"tensorflow": tf.__version__} | package_versions(engine)
         model = read_or_make(
             {"graph": key, "precision": precision} | versions,
             lambda folder: core.read_model(folder / FILES[0], folder / FILES[1]),
-            lambda: _converted(what, function()),
+            make,
             _save,
         )
         settings = {
@@ -92,7 +108,18 @@ def _core() -> Any:
     return core
 
 
-def _converted(what: str, function: Any) -> Any:
+def _in_8_bits(model: Any) -> Any:
+    """OpenVINO's model with the weights of products and tables in 8 bits."""
+    # NNCF would report its use over the network: it looks at this once, when it is imported.
+    os.environ.setdefault("NNCF_CI", "1")
+    # It tells its progress on standard output, where results go.
+    with contextlib.redirect_stdout(io.StringIO()):
+        import nncf
+
+        return nncf.compress_weights(model, mode=nncf.CompressWeightsMode.INT8_ASYM)
+
+
+def _converted(what: str, function: Any, engine: str) -> Any:
     """The function as OpenVINO's model, whose inputs and outputs have the function's names."""
     arguments, _ = function.structured_input_signature
     inputs, outputs = sorted(arguments[0]), sorted(function.structured_outputs)
@@ -111,7 +138,7 @@ def _converted(what: str, function: Any) -> Any:
             lines = [line for line in str(error).splitlines() if line.startswith("-- ")]
             problem = " ".join(" ".join(lines or [str(error)]).split())[:200]
             raise ConfigError(
-                f"engine openvino: expected {what} as a graph that OpenVINO converts, got one that "
+                f"engine {engine}: expected {what} as a graph that OpenVINO converts, got one that "
                 f"it does not ({problem}); choose the engine tensorflow"
             ) from error
     # A tensor may have several names, a node of a graph has one.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from huggingface_folders import keras_hub_is_new, write_folder
-from openvino_engine import needs_openvino, own_cache
+from openvino_engine import needs_int8, needs_openvino, own_cache
 from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
@@ -52,6 +52,19 @@ def test_bfloat16_is_as_near_to_float32_as_tensorflows(tiny_bert):
     ours, theirs = in_both(half)
     assert largest_difference(theirs, exact) <= 1.5 * largest_difference(ours, exact)
     assert half(TEXTS)["pooled"].dtype == tf.bfloat16
+
+
+@needs_int8
+def test_8_bits_are_near_and_can_be_left_again(tiny_bert, cache):
+    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    exact, full = in_both(encoder)
+    encoder.engine = "openvino_int8"
+    found = ta.encode(encoder, TEXTS, batch_size=3)
+    scale = max(float(np.abs(states).max()) for states in exact)
+    assert 1e-4 < largest_difference(found, exact) < 0.1 * scale
+    encoder.engine = "openvino"
+    np.testing.assert_array_equal(ta.encode(encoder, TEXTS, batch_size=3)[0], full[0])
+    assert len(list(cache.iterdir())) == 2
 
 
 @needs_openvino
@@ -142,11 +155,11 @@ def test_saved_and_loaded(tiny_bert):
 
 
 def test_without_the_package(tiny_bert, monkeypatch):
-    monkeypatch.setattr(names, "_PACKAGE", "no_such_package")
+    monkeypatch.setitem(names.PACKAGES, "openvino", (["no_such_package"], "openvino"))
     encoder = ta.HubEncoder(tiny_bert, trainable=False)
-    with pytest.raises(ConfigError, match="expected the package openvino, got none; install it"):
+    with pytest.raises(ConfigError, match="the package no_such_package, got none; install it"):
         encoder.engine = "openvino"
-    with pytest.raises(ConfigError, match="expected one of tensorflow, openvino, got 'onnx'"):
+    with pytest.raises(ConfigError, match="expected one of tensorflow, openvino, .*got 'onnx'"):
         encoder.engine = "onnx"
     assert encoder.engine == "tensorflow"
 

@@ -8,6 +8,10 @@ import pytest
 needs_openvino = pytest.mark.skipif(
     importlib.util.find_spec("openvino") is None, reason="the extra [openvino] is not installed"
 )
+needs_int8 = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("openvino", "nncf")),
+    reason="the extra [int8] is not installed",
+)
 
 
 def own_cache(folder: Path, monkeypatch) -> Path:

@@ -14,6 +14,7 @@ import pytest
 import seqeval.scheme
 import yaml
 from click.testing import CliRunner
+from openvino_engine import needs_openvino, own_cache
 from seqeval.metrics import f1_score, precision_score, recall_score
 
 import tf_adapt as ta
@@ -444,6 +445,17 @@ def test_from_standard_input_to_standard_output(table_run, tables, tmp_path):
     found = CliRunner().invoke(cli, [*predict, "-"], input=wrong)
     assert found.exit_code == 3 and found.stdout == ""
     assert found.stderr.splitlines()[-1].startswith("DataError: <stdin>:2: expected UTF-8")
+
+
+@needs_openvino
+def test_a_run_is_scored_in_another_engine(table_run, tables, tmp_path, monkeypatch):
+    cache = own_cache(tmp_path, monkeypatch)
+    evaluate = ["evaluate", str(table_run), "--json", "--data", str(tables["csv"])]
+    found = [CliRunner().invoke(cli, [*evaluate, *more]) for more in ([], ["--engine", "openvino"])]
+    assert [one.exit_code for one in found] == [0, 0], found[1].output
+    expected, reached = (json.loads(one.stdout) for one in found)
+    assert reached == pytest.approx(expected, abs=1e-5)
+    assert len(list(cache.iterdir())) == 1
 
 
 @pytest.mark.slow

@@ -51,7 +51,8 @@ engine_option = click.option(
     type=click.Choice(ENGINES),
     default=TENSORFLOW,
     show_default=True,
-    help="What computes the encoder; openvino needs the extra [openvino].",
+    help="What computes the encoder; openvino needs the extra [openvino], openvino_int8 "
+    "(weights in 8 bits) the extra [int8].",
 )
 task_option = click.option(
     "--task", metavar="NAME", help="The task, of a run of several; by default its target."

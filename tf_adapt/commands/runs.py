@@ -82,16 +82,19 @@ def train(
     help="In the format of the run's dataset, or of tables by suffix: .tsv, .csv, .jsonl; - for "
     "standard input.",
 )
+@engine_option
 @task_option
 @trust_option
 @json_option
 @quiet_option
-def evaluate(run: str, data: str, task: str | None, trust: bool, as_json: bool) -> None:
+def evaluate(
+    run: str, data: str, engine: str, task: str | None, trust: bool, as_json: bool
+) -> None:
     """Scores a trained RUN, or an ensemble, on a labelled file."""
     start_tensorflow()
     from tf_adapt.training.trained_run import evaluate_file
 
-    scores = evaluate_file(run, data, trust, task)
+    scores = evaluate_file(run, data, trust, task, engine)
     whole = {name: value for name, value in scores.items() if name != "slices"}
     lines = [score_line(whole), *slice_lines(scores.get("slices", {}))]
     print_result(scores, lines, as_json)

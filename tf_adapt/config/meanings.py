@@ -223,7 +223,7 @@ MEANINGS = {
         "limit_mb": "memory limit for features",
         "disk_limit_mb": "disk limit for features, in the cache or beyond memory",
         "dtype": "precision of features; 16 bits halve their size and change scores slightly",
-        "engine": "what computes features; openvino changes their last bits",
+        "engine": "what computes features; openvino changes their last bits, openvino_int8 more",
     },
     "SliceConfig": {
         "words": "examples with one of these words in either text",

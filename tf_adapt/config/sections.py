@@ -292,7 +292,7 @@ class FeaturesConfig(Section):
     )
     engine: Literal[ENGINES] = Field(
         TENSORFLOW,
-        description="tensorflow, or openvino (transformers that run natively; its package)",
+        description="tensorflow, openvino or openvino_int8 (of transformers that run natively)",
     )
 
 

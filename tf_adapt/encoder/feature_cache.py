@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_adapt
-from hub_modules.engines.names import TENSORFLOW, engine_version
+from hub_modules.engines.names import TENSORFLOW, package_versions
 from hub_modules.families import FAMILIES
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.prepared import PreparedData
@@ -191,7 +191,10 @@ def feature_key(
         # Words, which contain no NUL (`prepare` refuses it), or ids.
         digest.update(b"\0".join(values) if values.dtype == object else values.tobytes())
     # Only where it is another: what TensorFlow computed before stays valid.
-    other = {} if encoder.engine == TENSORFLOW else {"engine": engine_version(encoder.engine)}
+    other = {}
+    if encoder.engine != TENSORFLOW:
+        versions = package_versions(encoder.engine).items()
+        other["engine"] = ", ".join(f"{package} {version}" for package, version in versions)
     other |= {} if encoder.long is None else {"long": asdict(encoder.long)}
     return other | {
         "module": encoder.module_hash,

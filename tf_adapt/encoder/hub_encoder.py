@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 import tf_adapt
-from hub_modules.engines.names import OPENVINO, TENSORFLOW, check_engine
+from hub_modules.engines.names import TENSORFLOW, check_engine
 from hub_modules.engines.openvino_encoder import OpenVinoEncoder
 from hub_modules.families import FAMILIES
 from hub_modules.load import load_module
@@ -113,10 +113,11 @@ class HubEncoder(keras.layers.Layer):
             embeddings, bottom to top: a smaller encoder of these layers with their weights, as
             DistilBERT starts (BERT, causal and keras-hub's but ALBERT; native). None: all.
         engine: "tensorflow", or "openvino" for calls that need no gradient (transformers, native;
-            the package openvino). In float32 the outputs are TensorFlow's up to rounding. It takes
-            the weights at the first call, and anew where `tf_adapt.encode`, `predict` or a run
-            begin a pass over texts; after a change of weights between calls of your own, set it
-            again.
+            the extra [openvino]). In float32 the outputs are TensorFlow's up to rounding. With
+            "openvino_int8" (the extra [int8]) the weights have 8 bits and the outputs are near
+            those only. It takes the weights at the first call, and anew where `tf_adapt.encode`,
+            `predict` or a run begin a pass over texts; after a change of weights between calls of
+            your own, set it again.
         long: a `LongTexts` (or its values): texts of any length are read in windows, whose states
             are put together again; transformers only. The texts of a pair are then read apart.
 
@@ -256,16 +257,16 @@ class HubEncoder(keras.layers.Layer):
 
     @property
     def engine(self) -> str:
-        """What computes calls that need no gradient: "tensorflow" or "openvino"."""
+        """What computes calls that need no gradient: see the argument of the same name."""
         return self._engine
 
     @engine.setter
     def engine(self, engine: str) -> None:
         check_engine(engine)
-        if engine == OPENVINO:
+        if engine != TENSORFLOW:
             if not is_convertible(self):
-                raise ConfigError(not_converted(self))
-            self._openvino.forget()
+                raise ConfigError(not_converted(self, engine))
+            self._openvino.choose(engine)
         self._engine = engine
 
     @functools.cached_property
@@ -280,7 +281,7 @@ class HubEncoder(keras.layers.Layer):
         Raises:
             ConfigError: OpenVINO cannot convert the encoder, or does not compute in its precision.
         """
-        if self.engine == OPENVINO:
+        if self.engine != TENSORFLOW:
             self._openvino.take_weights()
         return self.engine
 
@@ -413,7 +414,7 @@ class HubEncoder(keras.layers.Layer):
             return self.encoder(inputs, training=training, **own)
         if (training and self.trainable_weights) or self._begins_inside(inputs):
             raise ConfigError(
-                "engine openvino: expected a call without gradients, got a step of training; "
+                f"engine {self.engine}: expected a call without gradients, got a step of training; "
                 "freeze the encoder (trainable=False), or set engine to tensorflow"
             )
         return self._openvino(inputs)

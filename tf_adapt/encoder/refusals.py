@@ -110,14 +110,14 @@ def check_checkpointing(module: LoadedModule) -> None:
         )
 
 
-def not_converted(encoder: keras.layers.Layer) -> str:
-    """The message for a `HubEncoder` that no other engine can compute."""
+def not_converted(encoder: keras.layers.Layer, engine: str) -> str:
+    """The message for a `HubEncoder` that another engine cannot compute."""
     reason = f"the family {encoder.family}, execution {encoder.execution}"
     if encoder.family == "elmo":
         reason += ", whose loops over the words are slower there than in TensorFlow"
     if isinstance(encoder.adapters, TaskAttention):
         reason = "one with an attention of its own for each task"
     return (
-        f"engine openvino: module {encoder.handle}: expected a transformer that runs natively, got "
+        f"engine {engine}: module {encoder.handle}: expected a transformer that runs natively, got "
         f"{reason}; choose the engine tensorflow"
     )

@@ -92,7 +92,7 @@ def signature_in(engine: str, program: Any, name: str, export: str, content: str
     halves = [one.name for one in types.values() if one in (tf.bfloat16, tf.float16)]
     computed = halves[0] if halves else "float32"
     key = {"export": content, "signature": name}
-    graph = OpenVinoGraph(f"the encoder of {export}", key, lambda: function, computed)
+    graph = OpenVinoGraph(f"the encoder of {export}", key, lambda: function, computed, engine)
 
     def answer(**texts: tf.Tensor) -> dict[str, tf.Tensor]:
         packed = owner.pack(texts)

@@ -24,6 +24,7 @@ from tf_adapt.printing.progress import tracked
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.runs.ensemble_folder import read as read_ensemble
 from tf_adapt.runs.slices import Slices
+from tf_adapt.serving.ensemble import Ensemble
 from tf_adapt.serving.ensemble import scores as ensemble_scores
 from tf_adapt.serving.export import export, next_version
 from tf_adapt.serving.model_card import ensemble_card, run_card
@@ -52,6 +53,7 @@ def evaluate_file(
     path: str | os.PathLike,
     trust: bool = False,
     name: str | None = None,
+    engine: str = TENSORFLOW,
 ) -> dict[str, Any]:
     """Loss and metrics of a run on a labelled file, or on standard input if `path` is `-`.
 
@@ -60,14 +62,18 @@ def evaluate_file(
 
     Args:
         trust, name: see `load_run`.
+        engine: of the encoder: see `HubEncoder`.
 
     Raises:
-        ArtifactError, ConfigError: as `load_run`, `load_ensemble`.
+        ArtifactError, ConfigError: as `load_run`, `load_ensemble`; the encoder cannot have the
+            engine.
         DataError: the content of the file is invalid, or does not fit the run's labels.
     """
+    check_engine(engine)
     if is_ensemble(Path(run)):
         _no_task(run, name)
         ensemble, config = loaded_ensemble(Path(run), trust)
+        _compute_members_in(engine, ensemble)
         records = _labelled(path, ensemble.task, config.data)
         predictions = to_predictions(ensemble.task, records, ensemble.answer(records))
         scores = ensemble_scores(ensemble.task, records, predictions)
@@ -76,6 +82,7 @@ def evaluate_file(
         found = scores_of_predictions(config.slices, ensemble.task, records, predictions)
         return scores | {"slices": found}
     model, config = loaded_run(Path(run), trust, name)
+    model.encoder.engine = engine
     records = _labelled(path, model.task, config.data)
     settings = config.training
     prepared = prepare(records, model.task, model.encoder, *settings.limits)
@@ -115,6 +122,11 @@ def scores_on(
 def _no_task(folder: str | os.PathLike, name: str | None) -> None:
     if name is not None:
         raise ConfigError(f"{folder}: expected no task of an ensemble, which has one, got {name!r}")
+
+
+def _compute_members_in(engine: str, ensemble: Ensemble) -> None:
+    for member in ensemble.members:
+        member.model.encoder.engine = engine
 
 
 def predict_file(
@@ -174,8 +186,7 @@ def predict_file(
         if is_ensemble(folder):
             _no_task(folder, name)
             ensemble, config = loaded_ensemble(folder, trust)
-            for member in ensemble.members:
-                member.model.encoder.engine = engine
+            _compute_members_in(engine, ensemble)
             task, records = ensemble.task, read(ensemble.task, config.data)
             write_predictions(output, task, records, ensemble.predict(records, True), with_input)
             return len(records)

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from openvino_engine import needs_openvino, own_cache
+from openvino_engine import needs_int8, needs_openvino, own_cache
 
 from hub_modules.engines import graph_cache, names
 from hub_modules.engines.openvino_graph import OpenVinoGraph
@@ -43,8 +43,8 @@ class Product:
 
         return call.get_concrete_function(SPECS)
 
-    def graph(self, precision="float32", **key) -> OpenVinoGraph:
-        return OpenVinoGraph("a product", key, self, precision)
+    def graph(self, precision="float32", engine="openvino", **key) -> OpenVinoGraph:
+        return OpenVinoGraph("a product", key, self, precision, engine)
 
 
 def inputs(rows: int) -> dict[str, np.ndarray]:
@@ -77,6 +77,35 @@ def test_bfloat16_constants():
     found = product.graph("bfloat16")(given)["product"]
     weights = product.weights.numpy().astype("float32")
     np.testing.assert_allclose(found, given["used"] @ weights, atol=0.05)
+
+
+@needs_int8
+def test_8_bits_are_those_of_the_formula(cache, capsys):
+    """For each output channel 256 steps from its least to its greatest weight, 0 among them."""
+    random = np.random.default_rng(0)
+    # OpenVINO may round the factors too, by groups of 32: a row of ones has no error in that.
+    kernel, ones = random.normal(size=(64, 48)).astype("float32"), np.ones((1, 64), "float32")
+
+    @tf.function(autograph=False)
+    def call(inputs):
+        return {"product": inputs["x"] @ tf.constant(kernel)}
+
+    def make():
+        return call.get_concrete_function({"x": tf.TensorSpec([None, 64])})
+
+    least, most = np.minimum(kernel.min(0), 0), np.maximum(kernel.max(0), 0)
+    step = (most - least) / 255
+    zero = np.round(-least / step)
+    steps = np.clip(np.round(kernel / step) + zero, 0, 255)
+    found = OpenVinoGraph("a product", {}, make, "float32", "openvino_int8")({"x": ones})
+    expected = ones @ ((steps - zero) * step)
+    np.testing.assert_allclose(found["product"], expected, atol=0.02)
+    assert np.abs(expected - ones @ kernel).max() > 0.02
+    assert capsys.readouterr().out == ""
+    exact = OpenVinoGraph("a product", {}, make, "float32")({"x": ones})
+    np.testing.assert_allclose(exact["product"], ones @ kernel, atol=1e-5)
+    sizes = sorted((entry / "model.bin").stat().st_size for entry in cache.iterdir())
+    assert len(sizes) == 2 and sizes[0] < sizes[1] / 3
 
 
 @pytest.mark.parametrize("name", ["model.xml", "model.bin", "record.json"])
@@ -159,8 +188,10 @@ def test_what_is_refused(monkeypatch):
             OpenVinoGraph("a thing", {}, function, "float32")
     with pytest.raises(ConfigError, match="expected float32 or bfloat16, got float16"):
         Product().graph("float16")
-    monkeypatch.setattr(names, "_PACKAGE", "no_such_package")
-    with pytest.raises(ConfigError, match=r"got none; install it: pip install 'tf_adapt\[openv"):
-        Product().graph()
-    with pytest.raises(ConfigError, match="expected one of tensorflow, openvino, got 'onnx'"):
+    for engine, extra in (("openvino", "openvino"), ("openvino_int8", "int8")):
+        monkeypatch.setitem(names.PACKAGES, engine, (["no_such_package"], extra))
+        message = rf"engine {engine}: .* got none; install it: pip install 'tf_adapt\[{extra}\]'"
+        with pytest.raises(ConfigError, match=message):
+            Product().graph(engine=engine)
+    with pytest.raises(ConfigError, match="one of tensorflow, openvino, openvino_int8, got 'onnx'"):
         names.check_engine("onnx")
