@@ -59,6 +59,7 @@ def _float32(settings: Settings) -> list[Contestant]:
         Contestant(
             "sentence-transformers", "encode_sentence_transformers.py", "pytorch", tolerance=FLOAT32
         ),
+        *_in_openvino(FLOAT32),
         Contestant("keras-hub", "encode_keras_hub.py", tolerance=0.01, why=ACTIVATION),
         _hub_layer(settings),
     ]
@@ -89,7 +90,22 @@ def _bfloat16(settings: Settings) -> list[Contestant]:
             weights,
             tolerance=HALF,
         ),
+        *_in_openvino(HALF),
         Contestant("keras-hub", "encode_keras_hub.py", tolerance=HALF, why=ACTIVATION),
+    ]
+
+
+def _in_openvino(tolerance: float) -> list[Contestant]:
+    return [
+        Contestant(
+            "ours, OpenVINO", "encode_ours.py", job={"engine": "openvino"}, tolerance=tolerance
+        ),
+        Contestant(
+            "sentence-transformers, OpenVINO",
+            "encode_sentence_openvino.py",
+            "optimum",
+            tolerance=tolerance,
+        ),
     ]
 
 

@@ -15,6 +15,8 @@ NOTEBOOKS = {path.stem: path for path in (ROOT / "examples").glob("*.ipynb")}
 # What each leaves behind.
 MADE = {
     "quick_start": ["quick_start/report.html", "quick_start/*/*/1/saved_model.pb"],
+    "squad_hands_on": ["answers/report.html"],
+    "three_steps": ["three_steps/report.html", "second_step.yaml"],
     "trec_hands_on": ["trec/report.html"],
     "your_own_dataframe": ["comparison/data/train.jsonl", "export/1/saved_model.pb"],
 }

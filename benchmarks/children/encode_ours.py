@@ -16,7 +16,9 @@ COMPARED = 32
 def prepared(job: dict) -> Work:
     """`give`: "vectors" or "states"."""
     with precision(job["precision"]):
-        encoder = ta.HubEncoder(job["module"], trainable=False)
+        encoder = ta.HubEncoder(
+            job["module"], trainable=False, engine=job.get("engine", "tensorflow")
+        )
     texts = json.loads(Path(job["texts"]).read_text("utf-8"))
     preprocessor = encoder.preprocessor
     units = int(tf.size(preprocessor.tokenize(tf.constant(texts)).flat_values))

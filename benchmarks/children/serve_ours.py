@@ -2,12 +2,15 @@
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (the export's operations)
 from answering import Work, answer
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 
 def prepared(job: dict) -> Work:
@@ -19,6 +22,8 @@ def prepared(job: dict) -> Work:
 
         content = module_hash(Path(job["export"]))
         signature = signature_in(job["engine"], module, "serving_default", job["export"], content)
+    elif "constants" in job:
+        signature = with_constants(module)
     else:
         signature = module.signatures["serving_default"]
     texts = json.loads(Path(job["texts"]).read_text("utf-8"))
@@ -36,6 +41,25 @@ def prepared(job: dict) -> Work:
         return {"scores": np.concatenate([signature(text=b)["scores"].numpy() for b in batches])}
 
     return Work(run, outputs, amount=1 if job["batch_size"] == 1 else len(texts))
+
+
+def with_constants(export: Any) -> Callable:
+    """The signature of an export with the encoder's weights as constants in its graph."""
+    encode = convert_variables_to_constants_v2(export.encode.concrete_functions[0])
+
+    @tf.function(autograph=False)
+    def signature(text):
+        texts = {"text": text}
+        packed = export.pack(texts)
+        encoded = {
+            column: tf.nest.pack_sequence_as(
+                encode.structured_outputs, encode(*tf.nest.flatten(inputs))
+            )
+            for column, inputs in packed["inputs"].items()
+        }
+        return export.answer(texts, packed, encoded)
+
+    return signature.get_concrete_function(text=tf.TensorSpec([None], tf.string))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ THREADS = 1 if BUSY else 2
 
 # Name → variable that names the interpreter (None: our own), what `pip install` puts into it.
 ENVIRONMENTS = {
-    "ours": (None, "'.[convert,openvino]'"),
+    "ours": (None, "'.[convert,int8]'"),
     "pytorch": ("TF_ADAPT_ORACLES_PYTHON", "-r requirements/oracles.txt"),
+    "optimum": ("TF_ADAPT_OPTIMUM_PYTHON", "-r requirements/optimum.txt"),
     "addons": ("TF_ADAPT_ADDONS_PYTHON", "-r requirements/addons.txt"),
 }
 

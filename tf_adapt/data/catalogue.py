@@ -242,6 +242,13 @@ DATASETS: dict[str, DatasetInfo] = {
         label_range=(0.0, 5.0),
         folder=SAMPLE_FOLDER / "pair_regression",
     ),
+    "sample_span_extraction": DatasetInfo(
+        kind="span_extraction",
+        metric="f1",
+        files={"train": ("train.json",), "dev": ("dev.json",)},
+        read=formats.read_squad,
+        folder=SAMPLE_FOLDER / "span_extraction",
+    ),
     "sample_tagging": DatasetInfo(
         kind="tagging",
         metric="span_f1",
