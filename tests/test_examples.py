@@ -93,3 +93,25 @@ def test_the_installed_command_starts():
         [Path(sys.executable).with_name("tf-adapt"), "--version"], capture_output=True, text=True
     )
     assert finished.returncode == 0 and "tf-adapt" in finished.stdout, finished.stderr
+
+
+def test_imdbs_folder_becomes_four_files(tmp_path):
+    for part in ("train/neg", "train/pos", "train/unsup", "test/neg", "test/pos"):
+        (tmp_path / "aclImdb" / part).mkdir(parents=True)
+        for number in range(2):
+            text = f'A "film" <br /><br />no. {number}\tof {part}, é'
+            (tmp_path / "aclImdb" / part / f"{number}_7.txt").write_text(text, "utf-8")
+    script = ROOT / "examples" / "documents" / "imdb.py"
+    command = [sys.executable, script, tmp_path / "aclImdb", tmp_path / "imdb"]
+    subprocess.run(command, check=True, capture_output=True)
+    made = {path.name: path.read_text("utf-8") for path in (tmp_path / "imdb").iterdir()}
+    assert made["train.tsv"].splitlines()[:2] == [
+        "text\tlabel",
+        'A "film" no. 0 of train/neg, é\tnegative',
+    ]
+    assert made["test.tsv"].splitlines()[-1] == 'A "film" no. 1 of test/pos, é\tpositive'
+    texts = [f'A "film" no. {n} of train/{of}, é' for of in ("neg", "pos", "unsup") for n in (0, 1)]
+    assert [made["held_out.txt"].splitlines(), made["texts.txt"].splitlines()] == [
+        texts[:1],
+        texts[1:],
+    ]

@@ -1,6 +1,7 @@
 """`tf-adapt data check` and `--dry-run` of every config under `configs/`, on real data.
 
-A module that does not ship has the shipped one of its family in its place, an AWD-LSTM a tiny one.
+A module that does not ship has the shipped one of its family in its place, an AWD-LSTM a tiny one;
+IMDB's reviews have made-up ones.
 """
 
 import subprocess
@@ -88,6 +89,14 @@ def make_texts(path: Path, folder: Path) -> None:
             subprocess.run(line[1:], shell=True, check=True, cwd=folder)
 
 
+def make_reviews(folder: Path) -> None:
+    """A folder as IMDB's is published."""
+    for part in ("train/neg", "train/pos", "train/unsup", "test/neg", "test/pos"):
+        (folder / part).mkdir(parents=True)
+        for number in range(60):
+            (folder / part / f"{number}_7.txt").write_text(f"A film, no. {number} of {part}.")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(CONFIGS)))
 def test_data_check_and_dry_run(path, shared, at_hand, tmp_path, monkeypatch):
@@ -95,6 +104,7 @@ def test_data_check_and_dry_run(path, shared, at_hand, tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     for folder in (shared / "data").iterdir():
         (tmp_path / "data" / folder.name).symlink_to(folder)
+    make_reviews(tmp_path / "aclImdb")
     content = yaml.safe_load(path.read_text("utf-8"))
     make_starts(content, tmp_path, at_hand)
     make_texts(path, tmp_path)
