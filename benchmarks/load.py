@@ -182,17 +182,22 @@ class Scenes:
         command += ["--host", f"http://127.0.0.1:{served.port}", "-u", str(clients)]
         command += ["-r", str(clients), "-t", f"{seconds}s", "--stop-timeout", "30"]
         command += ["--only-summary", "--loglevel", "ERROR"]
-        process = subprocess.Popen(
-            [sys.executable, *command],
-            env=variables() | told,
-            stdout=subprocess.DEVNULL,
-            cwd=os.fspath(self.work),
-        )
+        with open(self.work / "locust.log", "w") as log:
+            process = subprocess.Popen(
+                [sys.executable, *command],
+                env=variables() | told,
+                stdout=log,
+                stderr=log,
+                cwd=os.fspath(self.work),
+            )
         if half_way is not None:
             time.sleep(seconds / 2)
             half_way()
         if process.wait() or not result.exists():
-            raise click.ClickException("locust failed; is it installed? pip install locust")
+            said = (self.work / "locust.log").read_text()[-2000:]
+            raise click.ClickException(
+                f"locust failed; pip install locust where it is missing\n{said}"
+            )
         return json.loads(result.read_text("utf-8"))
 
     def row(self, scene: str, found: dict) -> None:

@@ -36,6 +36,8 @@ class Client(FastHttpUser):
         answers[str(response.status_code or type(response.error).__name__)] += 1
         if response.status_code == 429:
             time.sleep(float(response.headers.get("retry-after", 1)))
+        elif not response.status_code:
+            time.sleep(0.1)
 
 
 @events.quitting.add_listener

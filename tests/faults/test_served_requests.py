@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gzip
+import http.client
 import json
 import resource
 import socket
@@ -226,6 +227,27 @@ def test_s2_500_clients_at_once():
         began = time.monotonic()
         assert found.ask("POST", PREDICT, GOOD).status == 200
         assert time.monotonic() - began < 5
+
+
+def test_s2_the_end_loses_no_request_of_a_connection_that_was_idle():
+    with running(server_of_function(always_yes, Limits())) as found:
+        clients = [http.client.HTTPConnection("127.0.0.1", found.port, timeout=10) for _ in "ab"]
+        statuses = []
+        for client in clients:
+            client.request("POST", PREDICT, json.dumps(GOOD))
+            statuses.append(client.getresponse().read())
+        found.program.should_exit = True
+        with pytest.raises(ConnectionError):  # as soon as nobody else is let in
+            while True:
+                socket.create_connection(("127.0.0.1", found.port)).close()
+        began = time.monotonic()
+        clients[0].request("POST", PREDICT, json.dumps(GOOD))
+        answer = clients[0].getresponse()
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert [answer.read()] == statuses[:1]
+        # The other one does not keep the server from ending.
+        assert clients[1].sock.recv(1) == b""
+        assert time.monotonic() - began < 2 * slow_clients.LAST_SECONDS
 
 
 def test_s2_bodies_that_fill_the_memory(served):

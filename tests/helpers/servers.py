@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import uvicorn
+
 from tf_adapt.serving.server.app import Server
 from tf_adapt.serving.server.batching import Batcher
 from tf_adapt.serving.server.limits import Limits
@@ -41,6 +43,7 @@ class Answer:
 class Running:
     server: Server
     port: int
+    program: uvicorn.Server
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """One request on a connection of its own; what is not bytes is sent as JSON."""
@@ -71,7 +74,7 @@ def running(server: Server) -> Iterator[Running]:
             while not program.started:
                 assert thread.is_alive()
                 time.sleep(0.01)
-            yield Running(server, bound.getsockname()[1])
+            yield Running(server, bound.getsockname()[1], program)
         finally:
             program.should_exit = True
             thread.join(30)

@@ -1,21 +1,51 @@
-"""Closes connections that neither send nor read: uvicorn waits for them without a limit."""
+"""When a connection is closed: if its client neither sends nor reads, and when the server ends."""
 
 import asyncio
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import CLOSE_HEADER, H11Protocol
 
 # From one look at a connection to the next.
 LOOK_SECONDS = 10.0
 # Of an answer that still waits, what is read from one look to the next at least.
 READ_BYTES = 2**20
+# From the end of the server to that of an idle connection.
+LAST_SECONDS = 1.0
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 for clients that send headers, and read a megabyte, in ten to twenty seconds."""
+    """HTTP/1.1 for clients that send headers, and read a megabyte, in ten to twenty seconds.
+
+    uvicorn waits for others without a limit. When the server ends, uvicorn closes idle connections
+    at once, and with them requests that have arrived and were not read yet: here they stay open
+    for a moment, and what is answered then closes its connection.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
+        self._ends = False
         self._look(before=(), unread=0)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._ends:
+            self._close_after_answer()
+
+    def shutdown(self) -> None:
+        """The server ends."""
+        self._ends = True
+        self._close_after_answer()
+        self.loop.call_later(LAST_SECONDS, self._end)
+
+    def _end(self) -> None:
+        if not self.transport.is_closing():
+            super().shutdown()
+
+    def _close_after_answer(self) -> None:
+        if not self._is_over():
+            self.cycle.keep_alive = False
+            # As if the client had asked for it: so the answer says it too.
+            if CLOSE_HEADER not in self.cycle.scope["headers"]:
+                self.cycle.scope["headers"].append(CLOSE_HEADER)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._next_look.cancel()
@@ -26,7 +56,7 @@ class PatientProtocol(H11Protocol):
 
         A request is over as soon as its answer is in the transport's buffer.
         """
-        is_over = self.cycle is None or self.cycle.response_complete
+        is_over = self._is_over()
         now, waiting = (self.cycle, is_over), self.transport.get_write_buffer_size()
         # Of the same request in the same state, nothing was added to what waits.
         if now == before and unread:
@@ -36,3 +66,6 @@ class PatientProtocol(H11Protocol):
         elif now == before and is_over:
             self.transport.close()
         self._next_look = self.loop.call_later(LOOK_SECONDS, self._look, now, waiting)
+
+    def _is_over(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
