@@ -26,6 +26,7 @@ PACKAGES = (
     "torch",
     "transformers",
     "sentence_transformers",
+    "optimum",
     "tokenizers",
     "keras_hub",
     "tensorflow_hub",
@@ -34,7 +35,7 @@ PACKAGES = (
     "accelerate",
     "datasets",
 )
-_DISTRIBUTIONS = {"torchcrf": "pytorch-crf"}
+_DISTRIBUTIONS = {"torchcrf": "pytorch-crf", "optimum": "optimum-intel"}
 
 
 @dataclass

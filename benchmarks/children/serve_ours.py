@@ -45,16 +45,15 @@ def prepared(job: dict) -> Work:
 
 def with_constants(export: Any) -> Callable:
     """The signature of an export with the encoder's weights as constants in its graph."""
-    encode = convert_variables_to_constants_v2(export.encode.concrete_functions[0])
+    function = export.encode.concrete_functions[0]
+    encode, names = convert_variables_to_constants_v2(function), sorted(function.structured_outputs)
 
     @tf.function(autograph=False)
     def signature(text):
         texts = {"text": text}
         packed = export.pack(texts)
         encoded = {
-            column: tf.nest.pack_sequence_as(
-                encode.structured_outputs, encode(*tf.nest.flatten(inputs))
-            )
+            column: dict(zip(names, encode(*tf.nest.flatten(inputs)), strict=True))
             for column, inputs in packed["inputs"].items()
         }
         return export.answer(texts, packed, encoded)
