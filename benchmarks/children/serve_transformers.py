@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +15,27 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 def prepared(job: dict) -> Work:
     """`pipeline`: whether to use it; `batch_size` as in `serve_ours`."""
-    path = job["huggingface"]
+    model, tokenizer = classifier(job).to(DEVICE), AutoTokenizer.from_pretrained(job["huggingface"])
+    make = in_pipeline if job["pipeline"] else by_hand
+    return work(job, make(model, tokenizer, job))
+
+
+def classifier(job: dict):
+    """MiniLM with the head of the job."""
     model = AutoModelForSequenceClassification.from_pretrained(
-        path, num_labels=2, dtype=torch.float32
-    )
-    model = model.to(DEVICE).eval()
+        job["huggingface"], num_labels=2, dtype=torch.float32
+    ).eval()
     with np.load(job["head"]) as head, torch.no_grad():
         model.classifier.weight.copy_(torch.tensor(head["kernel"].T))
         model.classifier.bias.copy_(torch.tensor(head["bias"]))
-    tokenizer = AutoTokenizer.from_pretrained(path)
+    return model
+
+
+def work(job: dict, scores: Callable) -> Work:
+    """`scores`: texts → `[texts, 2]`."""
     texts = json.loads(Path(job["texts"]).read_text("utf-8"))
     size = job["batch_size"]
     batches = [texts[start : start + size] for start in range(0, len(texts), size)]
-    scores = (
-        in_pipeline(model, tokenizer, job) if job["pipeline"] else by_hand(model, tokenizer, job)
-    )
     single = itertools.cycle(batches)
 
     def run(turn):

@@ -232,10 +232,10 @@ def test_s2_500_clients_at_once():
 def test_s2_the_end_loses_no_request_of_a_connection_that_was_idle():
     with running(server_of_function(always_yes, Limits())) as found:
         clients = [http.client.HTTPConnection("127.0.0.1", found.port, timeout=10) for _ in "ab"]
-        statuses = []
+        bodies = []
         for client in clients:
             client.request("POST", PREDICT, json.dumps(GOOD))
-            statuses.append(client.getresponse().read())
+            bodies.append(client.getresponse().read())
         found.program.should_exit = True
         with pytest.raises(ConnectionError):  # as soon as nobody else is let in
             while True:
@@ -244,7 +244,7 @@ def test_s2_the_end_loses_no_request_of_a_connection_that_was_idle():
         clients[0].request("POST", PREDICT, json.dumps(GOOD))
         answer = clients[0].getresponse()
         assert (answer.status, answer.headers["connection"]) == (200, "close")
-        assert [answer.read()] == statuses[:1]
+        assert [answer.read()] == bodies[:1]
         # The other one does not keep the server from ending.
         assert clients[1].sock.recv(1) == b""
         assert time.monotonic() - began < 2 * slow_clients.LAST_SECONDS
