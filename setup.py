@@ -14,7 +14,7 @@ KERAS_HUB = ["keras-hub>=0.32", "safetensors>=0.4"]
 OPENVINO = ["openvino>=2025.0"]
 INT8 = [*OPENVINO, "nncf>=3.0"]
 # The HTTP server.
-SERVE = ["prometheus-client>=0.20", "starlette>=0.40", "uvicorn>=0.30"]
+SERVE = ["prometheus-client>=0.20", "starlette>=0.40", "uvicorn>=0.30,<1"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-click>=0.9", "mkdocs-material>=9.7", "mkdocstrings[python]>=1.0"]
 NOTEBOOKS = ["ipykernel", "nbclient"]
 TEST = [

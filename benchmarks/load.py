@@ -94,7 +94,7 @@ class Scenes:
 
     def overload(self, seconds: int) -> None:
         """More clients than the queue holds, then one client again."""
-        with self.served("--queue", "64") as served:
+        with self.served("--queue", "64", "--max-rows", "64") as served:
             self.row(f"{MANY} clients, a queue of 64", self.asked(served, MANY, seconds))
             self.row("one client after them", self.asked(served, 1, seconds // 6))
 

@@ -4,17 +4,19 @@ A folder of the user's cache for each, named by a hash of everything it depends 
 absent; one that is damaged is made again.
 """
 
+import contextlib
 import hashlib
 import json
 import logging
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hub_modules.errors import ArtifactError
-from hub_modules.storage.files import changed_part, describe, publish_folder
+from hub_modules.storage.files import changed_part, describe, is_leftover, publish_folder
 from hub_modules.storage.json_files import Schema, read_json
 from hub_modules.storage.records import Description
 
@@ -24,6 +26,8 @@ FILES = ("model.xml", "model.bin")
 RECORD = "record.json"
 # A tuned encoder is an entry of its own: those that were used last stay.
 MOST_ENTRIES = 8
+# After which an unfinished one is that of a process that was killed.
+_LEFT_SECONDS = 24 * 3600
 
 
 class _Record(Schema):
@@ -92,3 +96,7 @@ def _remove_oldest(folder: Path) -> None:
     entries = [path for path in folder.iterdir() if (path / RECORD).is_file()]
     for path in sorted(entries, key=lambda one: one.stat().st_mtime)[:-MOST_ENTRIES]:
         shutil.rmtree(path, ignore_errors=True)
+    for path in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another process has tidied up
+            if is_leftover(path.name, "*") and path.stat().st_mtime < time.time() - _LEFT_SECONDS:
+                shutil.rmtree(path, ignore_errors=True)

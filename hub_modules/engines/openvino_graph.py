@@ -18,6 +18,8 @@ from hub_modules.engines.graph_cache import FILES, read_or_make
 from hub_modules.engines.names import OPENVINO, OPENVINO_INT8, check_engine, package_versions
 from hub_modules.errors import ConfigError
 
+# Of the conversion, raised with each change that makes other graphs: those in the cache are not read.
+_VERSION = 1
 _PRECISIONS = {"float32": "f32", "bfloat16": "bf16"}
 
 
@@ -66,7 +68,7 @@ class OpenVinoGraph:
         core = _core()
         versions = {"tensorflow": tf.__version__} | package_versions(engine)
         model = read_or_make(
-            {"graph": key, "precision": precision} | versions,
+            {"graph": key, "precision": precision, "conversion": _VERSION} | versions,
             lambda folder: core.read_model(folder / FILES[0], folder / FILES[1]),
             make,
             _save,

@@ -61,8 +61,9 @@ class LstmPreprocessor(tf.Module):
         self._markers = {name: ids.get(name) for name in (CAPITALISED, CAPITALS)}
         # On the CPU, where the input pipeline runs: strings are on no other device.
         with tf.device("CPU:0"):
+            # A word of a text that is spelt as the padding is none.
             entries = tf.lookup.KeyValueTensorInitializer(
-                tf.constant(list(words)), tf.range(len(words))
+                tf.constant(list(words)[1:]), tf.range(1, len(words))
             )
             self._table = tf.lookup.StaticHashTable(entries, default_value=UNKNOWN)
 

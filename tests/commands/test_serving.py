@@ -86,11 +86,23 @@ def test_what_cannot_be_served(tmp_path, monkeypatch):
         ((str(tmp_path),), 4, "expected a run, an export, or a folder of numbered exports, got"),
         ((str(tmp_path), "--port", "70000"), 2, "Invalid value for '--port'"),
         ((str(tmp_path), "--host", "no.such.host.invalid"), 2, "expected a free address"),
+        ((str(tmp_path), "--queue", "64"), 2, "at least the 256 texts of one request"),
+        ((str(tmp_path), "--allowed-host", "http://a.example"), 2, "without scheme and port"),
         ((), 2, "Missing argument"),
     ):
         found = last_line(*arguments)
         assert found[0] == code, found
         assert message in found[1]
+
+
+@has_extra
+def test_names_under_which_a_server_answers():
+    own = {"localhost", "127.0.0.1", "::1"}
+    assert serving.names_of("127.0.0.2", ()).own == own | {"127.0.0.2"}
+    assert serving.names_of("0.0.0.0", ()).own is None
+    behind = serving.names_of("0.0.0.0", ("Models.example.org",))
+    assert behind.has("models.example.org") and behind.has("localhost")
+    assert not behind.has("example.org")
 
 
 @has_extra

@@ -138,6 +138,7 @@ def make_config(handle, files, **changes):
     return config_from(content | changes, "test")
 
 
+@pytest.mark.slow
 def test_documents_longer_than_the_encoder_are_learned_and_served(tiny_bert, files, tmp_path):
     plain = make_config(tiny_bert, files, encoder={"handle": str(tiny_bert)})
     with pytest.raises(DataError, match="expected at most 256 tokens"):
@@ -197,6 +198,17 @@ def test_c1_what_has_no_windows(tiny_bert, tiny_elmo, tiny_causal):
     spans = ta.Task("span_extraction")
     with pytest.raises(ConfigError, match="long: expected none for span_extraction"):
         ta.build_model(spans, encoder)
+
+
+def test_c1_a_document_of_100_000_words(tiny_bert):
+    task, encoder = ta.Task("classification", labels=["a"]), ta.HubEncoder(tiny_bert, long=LONG)
+    records = [("word " * 100_000, "a"), ("two words", "a")]
+    with pytest.raises(DataError, match=r"at most 4096 tokens .*got \d{6} \(1 too long.*\bit$"):
+        ta.batches(records, task, encoder)
+    (inputs, _) = next(iter(ta.batches(records, task, encoder, batch_size=2, truncate=True)))
+    assert inputs["a"]["input_word_ids"].shape == (2, 4096)
+    with pytest.raises(DataError, match=r"expected at most 64 tokens .*in windows \(encoder.long"):
+        ta.batches(records, task, ta.HubEncoder(tiny_bert), max_length=64)
 
 
 def test_the_encoder_is_saved_with_its_windows(tiny_causal):

@@ -70,6 +70,7 @@ def test_markers_stand_before_their_words(tiny_lstm):
     expected = ["xxbos", "xxmaj", "who", "was", "xxup", "the", "xxunk", "?"]
     assert [words[number] for number in found[0]] == expected
     assert [words[number] for number in found[1]] == ["xxbos", "xxunk", *["xxpad"] * 6]
+    assert pack(["who xxpad is"])["word_ids"][0].numpy().all()
     given = tf.ragged.constant([["Who", "is", "who"], ["in"]])
     packed = pack.pack_words(pack.tokenize_words(given))
     assert packed["first_piece"].numpy().tolist() == [[1, 3, 4], [1, -1, -1]]
@@ -125,8 +126,21 @@ def test_words_and_weights_are_dropped_as_a_whole():
         np.testing.assert_allclose(states[:, 0], quiet[:, 0], atol=1e-6)
 
 
-@pytest.mark.parametrize("adaptation", ["fine_tuning", "feature_extraction", "gradual_unfreezing"])
-@pytest.mark.parametrize("kind", TASKS)
+KINDS = [
+    pytest.param(
+        kind,
+        adaptation,
+        # In CI each kind, and each adaptation, once.
+        marks=pytest.mark.slow
+        if adaptation == "fine_tuning" or kind == "classification"
+        else pytest.mark.large,
+    )
+    for kind in TASKS
+    for adaptation in ("fine_tuning", "feature_extraction", "gradual_unfreezing")
+]
+
+
+@pytest.mark.parametrize(("kind", "adaptation"), KINDS)
 def test_every_kind_of_task_learns(tiny_lstm, kind, adaptation):
     task = TASKS[kind]
     encoder = ta.HubEncoder(tiny_lstm, trainable=adaptation != "feature_extraction")
@@ -146,6 +160,7 @@ def test_every_kind_of_task_learns(tiny_lstm, kind, adaptation):
     assert moved == all_of_it.get(adaptation, tops)
 
 
+@pytest.mark.slow
 def test_tuned_at_the_top_it_is_trained_loaded_and_served(tiny_lstm, tmp_path):
     config = config_from(
         {
@@ -184,6 +199,7 @@ def test_the_language_models_loss_is_that_of_the_next_words(tiny_lstm):
         assert (losses_of_row[len(row) - 1 :] == -1).all()
 
 
+@pytest.mark.slow
 def test_a_language_model_is_tuned_exported_and_started_from(tiny_lstm, tmp_path):
     """The first two steps of ULMFiT, and what the third begins with."""
     text = tmp_path / "text.txt"

@@ -16,6 +16,7 @@ pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 from servers import always_yes, running, server_of_function  # noqa: E402
 
 from tf_adapt.serving.server import slow_clients  # noqa: E402
+from tf_adapt.serving.server.access import Names  # noqa: E402
 from tf_adapt.serving.server.limits import Limits  # noqa: E402
 
 PREDICT = "/v1/models/m:predict"
@@ -180,6 +181,19 @@ def test_s2_a_client_that_reads_slowly_is_answered(monkeypatch):
         assert time.monotonic() - began > 1
 
 
+def test_s2_more_connections_than_files(monkeypatch):
+    """What is beyond the bound is closed; who was there before is answered."""
+    monkeypatch.setattr(slow_clients, "_most_connections", lambda: 5)
+    with running(server_of_function(always_yes, Limits())) as found, contextlib.ExitStack() as held:
+        for number in range(9):
+            connection = socket.create_connection(("127.0.0.1", found.port), timeout=10)
+            held.enter_context(connection)
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            with contextlib.suppress(ConnectionResetError):
+                assert connection.recv(100).startswith(b"HTTP/1.1 200") == (number < 5)
+                assert number < 5
+
+
 def test_s2_a_client_that_hangs_up(served):
     request = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 19\r\n\r\n"
     for end in ('{"instances": ["a"', '{"instances": ["a"]}'):
@@ -316,13 +330,30 @@ def test_s4_a_host_that_is_none(served):
     """Where the name is not checked: probes, and a server of any name."""
     for name in ("[", "[::1", "a]b"):
         assert served.get("/healthz", Host=name).status == 200
-    server = server_of_function(always_yes, Limits(), any_host=True)
+    server = server_of_function(always_yes, Limits(), names=Names(own=None))
     with running(server) as open_to_all:
         for name in ("[", "example.org"):
             answer = open_to_all.ask("POST", PREDICT, GOOD, Host=name)
             assert (answer.status, answer.json["predictions"][0]["label"]) == (200, "yes")
             assert open_to_all.get("/v2", Host=name).error == "Not found: /v2"
             assert open_to_all.ask("PUT", "/healthz", Host=name).status == 405
+
+
+def test_s4_behind_a_proxy():
+    """Which passes its own name on, or keeps it for itself."""
+    names = Names(allowed=frozenset(("models.example.org",)))
+    page = {"Origin": "https://models.example.org"}
+    with running(server_of_function(always_yes, Limits(), names=names)) as found:
+        for headers, status in (
+            (page | {"Host": "models.example.org"}, 200),
+            (page, 200),
+            ({"Host": "models.example.org:8443"}, 200),
+            ({"Host": "example.org"}, 403),
+            ({"Origin": "https://example.org"}, 403),
+        ):
+            assert found.ask("POST", PREDICT, GOOD, **headers).status == status, headers
+        # Refusals are counted.
+        assert b'status="403"} 2.0' in found.get("/metrics").body
 
 
 def test_s4_no_answer_without_the_token():

@@ -12,11 +12,12 @@ from typing import Any
 
 import uvicorn
 
+from tf_adapt.serving.server.access import Names
 from tf_adapt.serving.server.app import Server
 from tf_adapt.serving.server.batching import Batcher
 from tf_adapt.serving.server.limits import Limits
 from tf_adapt.serving.server.loaded import Export, Signature, inputs_of
-from tf_adapt.serving.server.run import listen, uvicorn_server
+from tf_adapt.serving.server.run import bound_to, uvicorn_server
 from tf_adapt.serving.server.versions import Model, Version, load_model
 from tf_adapt.tasks.task import Task
 
@@ -67,7 +68,7 @@ class Running:
 @contextlib.contextmanager
 def running(server: Server) -> Iterator[Running]:
     program = uvicorn_server(server)
-    with listen("127.0.0.1", 0) as bound:
+    with bound_to("127.0.0.1", 0) as bound:
         thread = threading.Thread(target=program.run, kwargs={"sockets": [bound]})
         thread.start()
         try:
@@ -89,7 +90,7 @@ def server_of(
     trust: bool = False,
 ) -> Server:
     limits = limits or Limits()
-    server = Server(limits, token, any_host=False)
+    server = Server(limits, token, Names())
     for name, folder in folders.items():
         server.models[name] = load_model(
             name, folder, trust, server.executor, limits, server.observe
@@ -102,10 +103,10 @@ def server_of_functions(
     limits: Limits,
     token: str | None = None,
     card: str = "",
-    any_host: bool = False,
+    names: Names | None = None,
 ) -> Server:
     """A server whose models are functions of the texts."""
-    server = Server(limits, token, any_host)
+    server = Server(limits, token, names or Names())
     for name, (task, call) in functions.items():
         inputs = inputs_of(task)
         signature = Signature(task, inputs, call, {"inputs": dict.fromkeys(inputs, {})})
@@ -120,11 +121,14 @@ def server_of_functions(
 
 
 def server_of_function(
-    call: Callable[[dict], dict], limits: Limits, token: str | None = None, any_host: bool = False
+    call: Callable[[dict], dict],
+    limits: Limits,
+    token: str | None = None,
+    names: Names | None = None,
 ) -> Server:
     """A server with the model `m`, a classification."""
     task = Task("classification", labels=["no", "yes"])
-    return server_of_functions({"m": (task, call)}, limits, token, any_host=any_host)
+    return server_of_functions({"m": (task, call)}, limits, token, names=names)
 
 
 def always_yes(columns: dict) -> dict:

@@ -60,6 +60,7 @@ def test_the_weights_come_back_bit_by_bit(written):
         np.testing.assert_array_equal(found[name].numpy(), array)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "elmo"])
 def test_weights_stored_in_half_the_space_come_back_rounded(family, tmp_path):
     folder = tmp_path / family
@@ -165,6 +166,7 @@ def run_stranger(family: str, folder: Path, cwd: Path) -> dict:
     return json.loads(finished.stdout.strip().splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_plain_hub_loads_and_trains_it_and_gets_our_numbers(written, tmp_path):
     family = written.name
     got = run_stranger(family, written, tmp_path)

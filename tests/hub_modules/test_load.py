@@ -114,6 +114,7 @@ def test_a2_damage_is_found_by_hash_before_anything_is_loaded(copied, name, dama
             load_module(copied, execution=execution)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_damage_without_a_manifest_is_one_artifact_error(copied, name):
     (copied / "manifest.json").unlink()
@@ -130,6 +131,7 @@ def test_a_url_without_network_says_what_to_do(tmp_path, monkeypatch):
         find_module("https://localhost:9/google/bert/4")
 
 
+@pytest.mark.slow
 def test_a1_the_hub_cache_is_used_and_a_half_deleted_entry_is_named(tmp_path, monkeypatch):
     import hashlib
 
@@ -145,6 +147,7 @@ def test_a1_the_hub_cache_is_used_and_a_half_deleted_entry_is_named(tmp_path, mo
         find_module(url)
 
 
+@pytest.mark.slow
 def test_hub_is_not_imported_for_a_folder():
     program = (
         "import sys\n"
@@ -165,12 +168,14 @@ class Stranger(tf.Module):
         return tf.strings.length(texts)
 
 
+@pytest.mark.slow
 def test_a_module_of_another_kind_is_refused_with_the_interfaces(tmp_path):
     tf.saved_model.save(Stranger(), str(tmp_path / "other"))
     with pytest.raises(ArtifactError, match="input_word_ids.*tokens, sequence_len"):
         load_module(tmp_path / "other", trust=True)
 
 
+@pytest.mark.slow
 def test_a_preprocessing_module_is_a_program_too(reference, copied, nothing_trusted):
     preprocess = reference / "published_hub_bert" / "preprocess"
     encoder = reference / "published_hub_bert" / "encoder"

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -21,6 +22,7 @@ TASKS = {
     "alike": (ta.Task("pair_regression", label_range=(0, 5)), "bi_attention"),
     "names": (ta.Task("tagging", labels=["O", "B-PER", "I-PER"]), "crf"),
 }
+SERVED = "serving_default"
 COLUMNS = {
     "text": ["Ann lives here .", "what is it"],
     "text_a": ["Ann", "x y z"],
@@ -59,6 +61,25 @@ def test_an_export(exports, name):
                 assert values == outputs[key]
             else:
                 np.testing.assert_allclose(values, outputs[key], atol=1e-5)
+
+
+@needs_openvino
+def test_an_export_in_half_precision(exports, tiny_bert, tmp_path):
+    """Its products are in bfloat16 in both engines, with other orders of their sums."""
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        task, head = TASKS["films"]
+        model = ta.build_model(task, ta.HubEncoder(tiny_bert, trainable=False), head)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    ta.export(model, tmp_path / "1")
+    texts = {"text": COLUMNS["text"]}
+    one, other = (
+        np.array(load_export(tmp_path / "1", False, engine).signatures[SERVED].call(texts)["scores"])
+        for engine in ("tensorflow", "openvino")
+    )
+    np.testing.assert_allclose(one, other, atol=0.02)
+    np.testing.assert_allclose(one.sum(axis=1), 1, atol=1e-3)
 
 
 @needs_openvino

@@ -91,6 +91,16 @@ def test_answers_over_the_windows_of_each_question(threshold):
         np.testing.assert_allclose(found["none"][question], expected, rtol=1e-4)
 
 
+def test_where_no_span_is_allowed():
+    logits, inputs = windows_of([2], np.random.default_rng(5))
+    tensors = {name: tf.constant(array) for name, array in inputs.items()}
+    tensors["starts"] = tf.zeros_like(tensors["starts"])
+    search = SpanSearch(8, 3, 4, None)
+    found = best_answers(best_spans(tf.constant(logits), tensors, search), [0, 1], search)
+    assert found["start"].numpy().tolist() == [[NONE] * 4]
+    assert found["probability"].numpy().tolist() == [[0] * 4]
+
+
 @pytest.mark.parametrize("name", ["stride", "longest_answer", "n_best"])
 def test_numbers_below_one(name):
     with pytest.raises(ConfigError, match=f"{name}: expected at least 1, got 0"):

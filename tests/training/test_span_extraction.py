@@ -14,6 +14,7 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.data.datasets import load_dataset
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.serving import answer_graph
 from tf_adapt.tasks.answer_scores import answer_scores
 from tf_adapt.training import ensembling
 from tf_adapt.training.inspect import inspect_data
@@ -134,6 +135,18 @@ def test_served_answers_have_offsets_in_characters(exported):
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             serve(**{name: tf.constant(texts) for name, texts in wrong.items()})
+
+
+def test_windows_are_read_some_at_a_time(run, exported, tmp_path, monkeypatch):
+    monkeypatch.setattr(answer_graph, "WINDOWS_AT_ONCE", 3)
+    programs = [tf.saved_model.load(str(one)) for one in (exported, export_run(run, tmp_path))]
+    for contexts in (["the man sings in the rain " * 9, "", "rain"], ["a"], []):
+        asked = {"question": tf.fill([len(contexts)], "who ?"), "context": tf.constant(contexts)}
+        asked["context"] = tf.cast(asked["context"], tf.string) if contexts else asked["question"]
+        at_once, in_slices = (one.signatures["serving_default"](**asked) for one in programs)
+        np.testing.assert_array_equal(at_once["answer"], in_slices["answer"])
+        np.testing.assert_array_equal(at_once["start"], in_slices["start"])
+        np.testing.assert_allclose(at_once["score"], in_slices["score"], atol=1e-5)
 
 
 def test_an_answer_of_version_1_is_never_none(folder, tiny_elmo, tmp_path):

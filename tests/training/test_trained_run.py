@@ -185,6 +185,21 @@ def test_run_and_export_write_the_same_file(run, export, files, tmp_path):
     assert len({tag for sentence in written for tag in sentence.tags}) > 1
 
 
+@pytest.mark.slow
+def test_an_export_in_bfloat16(tiny_run, tmp_path):
+    written = {}
+    for precision in ([], ["--precision", "bfloat16"]):
+        out = tmp_path / f"export{len(precision)}"
+        result = CliRunner().invoke(cli, ["export", str(tiny_run), "--out", str(out), *precision])
+        assert result.exit_code == 0, result.output
+        predict_file(out / "1", SAMPLE_FOLDER / "pairs" / "dev.tsv", tmp_path / "found.jsonl")
+        rows = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()]
+        written[len(precision)] = np.array([row["prediction"] for row in rows])
+        assert bool(precision) == ("computes in bfloat16" in (out / "1" / "README.md").read_text())
+    apart = np.abs(written[0] - written[2])
+    assert 0 < apart.max() < 0.1
+
+
 def test_words_without_tags_are_enough(run, export, tmp_path):
     words = ["Ann", "met", "a\u2028b", "in", "Paris", "\u3000"]
     (tmp_path / "words.txt").write_text("\n".join([*words, "", "Rain"]) + "\n", "utf-8")
@@ -194,6 +209,7 @@ def test_words_without_tags_are_enough(run, export, tmp_path):
         assert [line.split("\t")[0] for line in lines] == [*words, "", "Rain", ""]
 
 
+@pytest.mark.slow
 def test_pairs_without_scores_are_enough(tiny_run, tmp_path):
     (tmp_path / "pairs.tsv").write_text("text_a\ttext_b\nIt rains .\tSun .\na\tb\n", "utf-8")
     folders = {"run": tiny_run, "export": export_run(tiny_run, tmp_path / "versions")}
@@ -356,6 +372,7 @@ def tables(tmp_path) -> dict[str, Path]:
     return paths
 
 
+@pytest.mark.slow
 def test_the_suffix_of_a_table_says_how_it_is_read(table_run, tables, tmp_path):
     tables["txt"] = tables["tsv"].with_suffix(".txt")  # the run's own format
     tables["txt"].write_text(TABLES["tsv"], "utf-8")
@@ -386,6 +403,7 @@ def test_nothing_is_written_over_what_is_read(table_run, tables, tmp_path, monke
     assert {path: path.read_bytes() for path in before} == before
 
 
+@pytest.mark.slow
 def test_fisher_information_of_a_chain(table_run, run, tmp_path):
     first, second, none = (tmp_path / f"{name}.npz" for name in ("first", "second", "none"))
     command = ["fisher", str(table_run), "--examples", "4", "--out"]

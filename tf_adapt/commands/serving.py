@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,7 +26,11 @@ TOKEN = "TF_ADAPT_TOKEN"
 _NEEDED = ("uvicorn", "starlette", "prometheus_client")
 # As the names of signatures; a name is part of an address.
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_HOST = re.compile(r"[A-Za-z0-9_.:-]+")
 _SHORTEST_TOKEN = 16
+
+if TYPE_CHECKING:
+    from tf_adapt.serving.server.access import Names
 
 
 @click.command()
@@ -35,6 +40,13 @@ _SHORTEST_TOKEN = 16
     default="127.0.0.1",
     show_default=True,
     help="The address to listen on: by default this machine alone can reach it.",
+)
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Answer also under this name, as behind a proxy; may be given more than once.",
 )
 @click.option("--port", default=8501, show_default=True, type=click.IntRange(0, 65535))
 @click.option(
@@ -98,6 +110,7 @@ _SHORTEST_TOKEN = 16
 def serve(
     models: tuple[str, ...],
     host: str,
+    allowed_hosts: tuple[str, ...],
     port: int,
     token_file: str | None,
     batch_size: int,
@@ -119,11 +132,12 @@ def serve(
     """
     check_installed()
     check_engine(engine)
+    check_queue(queue, max_rows)
     named = named_folders(models)
     token = read_token(token_file)
     start_tensorflow()
     from tf_adapt.serving.server.limits import Limits
-    from tf_adapt.serving.server.run import listen, serve
+    from tf_adapt.serving.server.run import bound_to, serve
 
     limits = Limits(
         batch_rows=batch_size,
@@ -135,14 +149,15 @@ def serve(
         characters=max_characters,
     )
     with contextlib.ExitStack() as stack:
-        bound = stack.enter_context(listen(host, port))
-        if token is None and not _is_loopback(bound.getsockname()[0]):
+        bound = stack.enter_context(bound_to(host, port))
+        names = names_of(bound.getsockname()[0], allowed_hosts)
+        if token is None and names.own is None:
             _echo(f"warning: without --token-file, whoever can reach {host} is answered")
         folders = {
             name: _exported(folder, trust, stack) if _is_trained(folder) else folder
             for name, folder in named.items()
         }
-        return serve(folders, bound, host, token, limits, trust, _say, engine)
+        return serve(folders, bound, names, token, limits, trust, _say, engine)
 
 
 def check_installed() -> None:
@@ -211,8 +226,40 @@ def read_token(file: str | None) -> str | None:
     return token
 
 
-def _is_loopback(address: str) -> bool:
-    return ipaddress.ip_address(address).is_loopback
+def check_queue(queue: int, max_rows: int) -> None:
+    """Checks that the queue holds each request that is taken.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if queue < max_rows:
+        raise ConfigError(
+            f"--queue {queue}: expected at least the {max_rows} texts of one request (--max-rows), "
+            f"which would be refused as long as anything waits; give --max-rows {queue} too, or a "
+            "longer queue"
+        )
+
+
+def names_of(address: str, allowed: tuple[str, ...]) -> "Names":
+    """The names under which a server that listens on this address answers: any, if other machines
+    can reach it and none is given.
+
+    Raises:
+        ConfigError: one is no name of a host.
+    """
+    # Here: it loads what `--help` has no use for.
+    from tf_adapt.serving.server.access import Names
+
+    for name in allowed:
+        if not _HOST.fullmatch(name):
+            raise ConfigError(
+                f"--allowed-host {name}: expected the name of a host without scheme and port, as "
+                "models.example.org, got another text"
+            )
+    given = frozenset(name.lower() for name in allowed)
+    if ipaddress.ip_address(address).is_loopback or given:
+        return Names(Names.own | {address}, given)
+    return Names(None, given)
 
 
 def _is_trained(folder: Path) -> bool:

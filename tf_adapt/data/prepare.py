@@ -121,7 +121,10 @@ def _prepare_texts(
     long_words = _long_words(records, preprocessor)
     if not may_cut:
         _refuse_long_words(long_words)
-        _refuse_long(lengths.max(axis=0), budget, limit, [record.where for record in records])
+        has_windows = getattr(encoder, "long", None) is not None
+        hint = "" if has_windows else ", or have a transformer read it in windows (encoder.long)"
+        where = [record.where for record in records]
+        _refuse_long(lengths.max(axis=0), budget, limit, where, hint=hint)
     cut = (lengths > budget).any(axis=0)
     cut[list(long_words)] = True
     kept = [segment for group in groups for segment in preprocessor.truncate(group, budget)[0]]
@@ -234,7 +237,12 @@ class _WordLocations(Sequence):
 
 
 def _refuse_long(
-    lengths: np.ndarray, budget: int, limit: int, locations: Sequence[str], what: str = ""
+    lengths: np.ndarray,
+    budget: int,
+    limit: int,
+    locations: Sequence[str],
+    what: str = "",
+    hint: str = "",
 ) -> None:
     over = np.flatnonzero(lengths > budget)
     if not len(over):
@@ -243,8 +251,7 @@ def _refuse_long(
     raise DataError(
         f"{locations[over[0]]}: expected at most {limit} tokens (special tokens included), got "
         f"{what}{lengths[over[0]] + special} ({len(over)} too long in all); set truncate: true, or "
-        "raise max_length if the encoder allows it, or have a transformer read long texts in "
-        "windows (encoder.long)"
+        f"raise max_length if the encoder allows it{hint}"
     )
 
 

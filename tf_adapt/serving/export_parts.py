@@ -87,7 +87,9 @@ def signature_in(engine: str, program: Any, name: str, export: str, content: str
             "runs natively and no task of questions, got another one, or one of an earlier "
             f"version; choose the engine {TENSORFLOW}, or export the run again"
         )
-    function = owner.encode.concrete_functions[0]
+    # Each traced once, for all shapes: with the functions themselves every new length of a text
+    # would be looked up among all before it.
+    pack, function, last = (getattr(owner, one).concrete_functions[0] for one in _NAMES)
     types = {key: tensor.dtype for key, tensor in function.structured_outputs.items()}
     halves = [one.name for one in types.values() if one in (tf.bfloat16, tf.float16)]
     computed = halves[0] if halves else "float32"
@@ -95,11 +97,11 @@ def signature_in(engine: str, program: Any, name: str, export: str, content: str
     graph = OpenVinoGraph(f"the encoder of {export}", key, lambda: function, computed, engine)
 
     def answer(**texts: tf.Tensor) -> dict[str, tf.Tensor]:
-        packed = owner.pack(texts)
+        packed = pack(texts)
         encoded = {}
         for column, inputs in packed["inputs"].items():
             found = graph({key: tensor.numpy() for key, tensor in inputs.items()})
             encoded[column] = {key: tf.cast(found[key], types[key]) for key in types}
-        return owner.answer(texts, packed, encoded)
+        return last(texts, packed, encoded)
 
     return answer

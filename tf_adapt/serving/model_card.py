@@ -69,6 +69,14 @@ def run_card(run: Path, over_seeds: OverSeeds | None = None) -> str:
     return f"{card}\n{_section('Several runs', _members(ensemble_folder.read(run)))}\n"
 
 
+def with_precision(card: str, precision: str | None) -> str:
+    """A card of an export that computes in half precision; None: the card as it is."""
+    if precision is None:
+        return card
+    said = f"The model computes in {precision}; the scores above are those in float32."
+    return f"{card}\n{_section('Precision', said)}\n"
+
+
 def export_card(
     config: Config,
     task: dict[str, Any],

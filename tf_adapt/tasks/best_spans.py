@@ -89,7 +89,8 @@ def best_answers(windows: dict, row_splits: tf.Tensor, search: SpanSearch) -> di
     return {
         "start": tf.where(is_span, tf.gather(starts, place, batch_dims=1), NONE),
         "end": tf.where(is_span, tf.gather(ends, place, batch_dims=1), NONE),
-        "probability": tf.exp(best - total[:, None]),
+        # Where no span is allowed the sum is that of none, too.
+        "probability": tf.where(is_span, tf.exp(best - total[:, None]), 0.0),
         "none": none_probability,
         "margin": none - best[:, 0],
         "is_none": is_none,

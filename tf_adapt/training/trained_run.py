@@ -27,7 +27,7 @@ from tf_adapt.runs.slices import Slices
 from tf_adapt.serving.ensemble import Ensemble
 from tf_adapt.serving.ensemble import scores as ensemble_scores
 from tf_adapt.serving.export import export, next_version
-from tf_adapt.serving.model_card import ensemble_card, run_card
+from tf_adapt.serving.model_card import ensemble_card, run_card, with_precision
 from tf_adapt.serving.output_files import check_output
 from tf_adapt.serving.predict import (
     batch_predictions,
@@ -40,6 +40,7 @@ from tf_adapt.serving.prediction_forms import check_texts, form_of
 from tf_adapt.serving.served_predictions import predict_with_export
 from tf_adapt.serving.shared_export import ServedTask, export_shared
 from tf_adapt.tasks.task import Task
+from tf_adapt.training import compiled_model
 from tf_adapt.training.load_ensemble import loaded_ensemble
 from tf_adapt.training.load_run import loaded_run, loaded_tasks
 from tf_adapt.training.question_scores import question_scores
@@ -208,20 +209,35 @@ def predict_file(
     return len(records)
 
 
-def export_run(run: str | os.PathLike, folder: str | os.PathLike, trust: bool = False) -> Path:
+def export_run(
+    run: str | os.PathLike,
+    folder: str | os.PathLike,
+    trust: bool = False,
+    precision: str | None = None,
+) -> Path:
     """Exports a run or an ensemble to the next numbered folder under `folder`; returns that folder.
 
     A run of several tasks becomes one SavedModel with a signature for each.
 
+    Args:
+        precision: "bfloat16" or "float16", in which the model of a run of one task computes; None:
+            float32.
+
     Raises:
         ArtifactError: as `load_run`, `load_ensemble` and `export`.
-        ConfigError: the run is a language model.
+        ConfigError: the run is a language model, or half precision is not for it.
     """
     if is_ensemble(Path(run)):
+        if precision is not None:
+            raise ConfigError(
+                f"{run}: expected a run for an export in {precision}, got an ensemble; leave "
+                "--precision out"
+            )
         ensemble, config = loaded_ensemble(Path(run), trust)
         card = ensemble_card(read_ensemble(Path(run)))
         return ensemble.export(next_version(folder), _how_to_read(config), card)
-    served = _served_tasks(run, trust)
+    with compiled_model.precision(precision):
+        served = _served_tasks(run, trust)
     if None not in served:
         return export_shared(served, next_version(folder))
     one = served[None]
@@ -232,7 +248,7 @@ def export_run(run: str | os.PathLike, folder: str | os.PathLike, trust: bool = 
         one.truncate,
         one.data,
         one.document_context,
-        run_card(Path(run)),
+        with_precision(run_card(Path(run)), precision),
     )
 
 

@@ -148,6 +148,16 @@ def test_the_entries_that_were_used_last_stay(cache, monkeypatch):
     assert oldest in cache.iterdir() and len(list(cache.iterdir())) == 2
 
 
+def test_what_a_killed_process_left_is_removed_after_a_day(cache):
+    new, old = (cache / f".entry.{letter * 32}.partial" for letter in "ab")
+    for path in (new, old):
+        path.mkdir(parents=True)
+        (path / "model.bin").write_bytes(b"x")
+    os.utime(old, (0, 0))
+    Product().graph()
+    assert new.exists() and not old.exists()
+
+
 SIGNALLED = """
 import gc, signal
 import tensorflow as tf
@@ -168,6 +178,7 @@ signal.raise_signal(signal.SIGTERM)
 """
 
 
+@pytest.mark.slow
 def test_a_signal_after_graphs_are_gone_is_handled():
     done = subprocess.run([sys.executable, "-c", SIGNALLED], capture_output=True, text=True)
     assert done.returncode != -signal.SIGSEGV, done.stderr

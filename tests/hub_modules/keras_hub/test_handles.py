@@ -89,6 +89,7 @@ def test_a_folder_of_huggingface_given_by_itself(family, changes, message, tmp_p
         load_module(folder, trust=True)
 
 
+@pytest.mark.slow
 def test_a_gpt2_that_is_not_converted_gets_the_line_that_converts_it(tmp_path):
     preset = tmp_path / "a preset"
     shutil.copytree(RECORDED / "keras_hub_gpt2" / "preset", preset)
@@ -105,6 +106,7 @@ def test_a_gpt2_that_is_not_converted_gets_the_line_that_converts_it(tmp_path):
         assert load_module(module).family == "causal"
 
 
+@pytest.mark.slow
 def test_a_preset_of_gpt2_is_converted_by_its_name(tmp_path, monkeypatch):
     folder = RECORDED / "keras_hub_gpt2" / "preset"
     asked = []

@@ -54,6 +54,7 @@ def test_ids_are_those_of_keras_hubs_own_tokenizer(family, preset):
     assert pieces.to_list() == [list(map(int, row)) for row in tokenizer(TEXTS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "roberta", "albert", "deberta_v3"], indirect=True)
 def test_pairs_are_packed_as_by_keras_hub(family, preset):
     folder, _, tokenizer = preset(family)

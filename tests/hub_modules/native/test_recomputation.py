@@ -58,6 +58,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("graph", [True, False])
 def test_same_gradients_with_the_same_dropout(case, graph):

@@ -52,6 +52,7 @@ def merged_by_hand(word: str, ranks: dict) -> list[str]:
     return pieces
 
 
+@pytest.mark.slow
 def test_random_words_against_a_program_that_merges_step_by_step():
     ids = json.loads((RECORDED / "vocab.json").read_text("utf-8"))
     merges = (RECORDED / "merges.txt").read_text("utf-8").splitlines()[1:]

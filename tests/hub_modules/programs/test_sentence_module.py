@@ -153,5 +153,6 @@ def test_inspect_names_family_group_and_width(write):
     assert not found["recognised"]
 
 
+@pytest.mark.slow
 def test_a_trial_runs_it_in_a_process_of_its_own(tmp_path):
     try_out(modules.write_sentence_module(tmp_path / "m"), "encoder")

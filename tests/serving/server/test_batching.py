@@ -89,6 +89,15 @@ def test_s2_long_sentences_are_not_one_call():
     assert called == [(3, 2, 4), (1, 10, 30), (6, 2, 2), *[(1, 10, 30)] * 3, (6, 2, 4)]
 
 
+def test_s2_long_texts_are_not_one_call():
+    requests = [{"text": ["a" * 100, "b"]}, {"text": ["c" * 40]}, {"text": ["d" * 12] * 3}]
+    limits = Limits(batch_rows=8, batch_wait_ms=5, batch_characters=30)
+    answers, calls = together(requests, lengths, limits)
+    assert [one["length"] for one in answers] == [[100, 1], [40], [12] * 3]
+    # A quarter of their characters: 25 and 0, 10, 3.
+    assert calls == [1, 2, 3]
+
+
 def test_s2_beyond_the_characters_of_the_queue_there_is_429():
     go_on = threading.Event()
 
@@ -154,6 +163,7 @@ def test_s2_what_waited_too_long_gets_504_and_is_not_computed():
                 *(batcher.answer({"text": [text]}) for text in "ab"), return_exceptions=True
             )
             assert [one.status for one in found] == [504, 504]
+            assert batcher.waiting_rows == 0
             go_on.set()
             assert await batcher.answer({"text": ["c"]}) == {"length": [1]}
             assert batcher.waiting_rows == 0
@@ -171,4 +181,14 @@ def test_an_error_of_the_model_is_that_of_the_request_alone():
     requests = [{"text": [text]} for text in "abc"]
     answers, calls = together(requests, broken, Limits(batch_wait_ms=5))
     assert [str(one) for one in answers] == ["{'length': [1]}", "not finite", "{'length': [1]}"]
-    assert calls == [3, 1, 1, 1]
+    assert calls == [3, 1, 2, 1, 1]
+
+
+def test_s2_one_bad_request_leaves_the_others_a_batch():
+    requests = [{"text": ["a" * number]} for number in range(31)]
+    requests.insert(20, {"text": ["bad"]})
+    answers, calls = together(requests, lengths, Limits(batch_wait_ms=50))
+    assert [str(one) for one in answers if isinstance(one, RefusedError)] == ["bad is refused"]
+    assert [one["length"] for one in answers if isinstance(one, dict)] == [[n] for n in range(31)]
+    # The halves of 32, 16, 8, 4 and 2 requests.
+    assert len(calls) == 1 + 2 * 5

@@ -75,6 +75,12 @@ def test_s3_a_new_version_under_load_and_a_damaged_one(exports, tmp_path, caplog
             wait_for(lambda: states(served).get("3") == ("AVAILABLE", ""))
             shutil.rmtree(folder / "3")
             wait_for(lambda: states(served).get("2") == ("AVAILABLE", ""))
+
+            # Another one under the same number.
+            (folder / "2").rename(tmp_path / "second")
+            publish(exports["films"] / "1", folder / "2")
+            wait_for(lambda: "label" in served.predict("m", instances=["a"]).json["predictions"][0])
+            assert states(served)["2"] == ("AVAILABLE", "")
         finally:
             stop.set()
             for client in clients:
@@ -83,7 +89,9 @@ def test_s3_a_new_version_under_load_and_a_damaged_one(exports, tmp_path, caplog
     assert set(statuses) == {200}
 
 
-def test_s3_a_version_that_fails_in_another_way_is_not_tried_again(exports, tmp_path, monkeypatch):
+def test_s3_a_version_that_fails_in_another_way_is_not_tried_at_once(
+    exports, tmp_path, monkeypatch, caplog
+):
     publish(exports["films"] / "1", tmp_path / "1")
     tried = []
 
@@ -101,6 +109,10 @@ def test_s3_a_version_that_fails_in_another_way_is_not_tried_again(exports, tmp_
     asyncio.run(look_twice(model))
     assert model.states() == {2: ("END", "RuntimeError: first"), 1: ("AVAILABLE", "")}
     assert tried == ["2"]
+    monkeypatch.setattr(versions, "_RETRY_SECONDS", 0)
+    asyncio.run(look_twice(model))
+    assert tried == ["2"] * 3
+    assert caplog.text.count("version 2 is not served") == 1
 
 
 def test_what_is_no_version(exports, tmp_path):

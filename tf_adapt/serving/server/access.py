@@ -1,13 +1,14 @@
 """Who is answered: holders of the token, under this server's own name, from no other origin."""
 
 import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 # Of the page: its own files alone, in no frame of another page.
 _HEADERS = [
     (
@@ -22,13 +23,33 @@ _HEADERS = [
 ]
 
 
+@dataclass(frozen=True)
+class Names:
+    """Under which a server answers.
+
+    Attributes:
+        own: of the machine; None: any.
+        allowed: given by the user, also for pages that ask: a proxy may keep the name for itself.
+    """
+
+    own: frozenset[str] | None = frozenset(("localhost", "127.0.0.1", "::1"))
+    allowed: frozenset[str] = frozenset()
+
+    def has(self, name: str | None) -> bool:
+        return self.own is None or name in self.own or name in self.allowed
+
+
 class Access:
     """Middleware that refuses before anything of a request is read."""
 
-    def __init__(self, app: ASGIApp, token: str | None, any_host: bool):
+    def __init__(
+        self, app: ASGIApp, token: str | None, names: Names, observe: Callable[[int], None]
+    ):
+        """`observe` is told the status of each refusal."""
         self._app = app
         self._token = token
-        self._any_host = any_host
+        self._names = names
+        self._observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -41,6 +62,8 @@ class Access:
             await send(message)
 
         refused = self._refused(Headers(scope=scope), scope["path"])
+        if refused is not None:
+            self._observe(refused.status_code)
         app = self._app if refused is None else refused
         await app(scope, receive, send_with_headers)
 
@@ -49,10 +72,14 @@ class Access:
             return None
         host = headers.get("host", "")
         # A name that was made to point to this machine is how a foreign page would read answers.
-        if not self._any_host and _name(f"//{host}") not in _OWN_NAMES:
-            return _error(403, "host: expected localhost, got another name")
+        if not self._names.has(_name(f"//{host}")):
+            return _error(
+                403,
+                "host: expected this machine or a name of --allowed-host, got another name",
+            )
         origin = headers.get("origin")
-        if origin is not None and _place(origin) != host:
+        is_own = origin is None or _place(origin) == host or _name(origin) in self._names.allowed
+        if not is_own:
             return _error(403, "origin: expected this server's own page, got another one")
         # The page's files hold no answer; it asks for the token itself.
         is_page = path == "/" or (path.startswith("/page/") and not path.endswith(".json"))

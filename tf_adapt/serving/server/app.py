@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tf_adapt.serving.server.access import Access
+from tf_adapt.serving.server.access import Access, Names
 from tf_adapt.serving.server.answer_json import (
     check_method,
     classifications,
@@ -48,9 +48,8 @@ _CALLS_AT_ONCE = 4
 class Server:
     """The ASGI application of some models, and what it remembers between requests."""
 
-    def __init__(self, limits: Limits, token: str | None, any_host: bool):
-        """`token`: without it whoever reaches the server is answered. `any_host`: also under names
-        that are not this machine's own."""
+    def __init__(self, limits: Limits, token: str | None, names: Names):
+        """`token`: without it whoever reaches the server is answered."""
         self.limits = limits
         self.numbers = Numbers()
         self.executor = ThreadPoolExecutor(_CALLS_AT_ONCE, "model")
@@ -70,10 +69,11 @@ class Server:
                 Route("/page/{file}", self._answered(self._page), methods=["GET"]),
             ],
             middleware=[
-                Middleware(Access, token=token, any_host=any_host),
-                Middleware(GZipMiddleware, minimum_size=1000),
+                Middleware(Access, token=token, names=names, observe=self._count_other),
+                # Nobody is answered meanwhile: the lowest level takes a fifth of the time.
+                Middleware(GZipMiddleware, minimum_size=1000, compresslevel=1),
             ],
-            exception_handlers={HTTPException: _no_route},
+            exception_handlers={HTTPException: self._no_route},
             lifespan=self._lifespan,
         )
 
@@ -126,14 +126,17 @@ class Server:
             self.numbers.requests.labels(asked[1], asked[3], status).inc()
             self.numbers.seconds.labels(asked[1], asked[3]).observe(seconds)
         else:
-            self.numbers.requests.labels("", "other", status).inc()
+            self._count_other(status)
+
+    def _count_other(self, status: int) -> None:
+        self.numbers.requests.labels("", "other", status).inc()
 
     async def _model(self, request: Request) -> Response:
         asked = _ASKED.fullmatch(request.scope["path"])
         if asked and request.method == "POST":
             return await self._predict(request, asked[1], _version(asked[2]), asked[3])
         status = _STATUS.fullmatch(request.scope["path"])
-        if status and request.method == "GET":
+        if status and request.method in ("GET", "HEAD"):
             answer = self._metadata if status[3] else self._status
             return answer(status[1], _version(status[2]))
         raise RefusedError(
@@ -210,6 +213,7 @@ class Server:
         return _json({"status": "ready"})
 
     async def _metrics(self, request: Request) -> Response:
+        self.numbers.waiting.clear()  # a version may have ended with its signatures
         for name, model in self.models.items():
             self.numbers.version.labels(name).set(model.current.number)
             for signature, batcher in model.current.batchers.items():
@@ -225,6 +229,14 @@ class Server:
     async def _shown(self, request: Request) -> Response:
         return _json({"models": shown_models(self.models)})
 
+    async def _no_route(self, request: Request, error: HTTPException) -> Response:
+        self._count_other(error.status_code)
+        path = request.scope["path"][:100]
+        if error.status_code == 405:
+            got = request.method[:20]
+            return error_response(405, f"{path}: expected another method than {got}")
+        return error_response(error.status_code, f"Not found: {path}")
+
 
 def error_response(status: int, message: str, retry_after: int | None = None) -> Response:
     """TensorFlow Serving's error body."""
@@ -239,15 +251,6 @@ def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None
     # Half of a pair of surrogates, in a message that quotes a path: not UTF-8.
     body = text.encode("utf-8", "backslashreplace")
     return Response(body, status, headers, "application/json")
-
-
-async def _no_route(request: Request, error: HTTPException) -> Response:
-    if error.status_code == 405:
-        got = request.method[:20]
-        return error_response(
-            405, f"{request.scope['path'][:100]}: expected another method than {got}"
-        )
-    return error_response(error.status_code, f"Not found: {request.scope['path'][:100]}")
 
 
 def _version(number: str | None) -> int | None:

@@ -17,7 +17,8 @@ class _Size:
     """Of some rows of a call.
 
     Attributes:
-        longest: characters of the longest sentence of words; 0 for texts.
+        longest: characters of the longest sentence of words, or a quarter of those of the longest
+            text, of which a model takes a bounded part.
     """
 
     rows: int = 0
@@ -40,13 +41,14 @@ class _Job:
     characters: int
     answer: asyncio.Future[Outputs]
     arrived: float = field(default_factory=time.monotonic)
+    waits: bool = True
 
 
 class Batcher:
     """Calls one signature, with the rows of several requests at once.
 
-    A batch with an error is called again request by request, so that one request's error is not
-    another's. All but the call itself happens on the event loop.
+    A batch with an error is called again in halves, so that one request's error is not another's.
+    All but the call itself happens on the event loop.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Batcher:
         finally:
             for job in jobs:  # one that still waits is not computed any more
                 job.answer.cancel()
+                self._leave(job)
         for one in found:
             if isinstance(one, BaseException):
                 raise one
@@ -124,12 +127,17 @@ class Batcher:
         size = _Size()
         while self._jobs and (not batch or (size + self._jobs[0].size).fits(self._limits)):
             job = self._jobs.popleft()
-            self.waiting_rows -= job.size.rows
-            self._waiting_characters -= job.characters
+            self._leave(job)
             if not job.answer.done():
                 size += job.size
                 batch.append(job)
         return batch
+
+    def _leave(self, job: _Job) -> None:
+        if job.waits:
+            self.waiting_rows -= job.size.rows
+            self._waiting_characters -= job.characters
+            job.waits = False
 
     async def _run(self, batch: list[_Job]) -> None:
         loop = asyncio.get_running_loop()
@@ -138,11 +146,13 @@ class Batcher:
         try:
             outputs = await loop.run_in_executor(self._executor, self._call, columns)
         except Exception as error:
-            if len(batch) > 1:
-                for job in batch:
-                    await self._run([job])
-            elif not batch[0].answer.done():
-                batch[0].answer.set_exception(error)
+            middle = len(batch) // 2
+            for part in (batch[:middle], batch[middle:]):
+                left = [job for job in part if not job.answer.done()]
+                if left and middle:
+                    await self._run(left)
+                elif left:
+                    left[0].answer.set_exception(error)
             return
         start = 0
         for job in batch:
@@ -170,7 +180,8 @@ def _measured(row: tuple) -> tuple[_Size, int]:
         # As in `Limits.characters`; what a request pads with counts, too.
         characters = sum(map(len, row[0])) + len(row[0])
         return _Size(1, characters), characters
-    return _Size(1), sum(map(len, row))
+    characters = sum(map(len, row))
+    return _Size(1, characters // 4), characters
 
 
 def _slice(columns: Columns, start: int, end: int) -> Columns:

@@ -10,7 +10,7 @@ class Limits:
     Attributes:
         batch_rows: texts in one call of a model.
         batch_characters: of the sentences to tag in one call, all padded to the longest; one alone
-            may have more. A model takes a bounded part of a text, but all of a sentence.
+            may have more. Of texts four times as many.
         batch_wait_ms: how long a text waits for others to join its batch.
         queue_rows, queue_characters: of texts that wait for one signature of a model; beyond it
             requests get 429.

@@ -10,13 +10,14 @@ import uvicorn
 
 from hub_modules.engines.names import TENSORFLOW
 from tf_adapt.errors import ConfigError
+from tf_adapt.serving.server.access import Names
 from tf_adapt.serving.server.app import Server
 from tf_adapt.serving.server.limits import Limits
 from tf_adapt.serving.server.slow_clients import PatientProtocol
 from tf_adapt.serving.server.versions import load_model
 
 INTERRUPTED, TERMINATED = 130, 143
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_BACKLOG = 2048
 
 
 class _Uvicorn(uvicorn.Server):
@@ -31,7 +32,7 @@ class _Uvicorn(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def listen(host: str, port: int) -> socket.socket:
+def bound_to(host: str, port: int) -> socket.socket:
     """A socket on this address that does not listen yet; port 0 takes a free one.
 
     Raises:
@@ -77,7 +78,7 @@ def uvicorn_server(server: Server) -> uvicorn.Server:
 def serve(
     folders: dict[str, Path],
     bound: socket.socket,
-    host: str,
+    names: Names,
     token: str | None,
     limits: Limits,
     trust: bool,
@@ -88,7 +89,7 @@ def serve(
 
     Args:
         folders: an export, or a folder of numbered ones, by the name of the model.
-        bound: from `listen`, of this host.
+        bound: from `bound_to`.
         started: is called once with the server and its address, before the first answer.
         engine: of the models' encoders: see `signature_in`.
 
@@ -96,7 +97,7 @@ def serve(
         ArtifactError: an export is missing, damaged or not trusted.
         ConfigError: the engine cannot compute an encoder.
     """
-    server = Server(limits, token, any_host=host not in _LOOPBACK)
+    server = Server(limits, token, names)
     for name, folder in folders.items():
         server.models[name] = load_model(
             name, folder, trust, server.executor, limits, server.observe, engine
@@ -104,6 +105,7 @@ def serve(
     # Its lines about starting and about each error of the protocol: ours say what matters.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     name, port = bound.getsockname()[:2]
+    bound.listen(_BACKLOG)  # who asks from now on waits for the first answer
     started(server, f"http://{f'[{name}]' if ':' in name else name}:{port}")
     try:
         # uvicorn raises the signal again after its graceful end.

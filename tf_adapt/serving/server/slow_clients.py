@@ -1,6 +1,9 @@
-"""When a connection is closed: if its client neither sends nor reads, and when the server ends."""
+"""When a connection is closed: if its client neither sends nor reads, when there are too many, and
+when the server ends.
+"""
 
 import asyncio
+import resource
 
 from uvicorn.protocols.http.h11_impl import CLOSE_HEADER, H11Protocol
 
@@ -10,6 +13,8 @@ LOOK_SECONDS = 10.0
 READ_BYTES = 2**20
 # From the end of the server to that of an idle connection.
 LAST_SECONDS = 1.0
+# Of the files that a process may open, those that are not for connections: models, libraries.
+OWN_FILES = 256
 
 
 class PatientProtocol(H11Protocol):
@@ -24,6 +29,8 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self._ends = False
         self._look(before=(), unread=0)
+        if len(self.connections) > _most_connections():
+            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -69,3 +76,9 @@ class PatientProtocol(H11Protocol):
 
     def _is_over(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
+
+
+def _most_connections() -> int:
+    """Without a bound they take the files that a new version, or a request's model, has to open."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return max(files - OWN_FILES, files // 2)

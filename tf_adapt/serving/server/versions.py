@@ -5,6 +5,7 @@ import contextlib
 import gc
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -22,15 +23,23 @@ log = logging.getLogger(__name__)
 AVAILABLE, LOADING, UNLOADING, END = "AVAILABLE", "LOADING", "UNLOADING", "END"
 # Ended versions that a status still names.
 _REMEMBERED = 10
+# Until a version that could not be loaded is tried again: trust, memory or a disk may have come.
+_RETRY_SECONDS = 60.0
 
 
 @dataclass
 class Version:
-    """A loaded version; `active` requests are being answered by it."""
+    """A loaded version.
+
+    Attributes:
+        identity: of its folder when it was loaded, see `_identity`.
+        active: requests that are being answered by it.
+    """
 
     number: int
     export: Export
     batchers: dict[str, Batcher]
+    identity: tuple = ()
     active: int = 0
 
 
@@ -40,6 +49,14 @@ class _Other:
 
     state: str
     problem: str = ""
+
+
+@dataclass
+class _Failure:
+    """Of a version that could not be loaded: its folder's identity, and when."""
+
+    identity: tuple
+    at: float = field(default_factory=time.monotonic)
 
 
 @dataclass
@@ -59,7 +76,7 @@ class Model:
     current: Version
     engine: str = TENSORFLOW
     _others: dict[int, _Other] = field(default_factory=dict)
-    _failed: dict[int, tuple] = field(default_factory=dict)
+    _failed: dict[int, _Failure] = field(default_factory=dict)
     _draining: set[asyncio.Task] = field(default_factory=set)
 
     @contextlib.contextmanager
@@ -89,31 +106,43 @@ class Model:
     async def look(self) -> None:
         """Loads the newest version that is not known to be damaged, if it is not the current one.
 
-        One that cannot be loaded is logged, and tried again when its folder changes.
+        One that cannot be loaded is logged, and tried again when its folder changes, or later.
         """
-        found = _newest(self.folder, self._failed)
-        if found is None or found[0] == self.current.number:
+        now = time.monotonic()
+        failed = {
+            number: one.identity
+            for number, one in self._failed.items()
+            if now - one.at < _RETRY_SECONDS
+        }
+        found = _newest(self.folder, failed)
+        if found is None:
             return
         number, folder = found
+        identity = _identity(folder)
+        if (number, identity) == (self.current.number, self.current.identity):
+            return
+        before = self._others.pop(number, None)
         self._others[number] = _Other(LOADING)
         try:
             export = await asyncio.to_thread(load_export, folder, self.trust, self.engine)
         # One that is being removed, or a program that is not one of ours, may fail in any way.
         except Exception as error:
             problem = str(error) if isinstance(error, TfAdaptError) else _first_line(error)
-            log.error(
-                "%s: version %d is not served, version %d stays: %s",
-                *(self.name, number, self.current.number, problem),
-            )
-            self._failed[number] = _identity(folder)
+            self._failed[number] = _Failure(identity)
             self._others[number] = _Other(END, problem)
+            if before != self._others[number]:  # at another try
+                log.error(
+                    "%s: version %d is not served, version %d stays: %s",
+                    *(self.name, number, self.current.number, problem),
+                )
             return
-        before = self.current
-        self.current = self._version(number, export)
-        self._others.pop(number)
-        log.info("%s: version %d is served, version %d ends", self.name, number, before.number)
-        self._others[before.number] = _Other(UNLOADING)
-        task = asyncio.create_task(self._drain(before))
+        old = self.current
+        self.current = _made(number, export, self.make_batcher, identity)
+        self._others.pop(number, None)
+        log.info("%s: version %d is served, version %d ends", self.name, number, old.number)
+        if old.number != number:
+            self._others[old.number] = _Other(UNLOADING)
+        task = asyncio.create_task(self._drain(old))
         self._draining.add(task)
         task.add_done_callback(self._draining.discard)
 
@@ -128,9 +157,6 @@ class Model:
         version.batchers.clear()
         version.export.signatures.clear()
         await asyncio.to_thread(gc.collect)
-
-    def _version(self, number: int, export: Export) -> Version:
-        return _made(number, export, self.make_batcher)
 
 
 def load_model(
@@ -163,13 +189,14 @@ def load_model(
             "them; write one with `tf-adapt export`"
         )
     number, version = found
-    current = _made(number, load_export(version, trust, engine), make_batcher)
+    identity = _identity(version)
+    current = _made(number, load_export(version, trust, engine), make_batcher, identity)
     return Model(name, folder, trust, make_batcher, current, engine)
 
 
-def _made(number: int, export: Export, make_batcher: Callable) -> Version:
+def _made(number: int, export: Export, make_batcher: Callable, identity: tuple) -> Version:
     batchers = {name: make_batcher(name, one.call) for name, one in export.signatures.items()}
-    return Version(number, export, batchers)
+    return Version(number, export, batchers, identity)
 
 
 def _first_line(error: Exception) -> str:
