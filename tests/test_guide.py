@@ -35,7 +35,7 @@ NOT_RUN = {
         "needs PyTorch and fast.ai's files": 1,
     },
     "guide_memory_speed": {"needs the package openvino": 1},
-    "guide_serving": {"needs a container": 1, "needs a server": 1},
+    "guide_serving": {"needs a container": 1, "needs a server": 2},
     "guide_signal": {"needs finished runs": 1},
 }
 # Pages whose programs take longest, so that the others stay below forty seconds together.

@@ -75,7 +75,9 @@ def test_an_export_in_half_precision(exports, tiny_bert, tmp_path):
     ta.export(model, tmp_path / "1")
     texts = {"text": COLUMNS["text"]}
     one, other = (
-        np.array(load_export(tmp_path / "1", False, engine).signatures[SERVED].call(texts)["scores"])
+        np.array(
+            load_export(tmp_path / "1", False, engine).signatures[SERVED].call(texts)["scores"]
+        )
         for engine in ("tensorflow", "openvino")
     )
     np.testing.assert_allclose(one, other, atol=0.02)

@@ -172,6 +172,7 @@ def test_a_stranger_gets_the_tags_of_predict(exported, answers):
     assert alone["tags"] == [list(expected[0].label)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("handle", "adapters"),
     [("tiny", "bottleneck"), ("tiny", "projected_attention"), ("elmo_small", "bottleneck")],

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.serving.client_rows import batches, cut, fits, json_bytes, row_of
 
 _DEFAULT = "serving_default"
 _LARGEST_ANSWER = 256 * 2**20
@@ -30,20 +31,19 @@ class Client:
         """
         Args:
             url: of the server, without a path: `http://127.0.0.1:8501`.
-            token: the server's, if it has one.
+            token: the server's, if it has one; without the white space around it.
             timeout: seconds for each request.
-            batch_size: texts in one request.
+            batch_size: texts in one request, which has fewer of long ones.
 
         Raises:
-            ConfigError: `url` is no address of a server, or `batch_size` is below 1.
+            ConfigError: `url` is no address of a server, `token` no token, or `batch_size` below 1.
         """
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if not _is_address(url):
             raise ConfigError(f"url: expected one like http://127.0.0.1:8501, got {url!r}")
         if batch_size < 1:
             raise ConfigError(f"batch_size: expected at least 1, got {batch_size}")
         self._url = url.rstrip("/")
-        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._headers = {} if token is None else {"Authorization": f"Bearer {_checked(token)}"}
         self._timeout = timeout
         self._batch_size = batch_size
         # An answer that points elsewhere is an error: the token is for this server.
@@ -56,7 +56,9 @@ class Client:
             ArtifactError: as `predict`.
             ConfigError: as `predict`.
         """
-        return [one["name"] for one in self._answer("/v1/models")["models"]]
+        path = "/v1/models"
+        found = self._part(path, self._answer(path), list, "models")
+        return [self._part(path, one, str, "name") for one in found]
 
     def predict(
         self, texts: Sequence[Any], model: str | None = None, signature: str | None = None
@@ -84,18 +86,17 @@ class Client:
             raise DataError("texts: expected a list of texts, got one text; put it into a list")
         place = f"/v1/models/{quote(self._only(model), safe='')}"
         inputs = self._inputs(place, signature or _DEFAULT)
-        rows = [_row(text, inputs, f"texts[{number}]") for number, text in enumerate(texts)]
-        found: list = []
-        for start in range(0, len(rows), self._batch_size):
-            batch = _padded(rows[start : start + self._batch_size])
+        rows = [row_of(text, inputs, f"texts[{number}]") for number, text in enumerate(texts)]
+        path, found = f"{place}:predict", []
+        for batch in batches(rows, self._batch_size):
             request = {"signature_name": signature or _DEFAULT, "instances": batch}
-            found += self._answer(f"{place}:predict", request)["predictions"]
-        if len(found) != len(rows):
+            found += self._part(path, self._answer(path, request), list, "predictions")
+        if len(found) != len(rows) or not all(map(fits, found, rows)):
             raise ArtifactError(
-                f"{self._url}: expected {len(rows)} predictions, got {len(found)}; is it a server "
-                "of tf_adapt's exports?"
+                f"{self._url}: expected a prediction for each of {len(rows)} texts, got others; is "
+                "it a server of tf_adapt's exports?"
             )
-        return [_cut(one, row) for one, row in zip(found, rows, strict=True)]
+        return [cut(one, row) for one, row in zip(found, rows, strict=True)]
 
     def _only(self, model: str | None) -> str:
         if model is not None:
@@ -106,16 +107,29 @@ class Client:
         return names[0]
 
     def _inputs(self, place: str, signature: str) -> set[str]:
-        answer = self._answer(f"{place}/metadata")
-        signatures = answer["metadata"]["signature_def"]["signature_def"]
+        path = f"{place}/metadata"
+        keys = ("metadata", "signature_def", "signature_def")
+        signatures = self._part(path, self._answer(path), dict, *keys)
         if signature not in signatures:
             raise ConfigError(
                 f"signature: expected one of {', '.join(signatures)}, got {signature!r}"
             )
-        return set(signatures[signature]["inputs"])
+        return set(self._part(path, signatures[signature], dict, "inputs"))
+
+    def _part(self, path: str, answer: Any, kind: type, *keys: str) -> Any:
+        """What an answer has at these keys, one in the other."""
+        found = answer
+        for key in keys:
+            found = found.get(key) if isinstance(found, dict) else None
+        if not isinstance(found, kind):
+            raise ArtifactError(
+                f"{self._url}{path}: expected an answer with {'.'.join(keys)}, got another; is it "
+                "a server of another kind?"
+            )
+        return found
 
     def _answer(self, path: str, content: dict | None = None) -> dict[str, Any]:
-        data = None if content is None else json.dumps(content).encode("utf-8")
+        data = None if content is None else json_bytes(content)
         headers = self._headers | {"Content-Type": "application/json"}
         request = urllib.request.Request(self._url + path, data, headers)
         try:
@@ -134,7 +148,7 @@ class Client:
                 f"{self._url}: the server cannot be reached ({reason or type(error).__name__}); is "
                 "`tf-adapt serve` running there?"
             ) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ArtifactError(
                 f"{self._url}{path}: expected JSON of a model server, got {error}; is it another "
                 "program's address?"
@@ -142,11 +156,16 @@ class Client:
         return found
 
     def _refusal(self, error: urllib.error.HTTPError) -> Exception:
-        with error:
-            body = error.read(10_000)
+        try:
+            with error:
+                body = error.read(10_000)
+        except (OSError, http.client.HTTPException) as broken:
+            return ArtifactError(
+                f"{self._url}: {error.code}: its answer broke off ({broken}); ask again"
+            )
         try:
             message = str(json.loads(body)["error"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             message = error.reason
         where = f"{self._url}: {error.code}: {message}"
         if error.code == 429:
@@ -162,37 +181,19 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _row(text: Any, inputs: set[str], where: str) -> dict[str, Any]:
-    if inputs == {"text"}:
-        if isinstance(text, str):
-            return {"text": text}
-        raise DataError(f"{where}: expected a text, got {type(text).__name__}")
-    is_list = isinstance(text, list | tuple) and all(isinstance(one, str) for one in text)
-    if inputs == {"text_a", "text_b"}:
-        if is_list and len(text) == 2:
-            return {"text_a": text[0], "text_b": text[1]}
-        raise DataError(f"{where}: expected a pair of texts, got something else")
-    if inputs == {"question", "context"}:
-        if is_list and len(text) == 2:
-            return {"question": text[0], "context": text[1]}
-        raise DataError(f"{where}: expected (question, context), got something else")
-    if inputs == {"tokens"}:
-        if is_list and text and all(text):
-            return {"tokens": list(text)}
-        raise DataError(f"{where}: expected a list of words, none of them empty, got another value")
-    got = ", ".join(sorted(inputs))
-    raise ConfigError(f"model: expected an export of tf_adapt, got one with the inputs {got}")
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half of an IPv6 address, or another port than there is
+        return False
 
 
-def _padded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sentences of one length: `""` is no word."""
-    if "tokens" not in rows[0]:
-        return rows
-    width = max(len(row["tokens"]) for row in rows)
-    return [{"tokens": row["tokens"] + [""] * (width - len(row["tokens"]))} for row in rows]
-
-
-def _cut(prediction: Any, row: dict[str, Any]) -> Any:
-    if "tokens" not in row:
-        return prediction
-    return {name: values[: len(row["tokens"])] for name, values in prediction.items()}
+def _checked(token: str) -> str:
+    token = token.strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise ConfigError(
+            "token: expected letters, digits and signs without spaces, got another text, which is "
+            "not shown; give the server's"
+        )
+    return token

@@ -12,6 +12,8 @@ TASKS = {
     "same": (ta.Task("pair_classification", labels=["no", "yes"]), "linear"),
     "alike": (ta.Task("pair_regression", label_range=(0, 5)), "linear"),
     "names": (ta.Task("tagging", labels=["O", "B-PER", "I-PER"]), "linear_tagger"),
+    "found": (ta.Task("span_extraction"), "span_extractor"),
+    "grades": (ta.Task("regression"), "linear"),
     "topics": (ta.Task("multilabel_classification", labels=["a", "b", "c"]), "linear"),
 }
 

@@ -16,12 +16,20 @@ pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 from servers import running, server_of  # noqa: E402
 
 from hub_modules.programs.saved_model import restore  # noqa: E402
+from tf_adapt.report.markdown import escaped  # noqa: E402
 from tf_adapt.serving.server.limits import Limits  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
 TEXTS = ["A warm , funny film .", "dull", "caf\u00e9 \U0001f600 & <b>"]
 PAIRS = [("a b", "c"), ("dull", "d\u00fcll . .")]
+# The last one's context is read in two windows.
+QUESTIONS = [
+    ("who met rain ?", "Ann Lee met rain ."),
+    ("what ?", "caf\u00e9 \U0001f600 b"),
+    ("what ?", ""),
+    ("where ?", "a b " * 150),
+]
 SENTENCES = [["Ann", "Lee", "met", "rain"], ["rain", "", "", ""]]
 
 
@@ -75,6 +83,34 @@ def test_tags(served, exports):
     np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-6)
 
 
+def test_answers_in_contexts(served, exports):
+    questions, contexts = zip(*QUESTIONS, strict=True)
+    expected = saved_model(exports, "found", question=questions, context=contexts)
+    expected["answer"] = text_of(expected["answer"])
+    rows = [{"question": one, "context": other} for one, other in QUESTIONS]
+    found = served.predict("found", instances=rows).json["predictions"]
+    columns = served.predict("found", inputs={"question": questions, "context": contexts}).json
+    for name, values in expected.items():
+        for got in ([row[name] for row in found], columns["outputs"][name]):
+            if name == "score":
+                np.testing.assert_allclose(got, values, atol=1e-6)
+            else:
+                assert got == list(values)
+    for row, context in zip(found, contexts, strict=True):
+        assert row["answer"] == (context[row["start"] : row["end"]] if row["start"] >= 0 else "")
+    refused = served.ask("POST", "/v1/models/found:classify", {"examples": rows})
+    assert (refused.status, refused.error.split(":")[1]) == (400, "classify")
+
+
+def test_numbers_of_single_texts(served, exports):
+    expected = saved_model(exports, "grades", text=TEXTS)["score"]
+    found = served.predict("grades", instances=TEXTS).json["predictions"]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    examples = {"examples": [{"text": text} for text in TEXTS]}
+    found = served.ask("POST", "/v1/models/grades:regress", examples).json["results"]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_several_labels(served, exports):
     expected = saved_model(exports, "topics", text=TEXTS)
     found = served.predict("topics", instances=TEXTS).json["predictions"]
@@ -111,10 +147,10 @@ def test_classify_and_regress(served, exports):
         assert refused.error.startswith(f":{method}: expected one of")
 
 
-def test_states_and_models(served):
+def test_states_and_models(served, exports):
     models = served.get("/v1/models").json["models"]
     assert {one["name"]: one["versions"] for one in models} == {
-        **dict.fromkeys(("films", "same", "alike", "names", "topics"), ["1"]),
+        **dict.fromkeys(exports.keys() - {"both"}, ["1"]),
         "both": ["3"],
     }
     ok = {"error_code": "OK", "error_message": ""}
@@ -251,20 +287,23 @@ def test_the_page_and_what_it_shows(served):
     # By the name of the dataset, else by the inputs.
     assert shown["films"]["sample"] == {"text": "Warm, funny and far too short."}
     assert shown["topics"]["sample"]["text"].startswith("The rooms were clean")
+    assert shown["grades"]["range"] == shown["found"]["labels"] == []
 
 
 def test_the_winner_of_a_comparison_comes_with_its_report(exports, tmp_path):
     folder = tmp_path / "winner" / "cell"
     folder.mkdir(parents=True)
     (folder / "1").symlink_to(exports["films"] / "1")
-    (tmp_path / "report.md").write_text("# The verdict")
+    sentence = "Use a_b with [x] and `y`: 7 * 8 < 9 \\ & 10 $, | ~ & so on &lt;"
+    report = f"sst2 \u2014 decided\n\n# {escaped(sentence)}\n\n## More\n"
+    (tmp_path / "report.md").write_text(report, "utf-8")
     real = tmp_path / "winner" / "copy"
     real.mkdir()
     shutil.copytree(exports["films"] / "1", real / "1")
     with running(server_of({"copy": real, "link": folder})) as served:
         shown = {one["model"]: one for one in served.get("/page/models.json").json["models"]}
-    assert shown["copy"]["report"] == "# The verdict"
-    assert shown["link"]["report"] == ""
+    assert (shown["copy"]["report"], shown["copy"]["verdict"]) == (report, sentence)
+    assert (shown["link"]["report"], shown["link"]["verdict"]) == ("", "")
 
 
 def test_rows_beyond_a_batch_are_answered_in_order(exports):

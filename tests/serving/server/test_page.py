@@ -1,8 +1,11 @@
 """The page in a browser: what it shows of each kind of task, by keyboard, and as text alone."""
 
+import contextlib
+import re
 import shutil
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -57,6 +60,20 @@ def of_pairs(columns: dict) -> dict:
     return always_yes({"text": columns["text_a"]})
 
 
+def answered(columns: dict) -> dict:
+    """The answer is the question itself, where the context has it."""
+    pairs = list(zip(columns["question"], columns["context"], strict=True))
+    starts = [context.find(question) for question, context in pairs]
+    has_answer = [start >= 0 for start in starts]
+    found = list(zip(columns["question"], starts, has_answer, strict=True))
+    return {
+        "answer": [question if there else "" for question, _, there in found],
+        "score": [0.5] * len(found),
+        "start": starts,
+        "end": [start + len(question) if there else -1 for question, start, there in found],
+    }
+
+
 MODELS = {
     "films": (Task("classification", labels=["no", "yes"]), always_yes),
     "topics": (Task("multilabel_classification", labels=["a", "b", "c"]), labelled),
@@ -65,7 +82,16 @@ MODELS = {
         Task("pair_regression", label_range=(0, 5)),
         lambda columns: {"score": [4.0] * len(columns["text_a"])},
     ),
+    "grades": (Task("regression"), lambda columns: {"score": [2.5] * len(columns["text"])}),
     "names": (Task("tagging", labels=["O", "B-PER", "I-PER"]), tagged),
+    "found": (Task("span_extraction"), answered),
+}
+# What is there once a model has answered.
+SHOWN = {
+    **dict.fromkeys(("films", "topics", "same"), ".labels li"),
+    **dict.fromkeys(("alike", "grades"), ".scale .point"),
+    "names": ".sentence mark",
+    "found": ".sentence",
 }
 
 
@@ -94,22 +120,54 @@ def open_page(browser, served) -> None:
     one(browser, "#first option")
 
 
-def ask(browser, text: str) -> None:
-    area = one(browser, "textarea")
-    area.clear()
-    area.send_keys(text, Keys.CONTROL, Keys.ENTER)
+def ask(browser, *texts: str) -> None:
+    areas = browser.find_elements(By.CSS_SELECTOR, "textarea")
+    for area, text in zip(areas, texts, strict=True):
+        # The driver's keys are of the basic plane alone.
+        browser.execute_script("arguments[0].value = arguments[1]", area, text)
+    areas[0].send_keys(Keys.CONTROL, Keys.ENTER)
     one(browser, "#results article")
+
+
+def publish(served, name: str, number: int, task: Task, call) -> None:
+    """Another version of a model, as if its folder had been published."""
+    server = server_of_functions({name: (task, call)}, Limits(), card="card")
+    made = server.models[name].current
+    made.number = number
+    served.server.models[name].current = made
+
+
+def focused(browser) -> str:
+    """The name of what has the focus."""
+    return browser.switch_to.active_element.accessible_name
+
+
+@contextlib.contextmanager
+def emulated(browser, command: str, settings: dict, end: str, end_settings: dict):
+    browser.execute_cdp_cmd(command, settings)
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd(end, end_settings)
+
+
+def on_a_phone(browser, width: int = 360):
+    size = {"width": width, "height": 700, "deviceScaleFactor": 2, "mobile": True}
+    metrics = ("Emulation.setDeviceMetricsOverride", "Emulation.clearDeviceMetricsOverride")
+    return emulated(browser, metrics[0], size, metrics[1], {})
+
+
+def in_colours(browser, scheme: str):
+    command = "Emulation.setEmulatedMedia"
+    chosen, none = (
+        {"features": [{"name": "prefers-color-scheme", "value": value}]} for value in (scheme, "")
+    )
+    return emulated(browser, command, chosen, command, none)
 
 
 def test_each_kind_of_task_by_its_sample(browser, served):
     open_page(browser, served)
-    for name, selector in (
-        ("films", ".labels li"),
-        ("topics", ".labels li"),
-        ("same", ".labels li"),
-        ("alike", ".scale .point"),
-        ("names", ".sentence mark"),
-    ):
+    for name, selector in SHOWN.items():
         choose(browser, "first", name)
         one(browser, "#sample").click()
         one(browser, f"#results {selector}")
@@ -140,11 +198,89 @@ def test_entities_and_a_score(browser, served):
     assert one(browser, "#results .note").text == "No entity."
     choose(browser, "first", "alike")
     one(browser, "#sample").click()
-    assert one(browser, ".score").text == "4.00"
-    assert texts(browser, ".ends span") == ["0", "5"]
+    # The line with its ends is for the eye alone.
+    said = one(browser, ".score").get_property("textContent")
+    assert said == "4.00 on a scale from 0 to 5"
+    assert texts(browser, ".ends[aria-hidden=true] span") == ["0", "5"]
     line, point = (one(browser, name).rect for name in (".scale", ".point"))
     middle = point["x"] + point["width"] / 2 - line["x"]
     assert middle / line["width"] == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_score_without_a_range(browser, served):
+    open_page(browser, served)
+    choose(browser, "first", "grades")
+    ask(browser, "a text")
+    said = one(browser, ".score").get_property("textContent")
+    assert said == "2.50 on a scale from 0 to 3"
+
+
+def test_an_answer_is_marked_in_its_context(browser, served):
+    open_page(browser, served)
+    choose(browser, "first", "found")
+    # Before the answer a character that is two units of a string.
+    ask(browser, "Ada Lind", "\U0001f600 There Ada Lind waited.")
+    assert one(browser, "#results .chosen").text == "Ada Lind (50.0 %)"
+    assert texts(browser, "mark") == ["Ada Lind"]
+    assert one(browser, ".sentence").text == "\U0001f600 There Ada Lind waited."
+    ask(browser, "Bo", "<b>Nobody</b> waited.")
+    assert one(browser, "#results .chosen").text == "No answer (50.0 %)"
+    assert one(browser, ".sentence").text == "<b>Nobody</b> waited."
+    assert texts(browser, "mark") == []
+
+
+def test_s3_a_newer_version_answers_with_its_own_labels(browser):
+    task = Task("classification", labels=["no", "yes"])
+    with running(server_of_functions({"m": (task, always_yes)}, Limits(), card="card")) as served:
+        open_page(browser, served)
+        ask(browser, "a")
+        assert texts(browser, ".labels span") == ["yes ✓", "75.0 %", "no", "25.0 %"]
+        publish(served, "m", 2, Task("multilabel_classification", labels=["a", "b", "c"]), labelled)
+        ask(browser, "b")
+        assert texts(browser, ".labels span") == [
+            *("a ✓", "90.0 %", "c ✓", "50.0 %", "b", "25.0 %")
+        ]
+        assert texts(browser, "#results .kind") == ["multilabel classification"]
+        assert texts(browser, "summary") == ["Model card of m, version 2"]
+        assert focused(browser) == "Text"
+        assert one(browser, "textarea").get_property("value") == "b"
+        # Published again under the number that it has.
+        task = Task("classification", labels=["good", "yes", "bad"])
+        publish(served, "m", 2, task, lambda _: {"label": ["bad"], "scores": [[0.2, 0.1, 0.7]]})
+        ask(browser, "c")
+        assert texts(browser, ".labels .chosen span") == ["bad ✓", "70.0 %"]
+        assert texts(browser, ".labels li:not(.chosen) span") == ["good", "20.0 %", "yes", "10.0 %"]
+        # One that reads other inputs.
+        publish(served, "m", 3, Task("span_extraction"), answered)
+        browser.find_element(By.CSS_SELECTOR, "textarea").send_keys(Keys.CONTROL, Keys.ENTER)
+        one(browser, "#input-question")
+        assert one(browser, "#status.wrong").text == "Question: type something first"
+        ask(browser, "Ada", "Ada waited.")
+        assert texts(browser, "mark") == ["Ada"]
+
+
+def test_no_result_stands_beside_another_text(browser):
+    go_on = threading.Event()
+
+    def call(columns: dict) -> dict:
+        assert columns["text"] == ["fast"] or go_on.wait(20)
+        return always_yes(columns)
+
+    task = Task("classification", labels=["no", "yes"])
+    with running(server_of_functions({"m": (task, call)}, Limits())) as served:
+        open_page(browser, served)
+        ask(browser, "fast")
+        one(browser, "textarea").clear()
+        one(browser, "#ask").click()
+        assert one(browser, "#status.wrong").text == "Text: type something first"
+        assert texts(browser, "#results article") == []
+        ask(browser, "fast")
+        one(browser, "textarea").send_keys("er")
+        one(browser, "#ask").click()
+        assert one(browser, "#status").text == "…"
+        assert texts(browser, "#results article") == []
+        go_on.set()
+        one(browser, "#results article")
 
 
 def test_words_of_the_keyboard_alone(browser, served):
@@ -159,7 +295,33 @@ def test_words_of_the_keyboard_alone(browser, served):
     assert names == ["Beside it", "First text", "Second text", "Predict", "A sample"]
     browser.find_element(By.ID, "ask").send_keys(Keys.ENTER)
     assert one(browser, "#status").text == "First text: type something first"
-    assert browser.switch_to.active_element.accessible_name == "First text"
+    assert focused(browser) == "First text"
+    first, second = browser.find_elements(By.CSS_SELECTOR, "textarea")
+    assert first.get_attribute("aria-invalid") == "true"
+    assert first.get_attribute("aria-describedby") == "hint status"
+    assert second.get_attribute("aria-invalid") == "false"
+    ask(browser, "a", "b")
+    assert first.get_attribute("aria-invalid") == "false"
+    assert first.get_attribute("aria-describedby") == "hint"
+
+
+def test_a_long_card_and_report_by_the_keyboard(browser):
+    report = "films \u2014 decided\n\n# Tune it: 1 &lt; 2.\n\n" + "a line\n\n" * 500
+    task = Task("classification", labels=["no", "yes"])
+    with running(server_of_functions({"m": (task, always_yes)}, Limits(), card="card")) as served:
+        model = served.server.models["m"].current
+        model.export = replace(model.export, report=report)
+        open_page(browser, served)
+        assert texts(browser, ".verdict") == ["Verdict of the comparison: Tune it: 1 < 2."]
+        card, compared = browser.find_elements(By.CSS_SELECTOR, "summary")
+        card.send_keys(Keys.ENTER, Keys.TAB)
+        assert focused(browser) == "Model card of m, version 1"
+        compared.send_keys(Keys.ENTER, Keys.TAB)
+        assert focused(browser) == "Comparison that m comes from"
+        text = browser.switch_to.active_element
+        assert (text.tag_name, text.aria_role) == ("pre", "region")
+        text.send_keys(Keys.END)
+        WebDriverWait(browser, 20).until(lambda _: text.get_property("scrollTop") > 0)
 
 
 def test_s4_html_in_texts_labels_and_errors_is_text(browser):
@@ -222,29 +384,117 @@ def predictions(served) -> bytes:
 
 
 def test_no_wider_than_a_phone(browser, served):
-    size = {"width": 360, "height": 700, "deviceScaleFactor": 2, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    try:
+    with on_a_phone(browser, 360):
         open_page(browser, served)
-        for name in ("names", "films"):
+        for name, selector in SHOWN.items():
             choose(browser, "first", name)
             one(browser, "#sample").click()
-            one(browser, "#results article")
+            one(browser, f"#results {selector}")
             width = browser.execute_script("return document.documentElement.scrollWidth")
-            assert width <= 360
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+            assert width <= 360, name
+        ask(browser, "x", f"{'x' * 200} <{'y' * 200}>")
+        one(browser, "mark")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+COLOURS = """
+const behind = (element) => {
+  const colour = getComputedStyle(element).backgroundColor;
+  return colour === "rgba(0, 0, 0, 0)" ? behind(element.parentElement) : colour;
+};
+const texts = "h1, h2, label, p, button, select, mark, small, li span";
+return [...document.querySelectorAll(texts)]
+  .filter((found) => found.offsetParent !== null && found.textContent !== "")
+  .map((found) => [
+    `${found.tagName} ${found.className} ${found.textContent}`,
+    getComputedStyle(found).color,
+    behind(found),
+  ]);
+"""
+
+
+def brightness(colour: str) -> float:
+    """Relative luminance, as WCAG 2.2 defines it."""
+    parts = [
+        int(part) / 255 for part in re.fullmatch(r"rgb\((\d+), (\d+), (\d+)\)", colour).groups()
+    ]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out_in_light_and_dark(browser, served, scheme):
+    with in_colours(browser, scheme):
+        open_page(browser, served)
+        seen = []
+        for name, selector in SHOWN.items():
+            choose(browser, "first", name)
+            one(browser, "#sample").click()
+            one(browser, f"#results {selector}")
+            seen += browser.execute_script(COLOURS)
+        ask(browser, "Ada", "Ada waited.")
+        seen += browser.execute_script(COLOURS)
+        one(browser, "textarea").clear()
+        one(browser, "#ask").click()
+        seen += browser.execute_script(COLOURS)
+        paper = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    for name in ("H1", "H2", "MARK", "SMALL", "P wrong", "P kind", "BUTTON", "SELECT"):
+        assert any(text.startswith(name) for text, _, _ in seen)
+    assert (brightness(paper) < 0.1) == (scheme == "dark")
+    for text, ink, behind in seen:
+        one_side, other = sorted((brightness(ink), brightness(behind)))
+        assert (other + 0.05) / (one_side + 0.05) >= 4.5, text
+
+
+TOKEN = "0123456789abcdef"
+
+
+def give(browser, token: str) -> None:
+    one(browser, "#token").clear()
+    one(browser, "#token").send_keys(token, Keys.ENTER)
 
 
 def test_s4_the_page_asks_for_the_token(browser):
-    server = server_of_function(lambda _: {}, Limits(), "0123456789abcdef")
-    with running(server) as served:
+    with running(server_of_function(always_yes, Limits(), TOKEN)) as served:
         browser.get(f"http://127.0.0.1:{served.port}/")
         one(browser, "#token-form:not([hidden])")
-        one(browser, "#token").send_keys("0123456789abcdeX", Keys.ENTER)
+        give(browser, "0123456789abcdeX")
         one(browser, "#status.wrong")
         assert not one(browser, "#form").is_displayed()
-        one(browser, "#token").clear()
-        one(browser, "#token").send_keys("0123456789abcdef", Keys.ENTER)
+        give(browser, f" {TOKEN} ")
         one(browser, "#first option")
         assert one(browser, "#form").is_displayed()
+        assert not one(browser, "#token-form").is_displayed()
+        assert focused(browser) == "Text"
+        # Another token since then.
+        browser.execute_script("token = 'old'")
+        ask(browser, "a")
+        assert one(browser, "#results .wrong").text.startswith("authorization: expected")
+        give(browser, TOKEN)
+        one(browser, "#token-form[hidden]", 20)
+        assert one(browser, "textarea").get_property("value") == "a"
+
+
+def test_s4_the_page_asks_for_the_token_until_one_is_accepted(browser):
+    lost = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    there = lost | {"offline": False}
+    network = "Network.emulateNetworkConditions"
+    with running(server_of_function(always_yes, Limits(), TOKEN)) as served:
+        browser.get(f"http://127.0.0.1:{served.port}/")
+        one(browser, "#token-form:not([hidden])")
+        give(browser, f"{TOKEN}\u20ac")
+        assert one(browser, "#status.wrong").text.startswith(
+            "A token has letters, digits and signs"
+        )
+        assert one(browser, "#token-form").is_displayed()
+        browser.execute_cdp_cmd("Network.enable", {})
+        with emulated(browser, network, lost, network, there):
+            give(browser, TOKEN)
+            wait = WebDriverWait(browser, 20)
+            wait.until(lambda _: texts(browser, "#status") == ["the server cannot be reached"])
+            assert one(browser, "#token-form").is_displayed()
+        one(browser, "#token-form button").click()
+        one(browser, "#first option")
+        assert not one(browser, "#token-form").is_displayed()

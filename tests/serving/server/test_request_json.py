@@ -13,6 +13,7 @@ from tf_adapt.serving.server.request_json import example_request, predict_reques
 TEXT = {"serving_default": {"text": 1}}
 PAIR = {"serving_default": {"text_a": 1, "text_b": 1}}
 WORDS = {"serving_default": {"tokens": 2}}
+QUESTION = {"serving_default": {"question": 1, "context": 1}}
 LIMITS = Limits(request_rows=3, characters=10)
 
 
@@ -38,6 +39,16 @@ def encoded(text: str) -> dict:
         (WORDS, {"instances": [["a", "b"], ["c", ""]]}, {"tokens": [["a", "b"], ["c", ""]]}),
         (WORDS, {"instances": [{"tokens": ["a"]}]}, {"tokens": [["a"]]}),
         (WORDS, {"inputs": [["a"], ["b"]]}, {"tokens": [["a"], ["b"]]}),
+        (
+            QUESTION,
+            {"instances": [{"context": "c", "question": "q"}, {"context": "", "question": "r"}]},
+            {"question": ["q", "r"], "context": ["c", ""]},
+        ),
+        (
+            QUESTION,
+            {"inputs": {"context": ["c"], "question": ["q"]}},
+            {"question": ["q"], "context": ["c"]},
+        ),
     ],
 )
 def test_formats(signatures, content, columns):
@@ -84,6 +95,16 @@ REFUSED = {
     "half a pair": (PAIR, {"instances": [{"text_a": "a"}]}, "expected the keys text_a, text_b"),
     "no pair": (PAIR, {"instances": ["a"]}, "expected an object with the keys text_a, text_b"),
     "pairs as a list": (PAIR, {"inputs": ["a"]}, "inputs: expected an object with the keys"),
+    "a question alone": (
+        QUESTION,
+        {"instances": [{"question": "q"}]},
+        "the keys question, context",
+    ),
+    "a context shared": (
+        QUESTION,
+        {"inputs": {"question": ["q", "r"], "context": ["c"]}},
+        "2 of question, 1 of context",
+    ),
     "unequal": (PAIR, {"inputs": {"text_a": ["a"], "text_b": ["b", "c"]}}, "1 of text_a, 2 of"),
     "no words": (WORDS, {"instances": ["a"]}, "tokens[0]: expected a list of words, got a text"),
     "rank 3": (WORDS, {"instances": [[["a"]]]}, "tokens[0][0]: expected a text, got a list"),

@@ -1,5 +1,7 @@
 """The page's files, and what it shows of the models."""
 
+import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +56,18 @@ def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
             "range": list(one.task.label_range or ()),
             "sample": _sample(one.task, one.dataset),
             "card": model.current.export.card,
+            "verdict": _verdict(model.current.export.report),
             "report": model.current.export.report,
         }
         for name, model in models.items()
         for signature, one in model.current.export.signatures.items()
     ]
+
+
+def _verdict(report: str) -> str:
+    """The sentence that heads a comparison's report, without Markdown's escapes; "" for none."""
+    found = re.search(r"^# (.+)", report, re.MULTILINE)
+    return html.unescape(re.sub(r"\\(.)", r"\1", found[1])) if found else ""
 
 
 def _sample(task: Task, dataset: str | None) -> dict[str, str]:

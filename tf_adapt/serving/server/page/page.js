@@ -36,6 +36,8 @@ async function answer(path, content) {
   } catch {
     throw new Error("the server cannot be reached");
   }
+  // The form stands from the first refusal of a token until a request is accepted.
+  if (response.ok || response.status === 401) byId("token-form").hidden = response.ok;
   const found = await response.json().catch(() => ({ error: response.statusText }));
   if (!response.ok) throw Object.assign(new Error(found.error), { status: response.status });
   return found;
@@ -47,18 +49,22 @@ function title(model) {
 }
 
 async function start() {
+  const wasAsked = !byId("token-form").hidden;
   try {
-    models = (await answer("page/models.json")).models;
+    list((await answer("page/models.json")).models);
   } catch (error) {
-    byId("token-form").hidden = error.status !== 401;
     const isFirst = error.status === 401 && token === null;
     say(isFirst ? "This server asks for a token." : error.message, !isFirst);
     return;
   }
-  say("");
-  byId("token-form").hidden = true;
   byId("form").hidden = false;
-  byId("first").replaceChildren(...models.map((model, index) => option(index, title(model))));
+  // The focus was in the token's form, which is hidden now.
+  if (wasAsked) fields()[0].focus();
+}
+
+function list(found) {
+  models = found;
+  fill(byId("first"), models.map((model, index) => option(index, title(model))));
   choose();
 }
 
@@ -68,18 +74,27 @@ function option(value, text) {
   return made;
 }
 
+// What was chosen stays chosen where it is still there.
+function fill(select, options) {
+  const before = select.selectedOptions[0]?.textContent;
+  select.replaceChildren(...options);
+  const kept = options.find((one) => one.textContent === before);
+  if (kept) kept.selected = true;
+}
+
 // Beside a model stand those that read the same inputs.
 function choose() {
   const first = models[byId("first").value];
   const fits = (model) => model !== first && model.inputs.join() === first.inputs.join();
   const others = models.map((model, index) => [model, index]).filter(([model]) => fits(model));
-  byId("second").replaceChildren(
+  fill(byId("second"), [
     option("", "none"),
     ...others.map(([model, index]) => option(index, title(model))),
-  );
+  ]);
   byId("second").disabled = others.length === 0;
-  const kept = Object.fromEntries(fields().map((field) => [field.name, field.value]));
-  byId("fields").replaceChildren(...first.inputs.flatMap((name) => field(name, kept[name])));
+  if (fields().map((area) => area.name).join() !== first.inputs.join()) {
+    byId("fields").replaceChildren(...first.inputs.flatMap(field));
+  }
   byId("hint").textContent = first.inputs[0] === "tokens"
     ? "Words are what stands between spaces: put spaces around punctuation too." : "";
   showChosen();
@@ -89,10 +104,10 @@ const chosen = () => [byId("first").value, byId("second").value]
   .filter((index) => index !== "").map((index) => models[index]);
 const fields = () => [...byId("fields").querySelectorAll("textarea")];
 
-function field(name, value = "") {
+function field(name) {
   const label = element("label", LABELS[name] ?? name);
   const area = element("textarea");
-  Object.assign(area, { id: `input-${name}`, name, value, required: true });
+  Object.assign(area, { id: `input-${name}`, name, required: true });
   label.htmlFor = area.id;
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("form").requestSubmit();
@@ -100,53 +115,109 @@ function field(name, value = "") {
   return [label, area];
 }
 
+// The field that is wrong, if one is: the status says why.
+function mark(wrong) {
+  for (const area of fields()) {
+    area.setAttribute("aria-invalid", `${area.name === wrong}`);
+    area.setAttribute("aria-describedby", area.name === wrong ? "hint status" : "hint");
+  }
+}
+
 function showChosen() {
   asked += 1;
   say("");
+  mark();
   byId("results").replaceChildren();
-  byId("cards").replaceChildren(...chosen().flatMap((model) => [
-    folded(`Model card of ${model.model}, version ${model.version}`, model.card),
-    folded(`Comparison that ${model.model} comes from`, model.report),
-  ]).filter((one) => one !== null));
+  byId("cards").replaceChildren(...chosen().map(cards));
+}
+
+function cards({ model, version, card, verdict, report }) {
+  const made = element("div");
+  if (card) made.append(folded(`Model card of ${model}, version ${version}`, card));
+  if (verdict) made.append(element("p", `Verdict of the comparison: ${verdict}`, "verdict"));
+  if (report) made.append(folded(`Comparison that ${model} comes from`, report));
+  return made;
 }
 
 function folded(summary, text) {
-  if (!text) return null;
   const made = element("details");
-  made.append(element("summary", summary), element("pre", text));
+  const content = element("pre", text);
+  // It scrolls: so a keyboard must get there.
+  content.tabIndex = 0;
+  content.setAttribute("role", "region");
+  content.setAttribute("aria-label", summary);
+  made.append(element("summary", summary), content);
   return made;
 }
 
-async function ask() {
-  const number = ++asked;
+// What is typed, as a row of a request; null where a field is empty.
+function typed() {
   const row = Object.fromEntries(fields().map((area) => [area.name, area.value]));
   if ("tokens" in row) row.tokens = row.tokens.split(/\s+/).filter((word) => word !== "");
   const empty = Object.keys(row).find((name) => row[name].length === 0 || `${row[name]}`.trim() === "");
-  if (empty !== undefined) {
-    say(`${LABELS[empty] ?? empty}: type something first`, true);
-    byId(`input-${empty}`).focus();
-    return;
-  }
-  say("…");
-  const found = await Promise.all(chosen().map((model) => result(model, row)));
-  if (number !== asked) return;
-  say("");
-  byId("results").replaceChildren(...found);
+  mark(empty);
+  if (empty === undefined) return row;
+  say(`${LABELS[empty] ?? empty}: type something first`, true);
+  byId(`input-${empty}`).focus();
+  return null;
 }
 
-async function result(model, row) {
-  const made = element("article");
-  made.append(element("h2", title(model)));
-  made.append(element("p", model.kind.replaceAll("_", " "), "kind"));
+async function ask(isAgain = false) {
+  const number = ++asked;
+  byId("results").replaceChildren();
+  const row = typed();
+  if (row === null) return;
+  say("…");
+  const found = await Promise.all(chosen().map((model) => outcome(model, row)));
+  if (number !== asked) return;
+  if (!isAgain && found.some(({ isOld }) => isOld)) {
+    await askNewest(number);
+    return;
+  }
+  say("");
+  byId("results").replaceChildren(...found.map(result));
+}
+
+// Another version is served by now, perhaps with other labels.
+async function askNewest(number) {
+  const before = chosen().map(title).join();
+  let found;
+  try {
+    found = (await answer("page/models.json")).models;
+  } catch (error) {
+    if (number === asked) say(error.message, true);
+    return;
+  }
+  if (number !== asked) return;
+  list(found);
+  if (chosen().map(title).join() === before) await ask(true);
+  else say("The models have changed: choose again.", true);
+}
+
+// Scores have the order of one version's labels: so that version is asked.
+async function outcome(model, row) {
+  const path = `v1/models/${encodeURIComponent(model.model)}/versions/${model.version}:predict`;
   const content = { signature_name: model.signature, instances: [row] };
   try {
-    const path = `v1/models/${encodeURIComponent(model.model)}:predict`;
     const [prediction] = (await answer(path, content)).predictions;
-    made.append(shown(model, row, prediction));
+    return { model, made: shown(model, row, prediction), isOld: !hasLabelsOf(model, prediction) };
   } catch (error) {
-    made.append(element("p", error.message, "wrong"));
+    return { model, made: element("p", error.message, "wrong"), isOld: error.status === 404 };
   }
-  return made;
+}
+
+// A version may be published again under its number, with other labels.
+function hasLabelsOf({ labels }, { label, labels: several, tags, scores }) {
+  const said = tags ?? several ?? [label ?? ""];
+  const counted = tags ? scores[0] : scores ?? labels;
+  return counted.length === labels.length && said.every((one) => one === "" || labels.includes(one));
+}
+
+function result({ model, made }) {
+  const article = element("article");
+  article.append(element("h2", title(model)));
+  article.append(element("p", model.kind.replaceAll("_", " "), "kind"), made);
+  return article;
 }
 
 function shown(model, row, prediction) {
@@ -192,13 +263,16 @@ function scale(model, score) {
   const [from, to] = model.range.length ? model.range : [0, 1];
   const low = Math.min(from, Math.floor(score));
   const high = Math.max(to, Math.ceil(score));
-  made.append(element("p", score.toFixed(2), "score"));
+  const said = element("p", score.toFixed(2), "score");
+  said.append(element("span", ` on a scale from ${low} to ${high}`, "unseen"));
+  made.append(said);
   const line = element("div", "", "scale");
   line.setAttribute("aria-hidden", "true");
   const point = element("div", "", "point");
   point.style.left = `${(100 * (score - low)) / (high - low)}%`;
   line.append(point);
   const ends = element("div", "", "ends");
+  ends.setAttribute("aria-hidden", "true");
   ends.append(element("span", `${low}`), element("span", `${high}`));
   made.append(line, ends);
   return made;
@@ -259,7 +333,13 @@ byId("form").addEventListener("submit", (event) => {
 });
 byId("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  token = byId("token").value;
+  const given = byId("token").value.trim();
+  // A header holds little else, and no server's token has it.
+  if (!/^[!-~]+$/.test(given)) {
+    say("A token has letters, digits and signs, and no spaces.", true);
+    return;
+  }
+  token = given;
   start();
 });
 start();

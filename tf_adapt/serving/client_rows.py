@@ -1,0 +1,93 @@
+"""Texts → the rows of a client's requests, and what of an answer belongs to each."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tf_adapt.errors import ConfigError, DataError
+
+Row = dict[str, Any]
+
+# Of the rows in a request: half of what a server takes by default.
+MOST_BYTES = 512 * 1024
+# A word of padding.
+_PAD_BYTES = len('"", ')
+
+
+def row_of(text: Any, inputs: set[str], where: str) -> Row:
+    """A text, a pair or a sentence as the inputs of a model.
+
+    Raises:
+        ConfigError: no model of ours has these inputs.
+        DataError: the text has another form; `where` names it in the message.
+    """
+    if inputs == {"text"}:
+        if isinstance(text, str):
+            return {"text": text}
+        raise DataError(f"{where}: expected a text, got {type(text).__name__}")
+    is_list = isinstance(text, list | tuple) and all(isinstance(one, str) for one in text)
+    if inputs == {"text_a", "text_b"}:
+        if is_list and len(text) == 2:
+            return {"text_a": text[0], "text_b": text[1]}
+        raise DataError(f"{where}: expected a pair of texts, got something else")
+    if inputs == {"question", "context"}:
+        if is_list and len(text) == 2:
+            return {"question": text[0], "context": text[1]}
+        raise DataError(f"{where}: expected (question, context), got something else")
+    if inputs == {"tokens"}:
+        if is_list and text and all(text):
+            return {"tokens": list(text)}
+        raise DataError(f"{where}: expected a list of words, none of them empty, got another value")
+    got = ", ".join(sorted(inputs))
+    raise ConfigError(f"model: expected an export of tf_adapt, got one with the inputs {got}")
+
+
+def batches(rows: list[Row], most_rows: int) -> Iterator[list[Row]]:
+    """The rows in their order, in lists of at most `most_rows` and, padded, some `MOST_BYTES`.
+
+    A row that has more by itself is alone in its list.
+    """
+    batch: list[Row] = []
+    size = width = 0
+    for row in rows:
+        words = len(row.get("tokens", ()))
+        # Of the row without its words' share of what all rows are padded to.
+        own = len(json_bytes(row)) - _PAD_BYTES * words
+        padded = _PAD_BYTES * max(width, words) * (len(batch) + 1)
+        if batch and (len(batch) == most_rows or size + own + padded > MOST_BYTES):
+            yield _padded(batch)
+            batch, size, width = [], 0, 0
+        batch.append(row)
+        size, width = size + own, max(width, words)
+    if batch:
+        yield _padded(batch)
+
+
+def json_bytes(content: Any) -> bytes:
+    """JSON in UTF-8. Half of a surrogate pair is escaped, and a server says what is wrong."""
+    return json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def fits(prediction: Any, row: Row) -> bool:
+    """Whether a prediction has an entry for each word, where a row has words."""
+    if "tokens" not in row:
+        return True
+    return isinstance(prediction, dict) and all(
+        isinstance(values, list) and len(values) >= len(row["tokens"])
+        for values in prediction.values()
+    )
+
+
+def cut(prediction: Any, row: Row) -> Any:
+    """A prediction without the entries of what its row was padded with."""
+    if "tokens" not in row:
+        return prediction
+    return {name: values[: len(row["tokens"])] for name, values in prediction.items()}
+
+
+def _padded(rows: list[Row]) -> list[Row]:
+    """Sentences of one length: `""` is no word."""
+    if "tokens" not in rows[0]:
+        return rows
+    width = max(len(row["tokens"]) for row in rows)
+    return [{"tokens": row["tokens"] + [""] * (width - len(row["tokens"]))} for row in rows]
