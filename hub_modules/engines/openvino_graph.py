@@ -18,7 +18,7 @@ from hub_modules.engines.graph_cache import FILES, read_or_make
 from hub_modules.engines.names import OPENVINO, OPENVINO_INT8, check_engine, package_versions
 from hub_modules.errors import ConfigError
 
-# Of the conversion, raised with each change that makes other graphs: those in the cache are not read.
+# Of the conversion: raised with each change that makes other graphs, so that none is read as new.
 _VERSION = 1
 _PRECISIONS = {"float32": "f32", "bfloat16": "bf16"}
 

@@ -10,6 +10,9 @@ from hub_modules.native.lstm_recurrence import lstm_recurrence
 from hub_modules.native.packing import Packing
 from hub_modules.native.weights import is_trainable, load_weights_by_name, weights_by_name
 
+# With which ULMFiT tunes its classifier: words, features, between LSTMs, recurrent weights.
+TASK_DROPOUTS = (0.05, 0.4, 0.3, 0.5)
+
 
 @keras.saving.register_keras_serializable("hub_modules")
 class WordEmbeddings(keras.layers.Layer):
@@ -126,6 +129,7 @@ class AwdLstmEncoder(keras.layers.Layer):
 
     Dropout, as in fast.ai: of words (rows of the embeddings), of the embeddings' features, of the
     recurrent weights, and of the features between two LSTMs; each with one mask for all time steps.
+    The arguments are the language model's, at first in use: see `use_dropouts`.
 
     Freezing: a layer without trainable weights runs without dropout, and no gradient is computed
     below the lowest trainable one.
@@ -190,6 +194,23 @@ class AwdLstmEncoder(keras.layers.Layer):
         for lstm in self.lstms:
             lstm.build((None, None, width))
             width = lstm.units
+
+    def use_dropouts(self, of_language_model: bool) -> None:
+        """Uses the language model's dropouts, or those of a task's model (`TASK_DROPOUTS`).
+
+        One that is 0 for the language model stays 0.
+        """
+        own = (self.word_dropout, self.dropout, self.hidden_dropout, self.weight_dropout)
+        words, features, hidden, recurrent = (
+            one if of_language_model or one == 0 else task
+            for one, task in zip(own, TASK_DROPOUTS, strict=True)
+        )
+        self.embeddings.word_dropout = words
+        self.embeddings.dropout = self.embeddings.dropout_layer.rate = features
+        for layer in self.dropouts:
+            layer.rate = hidden
+        for lstm in self.lstms:
+            lstm.weight_dropout = recurrent
 
     @property
     def state_names(self) -> list[str]:

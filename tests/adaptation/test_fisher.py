@@ -241,6 +241,7 @@ def test_drawn_outcomes_of_a_task(tiny_bert):
     assert np.any(np.abs(every[0] - expected) > 2 * SIGMAS * error)
 
 
+@pytest.mark.slow
 def test_drawn_outcomes_of_sets_of_labels(tiny_bert):
     """Against the sum over all sets, each weighed by the model's own probability."""
     model, _ = task_model("multilabel", tiny_bert)

@@ -52,6 +52,7 @@ def moved(model, batches, epochs, callbacks=None, **options):
     return watch.epochs
 
 
+@pytest.mark.slow
 def test_the_phases_are_trained_without_a_callback(tiny_elmo):
     model, batches = make_model(tiny_elmo, "chain_thaw")
     assert moved(model, batches, 5) == CHAIN

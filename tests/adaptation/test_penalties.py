@@ -231,6 +231,7 @@ def test_snapshots_are_not_copied_into_graphs():
     assert len(step.graph.as_graph_def().SerializeToString()) < 500_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "bfloat16"])
 def test_half_precision_is_summed_in_float32(policy):
     keras.config.set_dtype_policy(policy)
@@ -277,6 +278,7 @@ TASK = ta.Task("tagging", labels=["O", "B-PER", "I-PER"])
 SENTENCES = [(["ann", "lee", "sings"], ["B-PER", "I-PER", "O"]), (["rain"], ["O"])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["linear_tagger", pytest.param("crf", marks=pytest.mark.large)])
 def test_models_of_ours_add_the_penalty_once(tiny_bert, head):
     encoder = ta.HubEncoder(tiny_bert)
@@ -325,6 +327,7 @@ def test_two_devices_add_the_penalty_once(on_devices, kind):
     assert max(one["distances"].values()) > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("execution", ["native", "saved_model"])
 @pytest.mark.parametrize("handle", ["tiny", "elmo_small"])
 def test_every_encoder_has_names_for_its_pretrained_weights(handle, execution, tiny_program):

@@ -68,6 +68,7 @@ def test_groups_of_a_black_box_change_as_told(name, tiny_program):
     check(observed(str(tiny_program), name, execution="saved_model"), FAMILIES["bert"], name)
 
 
+@pytest.mark.slow
 def test_slots_survive_a_phase_in_which_their_group_is_frozen(encoders):
     phases = observed(encoders["elmo"], "chain_thaw")
     # The head trains in the first and the last phase: between them its slots are what they were.

@@ -158,6 +158,7 @@ def test_looks_decide_with_levels_of_their_own():
     assert 0 < found["after"] < found["before"] < 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_the_deciding_difference_is_decided_as_often_as_said(when):
     found = seeds_needed.deciding(6, 3, when)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,14 +10,16 @@ import yaml
 from made_runs import make_run
 
 from tf_adapt.comparison import comparing, running
+from tf_adapt.comparison.cell_results import seed_results
 from tf_adapt.comparison.cells import different_settings
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.dry_run import dry_run, lines
-from tf_adapt.comparison.runs import Outcomes
+from tf_adapt.comparison.runs import Outcomes, remember_failure
 from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.signals import in_words
 from tf_adapt.config.reading import load_config
-from tf_adapt.errors import ConfigError, TrainingError
+from tf_adapt.errors import ConfigError, DataError, TrainingError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.train import train
 
@@ -102,6 +105,67 @@ def test_a_signal_may_be_for_some_adaptations(write):
     signals["small"] = {"teacher": {"signal": "big"}}
     with pytest.raises(ConfigError, match="small.teacher.signal: .*that top_layers has too"):
         load_comparison(write(signals, adaptations=adaptations))
+
+
+def test_a_signal_may_be_for_some_encoders(write, first, tiny_bert):
+    """So that cells of another encoder need not begin where this one does."""
+    signals = {"alone": {}, "after_pairs": {"start": first, "encoders": [str(tiny_bert)]}}
+    encoders = ["elmo_small", str(tiny_bert)]
+    found = load_comparison(write(signals, encoders=encoders))
+    named = [(cell.name.partition("-")[0], cell.signal) for cell in found.cells]
+    assert named == [("elmo_small", "alone"), *[("tiny_bert", one) for one in sorted(signals)]]
+    assert list(found.starts) == [first["config"]]
+    (laid,) = (cell.laid for cell in found.cells if cell.signal == "after_pairs")
+    assert in_words(laid) == f"start: {{config: {first['config']}}} (with {tiny_bert} alone)"
+    signals["small"] = {"teacher": {"signal": "after_pairs"}}
+    with pytest.raises(ConfigError, match="small.teacher.signal: .*has too on elmo_small, got aft"):
+        load_comparison(write(signals, encoders=encoders))
+    signals["small"] |= {"encoders": [str(tiny_bert)]}
+    assert len(load_comparison(write(signals, encoders=encoders)).cells) == 4
+    with pytest.raises(
+        ConfigError, match="one for every adaptation of every encoder, got none for fine_tuning"
+    ):
+        load_comparison(write({"x": {"encoders": ["elmo_small"]}}, encoders=encoders))
+    with pytest.raises(
+        ConfigError, match="x.encoders: expected some of compare.encoders .*elmo_sm"
+    ):
+        load_comparison(write({"alone": {}, "x": {"encoders": ["elmo"]}}, encoders=encoders))
+
+
+def test_an_encoder_of_a_signal_is_for_one_encoder(write, tiny_bert):
+    other = {"encoder": {"handle": "bert_small"}}
+    encoders = ["elmo_small", str(tiny_bert)]
+    with pytest.raises(
+        ConfigError,
+        match=r"signals.other.encoder: expected keys .*got handle, with .* \(encoders: \[elmo_sm",
+    ):
+        load_comparison(write({"alone": {}, "other": other}, encoders=encoders))
+    signals = {"alone": {}, "other": other | {"encoders": ["elmo_small"]}}
+    assert len(load_comparison(write(signals, encoders=encoders)).cells) == 3
+    with pytest.raises(ConfigError, match="two cells are called .*; list each encoder"):
+        load_comparison(write({"other": other}, encoders=["elmo_small", "elmo_small"]))
+
+
+def test_heads_of_slices_are_a_signal(write, tmp_path):
+    path = write({"without": {}, "with_heads": {"slice_heads": True}})
+    content = yaml.safe_load(path.read_text()) | {"slices": {"who": {"words": ["who"]}}}
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    comparison = load_comparison(path)
+    assert {name: cell.config.slice_heads for name, cell in named(comparison).items()} == {
+        "without": False,
+        "with_heads": True,
+    }
+    assert not comparison.slice_heads and different_settings(comparison.cells) == {}
+    found = {cell["settings"]["signal"]: cell for cell in dry_run(comparison)["cells"]}
+    sizes = [found[name]["parameters"]["total"] for name in ("without", "with_heads")]
+    assert sizes[1] - sizes[0] == 4 * (16 + 1)  # a linear head of 4 labels on 16 units
+    content["compare"]["signals"] = {"together": TOGETHER}
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    (cell,) = load_comparison(path).cells  # the slices are those of the own task
+    assert cell.config.of_task("words").slices == comparison.slices
+    folds = write({"x": {"slice_heads": True, "folds": 2}})
+    with pytest.raises(ConfigError, match="x.slice_heads: expected false together with folds"):
+        load_comparison(folds)
 
 
 def test_a_start_waits_for_nothing_and_its_cells_for_it(write, first, tmp_path, monkeypatch):
@@ -201,6 +265,62 @@ def test_c1_mistakes(write, signals, message):
         load_comparison(write(signals))
 
 
+@pytest.mark.parametrize(
+    ("encoder", "signals"),
+    [
+        ("elmo_small", {"big": {"ensemble": 3}, "small": {"teacher": {"signal": "big"}}}),
+        (
+            "bert_small",
+            {
+                "big": {"encoder": {"handle": "elmo_small"}},
+                "small": {"teacher": {"signal": "big"}},
+            },
+        ),
+    ],
+)
+def test_c1_a_crf_teaches_or_is_taught(write, encoder, signals):
+    data = {"dataset": "sample_tagging"}
+    path = write(signals, data=data, encoders=[encoder], learning_rates=None)
+    with pytest.raises(
+        ConfigError, match="compare.heads: .* for signal small .*got default of elm"
+    ):
+        load_comparison(path)
+    path = write(signals, data=data, encoders=[encoder], heads=["bilstm"], learning_rates=None)
+    assert len(load_comparison(path).cells) == 2
+
+
+@pytest.fixture
+def students(write, tmp_path):
+    """A comparison whose student learns from texts too that are not there yet, and their file."""
+    texts = tmp_path / "more.tsv"
+    teacher = {"signal": "big", "unlabelled": str(texts)}
+    return load_comparison(write({"big": {}, "small": {"teacher": teacher}})), texts
+
+
+BAD_TEXTS = [
+    ("text\tlabel\nwho\tperson\n", "cell .*-small: .*more.tsv:2: expected texts without labels"),
+    ("text\n" + 600 * "who " + "\n", "cell .*-small: .*more.tsv:2: .*truncate: true"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_TEXTS)
+def test_texts_for_a_teacher_to_come_are_read_in_a_dry_run(students, content, message):
+    comparison, texts = students
+    texts.write_text(content, "utf-8")
+    with pytest.raises(DataError, match=message):
+        dry_run(comparison)
+
+
+@pytest.mark.slow
+def test_texts_for_a_teacher_to_come_are_read_before_anything_is_trained(students, tmp_path):
+    comparison, texts = students
+    for content, message in BAD_TEXTS:
+        texts.write_text(content, "utf-8")
+        with pytest.raises(DataError, match=message):
+            compare(comparison, tmp_path / "out", jobs=1)
+        assert not (tmp_path / "out").exists()
+
+
 def test_tasks_of_all_cells_are_signals(write, tmp_path):
     path = write({"alone": {}})
     content = yaml.safe_load(path.read_text()) | {"target": "words"}
@@ -240,6 +360,34 @@ def test_an_ensembles_members_come_first_and_its_students_last(write, tmp_path, 
     assert f'teacher.run="{second.folder}"' in student.arguments()
     config = load_config(path_of_cell(student, outcomes), overrides_of(student))
     assert config.teacher.run == str(second.folder) and config.encoder.keep_layers == [0]
+
+
+@pytest.mark.parametrize("size", [None, 8])
+def test_students_of_a_teacher_that_diverged_have_failed(write, tmp_path, size):
+    signals = {"alone": {}, "big": {"ensemble": 2}, "small": {"teacher": {"signal": "big"}}}
+    sizes = {} if size is None else {"train_examples": [size, "all"]}
+    path = write(
+        signals, seeds=2, learning_rates=[1.0e-2, 1.0e-3], data={"train_examples": None}, **sizes
+    )
+    outcomes = Outcomes(load_comparison(path), tmp_path / "out")
+    for one in outcomes.of_sizes():
+        for run in one.trials(named(outcomes.comparison)["big"]):
+            assert not any(map(outcomes.failed, one.trials(named(outcomes.comparison)["small"])))
+            remember_failure(run, "not finite")
+    assert {run.cell.signal for run in outcomes.waiting()} == {"alone"}
+    assert outcomes.unfinished_cells() == 1
+    for run in [run for one in outcomes.of_sizes() for run in one.trials(one.comparison.cells[0])]:
+        remember_failure(run, "not finite")
+    over, total = outcomes.counts()
+    assert over == total == 6 * len(outcomes.of_sizes())
+    small = named(outcomes.comparison)["small"]
+    baseline = SimpleNamespace(scores={"dev": 0.5, "test": 0.5})
+    assert seed_results(outcomes, small, baseline).outcomes == ["diverged", "diverged"]
+    said = signals_in_words(outcomes, "accuracy")
+    assert said["small"][1] == (
+        f"{small.name} failed, for all runs of its teacher {small.teacher} diverged"
+    )
+    assert len(said["alone"]) == len(said["big"]) == 1
 
 
 def test_members_of_an_ensemble_have_the_same_part_of_train(write, tmp_path):
@@ -283,7 +431,8 @@ def test_c1_more_parts_than_examples(write, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_ensemble_and_its_student_are_cells(write, tmp_path):
+def test_an_ensemble_and_its_student_are_cells(write, tmp_path, monkeypatch):
+    """Also where the comparison is killed in a member, in a fold and in the student."""
     signals = {
         "alone": {},
         "both": {"ensemble": 2},
@@ -291,7 +440,16 @@ def test_an_ensemble_and_its_student_are_cells(write, tmp_path):
         "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "both"}},
     }
     out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        for killed in ("both", "parts", "small"):
+            patched.setattr(running, "_hand_over", killing(killed, running._hand_over))
+            with pytest.raises(TrainingError, match="was ended by signal 9"):
+                compare(load_comparison(write(signals)), out, jobs=1)
+            patched.undo()
     content = compare(load_comparison(write(signals)), out, jobs=1, export_anyway=True)
+    (student,) = out.glob("runs/*-small/*/seed_0")
+    train(load_config(student / "config.yaml"), tmp_path / "student")
+    assert run_hash(tmp_path / "student") == run_hash(student)
     shown = {cell.settings["signal"]: cell for cell in content.cells}
     alone, both, parts, small = (shown[name] for name in signals)
     trained = sorted(out.glob("runs/*-parts/*/seed_*/config.yaml"))
@@ -357,6 +515,19 @@ def test_i1_a_comparison_is_killed_while_the_start_trains(write, first, tmp_path
     (tmp_path / "first.yaml").write_text(text.replace("seed: 7", "seed: 8"), "utf-8")
     with pytest.raises(ConfigError, match="begun with another config of start_first: training.se"):
         compare(load_comparison(path), out, jobs=1)
+
+
+def killing(signal, hand_over):
+    """`hand_over` that kills the first process with a run of this signal."""
+    done = []
+
+    def killed(worker, cache):
+        hand_over(worker, cache)
+        if worker.run.cell.signal == signal and not done:
+            done.append(worker.run)
+            worker.process.kill()
+
+    return killed
 
 
 def run_hash(folder):

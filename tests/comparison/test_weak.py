@@ -7,9 +7,11 @@ import pytest
 import yaml
 
 from tf_adapt.comparison.comparing import compare
+from tf_adapt.comparison.data_check import inspect_comparison_data
+from tf_adapt.comparison.dry_run import dry_run
 from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.data.splits import load_splits
-from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
 
 
 def weak_config(write_config, folder, **data):
@@ -54,6 +56,41 @@ def test_the_report_shows_the_sources(write_config, tmp_path):
     (tmp_path / "votes.tsv").write_text(votes, "utf-8")
     with pytest.raises(ArtifactError, match="weak.votes: .*votes.tsv"):
         compare(comparison, out)
+
+
+@pytest.fixture
+def two_ways(write_config, tmp_path):
+    """A config with two cells, of equal votes and two ways to make labels of them; nobody has
+    labelled train."""
+    path = weak_config(write_config, tmp_path, test=str(tmp_path / "dev.tsv"))
+    content = yaml.safe_load(path.read_text())
+    weak = content.pop("weak")
+    signals = {"ds": {"weak": weak}, "maj": {"weak": weak | {"aggregate": "majority"}}}
+    content["compare"] |= {"signals": signals}
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    rows = (tmp_path / "train.tsv").read_text("utf-8").splitlines()
+    texts = [row.split("\t")[0] for row in rows]
+    (tmp_path / "train.tsv").write_text("\n".join(texts) + "\n", "utf-8")
+    return path
+
+
+def test_labels_of_train_that_no_cell_reads_may_be_missing(two_ways, write_config, tmp_path):
+    comparison = load_comparison(two_ways)
+    examples = dry_run(comparison)["examples"]
+    assert examples["train"] == inspect_comparison_data(comparison)["train"]["examples"] > 100
+    content = yaml.safe_load(two_ways.read_text())
+    content["compare"]["signals"]["alone"] = {}
+    two_ways.write_text(yaml.safe_dump(content), "utf-8")
+    with pytest.raises(DataError, match="train.tsv:1: .*'label'"):
+        dry_run(load_comparison(two_ways))
+
+
+@pytest.mark.slow
+def test_two_ways_to_make_labels_are_two_signals(two_ways, tmp_path):
+    found = compare(load_comparison(two_ways), tmp_path / "out")
+    assert found.weak is None
+    (_, ds), (_, maj) = (found.signals[name] for name in ("ds", "maj"))
+    assert ds.startswith("every run is trained on labels from 2 sources") and ds != maj
 
 
 def test_a_part_of_train_cannot_choose(write_config, tmp_path):

@@ -51,6 +51,13 @@ def test_what_is_written_is_read_again():
     assert two == config_from(alone | {"data": TAGS, "head": "crf"}, "alone")
 
 
+def test_slices_and_forgetting_are_of_the_target_and_the_encoder():
+    slices = {"x": {"words": ["New-York"]}}  # one word of the tagged data, two of a text
+    config = config_from(changed({"slices": slices, "target": "two"}), "test")
+    assert config.of_task("two").slices == config.slices != config.of_task("one").slices == {}
+    assert config_from(changed({"forgetting": {"text": "x.txt"}}), "test").forgetting is not None
+
+
 def test_short_names_paths_and_overrides_reach_a_task(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(changed({"tasks.one.data": OWN})))
@@ -88,11 +95,18 @@ def test_short_names_paths_and_overrides_reach_a_task(tmp_path, monkeypatch):
         ({"adaptation": "freeze"}, "adaptation.name: expected another adaptation together with"),
         ({"objective": "language_model"}, "objective: expected language_model together with data"),
         ({"auxiliary.distillation": {"weight": 1.0}}, "auxiliary.distillation: expected null tog"),
-        ({"forgetting": {"text": "x.txt"}}, "forgetting: expected null together with tasks, got a"),
+        ({"forgetting": {"text": "x.txt"}, "task_attention": 8},
+         "forgetting: expected null together with task_attention, .*got a section"),
+        ({"slices": {"x": {"words": ["a"]}}, "slice_heads": True},
+         "slice_heads: expected false together with tasks, got true: heads of slices are for one"),
+        ({"slices": {"x": {"word_overlap_above": 0.5}}},
+         "slices.x.word_overlap_above: expected null for classification"),
         ({"training.jit_compile": True}, "training.jit_compile: expected false together with"),
         ({"training.strategy": "multi_worker"}, "training.strategy: expected null together with"),
         ({"training.choose_thresholds": True}, "training.choose_thresholds: expected false"),
         ({"training.target_epochs": 3}, r"target_epochs: expected less than training.epochs \(3\)"),
+        ({"training.target_epochs": 1, "training.patience": 2},
+         "training.patience: expected null together with training.target_epochs, .*got 2; remove"),
         ({"tasks": GONE, "data": DATA}, "target: expected null without tasks, got 'one'"),
         ({"tasks": GONE, "target": GONE, "data": DATA, "task_attention": 8},
          "task_attention: expected null without tasks, got 8; remove it"),

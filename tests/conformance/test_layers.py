@@ -183,6 +183,7 @@ def test_no_gradient_is_computed_below_the_lowest_trainable_group(encoder_row):
     assert not learning
 
 
+@pytest.mark.slow
 def test_training_reaches_every_dropout(row):
     names = [name for name in row.config if "dropout" in name]
     none = dict.fromkeys(names, 0.0)

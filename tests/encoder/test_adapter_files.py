@@ -49,6 +49,7 @@ def train(encoder, target):
         optimizer.apply(tape.gradient(loss, encoder.trainable_weights), encoder.trainable_weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("handle", "adapters"),
     [

@@ -105,6 +105,7 @@ def test_a_plain_keras_model_learns_from_texts(encoder, make):
     model.fit(tf.data.Dataset.from_tensor_slices((TEXTS, TARGETS)).batch(2), verbose=0)
 
 
+@pytest.mark.slow
 def test_a_functional_model_is_saved_loaded_fitted_on_and_exported(encoder, tmp_path):
     model = functional(encoder)
     model.compile(keras.optimizers.Adam(0.01), "mse")
@@ -143,6 +144,7 @@ def test_too_long_texts_and_other_things_are_refused(tiny_bert):
         model.fit(tf.constant(TEXTS), TARGETS, verbose=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -98,6 +98,7 @@ def test_a_second_encoder_reads_the_converted_graph(tiny_bert, cache):
     assert len(list(cache.iterdir())) == 1
 
 
+@pytest.mark.slow
 @needs_openvino
 @pytest.mark.parametrize("kind", TASKS)
 def test_predictions(tiny_bert, kind):

@@ -141,6 +141,7 @@ def write_tf1_elmo(folder):
     return module.write_tf1_elmo(folder)
 
 
+@pytest.mark.slow
 def test_a_tf1_module_works_frozen_and_says_how_to_tune(tmp_path):
     folder = write_tf1_elmo(tmp_path / "elmo3")
     encoder = HubEncoder(folder, trainable=False, trust=True)

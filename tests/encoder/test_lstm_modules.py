@@ -11,11 +11,12 @@ from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
 from hub_modules.load import load_module, module_text_settings
-from hub_modules.native.awd_lstm import WeightDropLstm, WordEmbeddings
+from hub_modules.native.awd_lstm import AwdLstmEncoder, WeightDropLstm, WordEmbeddings
 from hub_modules.native.packing import Packing
 from tf_adapt.analysis.states import layer_numbers
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError
+from tf_adapt.models.language_model import build_language_model
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.module_export import export_module
 from tf_adapt.training.train import train
@@ -124,6 +125,32 @@ def test_words_and_weights_are_dropped_as_a_whole():
     # The first step has no recurrent part.
     for states in (one, two):
         np.testing.assert_allclose(states[:, 0], quiet[:, 0], atol=1e-6)
+
+
+def test_a_task_has_the_dropouts_of_its_own(tiny_lstm):
+    """FACTS of ULMFiT: output, hidden, input, words, recurrent weights of both models."""
+
+    def used(native):
+        features = native.embeddings
+        (weights,) = {lstm.weight_dropout for lstm in native.lstms}
+        (hidden,) = {layer.rate for layer in native.dropouts}
+        return hidden, features.dropout_layer.rate, features.word_dropout, weights
+
+    encoder = ta.HubEncoder(tiny_lstm)
+    model = ta.build_model(TASKS["classification"], encoder, "concat_pooling")
+    assert used(encoder.native) == (0.3, 0.4, 0.05, 0.5)
+    inputs = encoder.preprocessor(["who is the man ?"] * 64)
+    dropped = [
+        np.mean(encoder(inputs, training=True)["layers"][0].numpy()[:, 1] == 0) for _ in range(20)
+    ]
+    assert np.mean(dropped) == pytest.approx(1 - 0.6 * 0.95, abs=0.1)
+    assert model.encoder is encoder
+    build_language_model(ta.Task("language_model"), encoder)
+    assert used(encoder.native) == (0.15, 0.25, 0.02, 0.2)
+    assert encoder.native.get_config()["weight_dropout"] == 0.2
+    still = AwdLstmEncoder(5, 4, 6, 3, 0, 0, 0, 0, 0)
+    still.use_dropouts(of_language_model=False)
+    assert used(still) == (0, 0, 0, 0)
 
 
 KINDS = [

@@ -209,6 +209,7 @@ def bomb(kind: bytes, size: int) -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
 def test_a5_a_gigabyte_of_zeros(cache, monkeypatch, kind):
     """As content of a file; and where a header is expected, which is read into memory."""

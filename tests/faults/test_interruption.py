@@ -170,6 +170,7 @@ def damage(path: Path, how: str) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cut", "flip"])
 def test_i4_newest_checkpoint_damaged(finished, tmp_path, caplog, how):
     run = tmp_path / "run"
@@ -258,6 +259,7 @@ def test_i5_other_config(finished, change, message):
     assert message in last_line(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key", ["tensorflow", "encoder.handle", "labels", "train data", "dev data"]
 )
@@ -274,6 +276,7 @@ def test_i5_other_surroundings(finished, tmp_path, key):
     assert f"{key} (was something else, now " in last_line(result)
 
 
+@pytest.mark.slow
 def test_i5_more_epochs_go_on(finished, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(finished / "run", run)

@@ -233,6 +233,7 @@ def predicted(folder: Path, tmp_path: Path, *options: str):
     return CliRunner().invoke(cli, ["predict", str(folder), *places, *options])
 
 
+@pytest.mark.slow
 def test_an_export_from_elsewhere_needs_trust_once(exported, tmp_path, nothing_trusted):
     done = predicted(exported, tmp_path)
     assert done.exit_code == 4, done.output
@@ -251,6 +252,7 @@ def test_an_export_of_ones_own_is_predicted_with(tiny_bert, tmp_path, nothing_tr
     assert not quick
 
 
+@pytest.mark.slow
 def test_a4_a_module_that_hangs_on_load(tmp_path, nothing_trusted, monkeypatch):
     write_stranger(tmp_path / "module", Endless)
     monkeypatch.setenv("TF_ADAPT_LOAD_TIMEOUT", "10")

@@ -77,6 +77,7 @@ def check(model, data, expected):
     assert megabytes * len(kept.features) == pytest.approx(numbers * 4 / 1e6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BY_NAME, ids=lambda case: " ".join(map(str, case[:5])))
 def test_heads_by_name(encoders, case):
     name, arguments, kind, family, pairs, expected = case
@@ -86,6 +87,7 @@ def test_heads_by_name(encoders, case):
     check(model, prepare(RECORDS[kind], TASKS[kind], encoder), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BY_LAYER, ids=lambda case: f"{case[1]} {case[3]}")
 def test_heads_on_the_top_layer(encoders, case):
     make, kind, family, expected = case

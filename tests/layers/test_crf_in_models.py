@@ -96,6 +96,7 @@ def test_nothing_but_padding_has_loss_and_gradient_0(crf):
         assert not tf.convert_to_tensor(part).numpy().any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "jit_compile"),
     [(1.0, None), pytest.param(1000.0, True, marks=pytest.mark.large)],

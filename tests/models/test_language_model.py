@@ -192,6 +192,7 @@ def outputs(module_or_encoder, preprocessor):
     return module_or_encoder(inputs)
 
 
+@pytest.mark.slow
 def test_the_encoder_as_a_module_again(run, folder, tmp_path):
     result = CliRunner().invoke(
         cli, ["module", "export", str(run), "--out", str(tmp_path / "module")]

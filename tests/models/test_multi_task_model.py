@@ -87,6 +87,7 @@ def test_two_steps_move_by_the_weighted_sum_of_two_gradients(tiny_bert):
     assert sum(np.any(move) for move in encoder) > 10
 
 
+@pytest.mark.slow
 def test_epochs_of_one_task_are_those_of_a_model_of_this_task(tiny_bert):
     """Bit by bit, AdamW's slots too; the other head and its slots stay what they were."""
     model = multi(tiny_bert, keras.optimizers.AdamW(1e-2))
@@ -125,6 +126,7 @@ def fitted(tiny_bert):
     return model, model.fit(batches, epochs=2, verbose=0).history
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_each_tasks_own_model(fitted):
     model, history = fitted
     assert {"loss", "pair/accuracy", "pair/loss", "tag/span_f1"} <= set(history)
@@ -141,6 +143,7 @@ def test_scores_are_those_of_each_tasks_own_model(fitted):
     assert len(ta.predict(model.models["tag"], [["who", "is"]])[0].label) == 2
 
 
+@pytest.mark.slow
 def test_saved_and_loaded_it_is_the_same_model(fitted, tmp_path):
     model, _ = fitted
     model.save(tmp_path / "model.keras")
@@ -169,6 +172,7 @@ def test_a_group_that_one_head_reads_is_trained(tiny_bert):
     assert "pooler" not in encoder.trainable_groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "adaptation", "group"),
     [
@@ -195,6 +199,7 @@ def test_a_group_that_the_adaptation_leaves_alone_stays_frozen(
     np.testing.assert_array_equal(kernel.numpy(), before)
 
 
+@pytest.mark.slow
 def test_phases_apply_to_the_encoder_and_all_heads(tiny_bert):
     encoder = ta.HubEncoder(tiny_bert)
     model = ta.build_multi_task_model(TASKS, encoder, adaptation="two_stage")
@@ -207,6 +212,27 @@ def test_phases_apply_to_the_encoder_and_all_heads(tiny_bert):
     assert not all(map(np.array_equal, before, values(encoder.weights)))
 
 
+def test_a_step_without_a_gradient_counts_and_moves_nothing(tiny_bert):
+    """In the phase of the pooler alone, which the tagger does not read."""
+    model = multi(tiny_bert, keras.optimizers.AdamW(1e-2), adaptation="chain_thaw")
+    phase = 1 + [name for name, _ in model.encoder.layer_groups].index("pooler")
+    epoch = {"initial_epoch": phase, "epochs": phase + 1, "verbose": 0}
+    before = values(model.weights)
+    history = model.fit(only("tag", model, batch_size=1), **epoch).history
+    assert model.encoder.trainable_groups == ["pooler"]
+    assert all(map(np.array_equal, before, values(model.weights)))
+    assert history["tag/loss"][0] > 0 and history["loss"] == history["tag/loss"]
+    assert int(model.optimizer.iterations) == len(TRAIN["tag"])
+    assert float(model.gradient_norm.value) == 0
+    model.fit(only("pair", model, batch_size=1), **epoch)
+    moved = [not np.array_equal(*pair) for pair in zip(before, values(model.weights), strict=True)]
+    assert [w.path for w, one in zip(model.weights, moved, strict=True) if one] == [
+        w.path for name, weights in model.encoder.layer_groups if name == "pooler" for w in weights
+    ]
+    assert int(model.optimizer.iterations) == len(TRAIN["tag"]) + len(TRAIN["pair"])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("penalised", [False, True])
 def test_attention_of_its_own_is_trained_by_its_task_alone(tiny_bert, tmp_path, penalised):
     encoder = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(TASKS, size=3))
@@ -292,6 +318,7 @@ def test_models_of_several_encoders_are_refused(tiny_bert):
         ta.MultiTaskModel(models)
 
 
+@pytest.mark.slow
 def test_predict_says_what_predicts(fitted):
     with pytest.raises(ConfigError, match=r"use tf_adapt.predict\(model.models\[TASK\], texts\)"):
         fitted[0].predict([])

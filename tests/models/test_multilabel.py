@@ -98,6 +98,7 @@ def predicted_sets(path) -> list[set[str]]:
     return [set(filter(None, line.split("\t")[0].split("|"))) for line in lines]
 
 
+@pytest.mark.slow
 def test_it_learns_and_scores_as_scikit_learn_does(run):
     scores, gold = scores_of(run), [set(labels) for _, labels in examples(32, 2)]
     assert scores["metric"] == "micro_f1"
@@ -111,6 +112,7 @@ def test_it_learns_and_scores_as_scikit_learn_does(run):
         assert scores["test"][f"{average}_f1"] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_thresholds_are_stored_where_they_were_chosen(run):
     thresholds = json.loads((run / "task.json").read_text("utf-8"))["task"]["thresholds"]
     assert ta.load_run(run).task.thresholds == (None if thresholds is None else tuple(thresholds))
@@ -124,6 +126,7 @@ def test_thresholds_are_stored_where_they_were_chosen(run):
         assert thresholds is None
 
 
+@pytest.mark.slow
 def test_run_export_and_file_agree(run, data, tmp_path):
     exported = export_run(run, tmp_path / "export")
     for folder, name in ((run, "run.tsv"), (exported, "export.tsv")):
@@ -136,6 +139,7 @@ def test_run_export_and_file_agree(run, data, tmp_path):
     assert evaluate_file(run, data["test"]) == pytest.approx(scores, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_predictions_as_json_lines(run, data, tmp_path):
     predict_file(run, data["test"], tmp_path / "out.jsonl")
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
@@ -144,6 +148,7 @@ def test_predictions_as_json_lines(run, data, tmp_path):
     assert set(found[0]["scores"]) == set(WORDS)
 
 
+@pytest.mark.slow
 def test_what_is_served(run, tmp_path):
     texts = [text for text, _ in examples(16, 5)]
     model = ta.load_run(run)
@@ -158,6 +163,7 @@ def test_what_is_served(run, tmp_path):
     np.testing.assert_allclose(served["scores"], [one.scores for one in expected], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_an_export_with_other_thresholds_than_its_task_is_refused(run, data, tmp_path):
     model = ta.load_run(run)
     folder = ta.export(model, tmp_path / "1", data=None)
@@ -184,6 +190,7 @@ def test_plain_keras_with_empty_sets_only(tiny_bert):
     assert 0 <= history["micro_f1"][0] <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

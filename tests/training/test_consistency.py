@@ -71,13 +71,17 @@ def test_weight_0_is_no_consistency(make_config, unlabelled, tmp_path):
     assert losses[0] == losses[1]
 
 
+@pytest.mark.parametrize(
+    "perturbation",
+    ["words", *(pytest.param(one, marks=pytest.mark.slow) for one in ("mask", "adversarial"))],
+)
 def test_a_run_that_is_killed_goes_on_with_the_same_bits(
-    make_config, unlabelled, tmp_path, monkeypatch
+    make_config, unlabelled, tmp_path, monkeypatch, perturbation
 ):
     """Killed in the second epoch, whose unlabelled texts go on where the first stopped."""
     section = {"confidence": 0.251, "temperature": 0.8, "signal_annealing": "log"}
     annealed = {"final_weight": 0.5, "anneal_steps": 4}
-    config = make_config(unlabelled, **section, **annealed)
+    config = make_config(unlabelled, perturbation=perturbation, **section, **annealed)
     train(config, tmp_path / "whole")
     count = training_steps.Steps.on_train_batch_end
 

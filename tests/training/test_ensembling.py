@@ -119,6 +119,7 @@ def test_its_files_are_the_ensembles_answers(equal, tmp_path):
     assert reached.keys() == {"accuracy", "matthews"}
 
 
+@pytest.mark.slow
 def test_slices_are_scored_for_an_ensemble_too(texts, tmp_path):
     """Those of its first member; and a member may get others without becoming another run."""
     runs = [Path(shutil.copytree(run, tmp_path / run.name)) for run in texts[:2]]
@@ -235,6 +236,7 @@ def test_weights_of_dev_are_never_below_the_best_alone(texts, alone, tmp_path):
     assert reached.ensemble == pytest.approx(right)
 
 
+@pytest.mark.slow
 def test_words_are_averaged_whatever_the_pieces_and_parts(taggers, tmp_path):
     """Two taggers without a CRF: a word has its mean, though one reads it in another part."""
     made = ta.ensemble(taggers[:2], tmp_path / "both")
@@ -295,6 +297,7 @@ def test_the_exports_answers_are_those_of_predict(data, combine, which, tmp_path
         np.testing.assert_allclose(*scores, atol=2e-6)
 
 
+@pytest.mark.slow
 def test_thresholds_are_chosen_for_the_ensemble(tiny_bert, tmp_path):
     kind = "multilabel_classification"
     thresholds = [0.3] * 4
@@ -317,6 +320,7 @@ def test_thresholds_are_chosen_for_the_ensemble(tiny_bert, tmp_path):
         ta.ensemble(runs, tmp_path / "votes", combine="votes")
 
 
+@pytest.mark.slow
 def test_the_mean_of_scores(tiny_bert, tmp_path):
     runs = [make_run(tmp_path / str(seed), tiny_bert, "regression", seed) for seed in (0, 1)]
     found = ta.ensemble(runs, tmp_path / "both")

@@ -12,6 +12,7 @@ import tf_adapt as ta
 from hub_modules.native.lora import merged
 from tf_adapt.commands.main import cli
 from tf_adapt.config.reading import config_from, dump_config
+from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.data.prepare import prepare
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
@@ -23,6 +24,7 @@ from tf_adapt.training import forgetting as measuring
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.train import train
+from tf_adapt.training.trained_run import evaluate_file
 
 TEXTS = ["who is the cat ?", "a b c d e f g h the what is", "what is of the time", "e f g a"]
 LORA = {"name": "lora", "rank": 2}
@@ -136,6 +138,29 @@ def test_of_a_run_that_starts_from_another_it_is_the_modules_task(measured, make
     again = train(config, tmp_path / "run")["forgetting"]
     assert again.pop("distances") == pytest.approx(found["distances"])
     assert again == pytest.approx({key: found[key] for key in again})
+
+
+def test_of_several_tasks_it_is_that_of_their_encoder(make_config, tmp_path):
+    """And slices are those of the target."""
+    data = {"source": "sample", "train_examples": 16}
+    tasks = {
+        "questions": {"data": data | {"dataset": "sample_classification"}},
+        "names": {"data": data | {"dataset": "sample_tagging"}, "head": "linear_tagger"},
+    }
+    config = make_config(
+        data=None,
+        head="default",
+        tasks=tasks,
+        target="questions",
+        slices={"who": {"words": ["who"]}},
+    )
+    dry_run(config)
+    metrics = train(config, tmp_path / "run")
+    adapted, found = load_run(tmp_path / "run").encoder, metrics["forgetting"]
+    assert found["after"] == pytest.approx(source_loss(adapted, prepared(adapted))[0], rel=1e-6)
+    assert found["after"] != found["before"] and found["distances"]["layer_0"] > 0
+    again = evaluate_file(tmp_path / "run", SAMPLE_FOLDER / "classification" / "dev.tsv")
+    assert again["slices"] == metrics["slices"]["dev"]
 
 
 def test_the_command_and_the_card_say_it(measured, make_config, tmp_path):

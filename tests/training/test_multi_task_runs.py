@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import signal
 
 import numpy as np
@@ -176,6 +177,27 @@ def test_a_task_is_scored_and_predicted_by_name(whole, tmp_path, name):
         for file in files
     )
     assert found == saved
+
+
+def test_slices_are_those_of_the_target(tiny_bert, whole, tmp_path):
+    run, dev = tmp_path / "run", DEV["question"]
+    shutil.copytree(whole, run)
+    metrics = train(make_config(tiny_bert, slices={"who": {"words": ["who"]}}), run)
+    lines = [line.split("\t") for line in dev.read_text("utf-8").splitlines()]
+    rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+    said = (run / "predictions" / "question" / "dev.tsv").read_text().splitlines()[1:]
+    right = [one.split("\t")[0] == row["label"] for one, row in zip(said, rows, strict=True)]
+    inside = np.array(["who" in row["text"].lower().split() for row in rows])
+    found = metrics["slices"]["dev"]["who"]
+    assert found["examples"] == inside.sum() > 0
+    assert found["score"] == pytest.approx(np.mean(right, where=inside))
+    assert found["rest"] == pytest.approx(np.mean(right, where=~inside))
+    assert evaluate_file(run, dev)["slices"] == metrics["slices"]["dev"]
+    assert "slices" not in evaluate_file(run, DEV["name"], name="name")
+    result = CliRunner().invoke(cli, ["evaluate", str(run), "--data", str(dev)])
+    assert f"  who: score {found['score']:.4f} on " in result.stdout
+    with pytest.raises(ConfigError, match="slices.never: expected at least one of the 60 examples"):
+        dry_run(make_config(tiny_bert, slices={"never": {"words": ["never"], "longer_than": 90}}))
 
 
 def test_the_target_is_what_is_meant_by_default(whole):

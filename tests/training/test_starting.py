@@ -28,6 +28,9 @@ from tf_adapt.training.session import Session
 from tf_adapt.training.starting import starting_run
 from tf_adapt.training.train import train
 
+# Nearly every one trains several runs.
+pytestmark = pytest.mark.slow
+
 LORA = {"name": "lora", "rank": 2}
 
 
@@ -132,7 +135,6 @@ def test_lora_is_added_to_the_kernels_of_an_encoder_without(make_config, finishe
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("adaptation", ["adapters", "bitfit", "feature_extraction", LORA], ids=str)
 def test_every_adaptation_begins_with_a_tuned_encoder(make_config, finished, adaptation):
     run = finished()
@@ -142,7 +144,6 @@ def test_every_adaptation_begins_with_a_tuned_encoder(make_config, finished, ada
         np.testing.assert_array_equal(own[name].numpy(), weight.numpy())
 
 
-@pytest.mark.slow
 def test_a_language_model_is_a_start(make_config, tiny_bert, tmp_path):
     """Tuned on text first (ULMFiT's second step): for a task, and for a language model."""
     module = with_output_layer(tiny_bert, tmp_path / "bert")
@@ -160,7 +161,6 @@ def test_a_language_model_is_a_start(make_config, tiny_bert, tmp_path):
     assert_equal(model.encoder.weights, arrays[:inside])
 
 
-@pytest.mark.slow
 def test_an_elmo_is_a_start(make_config, tiny_elmo, tmp_path):
     elmo = {"encoder": {"handle": str(tiny_elmo)}, "head": "linear"}
     train(make_config(training={"epochs": 1}, **elmo), tmp_path / "run")
@@ -189,7 +189,6 @@ def test_penalties_pull_towards_the_start(make_config, finished):
     assert float(sum(parts.model.losses)) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.slow
 def test_features_are_those_of_the_started_weights(make_config, finished, tmp_path):
     run, cache = finished(), tmp_path / "cache"
     features = {"features": {"cache": str(cache)}, "head": "linear"}
@@ -208,7 +207,6 @@ def test_features_are_those_of_the_started_weights(make_config, finished, tmp_pa
     assert_equal(model.encoder.weights, [best[str(number)] for number in range(inside)])
 
 
-@pytest.mark.slow
 def test_a_chain_is_in_metrics_and_card(make_config, finished, tmp_path):
     first = finished()
     second, third = tmp_path / "second", tmp_path / "third"
@@ -228,13 +226,7 @@ def test_a_chain_is_in_metrics_and_card(make_config, finished, tmp_path):
     assert f"- starts from {said}" in run_card(third)
 
 
-@pytest.mark.parametrize(
-    "penalties",
-    [
-        pytest.param({}, id="plain", marks=pytest.mark.slow),
-        pytest.param({"l2_sp": {"alpha": 0.1}}, id="l2_sp"),
-    ],
-)
+@pytest.mark.parametrize("penalties", [{}, {"l2_sp": {"alpha": 0.1}}], ids=["plain", "l2_sp"])
 def test_an_interrupted_run_goes_on_without_the_start(
     make_config, finished, tmp_path, monkeypatch, penalties
 ):
@@ -278,7 +270,6 @@ def test_an_interrupted_run_goes_on_without_the_start(
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.slow
 def test_a_run_of_other_weights_by_now_is_refused(make_config, finished, tmp_path):
     start, run = tmp_path / "start", tmp_path / "run"
     shutil.copytree(finished(), start)
@@ -289,7 +280,6 @@ def test_a_run_of_other_weights_by_now_is_refused(make_config, finished, tmp_pat
         train(make_config(start, training={"epochs": 2}), run)
 
 
-@pytest.mark.slow
 def test_a_session_gives_the_bits_of_a_process_of_its_own(make_config, finished, tmp_path):
     session, run = Session(), finished()
     for seed in (0, 1):

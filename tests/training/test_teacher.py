@@ -135,6 +135,7 @@ def test_an_identical_student_is_not_moved_by_its_teacher_alone(
     assert max(np.abs(moved[name] - before[name]).max() for name in before) > 1e-3
 
 
+@pytest.mark.slow
 def test_words_of_split_sentences_have_their_own_answers(make_config, finished, tmp_path):
     teacher = finished("sample_tagging", head="linear_tagger")
     path = tmp_path / "more.txt"
@@ -172,6 +173,7 @@ def test_rows_of_few_shapes_leave_the_answers_as_they_are(make_config, finished,
     np.testing.assert_array_equal(inputs["a"][TEACHER], answers.arrays["train"][[5, 0]])
 
 
+@pytest.mark.slow
 def test_a_resumed_run_asks_nobody(make_config, finished, unlabelled, tmp_path, monkeypatch):
     teacher, run = tmp_path / "teacher", tmp_path / "run"
     shutil.copytree(finished(), teacher)
@@ -197,6 +199,7 @@ def test_a_resumed_run_asks_nobody(make_config, finished, unlabelled, tmp_path, 
         assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_runs_with_one_cache_ask_once(make_config, finished, tmp_path, monkeypatch):
     """Other seeds and encoders; other texts are asked anew, and a run keeps its own copy."""
     asked, answers_of = [], teaching.answers_of

@@ -192,7 +192,9 @@ def test_an_export_in_bfloat16(tiny_run, tmp_path):
         out = tmp_path / f"export{len(precision)}"
         result = CliRunner().invoke(cli, ["export", str(tiny_run), "--out", str(out), *precision])
         assert result.exit_code == 0, result.output
-        predict_file(out / "1", SAMPLE_FOLDER / "pairs" / "dev.tsv", tmp_path / "found.jsonl")
+        predict_file(
+            out / "1", SAMPLE_FOLDER / "pair_regression" / "dev.tsv", tmp_path / "found.jsonl"
+        )
         rows = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()]
         written[len(precision)] = np.array([row["prediction"] for row in rows])
         assert bool(precision) == ("computes in bfloat16" in (out / "1" / "README.md").read_text())

@@ -86,8 +86,9 @@ def ewc(
 ) -> StartingPoint:
     """Adds `λ/2 · Σ F · (w − w⁰)²` over the encoder's trainable weights to the model's loss.
 
-    With λ = 1 it is L2-SP-Fisher's term for the pretrained weights. A second call replaces the
-    first.
+    With λ = 1 it is L2-SP-Fisher's term for the pretrained weights. Online EWC's penalty is
+    `λ/2 · γ · Σ F* · (w − w⁰)²`, with F* of `tf_adapt.adaptation.fisher.accumulated_fisher`: the
+    factor γ before the sum is left to λ. A second call replaces the first.
 
     Args:
         model, encoder, start: as in `l2_sp`.

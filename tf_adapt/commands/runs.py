@@ -66,7 +66,8 @@ def train(
         for split in ("dev", "test"):
             if split in found:
                 lines.append(f"{f'{name} {split}'.lstrip()}: {score_line(found[split])}")
-                lines += slice_lines(found.get("slices", {}).get(split, {}), found["metric"])
+                slices = metrics.get("slices", {}) if name == metrics.get("target", "") else {}
+                lines += slice_lines(slices.get(split, {}), found["metric"])
     if metrics.get("forgetting"):
         lines.append(f"forgetting: {forgetting_in_words(metrics['forgetting'])}")
     print_result(metrics, [*lines, f"run folder: {out}"], as_json)
@@ -154,9 +155,16 @@ def predict(
     help="Several RUNs, or NAME=RUN, as one SavedModel with a signature each, and the encoder's "
     "weights once.",
 )
+@click.option(
+    "--precision",
+    type=click.Choice(("bfloat16",)),
+    help="In which the model of one RUN computes; else float32.",
+)
 @trust_option
 @quiet_option
-def export(runs: tuple[str, ...], out: str, shared_encoder: bool, trust: bool) -> None:
+def export(
+    runs: tuple[str, ...], out: str, shared_encoder: bool, precision: str | None, trust: bool
+) -> None:
     """Writes a trained RUN, or an ensemble, as a SavedModel that takes raw text.
 
     A run of several tasks becomes one SavedModel with a signature for each.
@@ -166,10 +174,16 @@ def export(runs: tuple[str, ...], out: str, shared_encoder: bool, trust: bool) -
             f"export: expected one run, got {len(runs)}; with --shared-encoder they become one "
             "SavedModel, else export them one by one"
         )
+    if shared_encoder and precision is not None:
+        raise click.UsageError("--precision is for one run: leave out one of the two options")
     start_tensorflow()
     from tf_adapt.training.trained_run import export_run, export_runs
 
-    folder = export_runs(runs, out, trust) if shared_encoder else export_run(runs[0], out, trust)
+    folder = (
+        export_runs(runs, out, trust)
+        if shared_encoder
+        else export_run(runs[0], out, trust, precision)
+    )
     click.echo(f"export: {folder}")
 
 

@@ -106,7 +106,7 @@ def seed_results(outcomes: Outcomes, cell: Cell, baseline: Baseline) -> SeedResu
     """The scores and outcomes of a cell's seeds, with their summary."""
     final, missing = outcomes.final_runs(cell), len(outcomes.comparison.seeds)
     ended = [outcome_of(outcomes, run, CHOSEN_ON, baseline) for run in final]
-    if not final and outcomes.trials(cell) and all(map(outcomes.failed, outcomes.trials(cell))):
+    if outcomes.is_hopeless(cell):
         ended = [DIVERGED] * missing  # no learning rate left to train with
     scores = [outcomes.score(run, SCORED_ON) for run in final]
     scores += [None] * (missing - len(scores))

@@ -91,14 +91,25 @@ class Comparison:
 
     @property
     def slices(self) -> dict[str, SliceConfig]:
-        """The slices that are scored; the runs of several tasks have none of their own."""
-        return next((cell.config.slices for cell in self.cells if cell.config.slices), {})
+        """The slices of all cells; with several tasks those of the target."""
+        return self.cells[0].config.slices
+
+    @property
+    def slice_heads(self) -> bool:
+        """Whether slices have heads in all cells, so that their files may list train."""
+        return all(cell.config.slice_heads for cell in self.cells)
 
     @property
     def weak(self) -> WeakConfig | None:
-        """Where the labels of train come from, if that is the same in all cells."""
+        """The votes that the labels of train come from: the first cell's, if every cell has some;
+        None: a cell reads the labels of train itself."""
         found = [cell.config.weak for cell in self.cells]
-        return found[0] if found.count(found[0]) == len(found) else None
+        return None if None in found else found[0]
+
+    @property
+    def has_one_weak(self) -> bool:
+        """Whether the labels of train are the same in all cells, votes or not."""
+        return all(cell.config.weak == self.cells[0].config.weak for cell in self.cells)
 
     @property
     def trials(self) -> int:

@@ -27,6 +27,7 @@ from tf_adapt.comparison.results import results
 from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_name
 from tf_adapt.comparison.sizes import known_sizes
+from tf_adapt.comparison.students import check_students
 from tf_adapt.comparison.verdict import verdict
 from tf_adapt.config.reading import config_from, dump_config, without_trial
 from tf_adapt.config.sections import Config
@@ -107,21 +108,23 @@ def compare(
         export_anyway: exports even if no cell is shown to be above the baseline.
 
     Raises:
-        ConfigError: the folder belongs to another comparison; as `known_sizes` and
-            `checked_members`.
+        ConfigError: the folder belongs to another comparison; as `known_sizes`,
+            `checked_members` and `check_students`.
         DataError: the data are wrong, or have changed since the comparison was started.
         ArtifactError, TrainingError: a run failed.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     out = Path(out).absolute()
-    first = comparison.cells[0].config
     splits = load_splits(comparison.data, comparison.weak)
     known_sizes(comparison.sizes, len(splits.examples["train"]))
     check_folds(comparison, splits.examples["train"])
-    checked_members(comparison.slices, splits, first.slice_heads)
+    checked_members(comparison.slices, splits, comparison.slice_heads)
     data = {name: fingerprint(examples) for name, examples in splits.examples.items()}
     inputs = _inputs(comparison)
     kept = cache or comparison.cells[0].config.features.cache
+    taught = [cell for cell in comparison.cells if cell.teacher is not None]
+    # The config of a cell that was checked before is in the folder.
+    check_students([cell for cell in taught if not (out / config_name(cell)).is_file()])
     with run_folder.locked(out):
         _begin(comparison, data, inputs, out)
         outcomes, threads = Outcomes(comparison, out), comparison.threads

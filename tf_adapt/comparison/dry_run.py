@@ -49,11 +49,10 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     """
     # First: logical devices cannot be configured after TensorFlow has initialised.
     strategies = [_of_cell(cell, _strategy, cell) for cell in comparison.cells]
-    first = comparison.cells[0].config
     splits = load_splits(comparison.data, comparison.weak)
     numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
     check_folds(comparison, splits.examples["train"])
-    in_slices = checked_members(comparison.slices, splits, first.slice_heads)[SCORED_ON]
+    in_slices = checked_members(comparison.slices, splits, comparison.slice_heads)[SCORED_ON]
     task, read = task_of(splits), {}
     cells = []
     for cell, strategy in zip(comparison.cells, strategies, strict=True):
@@ -236,9 +235,7 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
     config = cell.config
     own = config if config.target is None else config.of_task(config.target)
     family = family_of(config.encoder.handle)
-    if cell.teacher is not None:  # it is not trained yet
-        config = config.model_copy(update={"teacher": None})
-    found = plan_of_run(config)
+    found = plan_of_run(config, has_teacher=cell.teacher is None)
     groups = dict.fromkeys(name for row in found["plan"] for name in row["groups"])
     return {
         "cell": cell.name,

@@ -123,7 +123,7 @@ def results(
         command=command,
         teacher=None if signals else _teacher(first.get("taught"), metric),
         start=None if signals or not first.get("start") else chain_in_words(first["start"]),
-        weak=None if splits.weak is None else splits.weak.facts,
+        weak=splits.weak.facts if splits.weak and comparison.has_one_weak else None,
         signals=signals,
     )
 

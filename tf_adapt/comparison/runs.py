@@ -137,9 +137,11 @@ class Outcomes:
 
     def of_sizes(self) -> "list[Outcomes]":
         """The outcomes at each number of training examples, ascending."""
-        found = [copy.copy(self) for _ in self.comparison.sizes]  # shares the cached metrics
-        for one, examples in zip(found, self.comparison.sizes, strict=True):
-            one.examples = examples
+        return list(map(self._of_size, self.comparison.sizes))
+
+    def _of_size(self, examples: int | None) -> "Outcomes":
+        found = copy.copy(self)  # shares the cached metrics
+        found.examples = examples
         return found
 
     def run(self, cell: Cell, rate: float, seed: int) -> CellRun:
@@ -160,9 +162,11 @@ class Outcomes:
         none, or its learning rate is not chosen yet."""
         if cell.teacher is None:
             return None
-        other = next(one for one in self.comparison.cells if one.name == cell.teacher)
-        runs = {run.seed: run for run in self.final_runs(other)}
+        runs = {run.seed: run for run in self.final_runs(self._teaching_cell(cell))}
         return runs.get(seed, next(iter(runs.values()), None))
+
+    def _teaching_cell(self, cell: Cell) -> Cell:
+        return next(one for one in self.comparison.cells if one.name == cell.teacher)
 
     def start_run(self, first: Cell) -> CellRun:
         """The run of one of the comparison's `starts`: with its own seed, on all of its data."""
@@ -196,9 +200,26 @@ class Outcomes:
 
     def failed(self, run: CellRun) -> bool:
         """Whether a run diverged: its loss or gradient was not finite; or one of its members or
-        its teacher."""
+        its teacher, which it then never has."""
+        if run.failure.is_file():
+            return True
+        if run.cell.teacher is not None and run.teacher is None:
+            return self._of_size(run.examples).has_no_teacher(run.cell)
         needed = [*run.members, *([run.teacher] if run.teacher else ())]
-        return run.failure.is_file() or any(map(self.failed, needed))
+        return any(map(self.failed, needed))
+
+    def has_no_teacher(self, cell: Cell) -> bool:
+        """Whether the runs of a cell lack their teachers for good, which diverged."""
+        if cell.teacher is None:
+            return False
+        other = self._teaching_cell(cell)
+        final = self.final_runs(other)
+        return self.is_hopeless(other) or (bool(final) and all(map(self.failed, final)))
+
+    def is_hopeless(self, cell: Cell) -> bool:
+        """Whether a cell diverged with all of its learning rates, so that none is chosen."""
+        trials = self.trials(cell)
+        return bool(trials) and all(map(self.failed, trials))
 
     def is_over(self, run: CellRun) -> bool:
         """Whether a run has finished or diverged."""
@@ -231,7 +252,7 @@ class Outcomes:
         trials = self.trials(cell)
         if not trials:
             return cell.rates[0]
-        if not all(map(self.is_over, trials)) or all(map(self.failed, trials)):
+        if not all(map(self.is_over, trials)) or self.is_hopeless(cell):
             return None
         return self.best_on_dev(trials).rate
 
@@ -287,9 +308,8 @@ class Outcomes:
             trials, final = one.trials(cell), one.final_runs(cell)
             members = [member for run in final for member in run.members]
             over += sum(map(self.is_over, [*trials, *final, *members]))
-            hopeless = bool(trials) and all(map(self.failed, trials))
             scored = len(self.comparison.seeds) * (1 + cell.together)
-            total += len(trials) + (0 if hopeless else scored)
+            total += len(trials) + (0 if one.is_hopeless(cell) else scored)
         return over, total
 
 

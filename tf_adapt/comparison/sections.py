@@ -103,10 +103,14 @@ class SignalSettings(CellSettings):
     adaptations: list[AdaptationName] | None = Field(
         None, min_length=1, description="a list of names of adaptations, or null for all of them"
     )
+    encoders: list[str] | None = Field(
+        None, min_length=1, description="a list of handles of encoders, or null for all of them"
+    )
     encoder: EncoderSettings = Field(EncoderSettings(), description="a section")
     start: StartConfig | None = Field(None, description="a section, or null")
     teacher: SignalTeacher | None = Field(None, description="a section, or null")
     weak: WeakConfig | None = Field(None, description="a section, or null")
+    slice_heads: bool = Field(False, description="true or false")
     tasks: dict[str, TaskConfig] | None = Field(
         None, min_length=1, description="a section with one for each further task, or null"
     )
@@ -131,7 +135,8 @@ class SignalSettings(CellSettings):
     def of_a_run(self) -> dict[str, Any]:
         """The given keys that are those of a run's config, as plain values; a signal that teaches
         is in the place of `run`."""
-        found = self.model_dump(exclude_unset=True, exclude={"adaptations", "ensemble", "folds"})
+        own = {"adaptations", "encoders", "ensemble", "folds"}
+        found = self.model_dump(exclude_unset=True, exclude=own)
         if self.teacher is not None:
             signal = found["teacher"].pop("signal", None)
             found["teacher"] |= {} if signal is None else {"run": signal}

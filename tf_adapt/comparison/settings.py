@@ -51,6 +51,7 @@ from tf_adapt.comparison.signals import (
 )
 from tf_adapt.comparison.sizes import check_sizes, sizes_of
 from tf_adapt.comparison.start_of_cells import check_start
+from tf_adapt.comparison.students import check_heads
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.reading import checked_config, overridden, resolve_paths, typed
@@ -136,7 +137,7 @@ def comparison_from(
     groups = [
         [
             _cell(content, encoder, adaptation, head, signal, varied, problems)
-            for signal in signals_of(adaptation.name, varied.signals)
+            for signal in signals_of(encoder.handle, adaptation.name, varied.signals)
         ]
         for encoder in varied.encoders
         for adaptation in varied.adaptations
@@ -144,12 +145,9 @@ def comparison_from(
     ]
     problems.refuse()
     cells = tuple(cell for group in groups for cell in _with_teachers(group))
+    _check_signals_apart(cells, varied, where)
     _check_cells(cells, where)
-    if content.get("slices") and all(cell.config.tasks for cell in cells):
-        raise ConfigError(
-            f"{location_of(('slices',), where, locations)}: slices: expected a signal without "
-            "tasks beside them, got none; add alone: {} to compare.signals, or remove slices"
-        )
+    check_heads(cells, where)
     starts = _starts(cells, where, locations)
     location = location_of(("data", "held_out"), where, locations)
     data = with_scored_split(own_data(cells[0].config), varied.score_on, location)
@@ -363,6 +361,22 @@ def _rates_of(adaptation: AdaptationConfig, rates: Rates, problems: Problems) ->
         )
         return []
     return tried
+
+
+def _check_signals_apart(cells: tuple[Cell, ...], varied: Compare, where: str) -> None:
+    """Checks that no signal makes one cell of the cells of several encoders."""
+    own = [one.model_dump(exclude={"learning_rates"}) for one in varied.encoders]
+    if any(own.count(one) > 1 for one in own):
+        return  # `_check_cells` says so
+    for number, cell in enumerate(cells):
+        changed = cell.laid.encoder.model_fields_set if cell.laid else ()
+        if changed and (cell.name, cell.config) in [(o.name, o.config) for o in cells[:number]]:
+            raise ConfigError(
+                f"{where}: compare.signals.{cell.signal}.encoder: expected keys that leave each of "
+                f"compare.encoders different, got {', '.join(sorted(changed))}, with which several "
+                f"are {cell.name}; limit the signal to one of them (encoders: "
+                f"[{varied.encoders[0].handle}])"
+            )
 
 
 def _check_cells(cells: tuple[Cell, ...], where: str) -> None:

@@ -16,15 +16,19 @@ from tf_adapt.runs.finished_run import chain_in_words
 
 def signals_in_words(outcomes: Outcomes, metric: str) -> dict[str, list[str]] | None:
     """By name of a signal its keys, and what its runs learned from, by the first one that has
-    finished; None: the comparison has no signals."""
+    finished; and which cells have no teacher. None: the comparison has no signals."""
     found: dict[str, list[str]] = {}
+    told = set()
     for cell in outcomes.comparison.cells:
         if cell.laid is None:
             return None
         said = found.setdefault(cell.signal, [in_words(cell.laid)])
         runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run)]
-        if runs and len(said) == 1:
+        if runs and cell.signal not in told:
+            told.add(cell.signal)
             said += _sentences(outcomes, cell, outcomes.metrics(runs[0]), metric)
+        if outcomes.has_no_teacher(cell):
+            said.append(f"{cell.name} failed, for all runs of its teacher {cell.teacher} diverged")
     return found
 
 

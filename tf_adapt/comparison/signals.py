@@ -8,10 +8,11 @@
         with_mnli: {tasks: {mnli: {data: {dataset: mnli, data_dir: mnli}}}, target: mrpc}
 
 Each is a section of keys of a run, laid over all others in its cells: every encoder with every
-adaptation, head and signal is a cell, but for signals that name their `adaptations`. Imports no
-TensorFlow.
+adaptation, head and signal is a cell, but for signals that name their `adaptations` or `encoders`.
+Imports no TensorFlow.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -54,41 +55,59 @@ def typed_signals(section: dict[str, Any], problems: Problems) -> dict[str, Any]
 
 
 def signals_of(
-    adaptation: str, signals: dict[str, SignalSettings]
+    encoder: str, adaptation: str, signals: dict[str, SignalSettings]
 ) -> Sequence[str] | Sequence[None]:
-    """The names of the signals that the cells of an adaptation have; without any signals None."""
+    """The names of the signals that the cells of an encoder with an adaptation have; without any
+    signals None.
+
+    Args:
+        encoder: its handle.
+    """
     named = [
         name
         for name, signal in signals.items()
-        if signal.adaptations is None or adaptation in signal.adaptations
+        if (signal.adaptations is None or adaptation in signal.adaptations)
+        and (signal.encoders is None or encoder in signal.encoders)
     ]
     return named if signals else [None]
 
 
 def check_signals(varied: Compare, problems: Problems) -> None:
     """Checks that further tasks leave a name for the comparison's own, and are no ensemble's; that
-    every adaptation has a signal, and every teacher its pupils' adaptations."""
-    signals, adaptations = varied.signals, [one.name for one in varied.adaptations]
-    for adaptation in adaptations:
-        if not signals_of(adaptation, signals):
+    every adaptation of an encoder has a signal, and every teacher its pupils' cells."""
+    signals = varied.signals
+    for encoder, adaptation in _pairs(varied):
+        if not signals_of(encoder, adaptation, signals):
             problems.add(
                 KEY,
-                f"expected at least one for every adaptation, got none for {adaptation}; add a "
-                f"signal with adaptations: [{adaptation}], or leave the adaptation out",
+                f"expected at least one for every adaptation of every encoder, got none for "
+                f"{adaptation} of {encoder}; add one, such as alone: {{}}, or leave one of them "
+                "out",
             )
+    known = {
+        "adaptations": [one.name for one in varied.adaptations],
+        "encoders": [one.handle for one in varied.encoders],
+    }
     for name, signal in signals.items():
-        for adaptation in signal.adaptations or ():
-            if adaptation not in adaptations:
-                problems.add(
-                    (*KEY, name, "adaptations"),
-                    f"expected some of compare.adaptations ({', '.join(adaptations)}), got "
-                    f"{shown(adaptation)}{did_you_mean(str(adaptation), adaptations)}",
-                )
+        for key, names in known.items():
+            for one in getattr(signal, key) or ():
+                if one not in names:
+                    problems.add(
+                        (*KEY, name, key),
+                        f"expected some of compare.{key} ({', '.join(names)}), got {shown(one)}"
+                        f"{did_you_mean(one, names)}",
+                    )
         if signal.ensemble and signal.folds:
             problems.add(
                 (*KEY, name, "folds"),
                 f"expected null together with ensemble, got {signal.folds}: the members either "
                 "have all of train or leave out a part each",
+            )
+        if signal.folds and signal.slice_heads:
+            problems.add(
+                (*KEY, name, "slice_heads"),
+                "expected false together with folds, got true: a part of train may lack all "
+                "members of a slice",
             )
         if signal.tasks and signal.together:
             problems.add(
@@ -127,14 +146,21 @@ def _check_teacher(name: str, signal: SignalSettings, varied: Compare, problems:
             f"{did_you_mean(teacher.signal, fitting)}",
         )
         return
-    for adaptation in (one.name for one in varied.adaptations):
-        taught = name in signals_of(adaptation, signals)
-        if taught and teacher.signal not in signals_of(adaptation, signals):
+    for encoder, adaptation in _pairs(varied):
+        there = signals_of(encoder, adaptation, signals)
+        if name in there and teacher.signal not in there:
             problems.add(
                 (*path, "signal"),
-                f"expected a signal that {adaptation} has too, got {teacher.signal}; change "
-                "adaptations of one of them",
+                f"expected a signal that {adaptation} has too on {encoder}, got {teacher.signal}; "
+                "change adaptations or encoders of one of them",
             )
+
+
+def _pairs(varied: Compare) -> list[tuple[str, str]]:
+    """Each encoder's handle with each adaptation's name."""
+    handles = dict.fromkeys(one.handle for one in varied.encoders)
+    names = dict.fromkeys(one.name for one in varied.adaptations)
+    return list(itertools.product(handles, names))
 
 
 def with_signal(
@@ -160,9 +186,7 @@ def with_signal(
 def _with_own_task(content: dict[str, Any]) -> dict[str, Any]:
     """The comparison's own data and head as one of several tasks."""
     moved = {key: value for key, value in content.items() if key in ("data", *dict(HEAD))}
-    # Slices are scored by the comparison itself, from predictions; several tasks have none.
-    free = () if content.get("slice_heads") else ("slices",)
-    others = {key: value for key, value in content.items() if key not in (*moved, *free)}
+    others = {key: value for key, value in content.items() if key not in moved}
     return others | {"tasks": {content["target"]: moved} | content["tasks"]}
 
 
@@ -181,16 +205,16 @@ def with_own_data(config: Config, data: Any) -> Config:
 
 def in_words(signal: SignalSettings) -> str:
     """Its keys as they were given: `start: {config: mnli.yaml}`."""
-    section = signal.model_dump(exclude_unset=True, exclude={"adaptations"})
+    section = signal.model_dump(exclude_unset=True, exclude={"adaptations", "encoders"})
     text = yaml.safe_dump(section, default_flow_style=True, width=10**6, sort_keys=False)
     said = text.strip().removeprefix("{").removesuffix("}") or "nothing but the labels"
-    only = f" (with {', '.join(signal.adaptations)} alone)" if signal.adaptations else ""
-    return said + only
+    only = [", ".join(names) for names in (signal.encoders, signal.adaptations) if names]
+    return said + (f" (with {' and '.join(only)} alone)" if only else "")
 
 
 def keys_of(signal: SignalSettings) -> tuple[str, ...]:
     """The beginnings of the keys of a run, joined by dots, that a signal changes."""
     section = signal.of_a_run()
-    moved = ("data", "slices", *dict(HEAD)) if signal.tasks else ()
+    moved = ("data", *dict(HEAD)) if signal.tasks else ()
     training = flat({"training": section.pop("training", {})})
     return (*section, *training, *moved)

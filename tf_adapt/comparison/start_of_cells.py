@@ -36,7 +36,7 @@ def check_start(name: str, config: Config, location: str) -> Config | None:
         expected, got = module_in_words(config.encoder), module_in_words(before.encoder)
         raise ConfigError(
             f"{where}: expected a run on the encoder of every cell, got {start.place} "
-            f"on {got}, while cell {name} has {expected}; compare encoders without start, or "
-            "leave the other ones out"
+            f"on {got}, while cell {name} has {expected}; leave the other encoders "
+            "out, or make the start a signal that names its own (compare.signals.NAME.encoders)"
         )
     return first

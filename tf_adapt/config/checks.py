@@ -220,11 +220,24 @@ def _tasks_problems(config: Config) -> Found:
             f"itself, got {config.task_attention}; take an adaptation that trains its weights, as "
             "fine_tuning",
         )
+    if config.task_attention is not None and config.forgetting is not None:
+        yield (
+            ("forgetting",),
+            "expected null together with task_attention, without whose layers the encoder is not "
+            "the one that was trained, got a section; remove one of them",
+        )
     if config.training.target_epochs >= config.training.epochs:
         yield (
             ("training", "target_epochs"),
             f"expected less than training.epochs ({config.training.epochs}), of which it is a "
             f"part, got {config.training.target_epochs}",
+        )
+    if config.training.target_epochs and config.training.patience is not None:
+        yield (
+            ("training", "patience"),
+            "expected null together with training.target_epochs, which come last and which "
+            f"patience would leave out, got {config.training.patience}; remove one of them (the "
+            "best epoch on dev is kept without patience too)",
         )
     for path, given, default, reason in (
         (("data",), config.data, None, "each task has its own"),
@@ -237,9 +250,7 @@ def _tasks_problems(config: Config) -> Found:
         ),
         (("teacher",), config.teacher, None, "a teacher is for one task"),
         (("weak",), config.weak, None, "votes are for one task"),
-        (("slices",), config.slices or None, None, "slices are for one task"),
-        (("forgetting",), config.forgetting, None, "it is measured for one task"),
-        (("slice_heads",), config.slice_heads, False, "slices are for one task"),
+        (("slice_heads",), config.slice_heads, False, "heads of slices are for one task"),
         *(
             (("auxiliary", name), loss, None, "auxiliary losses are for one task")
             for name, loss in config.auxiliary

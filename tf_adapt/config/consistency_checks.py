@@ -5,7 +5,7 @@ Imports no TensorFlow.
 
 from tf_adapt.config.data_sections import TextConfig
 from tf_adapt.config.messages import shown
-from tf_adapt.config.sections import Config
+from tf_adapt.config.sections import CRF_HEADS, Config
 from tf_adapt.config.task_checks import Found, kind_of
 from tf_adapt.paper import FROZEN
 from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
@@ -110,7 +110,7 @@ def _kind_problems(config: Config) -> Found:
             f"expected {', '.join(_IN_PLACE)} for tagging, whose words stay where they are, got "
             f"{shown(section.perturbation.name or section.perturbation.file)}",
         )
-    if config.head in ("crf", "bilstm_crf"):
+    if config.head in CRF_HEADS:
         yield (
             ("head",),
             "expected one without a CRF together with auxiliary.consistency, whose predictions are "

@@ -190,7 +190,7 @@ MEANINGS = {
     },
     "EwcConfig": {
         "fisher": "diagonal Fisher information of an earlier task",
-        "weight": "strength of the penalty",
+        "weight": "strength of the penalty, λ; of a chain of tasks the published one times γ",
     },
     "AuxiliaryLossConfig": {
         "weight": "weight of the auxiliary loss",
@@ -272,7 +272,8 @@ MEANINGS = {
         "head_pooling": "pooling of the head's hidden states to a vector (not for tagging)",
         "head_word_pieces": "vector of a word from its word pieces: that of one, or the mean or "
         "maximum of all (tagging)",
-        "slices": "parts of the data that are scored by themselves",
+        "slices": "parts of the data that are scored by themselves; of several tasks those of the "
+        "target",
         "slice_heads": "train a head for each slice on its members, beside the one that predicts",
     },
     "Compare": {
@@ -310,6 +311,8 @@ MEANINGS["SignalTeacher"] = MEANINGS["TeacherConfig"] | {
 }
 MEANINGS["SignalSettings"] = MEANINGS["CellSettings"] | {
     "adaptations": "the adaptations whose cells have the signal; null: all",
+    "encoders": "the encoders, by handle, whose cells have the signal; null: all",
+    "slice_heads": MEANINGS["Config"]["slice_heads"],
     "tasks": "further tasks that are trained together with the comparison's own, by name",
     "target": "the name of the comparison's own task among them",
     "sampling": MEANINGS["Config"]["sampling"],

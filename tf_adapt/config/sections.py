@@ -37,6 +37,8 @@ HEAD_NAMES = (
 )
 # The heads with LSTMs, whose width is `head_units`.
 LSTM_HEADS = ("bcn", "esim", "bilstm", "bilstm_crf")
+# The heads with a CRF, whose answers are whole paths of tags.
+CRF_HEADS = ("crf", "bilstm_crf")
 # `hub_modules.native.lora.TARGETS`, which cannot be imported without Keras.
 LORA_TARGETS = ("query", "key", "value", "attention_output", "intermediate", "output")
 PERTURBATION_NAMES = ("dropout", "mask", "words", "adversarial")
@@ -417,7 +419,9 @@ class Config(Section):
     slice_heads: bool = Field(False, description="true or false")
 
     def of_task(self, name: str) -> "Config":
-        """The config of one of several tasks alone, with its data and its head."""
+        """The config of one of several tasks alone, with its data and its head; slices are those of
+        the target."""
         section = self.tasks[name]
         own = {key: value for key, value in section if key != "weight"}
+        own |= {} if name == self.target else {"slices": {}}
         return self.model_copy(update=own | dict.fromkeys(OF_TASKS))

@@ -6,7 +6,7 @@ Imports no TensorFlow.
 from collections.abc import Iterator
 
 from tf_adapt.config.data_sections import DatasetConfig
-from tf_adapt.config.sections import Config
+from tf_adapt.config.sections import CRF_HEADS, Config
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.paper import FROZEN
 from tf_adapt.tasks.kinds import CLASSIFICATIONS
@@ -33,7 +33,7 @@ def _teacher_problems(config: Config) -> Found:
             ("teacher",),
             "expected null for a language model, which has no labels; remove the section",
         )
-    if config.head in ("crf", "bilstm_crf"):
+    if config.head in CRF_HEADS:
         yield (
             ("head",),
             "expected one without a CRF together with teacher, whose answers are compared word by "

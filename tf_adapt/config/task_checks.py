@@ -198,7 +198,7 @@ def _slice_problems(config: Config) -> Found:
             rules = ", ".join(SliceConfig.model_fields)
             yield path, f"expected at least one rule of {rules}, got none"
         for word in one.words or ():
-            read = word.split() if kind == "tagging" else words_of(word)
+            read = word.casefold().split() if kind == "tagging" else words_of(word)
             if len(read) != 1 or len(read[0]) != len(word.casefold()):
                 yield (
                     (*path, "words"),

@@ -22,7 +22,7 @@ from tf_adapt.heads.table import build_head
 from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.auxiliary_loss import AuxiliaryLoss, text_columns
-from tf_adapt.models.consistency import Consistency
+from tf_adapt.models.consistency import Consistency, check_dropout
 from tf_adapt.models.phased_model import PhasedModel
 from tf_adapt.models.signal_annealing import SignalAnnealing
 from tf_adapt.models.slice_heads import SliceHeads
@@ -87,7 +87,8 @@ def build_model(
     what `tf_adapt.data.span_windows.pack_spans` adds.
 
     Raises:
-        ConfigError: the adaptation is unknown, or contradicts the encoder; as `build_head`.
+        ConfigError: the adaptation is unknown, or contradicts the encoder; as `build_head` and
+            `check_dropout`.
 
     Examples:
         >>> class MeanHead(keras.layers.Layer):
@@ -129,6 +130,8 @@ def build_model(
         unread += [] if reads_of(head).pooled else ["pooler"]
     encoder.leave_unread(unread)
     model = AdaptedModel(task, encoder, head, auxiliaries, adaptation, task_name)
+    if by_name and any(one.perturbation == "dropout" for one in model._consistencies()):
+        check_dropout(encoder, head)
     if by_name and encoder.layer_mix is not None:
         of_slices = [one for one in auxiliaries if isinstance(one, SliceHeads)]
         for layer in (one for part in (head, *of_slices) for one in part._flatten_layers()):
@@ -175,6 +178,8 @@ class AdaptedModel(PhasedModel):
         self.task = task
         self.task_name = task_name
         self.head = head
+        if encoder.family == "lstm":
+            encoder.native.use_dropouts(of_language_model=task.is_language_model)
         self.auxiliaries = list(auxiliaries)
         self.teaching: Teaching | None = None
         self.signal_annealing: SignalAnnealing | None = None

@@ -61,6 +61,32 @@ def consistency_objective(
     return Consistency(task, perturbation, temperature, confidence, special, masked, epsilon)
 
 
+def check_dropout(encoder: HubEncoder, head: keras.layers.Layer) -> None:
+    """Checks that something differs between two predictions with perturbation "dropout".
+
+    Args:
+        head: one of ours, whose dropout is in Keras' layers.
+
+    Raises:
+        ConfigError: neither the head nor a trained part of the encoder has dropout.
+    """
+    # A frozen encoder runs in inference mode; what a program drops is not known.
+    is_program = encoder.execution != "native" or encoder.family == "sentence"
+    if _has_dropout(head) or (encoder.trainable and (is_program or _has_dropout(encoder))):
+        return
+    raise ConfigError(
+        f"consistency: expected dropout in head or encoder for perturbation dropout, got the head "
+        f"{type(head).__name__} without any on module {encoder.handle} (family {encoder.family}), "
+        f"which {'has none' if encoder.trainable else 'is frozen'}: both predictions would be the "
+        "same; set head_dropout, or take another perturbation"
+    )
+
+
+def _has_dropout(layer: keras.layers.Layer) -> bool:
+    rates = ("rate", "word_dropout", "weight_dropout")  # of Keras' Dropout, and of AWD-LSTM
+    return any(getattr(one, name, 0) for one in layer._flatten_layers() for name in rates)
+
+
 def _check_embeddings(encoder: HubEncoder) -> None:
     if encoder.execution != "native" or encoder.family == "sentence":
         raise ConfigError(

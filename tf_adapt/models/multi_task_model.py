@@ -75,7 +75,8 @@ class MultiTaskModel(PhasedModel):
 
     A step of `fit` trains one task's batch: the encoder and that task's head. It minimises
     `weightₜ · lossₜ`, the task's own exact loss over the global batch, penalties included. Another
-    task's head is not changed, neither are its slots. `fit` and `evaluate` take the dataset of
+    task's head is not changed, neither are its slots. In a phase that trains nothing a task's head
+    reads, its steps count and change nothing. `fit` and `evaluate` take the dataset of
     `tf_adapt.multi_task_batches`. Logs: `loss`, the mean of the weighted losses over the examples
     of all tasks, and `TASK/loss`, `TASK/accuracy`, …, NaN for a task without a batch.
 
@@ -164,8 +165,17 @@ class MultiTaskModel(PhasedModel):
         weights = self._weights_of(name)
         pairs = zip(tape.gradient(scaled_loss, weights), weights, strict=True)
         found = [(gradient, weight) for gradient, weight in pairs if gradient is not None]
-        self._descend(*map(list, zip(*found, strict=True)))
+        if found:
+            self._descend(*map(list, zip(*found, strict=True)))
+        else:
+            self._stay()
         model.compute_metrics(x, y, y_pred)
+
+    def _stay(self) -> None:
+        """Counts the step of a task that reads nothing of what the phase trains."""
+        self.gradient_norm.value.assign(0.0)
+        # Not `iterations`: with accumulation that is the number of updates.
+        self.unscaled_optimizer._iterations.assign_add(1)
 
     def _weights_of(self, name: str) -> list[keras.Variable]:
         """What a step of a task trains: not the attention of the others, which penalties move."""

@@ -23,11 +23,11 @@ from tf_adapt.training.input_hashes import UNLABELLED
 from tf_adapt.training.kept_plan import kept_plan
 from tf_adapt.training.plan import MOST_ROWS
 from tf_adapt.training.starting import check_start_config, started_model, starting_run
-from tf_adapt.training.teacher import check_teacher
+from tf_adapt.training.teacher import check_student, check_teacher
 from tf_adapt.training.unlabelled import read_unlabelled, unlabelled_of, with_placeholders
 
 
-def dry_run(config: Config) -> dict[str, Any]:
+def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
     """The rows of a run's `Plan`, and the learning-rate factor of each group.
 
     With `patience`, phases may end earlier than planned. `never` has the groups that a later phase
@@ -36,6 +36,9 @@ def dry_run(config: Config) -> dict[str, Any]:
     `tasks`: examples, batches of a pass, weight, and the probability of the task in the steps of
     each epoch; with more than `MOST_ROWS` epochs in the first and the last ones.
 
+    Args:
+        has_teacher: False for a teacher that is trained first, and cannot be checked yet.
+
     Raises:
         ConfigError, DataError, ArtifactError: as `train` before its first step.
     """
@@ -43,10 +46,10 @@ def dry_run(config: Config) -> dict[str, Any]:
     names = config.tasks or {}
     splits = splits_of(config)
     task = tasks_of(splits)
-    if not names:
-        checked_members(config.slices, splits, config.slice_heads)
-        if config.slice_heads:
-            training_members(config.slices, splits)
+    own = splits[config.target] if names else splits
+    checked_members(config.slices, own, config.slice_heads)
+    if config.slice_heads:
+        training_members(config.slices, own)
     start, first = starting_run(config), None
     if config.start is not None and config.start.config is not None:
         first = start_config(config.start.config)
@@ -65,7 +68,7 @@ def dry_run(config: Config) -> dict[str, Any]:
     else:
         examples = dict(splits.examples)
         if config.teacher is not None:
-            check_teacher(config, model)
+            check_teacher(config, model) if has_teacher else check_student(model)
             path = config.teacher.unlabelled
             unlabelled = read_unlabelled(path, UNLABELLED, config.data, task)
             examples["train"] = with_placeholders(examples["train"], unlabelled, task)

@@ -76,7 +76,7 @@ def write_tasks(folder: Path, model: AdaptedModel | MultiTaskModel) -> None:
 
 def _metrics_of_tasks(run: Run) -> dict[str, Any]:
     """The metrics of the target, and in `tasks` what differs between the tasks."""
-    target, found = run.settings.score.partition("/")[0], {}
+    target, found = _target(run), {}
     for name in sorted(run.tasks, key=lambda name: name == target):  # last: `seconds` are its own
         one = run.of_task(name)
         found[name] = _metrics(one, _scores(one))
@@ -92,6 +92,11 @@ def _metrics_of_tasks(run: Run) -> dict[str, Any]:
         "target": target,
         "tasks": tasks,
     }
+
+
+def _target(run: Run) -> str:
+    """The target of a run of several tasks."""
+    return run.settings.score.partition("/")[0]
 
 
 def _scores(run: Run) -> dict[str, dict[str, float | None]]:
@@ -150,7 +155,9 @@ def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float]]:
 
 
 def _slice_scores(run: Run) -> dict[str, Scores]:
-    found = scores_of_run(run.folder, run.slices, run.members, run.model.task, run.splits.examples)
+    own = run.of_task(_target(run)) if run.tasks else run
+    task, examples = own.model.task, own.splits.examples
+    found = scores_of_run(run.folder, run.slices, run.members, task, examples, own.task)
     write_slices(run.folder / "tensorboard", found, run.state.global_step)
     return found
 

@@ -51,16 +51,24 @@ def slice_scores(
 
 
 def scores_of_run(
-    folder: Path, slices: Slices, members: dict[str, Members], task: Task, examples: dict
+    folder: Path,
+    slices: Slices,
+    members: dict[str, Members],
+    task: Task,
+    examples: dict,
+    name: str | None = None,
 ) -> dict[str, Scores]:
     """`slice_scores` of each split, from the predictions in a run folder.
+
+    Args:
+        name: of the task, in a run of several.
 
     Raises:
         ArtifactError: they are missing or damaged.
     """
     return {
         split: slice_scores(
-            slices, found, task, examples[split], read_predictions(folder, split, task.kind)
+            slices, found, task, examples[split], read_predictions(folder, split, task.kind, name)
         )
         for split, found in members.items()
     }
@@ -95,24 +103,31 @@ def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[s
     """
     metrics = {name: value for name, value in metrics.items() if name != "slices"}
     if config.slices:
-        splits = load_splits(config.data, config.weak)
+        target, saved = config.target, run_folder.saved_task(folder)
+        own = config if target is None else config.of_task(target)
+        splits = load_splits(own.data, own.weak)
         members = checked_members(config.slices, splits, config.slice_heads)
-        _check_data(folder, splits, list(members))
-        task = saved_task(run_folder.saved_task(folder).task, folder / run_folder.TASK)
-        found = scores_of_run(folder, config.slices, members, task, splits.examples)
-        metrics["slices"] = found
+        _check_data(folder, splits, list(members), "" if target is None else f"{target} ")
+        task = saved_task(saved.task or saved.tasks[target], folder / run_folder.TASK)
+        metrics["slices"] = scores_of_run(
+            folder, config.slices, members, task, splits.examples, target
+        )
     # The config last: if it is not written, the next call does this again.
     run_folder.write_metrics(folder, metrics)
     run_folder.write_slices(folder, config.slices)
     return metrics
 
 
-def _check_data(folder: Path, splits: Splits, names: list[str]) -> None:
-    """Checks that the predictions of a run are those of these examples."""
+def _check_data(folder: Path, splits: Splits, names: list[str], task: str) -> None:
+    """Checks that the predictions of a run are those of these examples.
+
+    Args:
+        task: its prefix in the run's identity; empty for one task.
+    """
     state = checkpoints.latest_state(folder / "checkpoint") or {}
     before = state.get("identity", {})
     for name in names:
-        if before.get(f"{name} data") != fingerprint(splits.examples[name]):
+        if before.get(f"{task}{name} data") != fingerprint(splits.examples[name]):
             raise DataError(
                 f"{folder}: slices: expected the {name} examples that this run predicted, got "
                 "others; bring the data back, or give --out another folder"

@@ -183,7 +183,6 @@ def _prepared_run(
     with precision(config.training.mixed_precision), strategy.scope():
         parts = session.parts(config, start)
         source_task = source_task_of(config, parts.model.encoder)
-        # Of several tasks none.
         members = checked_members(config.slices, parts.splits, config.slice_heads)
     answers = None
     if config.teacher is not None:  # here, in float32 and on one device
