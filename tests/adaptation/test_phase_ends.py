@@ -68,6 +68,7 @@ NEXT = (2, [1.0, 2.0, 3.0, 4.0], 1)
 AFTER_NEXT = (1, [1.0, 2.0, 3.0, 0.5], 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "patience", "scores", "phase"),
     [

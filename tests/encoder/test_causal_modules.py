@@ -69,6 +69,7 @@ def test_the_modules_own_program_computes_the_same(converted):
     np.testing.assert_allclose(found["pooled"], expected["pooled"], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_module_works_without_this_project(converted, tmp_path):
     command = [sys.executable, "-P", "-c", STRANGER]
     given = json.dumps([str(converted), TEXTS])
@@ -104,6 +105,7 @@ def trained(handle, kind: str, adaptation: str, **options):
     return model, {name for name, old in before.items() if (after[name].numpy() != old).any()}
 
 
+@pytest.mark.slow
 def test_pairs_tuned_and_served(tiny_causal, tmp_path):
     model, changed = trained(tiny_causal, "pair_classification", "fine_tuning")
     assert changed >= everything_but_key_biases(model)

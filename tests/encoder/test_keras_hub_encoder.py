@@ -52,6 +52,7 @@ def folder(tmp_path_factory):
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["roberta", pytest.param("albert", marks=pytest.mark.slow)])
 def test_a_pair_from_raw_text_to_a_served_model(family, folder, tmp_path):
     keras.utils.set_random_seed(0)
@@ -135,6 +136,7 @@ def test_inspect(folder):
     assert list(found["groups"]) == ["embeddings", "layer_0", "pooler"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "adaptation"),
     [

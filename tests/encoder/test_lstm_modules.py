@@ -281,6 +281,7 @@ SAMPLE = {"dataset": "sample_classification", "source": "sample", "train_example
 TRAINING = {"epochs": 5, "batch_size": 8, "learning_rate": 1e-2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "adaptation",
     [

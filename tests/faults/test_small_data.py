@@ -41,6 +41,7 @@ def trained(tiny_bert, tmp_path, files: dict[str, str], data: dict, batch_size: 
     return json.loads(json.dumps(metrics, allow_nan=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", DATA)
 def test_d11_trains_on_very_little(tiny_bert, tmp_path, case):
     splits = zip(("train", "dev"), DATA[case], strict=True)

@@ -121,6 +121,7 @@ def test_the_config_is_complete():
         ConcatPoolingHead(2, regression=True)
 
 
+@pytest.mark.slow
 def test_a_model_keeps_its_averages_and_answers_alike(tiny_bert, tmp_path):
     task = ta.Task("classification", labels=["no", "yes"])
     encoder = ta.HubEncoder(tiny_bert)

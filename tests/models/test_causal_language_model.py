@@ -15,6 +15,9 @@ from tf_adapt.training.load_run import load_run
 from tf_adapt.training.module_export import export_module
 from tf_adapt.training.train import train
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 TEXTS = ["who is the cat ?", "a", "in the inn"]
 
 

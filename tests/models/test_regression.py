@@ -15,6 +15,9 @@ from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file, export_run, predict_file
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 COLUMNS = {"text_a": "text", "label": "stars"}
 
 

@@ -22,6 +22,10 @@ TASKS = {
     "alike": (ta.Task("pair_regression", label_range=(0, 5)), "bi_attention"),
     "names": (ta.Task("tagging", labels=["O", "B-PER", "I-PER"]), "crf"),
 }
+
+# Exports of several kinds of task, and OpenVINO.
+pytestmark = pytest.mark.slow
+
 SERVED = "serving_default"
 COLUMNS = {
     "text": ["Ann lives here .", "what is it"],

@@ -12,6 +12,9 @@ from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.serving.served_predictions import check_export
 from tf_adapt.serving.shared_export import ServedTask, export_shared
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 TEXTS = ["A warm , funny film .", "dull", "caf\u00e9 \U0001f600 and more of it"]
 PAIRS = [("a b", "c"), ("dull", "d\u00fcll . ."), ("one", "two three")]
 SENTENCES = [["Ann", "Lee", "met", "rain"], ["rain"], ["caf\u00e9", "O'Neill-Smith", "x"]]
@@ -73,7 +76,6 @@ def assert_same_answers(shared, models: dict, folder) -> None:
                 np.testing.assert_allclose(ours[key], values, atol=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("adapters", [None, "bottleneck"])
 def test_each_task_answers_as_its_own_export_and_the_encoder_is_there_once(tmp_path, adapters):
     models = {name: model_of(name, seed, adapters) for seed, name in enumerate(KINDS, 1)}
@@ -111,7 +113,6 @@ def test_models_that_differ_in_upper_layers_share_the_lower_ones(tmp_path):
     assert len(second.given) == len(shared)
 
 
-@pytest.mark.slow
 def test_a_program_is_shared_as_a_whole(tmp_path):
     models = {
         name: model_of(name, seed, execution="saved_model")

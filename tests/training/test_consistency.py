@@ -20,6 +20,9 @@ from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.train import train
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 TEXTS = [f"which city lies {place} the river" for place in ("on", "by", "at", "in", "near")]
 
 
@@ -143,7 +146,6 @@ def test_what_the_encoder_refuses_and_no_paraphrases(make_config, unlabelled, ti
         dry_run(config)
 
 
-@pytest.mark.slow
 def test_two_devices_equal_one(tiny_bert, tmp_path):
     module = tmp_path / "bert"
     shutil.copytree(tiny_bert, module)

@@ -19,6 +19,9 @@ from tf_adapt.training.ensemble_teacher import logits_of
 from tf_adapt.training.teacher import taught
 from tf_adapt.training.trained_run import evaluate_file
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 DEV = SAMPLE_FOLDER / "classification" / "dev.tsv"
 
 

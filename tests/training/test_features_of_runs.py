@@ -12,6 +12,9 @@ from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def make_config(tiny_bert):
@@ -118,7 +121,6 @@ def harm(monkeypatch, action) -> None:
     monkeypatch.setattr(Steps, "on_train_batch_end", on_train_batch_end)
 
 
-@pytest.mark.slow
 def test_a_cache_that_is_removed_during_training(make_config, whole, tmp_path, monkeypatch):
     cache = tmp_path / "cache"
     harm(monkeypatch, lambda: shutil.rmtree(cache))
@@ -127,7 +129,6 @@ def test_a_cache_that_is_removed_during_training(make_config, whole, tmp_path, m
     check_same(tmp_path / "run", whole)
 
 
-@pytest.mark.slow
 def test_a_cache_that_is_cut_during_training(make_config, whole, tmp_path, monkeypatch):
     cache = tmp_path / "cache"
 

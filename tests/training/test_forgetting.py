@@ -26,6 +26,9 @@ from tf_adapt.training.load_run import load_run
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 TEXTS = ["who is the cat ?", "a b c d e f g h the what is", "what is of the time", "e f g a"]
 LORA = {"name": "lora", "rank": 2}
 
@@ -209,7 +212,6 @@ def test_another_text_is_another_run(make_config, tmp_path):
         train(config, tmp_path / "run")
 
 
-@pytest.mark.slow
 def test_a_language_model_and_the_other_families(folder, tiny_causal, make_config, tmp_path):
     tiny_elmo_module(folder / "elmo")
     found = {

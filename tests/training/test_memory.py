@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from tf_adapt.training.memory import forget_peak, peak_memory
 
@@ -19,6 +20,7 @@ print(peak_memory()["peak_memory_mb"])
 """
 
 
+@pytest.mark.slow
 def test_that_of_the_program_which_started_it_is_left_out():
     done = subprocess.run(
         [sys.executable, "-c", LARGE_PARENT, CHILD], capture_output=True, text=True

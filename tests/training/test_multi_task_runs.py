@@ -23,6 +23,9 @@ from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file, export_run, export_runs, predict_file
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 DEV = {
     "question": SAMPLE_FOLDER / "classification" / "dev.tsv",
     "name": SAMPLE_FOLDER / "tagging" / "dev.txt",

@@ -16,6 +16,9 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.runs import checkpoints
 from tf_adapt.training import train as training
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 TRAIN = """
 import json, sys
 from tf_adapt.config.reading import config_from

@@ -16,6 +16,9 @@ from tf_adapt.training.session import Session
 from tf_adapt.training.state import save_state
 from tf_adapt.training.train import train
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 CASES = {
     "gradual_unfreezing": {"adaptation": {"name": "gradual_unfreezing"}},
     "feature_extraction": {"adaptation": "feature_extraction"},

@@ -14,6 +14,9 @@ from tf_adapt.training.load_run import load_run
 from tf_adapt.training.starting import starting_run
 from tf_adapt.training.train import train
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 QUESTION = {"dataset": "sample_classification", "source": "sample", "train_examples": 40}
 NAME = {"dataset": "sample_tagging", "source": "sample", "train_examples": 24}
 PAIR = {"dataset": "sample_pair_classification", "source": "sample", "train_examples": 24}
@@ -104,7 +107,6 @@ def test_a_task_of_the_same_name_gives_its_head(make_config, several):
     assert_same(model.models["name"].head.weights, tagger.weights)
 
 
-@pytest.mark.slow
 def test_a_killed_run_of_several_tasks_goes_on_without_its_start(
     make_config, one, tmp_path, monkeypatch
 ):
@@ -171,7 +173,6 @@ def test_c1_another_head_is_named_with_its_task(make_config, several):
         dry_run(config)
 
 
-@pytest.mark.slow
 def test_a_run_of_several_tasks_teaches_its_target(make_config, several, tmp_path):
     config = make_config(data=QUESTION, teacher={"run": str(several)})
     metrics = train(config, tmp_path / "run")

@@ -22,6 +22,9 @@ from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.train import train
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 SLICES = {"who": {"words": ["who"]}, "long": {"longer_than": 4}}
 TRAIN = "text\tlabel\nwho is it\tno\nwhat\tyes\nwhere is the man and who\tyes\nit is\tno\n"
 DEV = "text\tlabel\nwho is who\tno\nwhere is the man of the house\tyes\n"
@@ -117,7 +120,6 @@ def test_a_slice_needs_examples_of_train(make_config, tmp_path):
         dry_run(config)
 
 
-@pytest.mark.slow
 def test_two_devices_equal_one(tiny_bert, tmp_path):
     module = tmp_path / "bert"
     shutil.copytree(tiny_bert, module)

@@ -21,6 +21,9 @@ from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 NEGATION = {"words": ["not", "no", "n't"]}
 LONG = {"longer_than": 9}
 # The words of the sample, whose clitics stand apart.

@@ -21,6 +21,9 @@ from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 DEV = SAMPLE_FOLDER / "classification" / "dev.tsv"
 
 

@@ -22,6 +22,9 @@ from tf_adapt.training.load_run import load_run
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file, export_run, fisher_of_run, predict_file
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

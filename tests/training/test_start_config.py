@@ -13,6 +13,9 @@ from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.train import train
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 PAIRS = {"dataset": "sample_pair_classification", "source": "sample", "train_examples": 48}
 WORDS = {"dataset": "sample_classification", "source": "sample", "train_examples": 48}
 
@@ -70,7 +73,6 @@ def load_config_without_check(path):
     return config_from(yaml.safe_load(path.read_text()), str(path))
 
 
-@pytest.mark.slow
 def test_i1_killed_while_the_first_run_trains(write, tmp_path, monkeypatch):
     first = write("first.yaml", PAIRS, epochs=2)
     config = load_config(write("second.yaml", start={"config": str(first)}))
@@ -94,7 +96,6 @@ def test_i1_killed_while_the_first_run_trains(write, tmp_path, monkeypatch):
     assert_same_weights(run / run_folder.START, tmp_path / "whole" / run_folder.START)
 
 
-@pytest.mark.slow
 def test_another_config_by_now_is_refused(write, tmp_path):
     first = write("first.yaml", PAIRS)
     config = load_config(write("second.yaml", start={"config": str(first)}))
@@ -109,7 +110,6 @@ def test_another_config_by_now_is_refused(write, tmp_path):
     assert train(longer.model_copy(), tmp_path / "run")["epochs"] == 2
 
 
-@pytest.mark.slow
 def test_a_chain_is_trained_from_its_beginning(write, tmp_path):
     first = write("first.yaml", PAIRS)
     second = write("second.yaml", start={"config": str(first)})

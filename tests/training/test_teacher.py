@@ -27,6 +27,9 @@ from tf_adapt.training.teacher import taught
 from tf_adapt.training.train import train
 from tf_adapt.training.unlabelled import read_unlabelled
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 TEXTS = ["which city lies on the river", "how many men sing", "who is the man"]
 
 
@@ -77,7 +80,6 @@ def best_arrays(run):
     return checkpoints.load_best(run / "checkpoint").arrays["model"]
 
 
-@pytest.mark.slow
 def test_a_student_is_told_what_its_teacher_predicts(
     make_config, finished, unlabelled, tiny_elmo, tmp_path
 ):
@@ -107,7 +109,6 @@ def test_a_student_is_told_what_its_teacher_predicts(
     assert dry_run(config)["steps_per_epoch"] == 4
 
 
-@pytest.mark.slow
 def test_an_identical_student_is_not_moved_by_its_teacher_alone(
     make_config, tiny_bert, tmp_path_factory, tmp_path
 ):
@@ -135,7 +136,6 @@ def test_an_identical_student_is_not_moved_by_its_teacher_alone(
     assert max(np.abs(moved[name] - before[name]).max() for name in before) > 1e-3
 
 
-@pytest.mark.slow
 def test_words_of_split_sentences_have_their_own_answers(make_config, finished, tmp_path):
     teacher = finished("sample_tagging", head="linear_tagger")
     path = tmp_path / "more.txt"
@@ -173,7 +173,6 @@ def test_rows_of_few_shapes_leave_the_answers_as_they_are(make_config, finished,
     np.testing.assert_array_equal(inputs["a"][TEACHER], answers.arrays["train"][[5, 0]])
 
 
-@pytest.mark.slow
 def test_a_resumed_run_asks_nobody(make_config, finished, unlabelled, tmp_path, monkeypatch):
     teacher, run = tmp_path / "teacher", tmp_path / "run"
     shutil.copytree(finished(), teacher)
@@ -199,7 +198,6 @@ def test_a_resumed_run_asks_nobody(make_config, finished, unlabelled, tmp_path, 
         assert (run / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-@pytest.mark.slow
 def test_runs_with_one_cache_ask_once(make_config, finished, tmp_path, monkeypatch):
     """Other seeds and encoders; other texts are asked anew, and a run keeps its own copy."""
     asked, answers_of = [], teaching.answers_of
@@ -233,7 +231,6 @@ def test_runs_with_one_cache_ask_once(make_config, finished, tmp_path, monkeypat
     np.testing.assert_array_equal(again.arrays["train"], found[0].arrays["train"])
 
 
-@pytest.mark.slow
 def test_damaged_answers_are_computed_again(make_config, finished, tmp_path, caplog):
     teacher, run = tmp_path / "teacher", tmp_path / "run"
     shutil.copytree(finished(), teacher)
@@ -252,7 +249,6 @@ def test_damaged_answers_are_computed_again(make_config, finished, tmp_path, cap
         train(config, run)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dataset", "more"),
     [
@@ -288,7 +284,6 @@ def test_what_cannot_be_a_teacher(make_config, finished, tmp_path):
         make_config(run, data=text, objective="language_model")
 
 
-@pytest.mark.slow
 def test_other_labels_and_a_teacher_with_a_crf(make_config, finished, tmp_path):
     data = tmp_path / "own.tsv"
     data.write_text("text\tlabel\n" + "what is it\ttime\nwho is it\tperson\n" * 6, "utf-8")
@@ -349,7 +344,6 @@ def test_texts_without_labels_are_those_of_the_file(make_config, tmp_path):
         assert [one.words if kind == "tagging" else one.text_a for one in found] == expected
 
 
-@pytest.mark.slow
 def test_two_devices_equal_one(tiny_bert, tmp_path):
     module = tmp_path / "bert"
     shutil.copytree(tiny_bert, module)

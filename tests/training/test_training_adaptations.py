@@ -18,6 +18,9 @@ from tf_adapt.training.module_export import export_adapters, export_module
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import fisher_of_run
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 TEXTS = ["what is the name", "who"]
 
 
@@ -75,7 +78,6 @@ def test_a_factor_of_zero_and_a_decay_reach_the_groups(make_config, tiny_elmo, t
         train(make_config(optimizer={"factors": {"lstm_9": 0.1}}), tmp_path / "unknown")
 
 
-@pytest.mark.slow
 def test_a_penalty_keeps_the_encoder_where_it_started(make_config, tiny_elmo, tmp_path):
     sgd = {"optimizer": {"name": "sgd"}}
     train(make_config(rate=1e-1, **sgd), tmp_path / "free")
@@ -90,7 +92,6 @@ def test_a_penalty_keeps_the_encoder_where_it_started(make_config, tiny_elmo, tm
     assert 0 < sum(moved(tmp_path / "ewc", tiny_elmo).values()) < free
 
 
-@pytest.mark.slow
 def test_a_phase_ends_by_patience_and_the_run_goes_on_from_the_best(make_config, tmp_path, capsys):
     # A rate so high that no epoch is better than the first for long.
     adaptation = {"name": "gradual_unfreezing", "every": 9, "patience": 1}
@@ -115,7 +116,6 @@ def test_a_phase_ends_by_patience_and_the_run_goes_on_from_the_best(make_config,
     assert found == expected and max(found) >= 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["language_model", "distillation"])
 def test_auxiliary_losses(make_config, tiny_bert, tmp_path, kind):
     auxiliary = {"auxiliary": {kind: {"weight": 0.5}}}

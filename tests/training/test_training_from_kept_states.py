@@ -14,6 +14,9 @@ from tf_adapt.training import train as training
 from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 # What is trained, for how many epochs, and the layers of each pass over the texts by family.
 CASES = {
     "two_stage": (

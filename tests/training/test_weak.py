@@ -27,6 +27,9 @@ from tf_adapt.training.session import Session
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import fisher_of_run
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 WORDS = ("who", "what", "where", "how", "which")
 LABELS = ("no", "yes")
 
@@ -174,7 +177,6 @@ def test_commands_that_read_train_read_the_votes(make_config, tmp_path):
     assert fisher_of_run(tmp_path / "run", tmp_path / "fisher.npz", examples=4) == 4
 
 
-@pytest.mark.slow
 def test_a_shared_session_has_the_bits_of_a_run_alone(make_config, files, tmp_path):
     session = Session()
     train(make_config(), tmp_path / "first", session)
@@ -185,7 +187,6 @@ def test_a_shared_session_has_the_bits_of_a_run_alone(make_config, files, tmp_pa
         same_results(tmp_path / f"{aggregate} shared", tmp_path / f"{aggregate} alone")
 
 
-@pytest.mark.slow
 def test_two_devices_equal_one(tiny_bert, tmp_path):
     module = tmp_path / "bert"
     shutil.copytree(tiny_bert, module)

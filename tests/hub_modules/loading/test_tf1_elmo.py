@@ -61,6 +61,7 @@ def test_both_executions_agree(reference):
         np.testing.assert_allclose(one, other, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assumed", [{}, {"sentence_boundaries": False, "forget_bias": 0}])
 def test_a_module_of_ours_keeps_weights_and_mix(folder, tmp_path, assumed):
     write_module(tf1_elmo.read(folder, assumed=assumed), tmp_path / "ours")

@@ -67,6 +67,7 @@ def test_weights_that_changed_are_read(tiny_bert, half):
     assert not np.array_equal(vectors[0][-1], vectors_after[0][-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", HALF)
 def test_an_export_holds_them_alone(tiny_bert, half, tmp_path):
     model = model_of(tiny_bert, half)

@@ -91,6 +91,7 @@ def test_same_gradients_with_the_same_dropout(case, graph):
     assert not np.array_equal(plain[0][0], plain[1][0]), "dropout drew nothing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapters", [None, pytest.param("bottleneck", marks=pytest.mark.slow)])
 def test_slices_of_a_batch_are_as_if_each_came_alone(monkeypatch, adapters):
     """Two texts, then the third: with the dropout that they draw one after the other."""

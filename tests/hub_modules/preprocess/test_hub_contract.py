@@ -107,6 +107,7 @@ def expected_of(ours) -> dict:
     }
 
 
+@pytest.mark.slow
 def test_a_fresh_process_with_tensorflow_alone(ours, moved):
     assert run_elsewhere(READER, moved, json.dumps(TEXTS)) == expected_of(ours)
 

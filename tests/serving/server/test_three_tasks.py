@@ -12,6 +12,9 @@ from tf_adapt.config.reading import config_from  # noqa: E402
 from tf_adapt.training.train import train  # noqa: E402
 from tf_adapt.training.trained_run import export_run  # noqa: E402
 
+# Nearly every one trains a model or more.
+pytestmark = pytest.mark.slow
+
 TEXTS = {
     "question": ["who wrote this ?", "where is it", "why \u00e9t\u00e9 ?"],
     "same": [("a man sings .", "someone sings ."), ("the cat", "a dog runs")],
