@@ -21,6 +21,7 @@ from tf_adapt.commands.console import (
 )
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.streams import quiet
+from tf_adapt.serving.token import is_token
 
 TOKEN = "TF_ADAPT_TOKEN"
 _NEEDED = ("uvicorn", "starlette", "prometheus_client")
@@ -217,8 +218,7 @@ def read_token(file: str | None) -> str | None:
     if token is None:
         return None
     token = token.strip()
-    printable = token.isascii() and token.isprintable() and " " not in token
-    if len(token) < _SHORTEST_TOKEN or not printable:
+    if len(token) < _SHORTEST_TOKEN or not is_token(token):
         raise ConfigError(
             f"{where}: expected a token of at least {_SHORTEST_TOKEN} letters, digits and signs, "
             "got another text; make one: python -c 'import secrets; print(secrets.token_hex())'"

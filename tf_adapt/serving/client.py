@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.serving.client_rows import batches, cut, fits, json_bytes, row_of
+from tf_adapt.serving.token import is_token
 
 _DEFAULT = "serving_default"
 _LARGEST_ANSWER = 256 * 2**20
@@ -191,7 +192,7 @@ def _is_address(url: str) -> bool:
 
 def _checked(token: str) -> str:
     token = token.strip()
-    if not token or not token.isascii() or not token.isprintable() or " " in token:
+    if not is_token(token):
         raise ConfigError(
             "token: expected letters, digits and signs without spaces, got another text, which is "
             "not shown; give the server's"

@@ -70,7 +70,7 @@ class Server:
             ],
             middleware=[
                 Middleware(Access, token=token, names=names, observe=self._count_other),
-                # Nobody is answered meanwhile: the lowest level takes a fifth of the time.
+                # Nobody is answered meanwhile: the lowest level takes a fifteenth of the time.
                 Middleware(GZipMiddleware, minimum_size=1000, compresslevel=1),
             ],
             exception_handlers={HTTPException: self._no_route},

@@ -121,7 +121,7 @@ class Model:
         identity = _identity(folder)
         if (number, identity) == (self.current.number, self.current.identity):
             return
-        before = self._others.pop(number, None)
+        before = self._others.get(number)
         self._others[number] = _Other(LOADING)
         try:
             export = await asyncio.to_thread(load_export, folder, self.trust, self.engine)
