@@ -1,9 +1,8 @@
 """What a small AWD-LSTM is trained from: the most frequent words of a text, and random weights.
 
-    python pretraining/awd_lstm.py OUT/train.txt OUT/awd_lstm
+    python pretraining/awd_lstm.py OUT/train.txt modules/random_lstm
 
-OUT/awd_lstm is a folder in fast.ai's format, for `tf-adapt module convert --from fastai` (three
-layers, embeddings of width 200, 12,000 words).
+The module has three LSTMs, embeddings of width 200, 12,000 words and no dropout.
 """
 
 import argparse
@@ -12,12 +11,22 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
-from safetensors.numpy import save_file
 
-from hub_modules.preprocess.lstm_words import split_words
+from hub_modules.export import write_module
+from hub_modules.preprocess.lstm_words import (
+    BEGIN_WORD,
+    CAPITALISED,
+    CAPITALS,
+    PADDING_WORD,
+    UNKNOWN_WORD,
+    split_words,
+)
+from hub_modules.sources import ModuleSource
+from hub_modules.sources.awd_lstm_layout import awd_lstm_shapes
 
 WORDS, WIDTH, LSTM_WIDTH, LAYERS = 12_000, 200, 400, 3
-SPECIAL = ("xxunk", "xxpad", "xxbos", "xxmaj", "xxup")
+SPECIAL = (PADDING_WORD, UNKNOWN_WORD, BEGIN_WORD, CAPITALISED, CAPITALS)
+DROPOUTS = ("word_dropout", "dropout", "hidden_dropout", "weight_dropout", "output_dropout")
 LINES = 20_000  # at a time
 
 
@@ -34,29 +43,27 @@ def main() -> None:
     known = [word for word, _ in counts.most_common(WORDS - len(SPECIAL))]
     covered = sum(counts[word] for word in known) / sum(counts.values())
     print(f"{len(known):,} words are {covered:.1%} of the text")
-    given.out.mkdir(parents=True)
     vocabulary = [*SPECIAL, *known]
-    (given.out / "vocab.txt").write_text("".join(f"{word}\n" for word in vocabulary), "utf-8")
-    save_file(weights(len(vocabulary)), given.out / "model.safetensors")
+    config = {
+        "vocabulary_size": len(vocabulary),
+        "width": WIDTH,
+        "lstm_width": LSTM_WIDTH,
+        "num_layers": LAYERS,
+        **dict.fromkeys(DROPOUTS, 0.0),  # one pass over the text
+    }
+    output = {"bias": np.zeros(len(vocabulary), "float32")}
+    source = ModuleSource("lstm", config, weights(config), vocabulary, True, output)
+    write_module(source, given.out)
 
 
-def weights(rows: int) -> dict[str, np.ndarray]:
-    """As PyTorch and fast.ai draw them: uniform, in embeddings within 0.1."""
+def weights(config: dict) -> dict[str, np.ndarray]:
+    """As PyTorch and fast.ai draw them: uniform, within 0.1 in embeddings, else 1 / √units."""
     random = np.random.default_rng(0)
-
-    def uniform(bound: float, *shape: int) -> np.ndarray:
-        return random.uniform(-bound, bound, shape).astype("float32")
-
-    found = {"0.encoder.weight": uniform(0.1, rows, WIDTH), "1.decoder.bias": np.zeros(rows, "f4")}
-    width = WIDTH
-    for layer in range(LAYERS):
-        units = WIDTH if layer == LAYERS - 1 else LSTM_WIDTH
-        bound, inner = units**-0.5, f"0.rnns.{layer}.module"
-        found[f"0.rnns.{layer}.weight_hh_l0_raw"] = uniform(bound, 4 * units, units)
-        found[f"{inner}.weight_ih_l0"] = uniform(bound, 4 * units, width)
-        for name in ("bias_ih_l0", "bias_hh_l0"):
-            found[f"{inner}.{name}"] = uniform(bound, 4 * units)
-        width = units
+    found = {}
+    for name, shape in awd_lstm_shapes(config).items():
+        units = shape[-1] // 4
+        bound = 0.1 if name.startswith("embeddings") else units**-0.5
+        found[name] = random.uniform(-bound, bound, shape).astype("float32")
     return found
 
 

@@ -43,6 +43,8 @@ class InferenceGraph:
             if hasattr(part, "ready_engine")
         )
         kernels = half_kernels(self._layer)
+        graph: Callable = self._graph
         if specs:
-            self._graph.get_concrete_function(kernels, *specs, engines=engines)
-        return lambda *inputs: self._graph(kernels, *inputs, engines=engines)
+            # Called itself: a `tf.function` compares each call with every shape it has seen.
+            graph = self._graph.get_concrete_function(kernels, *specs, engines=engines)
+        return lambda *inputs: graph(kernels, *inputs, engines=engines)

@@ -1,8 +1,11 @@
 """Questions in a comparison: the baseline, the items of the tests, the test itself."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from tf_adapt.comparison.answers import disagreements
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.wording import answer_text
 from tf_adapt.data.formats import Answers, Record
@@ -50,6 +53,29 @@ def test_right_answers_are_exact_matches():
     said = ["the ann!", "", "Bo Lee"]
     assert right_answers(said, gold, "span_extraction") == [True, True, False]
     assert right_answers(["a", "b"], ["a", "c"], "classification") == [True, False]
+
+
+def test_an_answer_is_right_where_it_matches_one_of_several():
+    answers = Answers(("the Ann", "Ann", "the Ann"), (0, 4, 0))
+    splits = Splits(
+        "squad",
+        "span_extraction",
+        None,
+        "f1",
+        None,
+        "IOB2",
+        {"test": [Record("q?", "the Ann", answers, "q"), question(0, answered=False)]},
+    )
+    cells = [SimpleNamespace(name=name, pretrained=True) for name in ("frozen", "tuned")]
+    outcomes = SimpleNamespace(
+        comparison=SimpleNamespace(cells=cells),
+        final_runs=lambda cell: [SimpleNamespace(folder=cell.name)],
+    )
+    said = {"frozen": ["Ann at", ""], "tuned": ["ann", "Ann"]}
+    first, second = disagreements(outcomes, splits, "test", said)
+    assert (first.label, first.right) == ("the Ann | Ann", ["tuned"])
+    assert (second.label, second.right) == ("no answer", ["frozen"])
+    assert second.answers == {"frozen": "no answer", "tuned": "Ann"}
 
 
 @pytest.mark.parametrize("metric", ["f1", "exact_match"])

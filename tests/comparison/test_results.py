@@ -92,6 +92,7 @@ def test_scores_costs_and_curves(comparison, tmp_path):
     assert pair.difference == pytest.approx(-4.5 / size)
     assert [one.label for one in content.disagreements] == gold[:5]
     assert content.disagreements[0].answers[frozen.id] == other[gold[0]]
+    assert content.disagreements[0].right == [tuned.id]
     assert content.modules == {"elmo_small": "abc"}
     assert content.truncated == {frozen.id: CUT, tuned.id: CUT}
     assert (frozen.module, frozen.results.trained, frozen.results.outcomes) == (

@@ -169,6 +169,11 @@ def pairs_of(cells, seeds):
     return found
 
 
+def _right(label, cells, answers):
+    """The cells that give this label, where cell n gives label n modulo `answers`."""
+    return [one.id for number, one in enumerate(cells) if LABELS[number % answers] == label]
+
+
 def comparison(cells, seeds=(0, 1, 2)):
     """A comparison's content with these cells."""
     known = [one for one in cells if one.results.mean is not None]
@@ -222,6 +227,7 @@ def comparison(cells, seeds=(0, 1, 2)):
                 text_b="There is no man playing a guitar",
                 label="CONTRADICTION",
                 answers={one.id: LABELS[number % 3] for number, one in enumerate(cells)},
+                right=_right("CONTRADICTION", cells, 3),
             ),
             Disagreement(
                 where="SICK_trial.txt:318",
@@ -229,6 +235,7 @@ def comparison(cells, seeds=(0, 1, 2)):
                 text_b="Two animals are outdoors",
                 label="ENTAILMENT",
                 answers={one.id: LABELS[number % 2] for number, one in enumerate(cells)},
+                right=_right("ENTAILMENT", cells, 2),
             ),
         ],
         versions={"tf_adapt": "0.1.0", "python": "3.11.9", "tensorflow": "2.21.0"},
@@ -377,6 +384,7 @@ def hostile():
         text_b=HOSTILE,
         label=HOSTILE,
         answers={one.id: HOSTILE + str(number) for number, one in enumerate(cells)},
+        right=[],
     )
     content = replace(
         content,

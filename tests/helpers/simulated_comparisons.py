@@ -229,7 +229,8 @@ def _disagreements(gold, said):
     found = []
     for item, label in enumerate(gold):
         answers = {name: str(answers[item]) for name, answers in said.items()}
-        if 0 < sum(answer == label for answer in answers.values()) < len(answers):
+        right = [name for name, answer in answers.items() if answer == str(label)]
+        if 0 < len(right) < len(answers):
             found.append(
                 Disagreement(
                     where=f"simulated:{item + 1}",
@@ -237,6 +238,7 @@ def _disagreements(gold, said):
                     text_b=f"second text {item}",
                     label=str(label),
                     answers=answers,
+                    right=right,
                 )
             )
     return found[:3]

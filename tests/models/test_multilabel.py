@@ -256,7 +256,8 @@ def test_the_baseline_is_the_best_constant_set(tmp_path, tiny_bert):
     assert found.answer == ("a", "b")
     assert found.scores == pytest.approx({"dev": 2 * 1 / (1 + 4), "test": 0.4})
     assert (
-        answer_text(["a", "b"], KIND) == "answering 'a' and 'b', the set that scores best on train,"
+        answer_text(["a", "b"], KIND)
+        == "answering 'a' and 'b', the set that scores best on train, to everything"
     )
     splits.examples["train"] = splits.examples["dev"][1:]
     assert baseline_of(splits, "micro_f1", "dev", "test").answer == ()

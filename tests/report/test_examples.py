@@ -13,7 +13,7 @@ def content_with(**values):
         for name, score in (("a", 0.1), ("b", 0.2), ("c", 0.3))
     ]
     content = contents.comparison(cells, (0,))
-    found = {"where": "f:1", "text_a": "t", "text_b": None, "label": "yes"}
+    found = {"where": "f:1", "text_a": "t", "text_b": None, "label": "yes", "right": []}
     return replace(content, disagreements=[Disagreement(**found | values)])
 
 
@@ -24,7 +24,7 @@ def of(content):
 def test_cells_are_grouped_by_answer_the_most_frequent_first():
     answers = {"a fine_tuning linear": "no", "b fine_tuning linear": "yes"}
     answers["c fine_tuning linear"] = "no"
-    (found,) = of(content_with(answers=answers))
+    (found,) = of(content_with(answers=answers, right=["b fine_tuning linear"]))
     assert [(answer, right, len(cells)) for answer, right, cells in found.answers] == [
         ("no", False, 2),
         ("yes", True, 1),

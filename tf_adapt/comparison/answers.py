@@ -11,10 +11,10 @@ from tf_adapt.data.splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import Disagreement
 from tf_adapt.runs.prediction_files import read_predictions
-from tf_adapt.tasks.kinds import CLASSIFICATIONS, REGRESSIONS
+from tf_adapt.tasks.kinds import CLASSIFICATIONS, REGRESSIONS, SPAN_EXTRACTION
 
 SHOWN_DISAGREEMENTS = 20
-NO_LABEL = "no label"
+NO_LABEL, NO_ANSWER = "no label", "no answer"
 Predictions = dict[Path, list]  # by run folder
 
 
@@ -68,22 +68,22 @@ def disagreements(
     if splits.kind in REGRESSIONS or len(said) < 2:
         return []
     found, gold = [], gold_labels(splits, split)
-    right_of = [right_answers(labels, gold, splits.kind) for labels in said.values()]
+    right_of = {name: right_answers(labels, gold, splits.kind) for name, labels in said.items()}
     for number, example in enumerate(splits.examples[split]):
-        answers = {name: labels[number] for name, labels in said.items()}
-        right = sum(one[number] for one in right_of)
-        if 0 < right < len(answers):
-            found.append((abs(2 * right - len(answers)), number, example, answers))
+        right = [name for name, answers in right_of.items() if answers[number]]
+        if 0 < len(right) < len(said):
+            found.append((abs(2 * len(right) - len(said)), number, example, right))
     found.sort(key=lambda entry: entry[:2])
     return [
         Disagreement(
             where=example.where,
             text_a=_text(example),
             text_b=getattr(example, "text_b", None),
-            label=_shown(gold[number]),
-            answers={name: _shown(answer) for name, answer in answers.items()},
+            label=_shown(gold[number], splits.kind),
+            answers={name: _shown(labels[number], splits.kind) for name, labels in said.items()},
+            right=right,
         )
-        for _, number, example, answers in found[:SHOWN_DISAGREEMENTS]
+        for _, number, example, right in found[:SHOWN_DISAGREEMENTS]
     ]
 
 
@@ -91,7 +91,10 @@ def _text(example) -> str:
     return " ".join(example.words) if isinstance(example, TaggedSentence) else example.text_a
 
 
-def _shown(label) -> str:
+def _shown(label, kind: str) -> str:
+    if kind == SPAN_EXTRACTION:
+        texts = (label,) if isinstance(label, str) else label
+        return " | ".join(dict.fromkeys(texts)) or NO_ANSWER
     if isinstance(label, tuple):
         return ", ".join(label) or NO_LABEL
     return " ".join(label) if isinstance(label, list) else str(label)

@@ -122,7 +122,7 @@ def _baseline(found: Standing) -> str:
     content, baseline = found.content, found.content.baseline
     answer = answer_text(baseline.answer, content.kind)
     reached = f"{score(baseline.score)} {metric_name(content.metric)}"
-    said = f"The baseline, {answer} to everything, has {reached}"
+    said = f"The baseline, {answer}, has {reached}"
     test, name = baseline.cells.get(found.recommended), found.names[found.recommended]
     if test is None:
         return f"{said}."

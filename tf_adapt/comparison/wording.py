@@ -48,15 +48,15 @@ def failures(results: SeedResults, seeds: int) -> str:
 def answer_text(answer: str | float | list[str], kind: str) -> str:
     """The baseline's constant prediction for a kind of task, as a phrase."""
     if isinstance(answer, float):
-        return f"train's mean, {amount(answer)},"
+        return f"train's mean, {amount(answer)}, to everything"
     if isinstance(answer, list):
         said = listed([visible(repr(label)) for label in answer]) if answer else "no label"
-        return f"answering {said}, the set that scores best on train,"
+        return f"answering {said}, the set that scores best on train, to everything"
     if kind == "tagging":
-        return "answering O"
+        return "answering O to everything"
     if kind == "span_extraction":
         return "saying that no question has an answer"
-    return f"answering {visible(repr(answer))}, train's most frequent label,"
+    return f"answering {visible(repr(answer))}, train's most frequent label, to everything"
 
 
 def _described(cell: ScoredCell) -> str:

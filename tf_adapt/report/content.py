@@ -127,8 +127,9 @@ class Disagreement:
 
     Attributes:
         where: file and line.
-        label: the gold label.
+        label: the gold label; of questions the different answers.
         answers: the predicted label by cell, of the first seed.
+        right: the cells whose prediction is right.
     """
 
     where: str
@@ -136,6 +137,7 @@ class Disagreement:
     text_b: str | None
     label: str
     answers: dict[str, str]
+    right: list[str]
 
 
 @dataclass(frozen=True)

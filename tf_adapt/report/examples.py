@@ -17,17 +17,20 @@ def _example(found: Disagreement, order: list[Ranked]) -> Example:
     texts = [("text" if found.text_b is None else "first text", found.text_a)]
     if found.text_b is not None:
         texts.append(("second text", found.text_b))
-    groups: dict[str, list[str]] = {}
+    groups: dict[tuple[str, bool], list[str]] = {}
     for one in order:
-        if one.cell.id in found.answers:
-            groups.setdefault(found.answers[one.cell.id], []).append(one.name)
+        cell = one.cell.id
+        if cell in found.answers:
+            groups.setdefault((found.answers[cell], cell in found.right), []).append(one.name)
     return Example(
         visible(found.where),
         [(name, _cut(text, LONGEST_TEXT)) for name, text in texts],
         _cut(found.label, LONGEST_ANSWER),
         [
-            (_cut(answer, LONGEST_ANSWER), answer == found.label, names)
-            for answer, names in sorted(groups.items(), key=lambda group: -len(group[1]))
+            (_cut(answer, LONGEST_ANSWER), is_right, names)
+            for (answer, is_right), names in sorted(
+                groups.items(), key=lambda group: -len(group[1])
+            )
         ],
     )
 

@@ -20,7 +20,7 @@ from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs import checkpoints, run_folder, run_schemas
 from tf_adapt.runs.prediction_files import write_predictions
-from tf_adapt.serving.answers import chosen_no_answer_threshold, scores_of_answers
+from tf_adapt.serving.answers import chosen_no_answer_threshold
 from tf_adapt.serving.predict import (
     batch_predictions,
     inputs_of,
@@ -34,7 +34,7 @@ from tf_adapt.tasks.thresholds import best_thresholds
 from tf_adapt.training.callbacks import plain_numbers
 from tf_adapt.training.event_files import write_slices
 from tf_adapt.training.memory import peak_memory
-from tf_adapt.training.question_scores import question_scores
+from tf_adapt.training.question_scores import scores_of_windows
 from tf_adapt.training.run import Run
 from tf_adapt.training.slices import Scores, scores_of_run
 
@@ -101,19 +101,18 @@ def _target(run: Run) -> str:
 
 def _scores(run: Run) -> dict[str, dict[str, float | None]]:
     """The scores of one task by split; writes its predictions."""
-    scores = {"dev": _dev_scores(run)}
-    if "test" in run.data and run.model.task.is_span_extraction:
-        examples = run.splits.examples["test"]
-        scores["test"] = question_scores(
-            run.model, run.data["test"], examples, run.settings.batch_size
-        )
-    elif "test" in run.data:
-        dataset, _ = sorted_batches(run.data["test"], run.settings.batch_size)
-        scores["test"] = plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
-    if run.writes and not run.model.task.is_language_model:
+    task, scores = run.model.task, {"dev": _dev_scores(run)}
+    if "test" in run.data:
+        scores["test"] = {} if task.is_span_extraction else _evaluated(run, "test")
+    if task.is_span_extraction or (run.writes and not task.is_language_model):
         for split, found in _predict(run, list(scores)).items():
             scores[split] |= found
     return scores
+
+
+def _evaluated(run: Run, split: str) -> dict[str, float | None]:
+    dataset, _ = sorted_batches(run.data[split], run.settings.batch_size)
+    return plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
 
 
 def versions() -> dict[str, str]:
@@ -131,26 +130,28 @@ def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float]]:
     """Writes the predictions of the splits; returns the scores computed from them.
 
     These are span scores of whole sentences for tagging, F1 of label sets for multilabel tasks, and
-    F1 and exact match of the answers for span extraction.
+    for span extraction all: the mean loss of the windows, F1 and exact match of the answers.
     """
     size, scores = run.settings.batch_size, {}
     answers = {split: batch_predictions(run.model, run.data[split], size) for split in names}
     task = run.model.task
     if run.settings.choose_thresholds:
         task = _with_thresholds(run, answers["dev"])
-        run_folder.write_task(run.folder, task.get_config(), run.model.encoder.module_hash)
+        if run.writes:
+            run_folder.write_task(run.folder, task.get_config(), run.model.encoder.module_hash)
     for split, answer in answers.items():
         examples = run.splits.examples[split]
         predictions = to_predictions(task, examples, answer)
-        form = "conll" if task.is_tagging else "tsv"
-        text = predictions_text(form, task, examples, predictions)
-        write_predictions(run.folder, split, text, run.task)
+        if run.writes:
+            form = "conll" if task.is_tagging else "tsv"
+            text = predictions_text(form, task, examples, predictions)
+            write_predictions(run.folder, split, text, run.task)
         if task.is_tagging:
             scores[split] = sentence_scores(task, examples, predictions)
         elif task.is_multilabel:
             scores[split] = label_set_scores(task, examples, predictions)
         elif task.is_span_extraction:
-            scores[split] = scores_of_answers(examples, [one.label for one in predictions])
+            scores[split] = scores_of_windows(examples, answer, predictions)
     return scores
 
 

@@ -43,7 +43,7 @@ from tf_adapt.tasks.task import Task
 from tf_adapt.training import compiled_model
 from tf_adapt.training.load_ensemble import loaded_ensemble
 from tf_adapt.training.load_run import loaded_run, loaded_tasks
-from tf_adapt.training.question_scores import question_scores
+from tf_adapt.training.question_scores import scores_of_windows
 from tf_adapt.training.slices import scores_of_predictions
 
 TABLES = ("tsv", "csv", "jsonl")
@@ -101,22 +101,22 @@ def scores_on(
 
     With slices their scores are under `slices`.
     """
-    scores: dict[str, Any]
-    if model.task.is_span_extraction:
-        scores = question_scores(model, prepared, records, batch_size)
-    else:
-        model.compile(loss=model.task.loss, metrics=model.task.metrics, jit_compile=False)
+    task, scores = model.task, dict[str, Any]()
+    if not task.is_span_extraction:
+        model.compile(loss=task.loss, metrics=task.metrics, jit_compile=False)
         dataset, _ = sorted_batches(prepared, batch_size)
         found = model.evaluate(dataset, return_dict=True, verbose=0)
         scores = {name: float(value) for name, value in found.items()}
-    if not (model.task.is_tagging or slices):
+    if not (task.is_tagging or task.is_span_extraction or slices):
         return scores
     answer = batch_predictions(model, prepared, batch_size)
-    predictions = to_predictions(model.task, records, answer)
-    if model.task.is_tagging:
-        scores |= sentence_scores(model.task, records, predictions)
+    predictions = to_predictions(task, records, answer)
+    if task.is_tagging:
+        scores |= sentence_scores(task, records, predictions)
+    if task.is_span_extraction:
+        scores |= scores_of_windows(records, answer, predictions)
     if slices:
-        scores["slices"] = scores_of_predictions(slices, model.task, records, predictions)
+        scores["slices"] = scores_of_predictions(slices, task, records, predictions)
     return scores
 
 
