@@ -97,6 +97,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PROGRAMS)
 def test_the_programs_of_a_page_run(page, tiny_bert, tiny_elmo, tmp_path, monkeypatch):
     """All blocks in order, in an empty folder; tiny modules play the shipped ones."""

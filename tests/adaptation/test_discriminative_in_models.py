@@ -43,6 +43,7 @@ def weights(model):
     return np.concatenate([weight.numpy().ravel() for weight in model.weights])
 
 
+@pytest.mark.slow
 def test_a_fitted_model_is_that_of_plain_keras_where_all_rates_are_one():
     inner = {"learning_rate": 0.01, "global_clipnorm": 0.1}
     ours = dense_model(keras.optimizers.AdamW(**inner), decay=None)
@@ -83,6 +84,7 @@ def any_order():
         tf.config.experimental.enable_op_determinism()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"use_ema": True, "ema_overwrite_frequency": 2}])
 def test_compiled_by_xla(options, any_order):
     plain, compiled = (
@@ -134,6 +136,7 @@ def test_a_saved_model_goes_on_as_if_never_saved(tmp_path):
     np.testing.assert_array_equal(weights(loaded), weights(model))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("inner", "options"),
     [
@@ -209,6 +212,7 @@ def test_a_plain_keras_model_around_a_shipped_encoder():
     assert moved["embeddings"] == pytest.approx(1e-3 * 0.5**5, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_a_model_of_ours_shrinks_and_grows(tiny_bert):
     task = ta.Task("classification", labels=["no", "yes"])
     encoder = ta.HubEncoder(tiny_bert)

@@ -57,6 +57,7 @@ def test_of_a_logistic_regression_with_the_labels_it_is_exact():
     np.testing.assert_allclose(first, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_of_a_logistic_regression_drawn_outcomes_estimate_the_closed_form():
     weight, log_likelihood = logistic_regression(sampled=True)
     x, p, y = logistic_data(2000)
@@ -83,6 +84,7 @@ def test_the_seed_decides_the_draws():
     assert np.any(drawn[0] != drawn[2])
 
 
+@pytest.mark.slow
 def test_several_positions_of_an_example_are_one_outcome():
     """Against all 9 outcomes of two positions with three classes, one position being padding."""
     table = np.array([[0.3, -0.2, 1.0], [0.5, 0.1, -0.7]])
@@ -190,6 +192,7 @@ def task_model(name, handle):
     return model, ta.batches(records, task, model.encoder, batch_size=1, shuffle=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["classification", "multilabel", "tagging", pytest.param("crf", marks=pytest.mark.large)],
@@ -220,6 +223,7 @@ def test_of_a_task_against_steps_of_sgd(name, tiny_bert):
     assert max(np.max(values) for values in got.values()) > 1e-3
 
 
+@pytest.mark.slow
 def test_drawn_outcomes_of_a_task(tiny_bert):
     """Against the sum over all labels, each weighed by the model's own probability."""
     model, _ = task_model("classification", tiny_bert)
@@ -268,6 +272,7 @@ def test_drawn_outcomes_of_sets_of_labels(tiny_bert):
     assert np.any(np.abs(every[0] - expected) > 2 * SIGMAS * error)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_estimated_is_refused(tiny_bert):
     model, batches = task_model("classification", tiny_bert)
     task, encoder = model.task, model.encoder

@@ -63,6 +63,7 @@ def test_the_phases_are_trained_without_a_callback(tiny_elmo):
     assert moved(model, batches, 1) == CHAIN[:1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -78,6 +79,7 @@ def test_each_adaptation_trains_what_it_says(tiny_elmo, name, expected):
     assert moved(model, batches, len(expected)) == expected
 
 
+@pytest.mark.slow
 def test_what_the_user_changed_in_between_does_not_stay(tiny_elmo):
     model, batches = make_model(tiny_elmo, "two_stage")
     assert moved(model, batches, 1) == [{"head"}]
@@ -85,6 +87,7 @@ def test_what_the_user_changed_in_between_does_not_stay(tiny_elmo):
     assert moved(model, batches, 1) == [{"head"}]
 
 
+@pytest.mark.slow
 def test_a_callback_of_the_user_is_the_only_one(tiny_elmo):
     model, batches = make_model(tiny_elmo, "chain_thaw")
     own = Unfreezing(model.encoder, ta.two_stage())
@@ -108,6 +111,7 @@ def test_every_form_of_callbacks_gets_one_callback_more(tiny_elmo):
     assert callbacks.callbacks == [added, other] and added.model is model
 
 
+@pytest.mark.slow
 def test_a_callback_list_of_the_user_gets_it_too(tiny_elmo):
     model, batches = make_model(tiny_elmo, "two_stage")
     watch = Moved()
@@ -116,6 +120,7 @@ def test_a_callback_list_of_the_user_gets_it_too(tiny_elmo):
     assert watch.epochs == [{"head"}, set(GROUPS)]
 
 
+@pytest.mark.slow
 def test_each_phase_is_said_once_unless_fit_is_silent(tiny_elmo, capsys):
     model, batches = make_model(tiny_elmo, ta.two_stage(head_epochs=2))
     model.fit(batches, epochs=4, verbose=2)
@@ -128,6 +133,7 @@ def test_each_phase_is_said_once_unless_fit_is_silent(tiny_elmo, capsys):
     assert "now training" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_fit_from_the_first_epoch_forgets_the_patience_of_the_last(tiny_elmo):
     adaptation = ta.two_stage(patience=1)
     model, batches = make_model(tiny_elmo, adaptation)

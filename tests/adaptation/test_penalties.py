@@ -92,6 +92,7 @@ def anchors_of(encoder):
     return {name: values(weight) for name, weight in pretrained_weights(encoder).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_value_and_one_step_of_sgd(kind):
     model, encoder = small_model()
@@ -111,6 +112,7 @@ def test_value_and_one_step_of_sgd(kind):
         np.testing.assert_allclose(weight.numpy(), expected, atol=2e-6, err_msg=weight.path)
 
 
+@pytest.mark.slow
 def test_the_pull_is_added_to_the_gradient_of_the_data():
     after = []
     for penalised in (False, True):
@@ -168,6 +170,7 @@ def test_attaching_again_replaces_and_keeps_a_weights_own_regularizer():
     assert total(model) == pytest.approx(value + own, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_model_that_was_trained_before_learns_of_the_penalty():
     model, encoder = small_model()
     inputs, targets, nothing = data(0.0)
@@ -200,6 +203,7 @@ def test_a_frozen_weight_costs_nothing_until_it_learns():
     assert wholes[0] < wholes[1] < wholes[2]
 
 
+@pytest.mark.slow
 def test_snapshots_are_no_part_of_the_model(tmp_path):
     model, encoder = small_model()
     paths = [weight.path for weight in model.variables]
@@ -221,6 +225,7 @@ def test_snapshots_are_no_part_of_the_model(tmp_path):
     ), rel=1e-6)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_snapshots_are_not_copied_into_graphs():
     model, encoder = small_model(vocabulary=100_000)
     attach(model, encoder, random_fisher(encoder), **KINDS["both"])

@@ -103,6 +103,7 @@ def test_a_plain_optimizer_of_keras(tiny_elmo):
     assert int(patient.optimizer.iterations) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ours", pytest.param("Keras'", marks=pytest.mark.slow)])
 def test_gradients_at_weights_that_went_away_are_dropped(tiny_elmo, kind):
     def inner():

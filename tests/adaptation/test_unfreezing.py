@@ -77,6 +77,7 @@ def test_slots_survive_a_phase_in_which_their_group_is_frozen(encoders):
     assert phases[-1]["slots"]["head"] != phases[0]["slots"]["head"]
 
 
+@pytest.mark.slow
 def test_a_phase_ends_early_when_the_score_gets_no_better_and_the_best_weights_return(encoders):
     model, batches = make_model(encoders["elmo"], gradual_unfreezing(every=9, patience=2))
     seen = []
@@ -106,6 +107,7 @@ def test_a_phase_ends_early_when_the_score_gets_no_better_and_the_best_weights_r
     np.testing.assert_array_equal(model.head.weights[0].numpy(), seen[4][1])
 
 
+@pytest.mark.slow
 def test_a_plain_keras_model_with_layers_of_its_own(encoders):
     encoder = ta.HubEncoder(encoders["bert"])
     texts = encoder.preprocessor.pack([encoder.preprocessor.tokenize(["ab cd", "ef"])])
@@ -126,6 +128,7 @@ def test_a_plain_keras_model_with_layers_of_its_own(encoders):
     assert seen == [([], True), (["embeddings"], False), (["layer_0"], False)]
 
 
+@pytest.mark.slow
 def test_what_cannot_work_is_said_before_the_first_step(encoders):
     task = ta.Task("classification", labels=["no", "yes"])
     encoder = ta.HubEncoder(encoders["bert"], trainable=False)
@@ -142,6 +145,7 @@ def test_what_cannot_work_is_said_before_the_first_step(encoders):
         Unfreezing(encoder, two_stage(), mode="least")
 
 
+@pytest.mark.slow
 def test_a_head_that_an_earlier_fit_left_frozen_learns_again(encoders):
     model, batches = make_model(encoders["elmo"], "chain_thaw")
     callbacks = [Unfreezing(model.encoder, "chain_thaw")]

@@ -51,6 +51,7 @@ def read(path: Path) -> list[dict]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_a_panel_for_each_dataset_and_a_line_for_each_encoder(config, tiny_elmo, tmp_path):
     pairs = write(tmp_path / "pairs.yaml", content(sample("pair_regression"), tiny_elmo))
     out = tmp_path / "out"

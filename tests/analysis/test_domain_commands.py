@@ -168,6 +168,7 @@ def test_corpora_from_files(tmp_path):
     np.testing.assert_allclose(found["matrix"], [[0, np.log(2)], [np.log(2), 0]], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_domains_need_no_tensorflow(genres, wiki, runs, tmp_path):
     arguments = [str(part) for part in (genres, "--reference", wiki, *runs, "--out", tmp_path)]
     program = (

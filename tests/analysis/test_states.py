@@ -36,6 +36,7 @@ def means(encoder, task) -> np.ndarray:
     return pooled_states(encoder, prepare(records(task.is_pair), task, encoder), batch_size=3)
 
 
+@pytest.mark.slow
 def test_berts_special_tokens_and_padding_do_not_count(bert):
     expected = [states[:, 1:-1].mean(axis=1) for states in encode(bert, TEXTS)]
     found = means(bert, SINGLE)
@@ -62,6 +63,7 @@ def test_elmo_reads_a_text_without_boundaries(elmo):
     np.testing.assert_allclose(means(elmo, SINGLE), np.stack(expected, axis=1), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_elmo_compares_the_means_of_a_pair(elmo):
     first = np.stack([states.mean(axis=1) for states in encode(elmo, TEXTS)], axis=1)
     second = first[:, ::-1]

@@ -192,6 +192,7 @@ def test_seeds_effects_have_their_deviations():
     np.testing.assert_allclose(found.std(1), [0.01, 0.03], rtol=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_every_row_of_every_case_can_be_simulated(name):
     case, found = module_of(name), set()
@@ -200,6 +201,7 @@ def test_every_row_of_every_case_can_be_simulated(name):
     assert found == set(case.COLUMNS)
 
 
+@pytest.mark.slow
 def test_v1_v2_v3_the_page_is_written_and_rates_stay_low(tmp_path, monkeypatch):
     chosen = {
         "looks": row_of("looks", metric="accuracy", deviations=(1, 2), seeds=(2, 3, 4, 5, 6)),

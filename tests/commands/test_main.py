@@ -215,6 +215,7 @@ def test_debug_shows_where(failing, monkeypatch):
     assert result.stderr.splitlines()[-1].startswith("ZeroDivisionError: ")
 
 
+@pytest.mark.slow
 def test_tensorflow_is_silent_until_the_command_ends():
     program = (
         "import os, sys, click\n"

@@ -25,6 +25,7 @@ def config(write_config):
     )
 
 
+@pytest.mark.slow
 def test_cells_runs_and_splits(config, tmp_path):
     before = sorted(tmp_path.iterdir())
     code, output, _ = call(config, "--json")
@@ -60,6 +61,7 @@ def test_cells_runs_and_splits(config, tmp_path):
     assert {one["home"] for one in top["kept"]["splits"].values()} == {"memory"}
 
 
+@pytest.mark.slow
 def test_what_no_budget_allows_is_said_beforehand(config):
     budgets = ("--set", "features.limit_mb=0", "--set", "features.disk_limit_mb=0")
     code, output, _ = call(config, *budgets)
@@ -70,6 +72,7 @@ def test_what_no_budget_allows_is_said_beforehand(config):
     assert said[3].startswith("tiny_bert-top_layers-linear, train: states of 32 texts at each")
 
 
+@pytest.mark.slow
 def test_the_table(config):
     code, output, _ = call(config)
     assert code == 0
@@ -97,6 +100,7 @@ def test_the_table(config):
     assert lines[9].startswith("2 threads a run; by default ")
 
 
+@pytest.mark.slow
 def test_the_default_head_is_named_and_settings_count(write_config):
     path = write_config(
         heads=["default"],

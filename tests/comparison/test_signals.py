@@ -208,6 +208,7 @@ def test_a_part_of_train_is_of_the_own_task(write, tmp_path):
     assert config.tasks["pairs"].data.train_examples == 32
 
 
+@pytest.mark.slow
 def test_dry_run_shows_signals_and_what_is_trained_first(write, first):
     path = write({"alone": {}, "after_pairs": {"start": first}, "together": TOGETHER})
     found = dry_run(load_comparison(path))

@@ -30,6 +30,7 @@ def tagged(folder):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [reviews, tagged])
 def test_the_config_runs_as_it_is(tmp_path, monkeypatch, make):
     monkeypatch.chdir(tmp_path)

@@ -74,6 +74,7 @@ def two_ways(write_config, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_labels_of_train_that_no_cell_reads_may_be_missing(two_ways, write_config, tmp_path):
     comparison = load_comparison(two_ways)
     examples = dry_run(comparison)["examples"]

@@ -55,6 +55,7 @@ def assert_close(got: list, expected: list, tolerance: float = 1e-6) -> None:
         np.testing.assert_allclose(one, other, atol=tolerance, rtol=tolerance)
 
 
+@pytest.mark.slow
 def test_every_public_layer_is_in_the_table(rows):
     layers = [row.make() for row in rows.values()]
     tested = {type(part).__name__ for layer in layers for part in layer._flatten_layers()}

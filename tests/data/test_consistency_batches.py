@@ -84,6 +84,7 @@ def test_as_many_unlabelled_rows_and_the_same_labelled_ones(encoder, perturbatio
     assert {tuple(row) for row in seen} == {tuple(row) for row in known}
 
 
+@pytest.mark.slow
 def test_changed_words_depend_on_seed_epoch_and_step(encoder):
     train = prepare(RECORDS, TASK, encoder)
     more = prepared_unlabelled([f"{one} of the man" for one in MORE], TASK, encoder, rate=0.6)

@@ -113,6 +113,7 @@ RECORDS = {
 }
 
 
+@pytest.mark.slow
 def test_a_batch_is_that_of_its_task_and_empty_elsewhere(tiny_bert):
     encoder = ta.HubEncoder(tiny_bert)
     found = list(ta.multi_task_batches(RECORDS, TASKS, encoder, batch_size=2, shuffle=False))
@@ -127,6 +128,7 @@ def test_a_batch_is_that_of_its_task_and_empty_elsewhere(tiny_bert):
     assert {tuple(tensor.shape) for tensor in others["a"].values()} == {(2, 0)}
 
 
+@pytest.mark.slow
 def test_every_pass_is_the_next_epoch(tiny_bert):
     encoder = ta.HubEncoder(tiny_bert)
     dataset = ta.multi_task_batches(

@@ -39,6 +39,7 @@ def contexts_of(questions: list[int], words: list[list[int]]) -> Contexts:
     )
 
 
+@pytest.mark.slow
 def test_every_word_counts_in_the_window_where_it_has_most_context():
     draw = random.Random(0)
     for _ in range(100):
@@ -124,6 +125,7 @@ def test_a_token_of_the_row_is_that_of_its_word(bert):
             assert inputs["input_word_ids"][row, first : last + 1].tolist() == pieces
 
 
+@pytest.mark.slow
 def test_an_answer_within_words_is_the_words_that_it_touches(elmo):
     text = "pre-1990s days"
     for answer, start, expected in (("1990", 4, [3, 3]), ("e-1", 2, [1, 3]), ("days", 10, [4, 4])):

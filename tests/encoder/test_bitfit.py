@@ -41,6 +41,7 @@ def biases(encoder) -> set[str]:
     return {n for n, weight in encoder.native.weights_by_name().items() if id(weight) in group}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "head", "expected"),
     [

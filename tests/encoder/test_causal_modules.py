@@ -137,6 +137,7 @@ def everything_but_key_biases(model) -> set[str]:
     return {name for name in names if not name.endswith("attention/key/bias")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("adaptation", "options", "learning"),
     [
@@ -183,6 +184,7 @@ def test_the_classification_token_ends_each_row_and_is_pooled(tiny_causal):
         module_source(ta.build_model(TASKS["classification"], encoder))
 
 
+@pytest.mark.slow
 def test_features_with_another_new_row_are_others(tiny_causal, tmp_path):
     task, found = TASKS["classification"], []
     for seed in (0, 1, 1):
@@ -202,6 +204,7 @@ def test_a_classification_token_needs_a_native_causal_module(tiny_bert, converte
         ta.HubEncoder(converted, execution="saved_model", classification_token=True)
 
 
+@pytest.mark.slow
 def test_a_tuned_encoder_is_a_module_again(tiny_causal):
     model, _ = trained(tiny_causal, "classification", "fine_tuning")
     source = module_source(model)

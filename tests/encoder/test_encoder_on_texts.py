@@ -79,6 +79,7 @@ def test_pairs_are_a_tuple_and_read_jointly(tiny_bert, tiny_elmo):
             apart((TEXTS, second))
 
 
+@pytest.mark.slow
 def test_a_functional_model_of_pairs_is_saved_and_loaded(tiny_bert, tmp_path):
     encoder = HubEncoder(tiny_bert)
     pair = [keras.Input((), dtype="string", name=name) for name in ("text_a", "text_b")]
@@ -90,6 +91,7 @@ def test_a_functional_model_of_pairs_is_saved_and_loaded(tiny_bert, tmp_path):
     np.testing.assert_array_equal(copy.predict(data, verbose=0), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [functional, sequential, Subclassed])
 def test_a_plain_keras_model_learns_from_texts(encoder, make):
     model = make(encoder)

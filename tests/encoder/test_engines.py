@@ -32,6 +32,7 @@ def in_both(encoder) -> tuple[list, list]:
     return tuple(found)
 
 
+@pytest.mark.slow
 @needs_openvino
 @pytest.mark.parametrize("family", ["tiny_bert", "tiny_causal", "roberta", "deberta_v3"])
 def test_float32_is_tensorflows(family, request, tmp_path):
@@ -45,6 +46,7 @@ def test_float32_is_tensorflows(family, request, tmp_path):
     assert 0 < largest_difference(ours, theirs) < 1e-4
 
 
+@pytest.mark.slow
 @needs_openvino
 def test_bfloat16_is_as_near_to_float32_as_tensorflows(tiny_bert):
     exact = ta.encode(ta.HubEncoder(tiny_bert, trainable=False), TEXTS)
@@ -54,6 +56,7 @@ def test_bfloat16_is_as_near_to_float32_as_tensorflows(tiny_bert):
     assert half(TEXTS)["pooled"].dtype == tf.bfloat16
 
 
+@pytest.mark.slow
 @needs_int8
 def test_8_bits_are_near_and_can_be_left_again(tiny_bert, cache):
     encoder = ta.HubEncoder(tiny_bert, trainable=False)
@@ -67,6 +70,7 @@ def test_8_bits_are_near_and_can_be_left_again(tiny_bert, cache):
     assert len(list(cache.iterdir())) == 2
 
 
+@pytest.mark.slow
 @needs_openvino
 def test_weights_are_the_current_ones_and_adapters_are_read(tiny_bert, cache):
     encoder = ta.HubEncoder(tiny_bert, trainable=False, adapters="bottleneck", adapter_size=4)

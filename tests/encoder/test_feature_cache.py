@@ -261,6 +261,7 @@ def test_a_cache_that_cannot_be_written(encoders, tmp_path):
         with_features(prepared_for(encoders["elmo"]), encoders["elmo"], **cached(file))
 
 
+@pytest.mark.slow
 def test_document_context_is_part_of_what_is_kept(encoders, tmp_path):
     encoder = encoders["bert"]
     records = [

@@ -48,6 +48,7 @@ def test_what_bert_small_is():
     assert encoder.max_length == 512
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("execution", ["native", "saved_model"])
 def test_groups_of_bert_learn_as_told(execution, tiny_program):
     encoder = HubEncoder(tiny_program, execution=execution)
@@ -73,6 +74,7 @@ def test_groups_are_printed_as_names_and_counts(tiny_elmo):
     assert isinstance(groups, list) and groups == list(groups)
 
 
+@pytest.mark.slow
 def test_groups_of_elmo_learn_as_told():
     encoder = HubEncoder("elmo_small")
     assert [name for name, _ in encoder.layer_groups] == ELMO
@@ -83,6 +85,7 @@ def test_groups_of_elmo_learn_as_told():
     assert moved_groups(encoder) == set(ELMO)
 
 
+@pytest.mark.slow
 def test_an_elmo_black_box_learns_by_group():
     encoder = HubEncoder("elmo_small", execution="saved_model")
     assert [name for name, _ in encoder.layer_groups] == [*ELMO, "aggregation"]
@@ -108,6 +111,7 @@ def test_a_frozen_black_box_runs_in_inference_mode(tiny_program):
     assert np.abs(one - other).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_adapters_are_a_group_that_learns_alone():
     encoder = HubEncoder("bert_small", adapters="bottleneck", adapter_size=8)
     assert [name for name, _ in encoder.layer_groups] == [*BERT, "adapters"]
@@ -173,6 +177,7 @@ def test_mixed_precision_is_the_native_layers():
     assert {weight.dtype for weight in encoder.weights} == {"float32"}
 
 
+@pytest.mark.slow
 def test_the_configuration_is_complete():
     arguments = set(inspect.signature(HubEncoder.__init__).parameters) - {"self", "kwargs"}
     encoder = HubEncoder("elmo_small", trainable=False, execution="saved_model")

@@ -84,6 +84,7 @@ def test_hash_and_config_tell_the_layers(tmp_path):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_a_run_with_kept_layers_is_exported_and_loaded(tiny_bert, tmp_path):
     data = tmp_path / "train.tsv"
     rows = "".join(f"{text}\t{label}\n" for text in TEXTS for label in ("no", "yes"))

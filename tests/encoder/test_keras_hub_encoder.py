@@ -103,6 +103,7 @@ def test_the_texts_of_robertas_row_are_without_its_separators(folder):
         assert found == preprocessor.tokenize(tf.constant(given)).to_list()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["deberta_v3", "xlm_roberta"])
 def test_tagging_and_kept_features(family, folder):
     encoder = ta.HubEncoder(folder(family), trainable=False)

@@ -153,6 +153,7 @@ def test_documents_longer_than_the_encoder_are_learned_and_served(tiny_bert, fil
     np.testing.assert_allclose(answer["scores"][0], expected.scores, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_frozen_encoders_features_are_those_of_its_windows(tiny_bert, files, tmp_path):
     task = TASKS["classification"]
     encoders = [

@@ -50,6 +50,7 @@ def last_arrays(run) -> dict:
     return checkpoints.read(sorted((run / "checkpoint").glob("checkpoint_*"))[-1]).arrays
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adaptation", ["feature_extraction", "fine_tuning"])
 def test_pairs_trained_predicted_served_and_saved(folder, adaptation, tmp_path):
     encoder = ta.HubEncoder(folder, trainable=adaptation == "fine_tuning", trust=True)
@@ -105,6 +106,7 @@ def test_it_is_no_language_model(folder, tmp_path):
             build_language_model(ta.Task("language_model"), encoder)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_ends_with_the_same_bits_and_is_loaded_again(folder, tmp_path, monkeypatch):
     content = {
         "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 32},

@@ -57,6 +57,7 @@ def check_shared(data, encoder, folder, dtype, passes, first, *others):
         check_same(require, one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("kind", ["classification", "pair_classification"])
 def test_of_all_layers_nothing_is_computed_again(encoders, kind, dtype, tmp_path, passes):
@@ -67,6 +68,7 @@ def test_of_all_layers_nothing_is_computed_again(encoders, kind, dtype, tmp_path
     )
 
 
+@pytest.mark.slow
 def test_of_both_columns(encoders, tmp_path, passes):
     encoder = encoders["elmo"]
     data = texts("pair_classification", encoder)

@@ -201,6 +201,7 @@ def test_a_run_has_what_every_run_has(whole, path):
     assert exported["dev"] == metrics["dev"]
 
 
+@pytest.mark.slow
 def test_i2_stopped_in_an_epoch_it_ends_with_the_same_bits(whole, path, tmp_path, monkeypatch):
     after_step = Steps.on_train_batch_end
 

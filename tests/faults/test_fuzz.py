@@ -9,6 +9,7 @@ import pytest
 FUZZ = runpy.run_path(str(Path(__file__).with_name("fuzz_configs.py")))
 
 
+@pytest.mark.slow
 def test_configs_and_command_lines():
     tried, offenders = FUZZ["fuzz"](seconds=60, seed=20, most=500)
     assert not offenders, "\n\n".join(offenders)

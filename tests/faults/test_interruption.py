@@ -205,6 +205,7 @@ def test_i5_finished_run_is_left_alone(finished):
     assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["predictions/dev.tsv", "task.json", "checkpoint", "best"])
 def test_i5_finished_run_that_is_not_whole(finished, tmp_path, name):
     run = tmp_path / "run"
@@ -225,6 +226,7 @@ def test_i5_finished_run_that_is_not_whole(finished, tmp_path, name):
         assert results(run) == results(finished / "run")
 
 
+@pytest.mark.slow
 def test_i5_files_of_the_user_stay(finished, tmp_path):
     run, number = tmp_path / "run", "0" * 32
     shutil.copytree(finished / "run", run)

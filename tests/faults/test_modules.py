@@ -49,6 +49,7 @@ def test_a3_more_pieces_than_the_manifest_says(spoilt, tiny_bert):
         load_module(spoilt({}, [*pieces, "more"]))
 
 
+@pytest.mark.slow
 def test_a3_no_signature(tiny_bert):
     with pytest.raises(ArtifactError, match="expected the inputs input_word_ids, .* got none"):
         load_module(tiny_bert, execution="saved_model", trust=True)

@@ -136,6 +136,7 @@ def test_a_module_that_ships_may_run(nothing_trusted, quick, tmp_path):
     assert not quick and not nothing_trusted.exists()
 
 
+@pytest.mark.slow
 def test_what_one_wrote_may_run(nothing_trusted, quick, tmp_path):
     encoder = native_encoder("elmo", ELMO)
     weights = {name: weight.numpy() for name, weight in encoder.weights_by_name().items()}
@@ -244,6 +245,7 @@ def test_an_export_from_elsewhere_needs_trust_once(exported, tmp_path, nothing_t
     assert predicted(exported, tmp_path).exit_code == 0
 
 
+@pytest.mark.slow
 def test_an_export_of_ones_own_is_predicted_with(tiny_bert, tmp_path, nothing_trusted, quick):
     encoder = ta.HubEncoder(tiny_bert, trainable=False)
     model = ta.build_model(ta.Task("classification", labels=["no", "yes"]), encoder, "linear")
@@ -275,6 +277,7 @@ def test_a4_a_module_that_crashes_on_load(tmp_path, nothing_trusted, monkeypatch
     assert not nothing_trusted.exists()
 
 
+@pytest.mark.slow
 def test_a4_a_module_that_fails_in_its_trial(tmp_path, nothing_trusted):
     class Failing(Stranger):
         @tf.function(
@@ -291,6 +294,7 @@ def test_a4_a_module_that_fails_in_its_trial(tmp_path, nothing_trusted):
     assert not nothing_trusted.exists()
 
 
+@pytest.mark.slow
 def test_a4_the_trial_does_not_import_from_the_current_folder(tmp_path, monkeypatch):
     write_stranger(tmp_path / "module")
     for name in ("click", "pydantic", "numpy", "hub_modules"):

@@ -153,6 +153,7 @@ def asked_for_much(served):
         yield connection
 
 
+@pytest.mark.slow
 def test_s2_a_client_that_never_reads(monkeypatch):
     monkeypatch.setattr(slow_clients, "LOOK_SECONDS", 0.3)
     server = server_of_function(large, Limits())
@@ -166,6 +167,7 @@ def test_s2_a_client_that_never_reads(monkeypatch):
         assert read < LARGE / 2
 
 
+@pytest.mark.slow
 def test_s2_a_client_that_reads_slowly_is_answered(monkeypatch):
     monkeypatch.setattr(slow_clients, "LOOK_SECONDS", 0.3)
     monkeypatch.setattr(slow_clients, "READ_BYTES", 2**18)

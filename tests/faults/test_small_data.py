@@ -59,6 +59,7 @@ def test_d11_trains_on_very_little(tiny_bert, tmp_path, case):
     assert sorted(predictions.split("\n")[0].split("\t")[1:]) == labels
 
 
+@pytest.mark.slow
 def test_n2_no_entity_in_dev_scores_nothing(tiny_bert, tmp_path):
     files = {"train": "a B-X\nb I-X\n\nc O\n\nd O\n", "dev": "a O\nb O\n\nc O\n"}
     data = {"format": "conll", "kind": "tagging", "columns": {"words": 0, "tags": 1}}

@@ -31,6 +31,7 @@ def shell(command: str, **environment) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -106,6 +107,7 @@ def test_a_signal_is_named(number, code, word, tmp_path):
     assert b"the same command goes on" in error
 
 
+@pytest.mark.slow
 def test_programs_in_the_current_folder_are_not_run(tmp_path, monkeypatch):
     """What a comparison starts: its workers, and the export of its winner."""
     marker = tmp_path / "marker"

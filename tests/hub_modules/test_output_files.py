@@ -89,6 +89,7 @@ def test_a_change_shows(folder):
         load_module(folder)
 
 
+@pytest.mark.slow
 def test_one_that_is_not_in_the_manifest_is_refused(tmp_path):
     write_module(dataclasses.replace(source("bert"), output_layer=None), tmp_path / "m")
     encoder = load_module(tmp_path / "m").encoder

@@ -56,6 +56,7 @@ def test_annealing_by_pencil():
     assert float(annealed(first, last, 150, 75)) == pytest.approx(np.exp(-1.95), rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [None, "bfloat16", "float16"])
 def test_what_is_added_in_training_and_only_there(tiny_bert, tmp_path, policy):
     module = without_dropout(with_output_layer(tiny_bert, tmp_path / "bert"))
@@ -76,6 +77,7 @@ def test_what_is_added_in_training_and_only_there(tiny_bert, tmp_path, policy):
     np.testing.assert_allclose(added, [weight * mean for weight in weights], rtol=2e-3)
 
 
+@pytest.mark.slow
 def test_a_language_model_beside_the_task(module):
     def language_model(encoder):
         return AuxiliaryLoss(language_model_objective(encoder), weight=0.2)
@@ -110,6 +112,7 @@ def test_plain_keras_saves_and_loads_it(module, tmp_path):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
 
 
+@pytest.mark.slow
 def test_an_export_leaves_it_out(module, tmp_path):
     def language_model(encoder):
         return AuxiliaryLoss(language_model_objective(encoder))

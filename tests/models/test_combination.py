@@ -138,6 +138,7 @@ def test_without_the_crfs_each_word_has_its_largest_probability(taggers):
     assert not is_legal(answers[2]["label"][:4])
 
 
+@pytest.mark.slow
 def test_sentences_without_words(taggers):
     """A served row of padding only: nothing is decoded, and the others are as without it."""
     answers, transitions = taggers

@@ -81,6 +81,7 @@ def numpy_divergence(wanted, given):
     return (np.exp(wanted) * (wanted - given)).sum(-1)
 
 
+@pytest.mark.slow
 def test_the_loss_of_other_words_by_hand(calm):
     """Weight times the mean over all unlabelled texts, those below the threshold too."""
     model = made(calm, "words", weight=0.5, temperature=0.7, confidence=0.6)
@@ -117,6 +118,7 @@ def test_no_gradient_through_the_original(calm):
             assert max(float(tf.reduce_max(tf.abs(one))) for one in found if one is not None) > 1e-4
 
 
+@pytest.mark.slow
 def test_dropout_alone_differs_between_the_passes(calm):
     model = made(calm, "dropout", head_dropout=0.5)
     found = model.train_on_batch(*first(batches(model, "dropout")), return_dict=True)
@@ -140,6 +142,7 @@ def test_without_dropout_nothing_differs_between_the_passes(calm, tiny_elmo, tin
         made(tiny_bert, "dropout", adaptation="feature_extraction")
 
 
+@pytest.mark.slow
 def test_masked_pieces_change_from_step_to_step(calm):
     model = made(calm, "mask", masked=0.5)
     inputs, targets = first(batches(model, "mask"))
@@ -221,6 +224,7 @@ def test_words_of_a_sentence_count_and_padding_does_not(calm):
     np.testing.assert_array_equal((losses >= 0).sum(1), lengths)
 
 
+@pytest.mark.slow
 def test_half_precision(tiny_bert):
     with precision("bfloat16"):
         model = made(tiny_bert, "mask")

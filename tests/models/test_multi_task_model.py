@@ -212,6 +212,7 @@ def test_phases_apply_to_the_encoder_and_all_heads(tiny_bert):
     assert not all(map(np.array_equal, before, values(encoder.weights)))
 
 
+@pytest.mark.slow
 def test_a_step_without_a_gradient_counts_and_moves_nothing(tiny_bert):
     """In the phase of the pooler alone, which the tagger does not read."""
     model = multi(tiny_bert, keras.optimizers.AdamW(1e-2), adaptation="chain_thaw")

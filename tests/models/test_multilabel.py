@@ -177,6 +177,7 @@ def test_an_export_with_other_thresholds_than_its_task_is_refused(run, data, tmp
         predict_file(folder, tmp_path / "in.tsv", tmp_path / "out", trust=True)
 
 
+@pytest.mark.slow
 def test_plain_keras_with_empty_sets_only(tiny_bert):
     task = ta.Task(KIND, labels=["a", "b"])
     encoder = ta.HubEncoder(tiny_bert, trainable=False)
@@ -263,6 +264,7 @@ def test_the_baseline_is_the_best_constant_set(tmp_path, tiny_bert):
     assert baseline_of(splits, "micro_f1", "dev", "test").answer == ()
 
 
+@pytest.mark.slow
 def test_n1_thresholds_are_not_chosen_by_nan(data, encoder, tmp_path, monkeypatch):
     answer = {"probabilities": np.full((32, 3), np.nan, "float32")}
     monkeypatch.setattr("tf_adapt.training.finish.batch_predictions", lambda *given: answer)

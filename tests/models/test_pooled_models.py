@@ -63,6 +63,7 @@ def test_a_tagger_of_all_pieces(word_pieces, tiny_bert, tmp_path):
     assert ta.predict(again, WORDS) == expected
 
 
+@pytest.mark.slow
 def test_pieces_of_a_word_change_its_tag_unless_the_first_is_read(tiny_bert):
     """On a frozen encoder's own states: the mean of `ab` is the mean of what `a` and `##b` have."""
     encoder = ta.HubEncoder(tiny_bert, trainable=False)
@@ -144,6 +145,7 @@ def test_a_config_says_it_to_the_head(task, key, argument, tiny_bert):
     assert getattr(model.head, argument) == "last"
 
 
+@pytest.mark.slow
 def test_the_pieces_of_a_word_are_nothing_to_elmo(tiny_elmo):
     found = {}
     for word_pieces in ("first", "mean"):

@@ -105,6 +105,7 @@ def test_the_others_do_not_predict_and_are_not_evaluated(model, batch):
     assert float(model.test_on_batch(inputs, targets)[0]) == loss
 
 
+@pytest.mark.slow
 def test_a_saved_model_has_its_heads(model, batch, tmp_path):
     model.train_on_batch(*batch)
     model.save(tmp_path / "model.keras")

@@ -39,6 +39,7 @@ def evaluated(encoder):
     return math.log(model.evaluate(texts, return_dict=True, verbose=0)["perplexity"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["bert", "elmo"])
 def test_the_loss_is_that_of_a_language_models_evaluation(folder, module):
     encoder = ta.HubEncoder(str(folder / module))

@@ -63,6 +63,7 @@ def test_the_shipped_modules_mix_is_the_plain_mean():
     assert (mix.weights, mix.scale) == ((0.0, 0.0, 0.0), 1.0)
 
 
+@pytest.mark.slow
 def test_one_step_moves_every_weight_of_the_encoder(folder):
     encoder = ta.HubEncoder(folder, trust=True)
     assert [name for name, _ in encoder.layer_groups] == ["char_cnn", "lstm_0", "lstm_1"]
@@ -74,6 +75,7 @@ def test_one_step_moves_every_weight_of_the_encoder(folder):
         assert np.any(old != weight.numpy()), weight.path
 
 
+@pytest.mark.slow
 def test_an_export_gives_the_same_answers(folder, tmp_path):
     encoder = ta.HubEncoder(folder, trust=True)
     model = ta.build_model(TASK, encoder, "linear_tagger", adaptation="feature_extraction")

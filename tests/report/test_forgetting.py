@@ -63,6 +63,7 @@ def test_losses_beside_score_and_distance():
     assert texts(distances.rows[1])[1:] == [NOTHING, "0.0200"]
 
 
+@pytest.mark.slow
 def test_the_section_is_in_the_report_only_where_it_was_measured(tmp_path):
     content = contents.complete()
     assert forgetting(ranked(content.cells)) == []

@@ -49,6 +49,7 @@ def test_the_record_is_the_content(reports):
         assert json.loads(text) == to_json(getattr(contents, name)())
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_bytes_without_tensorflow(reports, tmp_path):
     program = PROGRAM.format(helpers=str(HELPERS), folder=str(tmp_path))
     done = subprocess.run(

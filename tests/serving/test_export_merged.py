@@ -35,6 +35,7 @@ def operations(loaded) -> list[str]:
     return sorted(node.op for node in nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
 def test_a_served_model_with_lora_costs_nothing_more(policy, tiny_bert, tmp_path):
     before = keras.config.dtype_policy()
@@ -64,6 +65,7 @@ def test_a_served_model_with_lora_costs_nothing_more(policy, tiny_bert, tmp_path
         np.testing.assert_array_equal(weight, array)
 
 
+@pytest.mark.slow
 def test_tasks_that_differ_by_lora_and_biases_share_the_encoder(tiny_bert, tmp_path):
     other = ta.HubEncoder(tiny_bert, bitfit=True)
     other = ta.build_model(ta.Task(TASK[0], labels=TASK[1]), other, "linear")

@@ -74,6 +74,7 @@ def assert_same_bits(some: dict, others: dict) -> None:
         np.testing.assert_array_equal(value, others[name], err_msg=name)
 
 
+@pytest.mark.slow
 def test_the_next_phase_begins_where_the_best_epoch_ended(make_config, scores, tmp_path):
     scores += [0.9, 0.1]
     train(make_config(2), tmp_path / "run")

@@ -20,6 +20,7 @@ def test_missing_gpu():
         make_strategy("gpu:1", None)
 
 
+@pytest.mark.slow
 def test_two_parts_of_one_cpu():
     # In a process of its own: devices can only be split before TensorFlow starts.
     program = (

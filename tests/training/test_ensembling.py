@@ -80,6 +80,7 @@ def taggers(tiny_bert, tiny_elmo, tmp_path_factory) -> list[Path]:
     ]
 
 
+@pytest.mark.slow
 def test_the_mean_of_the_members_probabilities(texts, alone, equal):
     found = ta.load_ensemble(equal).predict(dev_of(texts[0]))
     mean = scores_of(alone).mean(0)
@@ -109,6 +110,7 @@ def test_the_table_is_that_of_numpy_and_scipy(texts, alone, equal):
     assert [one["weight"] for one in written["members"]] == pytest.approx([1 / 3] * 3)
 
 
+@pytest.mark.slow
 def test_its_files_are_the_ensembles_answers(equal, tmp_path):
     dev = SAMPLE_FOLDER / "classification" / "dev.tsv"
     assert predict_file(equal, dev, tmp_path / "dev.tsv") == 60
@@ -165,6 +167,7 @@ def test_an_unknown_label_is_refused(equal, tmp_path):
         evaluate_file(equal, tmp_path / "new.tsv")
 
 
+@pytest.mark.slow
 def test_votes(texts, alone, tmp_path):
     ta.ensemble(texts, tmp_path / "votes", combine="votes")
     ensemble = ta.load_ensemble(tmp_path / "votes")
@@ -224,6 +227,7 @@ def test_few_items_and_equal_answers_are_not_tested():
     assert found.p is None and found.items == 19
 
 
+@pytest.mark.slow
 def test_weights_of_dev_are_never_below_the_best_alone(texts, alone, tmp_path):
     result = ta.ensemble(texts, tmp_path / "dev", weights="dev")
     reached = result.results["dev"]
@@ -267,6 +271,7 @@ def test_a_tagger_of_weight_1_gives_its_own_tags_beside_a_crf(taggers, tmp_path)
             np.testing.assert_allclose(one.scores, expected.scores, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "combine", "which"),
     [
@@ -334,6 +339,7 @@ def test_the_mean_of_scores(tiny_bert, tmp_path):
     np.testing.assert_allclose([*reached.members, reached.ensemble], expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_members_may_show_scores_in_other_ranges(tiny_bert, tmp_path):
     runs = [make_run(tmp_path / str(seed), tiny_bert, "regression", seed) for seed in (0, 1)]
     described = run_folder.saved_task(runs[1])
@@ -410,6 +416,7 @@ def test_labels_that_the_members_have_not_are_refused(texts, tmp_path):
         ta.load_ensemble(tmp_path / "both")
 
 
+@pytest.mark.slow
 def test_an_ensemble_whose_members_changed_is_refused(tiny_bert, texts, tmp_path):
     runs = [Path(shutil.copytree(run, tmp_path / "runs" / run.name)) for run in texts[:2]]
     ta.ensemble(runs, tmp_path / "runs" / "both")
@@ -438,6 +445,7 @@ def test_runs_and_ensembles_are_not_mistaken(texts, equal, tmp_path):
         predict_file(equal, "-", tmp_path / "out.tsv", signature="a")
 
 
+@pytest.mark.slow
 def test_a_text_too_long_for_one_member_names_it(texts, tiny_bert, tmp_path):
     short = make_run(tmp_path / "s", tiny_bert, "classification", 5, training={"max_length": 200})
     ta.ensemble([texts[0], short], tmp_path / "both")
@@ -445,6 +453,7 @@ def test_a_text_too_long_for_one_member_names_it(texts, tiny_bert, tmp_path):
         ta.load_ensemble(tmp_path / "both").predict(["a " * 220])
 
 
+@pytest.mark.slow
 def test_the_command_shows_a_table_and_what_it_is_worth(texts, tmp_path):
     runs = [str(run) for run in texts[:2]]
     arguments = ["ensemble", *runs, "--weights", "dev", "--out", str(tmp_path / "out")]

@@ -94,6 +94,7 @@ def tags_of(path: Path) -> list[tuple[str, ...]]:
     return [sentence.tags for sentence in read_conll(path)]
 
 
+@pytest.mark.slow
 def test_a_files_scores_are_those_of_the_training(run, files):
     expected = dev_scores(run)
     assert expected["span_f1"] > 0.2
@@ -161,6 +162,7 @@ def test_n4_the_run_predicts_what_it_predicted_at_its_end(run, files, tmp_path):
     assert tags_of(tmp_path / "dev.tsv") == tags_of(run / "predictions" / "dev.tsv")
 
 
+@pytest.mark.slow
 def test_n4_from_a_moved_folder_that_may_not_be_written(run, export, files, tmp_path, monkeypatch):
     for folder, name in ((run, "run"), (export, "export")):
         moved = tmp_path / "elsewhere" / name
@@ -448,6 +450,7 @@ def test_tags_as_json_lines(run, files, tmp_path):
     assert all(len(one["scores"]) == len(one["tags"]) for one in found)
 
 
+@pytest.mark.slow
 def test_from_standard_input_to_standard_output(table_run, tables, tmp_path):
     content = TABLES["tsv"].replace("good", "שלום").encode()
     environment = {"PYTHONIOENCODING": "latin-1"}
@@ -467,6 +470,7 @@ def test_from_standard_input_to_standard_output(table_run, tables, tmp_path):
     assert found.stderr.splitlines()[-1].startswith("DataError: <stdin>:2: expected UTF-8")
 
 
+@pytest.mark.slow
 @needs_openvino
 def test_a_run_is_scored_in_another_engine(table_run, tables, tmp_path, monkeypatch):
     cache = own_cache(tmp_path, monkeypatch)

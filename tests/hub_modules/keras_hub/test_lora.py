@@ -58,6 +58,7 @@ def test_every_state_is_that_of_the_summed_kernels(family, tmp_path):
     np.testing.assert_allclose(top[real], found["layers"][-1].numpy()[real], atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("added", [{"lora": ta.Lora(in_layers=[1])}, {"bitfit": True}])
 def test_what_learns_in_a_run_of_steps(added, tmp_path):
     encoder = ta.HubEncoder(f"keras:{write_folder('roberta', tmp_path / 'roberta')}", **added)

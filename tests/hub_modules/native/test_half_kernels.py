@@ -24,6 +24,7 @@ def inputs_of(model) -> dict:
     return {"a": preprocessor.pack([preprocessor.tokenize(tf.constant(TEXTS))])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", HALF)
 @pytest.mark.parametrize("adapters", [None, "bottleneck", "projected_attention"])
 def test_the_same_bits(tiny_bert, half, adapters):
@@ -55,6 +56,7 @@ def test_none_in_float32(tiny_bert):
     assert half_kernels(model_of(tiny_bert)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", [None, "bfloat16"])
 def test_weights_that_changed_are_read(tiny_bert, half):
     model = model_of(tiny_bert, half)

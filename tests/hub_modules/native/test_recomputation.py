@@ -119,6 +119,7 @@ def test_slices_of_a_batch_are_as_if_each_came_alone(monkeypatch, adapters):
         np.testing.assert_allclose(whole, of_parts[0] + of_parts[1], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_device_that_gets_no_text():
     encoder = BertEncoder(**CONFIG)
     encoder.build()
@@ -142,6 +143,7 @@ def softmaxes(graph):
     return sum(node.op == "Softmax" for node in nodes)
 
 
+@pytest.mark.slow
 def test_activations_are_computed_again_above_what_learns_and_only_there():
     encoder = BertEncoder(**CONFIG)
     encoder.build()

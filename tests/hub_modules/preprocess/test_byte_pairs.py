@@ -87,6 +87,7 @@ def test_no_texts(tokenizer):
     assert tokenizer.tokenize(tf.constant(["", ""])).to_list() == [[], []]
 
 
+@pytest.mark.slow
 def test_in_a_graph_and_in_a_saved_model(tokenizer, tmp_path):
     module = tf.Module()
     module.tokenizer = tokenizer

@@ -116,6 +116,7 @@ def test_special_tokens_in_a_text_are_letters(preprocessor):
     assert END not in preprocessor.tokenize(["<|endoftext|>"]).to_list()[0]
 
 
+@pytest.mark.slow
 def test_in_a_dataset(preprocessor):
     texts = ["abc aa", " x", ""]
     batches = tf.data.Dataset.from_tensor_slices(texts).batch(2).map(preprocessor)

@@ -133,6 +133,7 @@ def test_in_keras_2_models_through_tensorflow_hub(ours, moved):
     assert got == {"pair": pair.numpy().tolist(), "single": single, "mapped": single}
 
 
+@pytest.mark.slow
 def test_reading_back_gives_a_preprocessor_that_can_be_exported_again(moved, tmp_path):
     """A re-export must take along what the module loaded: nothing may point back to its folder."""
 

@@ -58,6 +58,7 @@ def test_an_encoder_alone_has_no_output_layer(folder):
         np.testing.assert_array_equal(source.weights[name], array)
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_module(folder, tmp_path):
     arguments = ["module", "convert", "--from", "fastai", str(folder)]
     result = CliRunner().invoke(cli, [*arguments, "--out", str(tmp_path / "lstm")])

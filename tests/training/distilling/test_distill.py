@@ -176,6 +176,7 @@ def test_a_signal_ends_it_after_the_step(tiny_bert, text, unbroken, tmp_path, mo
     assert len(done) == SMALL["steps"]  # no step twice
 
 
+@pytest.mark.slow
 def test_it_does_not_go_on_as_another_one(tiny_bert, text, tmp_path, monkeypatch):
     def failing(self, *batch):
         return [float("nan")] * 4

@@ -44,6 +44,7 @@ def log_relations(below, weights, layer, part):
     return scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True))
 
 
+@pytest.mark.slow
 def test_the_loss_by_numpy(tiny_bert):
     teacher = read_teacher(tiny_bert, [1], trust=False)
     # Larger vectors: relations that are nearly even differ by little more than float32's rounding.
