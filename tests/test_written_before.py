@@ -30,7 +30,6 @@ def written(tmp_path, monkeypatch) -> Path:
     return tmp_path / "written"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", EXPECTED)
 def test_a_keras_file(written, kind):
     model = keras.saving.load_model(written / f"{kind}.keras")

@@ -173,7 +173,6 @@ def functional_model():
     return keras.Model([words, real], CRF(4, np.ones((6, 6)), name="crf")(logits, mask=real))
 
 
-@pytest.mark.slow
 def test_a_keras_model_is_saved_loaded_and_exported(tmp_path):
     model = functional_model()
     _, _, mask = example()
@@ -198,7 +197,6 @@ def test_a_mask_of_keras_is_used(crf):
     assert (tags[1, 5:] == -1).all() and (tags[1, :5] >= 0).all() and (tags[0] >= 0).all()
 
 
-@pytest.mark.slow
 def test_it_learns_which_tag_follows_which():
     keras.utils.set_random_seed(0)
     targets = np.array([[0, 1, 2] * 4, [1, 2, 0] * 3 + [-1] * 3, [2, 0, 1] * 4])

@@ -230,7 +230,6 @@ def test_another_loss_on_a_crf_is_refused():
         model.compile("adam", loss="mse")
 
 
-@pytest.mark.slow
 def test_the_metric_of_a_crf_is_that_of_its_decoded_tags():
     task, data = TASKS["tagging"]
     encoder = ta.HubEncoder("bert_small", trainable=False)
@@ -250,7 +249,6 @@ def test_the_metric_of_a_crf_is_that_of_its_decoded_tags():
     assert ta.predict(model, [data[0][0]])[0].label == ("B-PER", "I-PER", "O")
 
 
-@pytest.mark.slow
 def test_the_gradient_norm_is_that_of_whole_rows(tiny_elmo):
     # A character that is read often has as many rows in the gradient of its table.
     task, encoder = TASKS["classification"][0], ta.HubEncoder(tiny_elmo)

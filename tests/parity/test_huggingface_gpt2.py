@@ -67,7 +67,6 @@ def test_segments(source, recording, compare):
     compare("HuggingFace GPT-2, token types", logits, recording["typed_logits"], 2e-5)
 
 
-@pytest.mark.slow
 def test_greedy_continuation_with_the_cache(source, recording):
     encoder, expected = native(source), recording["greedy"]
     length = recording["input_word_ids"].shape[1]

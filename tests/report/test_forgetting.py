@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 import report_contents as contents
 
 from tf_adapt.printing.words import NOTHING

@@ -222,7 +222,6 @@ def test_saved_model_cli(exported, tmp_path):
     np.testing.assert_allclose(scores, [one.scores for one in expected], atol=1e-5)
 
 
-@pytest.mark.slow
 def test_a_text_without_content_does_not_spoil_its_batch(exported):
     for kind in ("classification", "pair_classification", "pair_regression"):
         made, data = exported(kind), DATA[kind][:2]

@@ -59,7 +59,6 @@ def same(first: dict, second: dict) -> bool:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dataset", "metric"),
     [
@@ -112,7 +111,6 @@ def _gold(name: str) -> list[str]:
     return [line.split("\t")[column] for line in lines[1:]]
 
 
-@pytest.mark.slow
 def test_frozen_encoder_keeps_its_weights(make_config, tmp_path):
     run = tmp_path / "run"
     config = make_config(adaptation="feature_extraction", head="linear")
@@ -184,7 +182,6 @@ def send_signal_at(monkeypatch, moment: str) -> None:
     monkeypatch.setattr(Steps, "on_test_batch_end", after_test_batch)
 
 
-@pytest.mark.slow
 def test_patience_ends_a_run_and_the_best_epoch_counts(make_config, tmp_path, monkeypatch):
     scores = iter([0.5, 0.7, 0.7, 0.6, 0.9])
     plain_numbers = monitoring.plain_numbers
@@ -204,7 +201,6 @@ def test_patience_ends_a_run_and_the_best_epoch_counts(make_config, tmp_path, mo
     assert metrics["dev"]["accuracy"] == 0.7
 
 
-@pytest.mark.slow
 def test_n1_not_finite(make_config, tmp_path):
     run = tmp_path / "run"
     with pytest.raises(TrainingError, match=r"step \d+, examples .*train\.tsv:\d+.* not finite"):
@@ -215,7 +211,6 @@ def test_n1_not_finite(make_config, tmp_path):
             assert all(np.isfinite(array).all() for array in group.values())
 
 
-@pytest.mark.slow
 def test_n1_names_the_sentence_of_a_part(make_config, tmp_path, monkeypatch):
     def fail(self, batch, logs=None):
         raise TrainingError(self.describe_step())
@@ -232,7 +227,6 @@ def test_refused_data_leave_no_run(make_config, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 def test_mixed_precision(make_config, tmp_path, name):
     before = keras.config.dtype_policy().name
