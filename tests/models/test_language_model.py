@@ -28,6 +28,9 @@ from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file, export_run, fisher_of_run, predict_file
 
+# Their fixtures train.
+pytestmark = pytest.mark.slow
+
 SENTENCES = ["the cat is what", "a b c d e f g", "who is the", "b", "what is a dog", "c d , e"]
 
 
@@ -80,7 +83,6 @@ def test_a_run(run, folder):
     assert again["perplexity"] == pytest.approx(metrics["dev"]["perplexity"], rel=1e-5)
 
 
-@pytest.mark.slow
 def test_the_lowest_perplexity_is_the_best(folder, tmp_path, monkeypatch):
     scores = iter([30.0, 20.0, None, 20.0, 25.0, 10.0])
     plain_numbers = monitoring.plain_numbers
@@ -122,7 +124,6 @@ def test_goes_on_where_a_signal_stopped_it(run, folder, tmp_path, monkeypatch):
     assert (tmp_path / "run/history.csv").read_bytes() == (run / "history.csv").read_bytes()
 
 
-@pytest.mark.slow
 def test_half_precision(folder, tmp_path):
     metrics = train(config_of(folder, mixed_precision="bfloat16", epochs=1), tmp_path / "run")
     assert 1 < metrics["dev"]["perplexity"] < 1000
@@ -192,7 +193,6 @@ def outputs(module_or_encoder, preprocessor):
     return module_or_encoder(inputs)
 
 
-@pytest.mark.slow
 def test_the_encoder_as_a_module_again(run, folder, tmp_path):
     result = CliRunner().invoke(
         cli, ["module", "export", str(run), "--out", str(tmp_path / "module")]
@@ -227,7 +227,6 @@ def test_the_encoder_as_a_module_again(run, folder, tmp_path):
     assert scores["perplexity"] == pytest.approx(metrics["dev"]["perplexity"], rel=1e-5)
 
 
-@pytest.mark.slow
 def test_a_task_tuned_encoder_leaves_the_stale_output_layer_behind(folder, tmp_path):
     content = {
         "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 16},

@@ -31,6 +31,9 @@ from tf_adapt.serving.export import next_version
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file, export_run, fisher_of_run, predict_file
 
+# Their fixtures train.
+pytestmark = pytest.mark.slow
+
 DEV = SAMPLE_FOLDER / "tagging" / "dev.txt"
 
 
@@ -94,7 +97,6 @@ def tags_of(path: Path) -> list[tuple[str, ...]]:
     return [sentence.tags for sentence in read_conll(path)]
 
 
-@pytest.mark.slow
 def test_a_files_scores_are_those_of_the_training(run, files):
     expected = dev_scores(run)
     assert expected["span_f1"] > 0.2
@@ -150,7 +152,6 @@ def test_a_datasets_file_is_scored_in_its_own_format(tiny_run):
     assert found == pytest.approx(dev_scores(tiny_run), abs=1e-5)
 
 
-@pytest.mark.slow
 def test_labels_that_the_run_does_not_know_are_refused(run, tmp_path):
     (tmp_path / "new.txt").write_text("Ann\tI-SHIP\n", "utf-8")
     with pytest.raises(DataError, match=r"B-SHIP.*new\.txt:1"):
@@ -162,7 +163,6 @@ def test_n4_the_run_predicts_what_it_predicted_at_its_end(run, files, tmp_path):
     assert tags_of(tmp_path / "dev.tsv") == tags_of(run / "predictions" / "dev.tsv")
 
 
-@pytest.mark.slow
 def test_n4_from_a_moved_folder_that_may_not_be_written(run, export, files, tmp_path, monkeypatch):
     for folder, name in ((run, "run"), (export, "export")):
         moved = tmp_path / "elsewhere" / name
@@ -187,7 +187,6 @@ def test_run_and_export_write_the_same_file(run, export, files, tmp_path):
     assert len({tag for sentence in written for tag in sentence.tags}) > 1
 
 
-@pytest.mark.slow
 def test_an_export_in_bfloat16(tiny_run, tmp_path):
     written = {}
     for precision in ([], ["--precision", "bfloat16"]):
@@ -213,7 +212,6 @@ def test_words_without_tags_are_enough(run, export, tmp_path):
         assert [line.split("\t")[0] for line in lines] == [*words, "", "Rain", ""]
 
 
-@pytest.mark.slow
 def test_pairs_without_scores_are_enough(tiny_run, tmp_path):
     (tmp_path / "pairs.tsv").write_text("text_a\ttext_b\nIt rains .\tSun .\na\tb\n", "utf-8")
     folders = {"run": tiny_run, "export": export_run(tiny_run, tmp_path / "versions")}
@@ -376,7 +374,6 @@ def tables(tmp_path) -> dict[str, Path]:
     return paths
 
 
-@pytest.mark.slow
 def test_the_suffix_of_a_table_says_how_it_is_read(table_run, tables, tmp_path):
     tables["txt"] = tables["tsv"].with_suffix(".txt")  # the run's own format
     tables["txt"].write_text(TABLES["tsv"], "utf-8")
@@ -407,7 +404,6 @@ def test_nothing_is_written_over_what_is_read(table_run, tables, tmp_path, monke
     assert {path: path.read_bytes() for path in before} == before
 
 
-@pytest.mark.slow
 def test_fisher_information_of_a_chain(table_run, run, tmp_path):
     first, second, none = (tmp_path / f"{name}.npz" for name in ("first", "second", "none"))
     command = ["fisher", str(table_run), "--examples", "4", "--out"]
@@ -450,7 +446,6 @@ def test_tags_as_json_lines(run, files, tmp_path):
     assert all(len(one["scores"]) == len(one["tags"]) for one in found)
 
 
-@pytest.mark.slow
 def test_from_standard_input_to_standard_output(table_run, tables, tmp_path):
     content = TABLES["tsv"].replace("good", "שלום").encode()
     environment = {"PYTHONIOENCODING": "latin-1"}
@@ -470,7 +465,6 @@ def test_from_standard_input_to_standard_output(table_run, tables, tmp_path):
     assert found.stderr.splitlines()[-1].startswith("DataError: <stdin>:2: expected UTF-8")
 
 
-@pytest.mark.slow
 @needs_openvino
 def test_a_run_is_scored_in_another_engine(table_run, tables, tmp_path, monkeypatch):
     cache = own_cache(tmp_path, monkeypatch)
@@ -482,7 +476,6 @@ def test_a_run_is_scored_in_another_engine(table_run, tables, tmp_path, monkeypa
     assert len(list(cache.iterdir())) == 1
 
 
-@pytest.mark.slow
 def test_the_call_on_the_card_of_an_export_works(tiny_run, tmp_path):
     folder = export_run(tiny_run, tmp_path / "exports")
     card = (folder / "README.md").read_text("utf-8")

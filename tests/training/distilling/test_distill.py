@@ -22,6 +22,9 @@ from tf_adapt.training.distilling import distill, loop
 from tf_adapt.training.distilling.settings import DistillationSettings
 from tf_adapt.training.distilling.steps import DistillationSteps
 
+# Their fixtures distill.
+pytestmark = pytest.mark.slow
+
 SMALL = {"steps": 24, "batch_size": 2, "length": 32, "learning_rate": 0.003}
 
 
@@ -62,7 +65,6 @@ def assert_same(one, other):
     assert history(one) == history(other)
 
 
-@pytest.mark.slow
 def test_the_command_writes_a_module_with_its_card(tiny_bert, text, tmp_path):
     out = tmp_path / "student"
     arguments = ["module", "distill", str(tiny_bert), "--keep-layers", "0", "--text", str(text)]
@@ -102,7 +104,6 @@ def test_the_command_writes_a_module_with_its_card(tiny_bert, text, tmp_path):
     assert again.exit_code == 4 and "got an existing one" in again.output
 
 
-@pytest.mark.slow
 def test_killed_in_the_middle_it_ends_with_the_same_bits(
     tiny_bert, text, unbroken, tmp_path, monkeypatch
 ):
@@ -128,7 +129,6 @@ def test_killed_in_the_middle_it_ends_with_the_same_bits(
     assert len(done) > SMALL["steps"] + 2  # steps after the last checkpoint were taken again
 
 
-@pytest.mark.slow
 def test_killed_between_module_and_tidying_up_it_is_finished(
     tiny_bert, text, unbroken, tmp_path, monkeypatch
 ):
@@ -158,7 +158,6 @@ def test_another_module_in_its_place_ends_nothing(tiny_bert, text, unbroken, tmp
     assert (work / "history.csv").is_file()
 
 
-@pytest.mark.slow
 def test_a_signal_ends_it_after_the_step(tiny_bert, text, unbroken, tmp_path, monkeypatch):
     update, done = DistillationSteps.update, []
 
@@ -176,7 +175,6 @@ def test_a_signal_ends_it_after_the_step(tiny_bert, text, unbroken, tmp_path, mo
     assert len(done) == SMALL["steps"]  # no step twice
 
 
-@pytest.mark.slow
 def test_it_does_not_go_on_as_another_one(tiny_bert, text, tmp_path, monkeypatch):
     def failing(self, *batch):
         return [float("nan")] * 4
@@ -191,7 +189,6 @@ def test_it_does_not_go_on_as_another_one(tiny_bert, text, tmp_path, monkeypatch
         ta.distill_module(tiny_bert, [0], [text], out, seed=1, **SMALL)
 
 
-@pytest.mark.slow
 def test_a_time_budget_ends_it(tiny_bert, text, tmp_path, monkeypatch):
     seconds = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: float(next(seconds)))
