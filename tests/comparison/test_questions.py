@@ -23,19 +23,15 @@ def question(number: int, answered: bool = True) -> Record:
     return Record(f"question {number}?", f"Ann is at place {number // 2}.", answers, f"q{number}")
 
 
+def splits_of(**examples: list[Record]) -> Splits:
+    return Splits("squad", "span_extraction", None, "f1", None, "IOB2", examples)
+
+
 QUESTIONS = [question(number, number % 4 > 0) for number in range(60)]
 
 
 def test_the_baseline_says_that_there_is_no_answer():
-    splits = Splits(
-        "squad",
-        "span_extraction",
-        None,
-        "f1",
-        None,
-        "IOB2",
-        {"train": QUESTIONS, "dev": QUESTIONS[:8], "test": QUESTIONS[1:4]},
-    )
+    splits = splits_of(train=QUESTIONS, dev=QUESTIONS[:8], test=QUESTIONS[1:4])
     found = baseline_of(splits, "f1", "dev", "test")
     assert (found.answer, found.scores) == ("", {"dev": 0.25, "test": 0.0})
     assert answer_text("", "span_extraction") == "saying that no question has an answer"
@@ -57,15 +53,7 @@ def test_right_answers_are_exact_matches():
 
 def test_an_answer_is_right_where_it_matches_one_of_several():
     answers = Answers(("the Ann", "Ann", "the Ann"), (0, 4, 0))
-    splits = Splits(
-        "squad",
-        "span_extraction",
-        None,
-        "f1",
-        None,
-        "IOB2",
-        {"test": [Record("q?", "the Ann", answers, "q"), question(0, answered=False)]},
-    )
+    splits = splits_of(test=[Record("q?", "the Ann", answers, "q"), question(0, answered=False)])
     cells = [SimpleNamespace(name=name, pretrained=True) for name in ("frozen", "tuned")]
     outcomes = SimpleNamespace(
         comparison=SimpleNamespace(cells=cells),

@@ -126,7 +126,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float]]:
+def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float | None]]:
     """Writes the predictions of the splits; returns the scores computed from them.
 
     These are span scores of whole sentences for tagging, F1 of label sets for multilabel tasks, and
@@ -151,7 +151,7 @@ def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float]]:
         elif task.is_multilabel:
             scores[split] = label_set_scores(task, examples, predictions)
         elif task.is_span_extraction:
-            scores[split] = scores_of_windows(examples, answer, predictions)
+            scores[split] = plain_numbers(scores_of_windows(examples, answer, predictions))
     return scores
 
 

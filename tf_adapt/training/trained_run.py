@@ -101,7 +101,8 @@ def scores_on(
 
     With slices their scores are under `slices`.
     """
-    task, scores = model.task, dict[str, Any]()
+    task = model.task
+    scores: dict[str, Any] = {}
     if not task.is_span_extraction:
         model.compile(loss=task.loss, metrics=task.metrics, jit_compile=False)
         dataset, _ = sorted_batches(prepared, batch_size)
