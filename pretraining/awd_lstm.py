@@ -3,12 +3,16 @@
     python pretraining/awd_lstm.py OUT/train.txt modules/random_lstm
 
 The module has three LSTMs, embeddings of width 200, 12,000 words and no dropout.
+
+Drawn as PyTorch draws them, three LSTMs let so little of a word through that training stays with
+the words' frequencies. So they begin as Keras has them, and the output with these frequencies.
 """
 
 import argparse
 from collections import Counter
 from pathlib import Path
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -19,6 +23,7 @@ from hub_modules.preprocess.lstm_words import (
     CAPITALS,
     PADDING_WORD,
     UNKNOWN_WORD,
+    LstmPreprocessor,
     split_words,
 )
 from hub_modules.sources import ModuleSource
@@ -51,20 +56,37 @@ def main() -> None:
         "num_layers": LAYERS,
         **dict.fromkeys(DROPOUTS, 0.0),  # one pass over the text
     }
-    output = {"bias": np.zeros(len(vocabulary), "float32")}
+    output = {"bias": log_counts(given.text, vocabulary)}
     source = ModuleSource("lstm", config, weights(config), vocabulary, True, output)
     write_module(source, given.out)
 
 
+def log_counts(text: Path, vocabulary: list[str]) -> np.ndarray:
+    """The logarithm of one more than each word's count, markers too, `[vocabulary] float32`."""
+    lines = next(iter(tf.data.TextLineDataset(str(text)).batch(LINES)))
+    ids = LstmPreprocessor(vocabulary).tokenize(lines).values
+    return np.log(np.bincount(ids, minlength=len(vocabulary)) + 1.0).astype("float32")
+
+
 def weights(config: dict) -> dict[str, np.ndarray]:
-    """As PyTorch and fast.ai draw them: uniform, within 0.1 in embeddings, else 1 / √units."""
+    """Weights as Keras draws those of an LSTM: orthogonal, Glorot's, a forget gate's bias of 1."""
     random = np.random.default_rng(0)
     found = {}
     for name, shape in awd_lstm_shapes(config).items():
-        units = shape[-1] // 4
-        bound = 0.1 if name.startswith("embeddings") else units**-0.5
-        found[name] = random.uniform(-bound, bound, shape).astype("float32")
+        seed = int(random.integers(2**31))
+        if name.startswith("embeddings"):
+            draw = keras.initializers.RandomNormal(stddev=shape[-1] ** -0.5, seed=seed)
+        elif name.endswith("recurrent_kernel"):
+            draw = keras.initializers.Orthogonal(seed=seed)
+        else:
+            draw = keras.initializers.GlorotUniform(seed=seed)
+        found[name] = np.asarray(draw(shape)) if len(shape) > 1 else forget_gate(shape[0] // 4)
     return found
+
+
+def forget_gate(units: int) -> np.ndarray:
+    """The bias `[4 · units] float32` of the gates i, f, g, o: 1 for f."""
+    return np.repeat(np.float32([0, 1, 0, 0]), units)
 
 
 if __name__ == "__main__":

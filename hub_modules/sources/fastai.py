@@ -31,6 +31,7 @@ from hub_modules.sources.awd_lstm_layout import (
     check_lstm_words,
 )
 from hub_modules.sources.folder import read_text
+from hub_modules.sources.names import as_float32
 from hub_modules.sources.safetensors_file import open_weights
 
 _PREFIX = "0."  # of the encoder in a language model; a saved encoder has none
@@ -50,19 +51,23 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
 
     Raises:
         ArtifactError: a file is missing or damaged, a weight is missing, unknown or of another
-            shape than those beside it, or the output is not tied to the word embeddings.
+            shape than those beside it, twice there or not finite, or the output is not tied to the
+            word embeddings.
     """
     folder = Path(path)
     weights = _weights_file(folder)
     with open_weights(weights) as file:
         stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    arrays = {
-        name.removeprefix(_PREFIX): np.asarray(array, "float32")
-        for name, array in stored.items()
-        if not name.startswith(_OUTPUT)
-    }
     left_out = sorted(name for name in stored if _COPY.fullmatch(name.removeprefix(_PREFIX)))
-    arrays = {name: array for name, array in arrays.items() if not _COPY.fullmatch(name)}
+    arrays: dict[str, np.ndarray] = {}
+    for name in sorted(stored.keys() - left_out):
+        own_name = name.removeprefix(_PREFIX)
+        if own_name in arrays:
+            raise ArtifactError(
+                f"{weights}: expected {own_name} or {name}, got both; save one of the two models"
+            )
+        arrays[own_name] = as_float32(np.asarray(stored[name]), f"{weights}: {name}")
+    output = {name: arrays.pop(f"{_OUTPUT}{name}", None) for name in ("weight", "bias")}
     config = _config(arrays, weights)
     own = _to_ours(arrays, config, weights)
     where = folder / "vocab.txt"
@@ -70,17 +75,15 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     words = check_lstm_words(text, config["vocabulary_size"], str(where))
     order = _own_order(words)
     name = "embeddings/word_embeddings"
-    output = _output_layer(stored, own[name], weights)
+    bias = _output_bias(output["weight"], output["bias"], own[name], weights)
     own[name] = own[name][order]
-    if output is not None:
-        output = {"bias": output["bias"][order]}
     return ModuleSource(
         "lstm",
         config,
         own,
         [words[number] for number in order],
         lower_case is not False,
-        output_layer=output,
+        output_layer=None if bias is None else {"bias": bias[order]},
         left_out=tuple(left_out),
     )
 
@@ -109,6 +112,11 @@ def _config(arrays: dict[str, np.ndarray], where: Path) -> dict:
         )
     if len(layers) > 1000:
         raise ArtifactError(f"{where}: expected at most 1000 LSTMs, got {len(layers)}")
+    for name in ("encoder.weight", "rnns.0.weight_hh_l0_raw"):
+        if arrays[name].ndim != 2:
+            raise ArtifactError(
+                f"{where}: {name}: expected a matrix, got shape {arrays[name].shape}"
+            )
     return {
         "vocabulary_size": arrays["encoder.weight"].shape[0],
         "width": arrays["encoder.weight"].shape[-1],
@@ -162,20 +170,17 @@ def _own_order(words: list[str]) -> list[int]:
     return first + [number for number in range(len(words)) if number not in first]
 
 
-def _output_layer(
-    stored: dict[str, np.ndarray], embeddings: np.ndarray, where: Path
-) -> dict[str, np.ndarray] | None:
+def _output_bias(
+    kernel: np.ndarray | None, bias: np.ndarray | None, embeddings: np.ndarray, where: Path
+) -> np.ndarray | None:
     """The bias of the output layer; None for an encoder without."""
-    kernel, bias = stored.get(f"{_OUTPUT}weight"), stored.get(f"{_OUTPUT}bias")
     if kernel is not None and not np.array_equal(kernel, embeddings):
         raise ArtifactError(
             f"{where}: {_OUTPUT}weight: expected the word embeddings (0.encoder.weight), to which "
             "the output is tied, got other numbers; a model whose output is not tied is not read"
         )
-    if bias is None:
-        return None
-    if bias.shape != (len(embeddings),):
+    if bias is not None and bias.shape != (len(embeddings),):
         raise ArtifactError(
             f"{where}: {_OUTPUT}bias: expected shape {(len(embeddings),)}, got {bias.shape}"
         )
-    return {"bias": np.asarray(bias, "float32")}
+    return bias

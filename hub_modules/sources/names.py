@@ -133,18 +133,26 @@ def to_foreign(rows: list[Row], weights: Mapping[str, np.ndarray]) -> dict[str, 
 
 
 def _to_ours(row: Row, array: np.ndarray, where: str) -> np.ndarray:
+    array = as_float32(array, f"{where}: {row.foreign}")
+    array = array.T if STEPS[row.step].transposed else array
+    return np.ascontiguousarray(array.reshape(row.shape))
+
+
+def as_float32(array: np.ndarray, where: str) -> np.ndarray:
+    """An array of finite numbers as float32.
+
+    Raises:
+        ArtifactError: it is not floating point, or holds NaN or infinity.
+    """
     # NumPy has bfloat16 only through ml_dtypes, without the kind "f".
     if array.dtype.kind != "f" and array.dtype.name != "bfloat16":
-        raise ArtifactError(
-            f"{where}: {row.foreign}: expected floating-point numbers, got {array.dtype}"
-        )
-    array = array.T if STEPS[row.step].transposed else array
+        raise ArtifactError(f"{where}: expected floating-point numbers, got {array.dtype}")
     with np.errstate(over="ignore"):
-        array = np.ascontiguousarray(array.reshape(row.shape), dtype=np.float32)
+        array = array.astype(np.float32, copy=False)
     if not np.isfinite(array).all():
         raise ArtifactError(
-            f"{where}: {row.foreign}: expected finite numbers, got NaN or infinity; the file is "
-            "damaged or its training diverged: use another copy"
+            f"{where}: expected finite numbers, got NaN or infinity; the file is damaged or its "
+            "training diverged: use another copy"
         )
     return array
 

@@ -23,7 +23,7 @@ def test_a_decay_goes_down_from_the_top():
     assert layer_factors(["lstm_0", "lstm_1"], decay=1 / 2.6) == pytest.approx(
         {"lstm_0": 0.147929, "lstm_1": 0.384615, "head": 1.0}, abs=1e-6
     )
-    for added in ("lora", "biases"):
+    for added in ("lora", "biases", "new_embeddings"):
         assert layer_factors(["layer_0", added], decay=0.4)[added] == 1.0
         assert layer_factors(["layer_0", added], decay=0.4)["layer_0"] == 0.4
     assert layer_factors(["lstm_0"], decay=1) == {"lstm_0": 1.0, "head": 1.0}

@@ -10,8 +10,9 @@ from tf_adapt.errors import ConfigError
 ELMO = ["char_cnn", "lstm_0", "lstm_1", "head"]
 BERT = ["embeddings", *(f"layer_{index}" for index in range(6)), "pooler", "head"]
 BERT_ALL = "e012345ph"
-ADDED = ["adapters", "lora", "biases"]
-LETTERS = dict(zip([*BERT, *ELMO[:3], *ADDED], "e012345phclmaLb", strict=True))
+ADDED = ["adapters", "lora", "biases", "new_embeddings"]
+LETTERS = dict(zip([*BERT, *ELMO[:3], *ADDED], "e012345phclmaLbn", strict=True))
+GPT2 = ["embeddings", "layer_0", "layer_1", "new_embeddings", "head"]
 
 
 def table(adaptation, groups, times):
@@ -19,7 +20,8 @@ def table(adaptation, groups, times):
     return ["".join(LETTERS[name] for name in adaptation(groups, time)) for time in range(times)]
 
 
-# c, l, m: char_cnn, lstm_0, lstm_1; e, 0 to 5, p: embeddings, layers, pooler; h: head.
+# c, l, m: char_cnn, lstm_0, lstm_1; e, 0 to 5, p: embeddings, layers, pooler; h: head; a, L, b, n:
+# adapters, LoRA, biases, new embeddings.
 TABLES = [
     (a.feature_extraction(), ELMO, ["h", "h", "h"]),
     (a.feature_extraction(), BERT, ["h", "h", "h"]),
@@ -47,6 +49,11 @@ TABLES = [
         BERT,
         ["h", *3 * ["012345ph"], BERT_ALL],
     ),
+    (a.two_stage(), GPT2, ["nh", "e01nh"]),
+    (a.gradual_unfreezing(), GPT2, ["nh", "1nh", "01nh", "e01nh", "e01nh"]),
+    (a.chain_thaw(), GPT2, ["nh", "e", "0", "1", "e01nh"]),
+    (a.sequential_unfreezing(), GPT2, ["nh", "01nh", "e01nh"]),
+    (a.bitfit(), [*GPT2[:-1], "biases", "head"], ["nbh", "nbh"]),
     (a.adapters(), [*BERT[:-1], "adapters", "head"], ["ah", "ah"]),
     (a.sequential_unfreezing(), ["char_cnn", "lstm_0", "adapters", "head"], ["ah", "lah", "clah"]),
     (a.lora(), [*BERT[:-1], "lora", "head"], ["Lh", "Lh"]),

@@ -114,3 +114,9 @@ def test_an_unknown_module_is_taken_for_bert():
     assert default_heads(data, encoder, "feature_extraction") == ["default"]
     assert default_heads({"kind": MULTILABEL}, encoder, "feature_extraction")[1] == "linear"
     assert default_heads(None, encoder, "feature_extraction") == ["default"]
+
+
+def test_texts_in_windows_are_read_apart():
+    encoder = EncoderEntry(handle="bert_small", long={"window": 128, "stride": 64})
+    assert default_heads({"kind": PAIRS[0]}, encoder, "feature_extraction") == ["default"]
+    assert len(default_heads({"kind": "classification"}, encoder, "feature_extraction")) == 2

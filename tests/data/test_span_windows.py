@@ -25,6 +25,14 @@ def elmo(tiny_elmo):
     return HubEncoder(tiny_elmo)
 
 
+def test_a_context_without_blanks_is_read_by_an_elmo(elmo):
+    task = Task("span_extraction", spans=SpanSearch(stride=16))
+    record = Record("Where?", "東" * 1100, None, "somewhere")
+    assert prepare([record], task, elmo, max_length=64).truncated == 0
+    with pytest.raises(DataError, match="words of at most 1000 characters, got one of 1100"):
+        prepare([Record("Where?", "a" * 1100, None, "here")], task, elmo, max_length=64)
+
+
 def contexts_of(questions: list[int], words: list[list[int]]) -> Contexts:
     """Questions and words with these numbers of tokens, which are numbered."""
     flat = tf.RaggedTensor.from_row_lengths(

@@ -1,3 +1,4 @@
+import json
 from collections import Counter
 
 import pytest
@@ -161,6 +162,30 @@ def test_held_out_sentences_are_whole_documents(tmp_path):
     assert len(found["dev"]) == 4
     assert len(held) == 2
     assert not held & {sentence.document for sentence in found["train"]}
+
+
+def test_held_out_questions_have_contexts_of_their_own(tmp_path):
+    paragraphs = [
+        {
+            "context": f"The {number}th answer is here.",
+            "qas": [
+                {
+                    "id": f"{number} {which}",
+                    "question": f"Where is {number} {which}?",
+                    "answers": [{"text": "here", "answer_start": 17 + len(str(number))}],
+                }
+                for which in range(4)
+            ],
+        }
+        for number in range(12)
+    ]
+    for name in ("train-v1.1.json", "dev-v1.1.json"):
+        (tmp_path / name).write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}), "utf-8")
+    data = DatasetConfig(dataset="squad", data_dir=str(tmp_path), held_out=0.3)
+    found = load_splits(data).examples
+    contexts = {split: {one.text_b for one in found[split]} for split in ("train", "dev")}
+    assert not contexts["train"] & contexts["dev"]
+    assert {split: len(found[split]) for split in found} == {"train": 36, "dev": 12, "test": 48}
 
 
 @pytest.mark.parametrize(("share", "message"), [(0.001, "either side"), (0.999, "either side")])

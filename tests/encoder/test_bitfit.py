@@ -85,6 +85,19 @@ def test_another_head_changes_what_is_read(tiny_bert):
         assert {n for n, weight in named.items() if id(weight) in learning} == biases(encoder)
 
 
+def test_a_new_embedding_learns_with_them_and_is_saved_with_them(tiny_causal, tmp_path):
+    def build():
+        encoder = ta.HubEncoder(tiny_causal, bitfit=True, classification_token=True)
+        ta.build_model(ta.Task("regression"), encoder, "linear", "bitfit")
+        return encoder, dict(encoder.layer_groups)["new_embeddings"][0]
+
+    (encoder, new), (other, other_new) = build(), build()
+    assert encoder.trainable_groups == ["new_embeddings", "biases"]
+    new.assign(new + 1)
+    ta.load_adapters(other, ta.save_adapters(encoder, tmp_path / "biases.npz"))
+    np.testing.assert_array_equal(other_new, new)
+
+
 def test_a_black_box_has_biases_too(tiny_program):
     encoder = ta.HubEncoder(tiny_program, execution="saved_model", bitfit=True)
     native = ta.HubEncoder(tiny_program, bitfit=True)

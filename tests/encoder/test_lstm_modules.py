@@ -1,5 +1,6 @@
 """An AWD-LSTM as a user meets it: frozen and tuned, on each kind of task, as a language model."""
 
+import itertools
 import json
 
 import keras
@@ -125,6 +126,55 @@ def test_words_and_weights_are_dropped_as_a_whole():
     # The first step has no recurrent part.
     for states in (one, two):
         np.testing.assert_allclose(states[:, 0], quiet[:, 0], atol=1e-6)
+
+
+def test_dropped_recurrent_weights_are_scaled():
+    lstm = WeightDropLstm(1, weight_dropout=0.5)
+    lstm.build((None, None, 2))
+    recurrent, bias = np.array([[0.5, -0.4, 0.8, 0.6]]), np.array([0.1, 0.2, 0.3, 0.4])
+    lstm.set_weights([np.full((2, 4), 0.3), recurrent, bias])
+    inputs = np.float32([[[1, -1], [2, 0], [0.5, 0.5]]])
+    kernel, recurrent, bias = (weight.numpy().astype("float64") for weight in lstm.weights)
+
+    def of_mask(mask):
+        hidden = cell = np.zeros(1)
+        for step in inputs[0]:
+            gates = step @ kernel + hidden @ (recurrent * mask) + bias
+            i, f, g, o = np.split(gates, 4)
+            cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+            hidden = sigmoid(o) * np.tanh(cell)
+        return hidden[0]
+
+    possible = np.array([of_mask(mask) for mask in itertools.product([0, 2], repeat=4)])
+    packing, seen = Packing(np.ones((1, 3), bool)), set()
+    for _ in range(30):
+        found = float(lstm(inputs, packing=packing, training=True)[0, -1, 0])
+        nearest = int(np.abs(possible - found).argmin())
+        assert found == pytest.approx(possible[nearest], abs=1e-6)
+        seen.add(nearest)
+    assert len(seen) > 5
+
+
+def test_features_are_dropped_between_lstms_and_before_the_output(tiny_lstm):
+    encoder = ta.HubEncoder(tiny_lstm)
+    objective = ta.language_model_objective(encoder)
+    assert (objective.dropout, encoder.native.output_dropout) == (0.1, 0.1)
+    native, inputs = encoder.native, encoder.preprocessor(TEXTS)
+    for layer in native.dropouts:
+        layer.rate = 0.99999
+    for lstm in native.lstms:
+        lstm.weight_dropout = 0.0
+    encoded = encoder(inputs, training=True)
+    mask, top = encoded["mask"], encoded["layers"][-1]
+    nothing = tf.zeros((*mask.shape, native.lstm_width))
+    expected = native.lstms[-1](nothing, packing=Packing(mask))
+    assert np.abs(expected).max() > 1e-3  # the biases' own
+    np.testing.assert_allclose(top, expected, atol=1e-6)
+    objective.dropout_layer.rate = 0.99999
+    losses = objective(inputs, encoder=encoder, training=True).numpy()
+    bias = objective.output_layer.weights[0].numpy()
+    targets = inputs["word_ids"].numpy()[:, 1:]
+    np.testing.assert_allclose(losses[targets > 0], -log_softmax(bias)[targets[targets > 0]], 1e-5)
 
 
 def test_a_task_has_the_dropouts_of_its_own(tiny_lstm):

@@ -15,11 +15,19 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from hub_modules.sources import ModuleSource, bilm_tf, google_bert, huggingface, keras_nlp
+from hub_modules.sources import (
+    ModuleSource,
+    bilm_tf,
+    fastai,
+    google_bert,
+    huggingface,
+    keras_nlp,
+)
 from hub_modules.sources.bert_layout import bert_shapes
 from tf_adapt.errors import ArtifactError, TfAdaptError
 
-PRESET = Path(__file__).parents[1] / "parity" / "recorded" / "keras_hub" / "preset"
+RECORDED = Path(__file__).parents[1] / "parity" / "recorded"
+COPIED = {"keras-nlp": RECORDED / "keras_hub" / "preset", "fastai": RECORDED / "fastai" / "model"}
 SECRET = np.arange(13.0, dtype=np.float32)
 LARGEST_MEMORY = 100 * 2**20
 
@@ -73,7 +81,7 @@ def write_format(name: str, folder: Path) -> None:
     elif name == "google-bert":
         google_bert.write(tiny_bert(), folder)
     else:
-        shutil.copytree(PRESET, folder)
+        shutil.copytree(COPIED[name], folder)
 
 
 READERS = {
@@ -81,6 +89,7 @@ READERS = {
     "huggingface": huggingface.read,
     "google-bert": lambda folder: google_bert.read(folder, lower_case=True),
     "keras-nlp": keras_nlp.read,
+    "fastai": fastai.read,
 }
 # Format → its file of weights, and one array in it.
 HDF5_FILES = {
@@ -342,6 +351,8 @@ FUZZED = [
     ("huggingface", "vocab.txt"),
     ("google-bert", "bert_model.ckpt.index"),
     ("google-bert", "bert_model.ckpt.data-00000-of-00001"),
+    ("fastai", "model.safetensors"),
+    ("fastai", "vocab.txt"),
 ]
 
 

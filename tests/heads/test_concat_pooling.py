@@ -104,6 +104,23 @@ def test_dropout_runs_in_training_only(name):
     assert np.abs(difference).max() > 0.1
 
 
+def test_the_published_rates_stand_between_norms_and_dense_layers():
+    # FACTS K: batch normalisation, dropout 0.4, linear 50; then again with dropout 0.1.
+    head = ConcatPoolingHead(3)
+    assert (head.hidden_width, head.dropout, head.hidden_dropout) == (50, 0.4, 0.1)
+    plain, first, second = made(), made(dropout=0.99999), made(hidden_dropout=0.99999)
+    logits = [head(encoded(), training=True).numpy() for head in (plain, first, second)]
+    # Without features each text's hidden layer is its bias: alike, normalised to beta.
+    beta = first.norms[1].weights[1].numpy()
+    alike = beta @ first.dense.kernel.numpy() + first.dense.bias.numpy()
+    np.testing.assert_allclose(logits[1], np.tile(alike, (4, 1)), atol=1e-4)
+    np.testing.assert_allclose(logits[2], np.tile(second.dense.bias, (4, 1)), atol=1e-4)
+    # What is dropped was normalised before.
+    for dropped, norms in ((first, 1), (second, 2)):
+        for one, other in zip(plain.norms[:norms], dropped.norms[:norms], strict=True):
+            np.testing.assert_allclose(one.moving_mean, other.moving_mean, rtol=1e-5)
+
+
 def test_in_half_precision_it_is_nearly_the_same():
     half = made(dtype="mixed_bfloat16")
     logits = half(encoded())

@@ -181,8 +181,10 @@ def test_a_language_model_has_no_answers(run, folder, tmp_path):
         ta.export(model, tmp_path / "export")
 
 
-def test_l2_sp_leaves_the_output_layer_free(folder):
-    model = build_language_model(ta.Task("language_model"), ta.HubEncoder(folder / "bert"))
+@pytest.mark.parametrize("family", ["bert", "lstm"])
+def test_l2_sp_leaves_the_output_layer_free(family, folder, tiny_lstm):
+    module = tiny_lstm if family == "lstm" else folder / "bert"
+    model = build_language_model(ta.Task("language_model"), ta.HubEncoder(module))
     ta.l2_sp(model, model.encoder, alpha=1.0, beta=1.0)
     # At the start nothing pulls: there are no new weights.
     assert float(sum(model.losses)) == 0

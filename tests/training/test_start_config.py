@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from tf_adapt.config.reading import config_from, load_config
+from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.finished_run import chain_in_words
@@ -166,3 +167,38 @@ def test_a_foreign_folder_called_start_is_no_run_folder(write, tmp_path):
     (tmp_path / "run" / "start" / "mine.txt").write_text("mine", "utf-8")
     with pytest.raises(ArtifactError, match=r"start: expected a run folder or an empty one"):
         train(config, tmp_path / "run")
+
+
+def test_ulmfits_three_steps(tiny_lstm, write, tmp_path):
+    texts = [f"who is the {number}th man ?" for number in range(60)]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    module = {"handle": str(tiny_lstm)}
+    text = {"format": "text", "kind": "language_model", "train": str(tmp_path / "texts.txt")}
+    factors = {"lstm_0": 0.2, "lstm_1": 0.3, "embeddings": 0.5, "head": 0.5}
+    words = write(
+        "words.yaml",
+        text,
+        objective="language_model",
+        encoder=module,
+        optimizer={"factors": factors},
+    )
+    steps = write(
+        "steps.yaml",
+        start={"config": str(words)},
+        encoder=module,
+        head="concat_pooling",
+        adaptation="gradual_unfreezing",
+        optimizer={"decay": 1 / 2.6},
+        schedule={"name": "slanted_triangular"},
+        epochs=2,
+    )
+    metrics = train(load_config(steps), tmp_path / "run")
+    assert chain_in_words(metrics["start"]).startswith(f"{words}: ")
+    assert metrics["head"] == "concat_pooling"
+    before = {n: w.numpy() for n, w in HubEncoder(tiny_lstm).native.weights_by_name().items()}
+    tuned = load_run(tmp_path / "run" / run_folder.START).encoder.native.weights_by_name()
+    now = load_run(tmp_path / "run").encoder.native.weights_by_name()
+    assert all((tuned[name].numpy() != before[name]).any() for name in before)
+    # The second of two epochs unfreezes the top LSTM; the best may be the first.
+    same = {name for name in before if (now[name].numpy() == tuned[name].numpy()).all()}
+    assert {name for name in before if not name.startswith("lstm_2")} <= same

@@ -17,7 +17,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.native.output_layers import BiLanguageModelHead, MaskedLanguageModelHead
+from hub_modules.output_files import OutputLayer
 from tf_adapt.encoder.starting_point import (
     StartingPoint,
     kept_outside,
@@ -63,8 +63,7 @@ def l2_sp(
     beta = checked_strength("l2_sp.beta", beta, lowest_is_zero=True)
     start = _checked_start(model, encoder, start)
     pretrained = {id(weight) for _, weights in start.groups for weight in weights}
-    heads = (MaskedLanguageModelHead, BiLanguageModelHead)
-    layers = [layer for layer in model._flatten_layers() if isinstance(layer, heads)]
+    layers = [layer for layer in model._flatten_layers() if isinstance(layer, OutputLayer)]
     free = {id(weight) for layer in layers for weight in layer.weights}
     for weight in model.weights:
         if id(weight) in pretrained:

@@ -105,6 +105,11 @@ class Adaptation:
         return [name for name in groups if name in trained]
 
 
+def _new(groups: list[str]) -> tuple[str, ...]:
+    """The groups without pretraining, bottom to top: the head is the last."""
+    return tuple(name for name in groups if name in (*NEW, HEAD))
+
+
 def feature_extraction() -> Adaptation:
     """❄: only the head is trained, on the hidden states of a frozen encoder."""
     return Adaptation("feature_extraction", lambda groups: [Phase((HEAD,))])
@@ -116,7 +121,7 @@ def fine_tuning() -> Adaptation:
 
 
 def two_stage(head_epochs: int | None = None, patience: int | None = None) -> Adaptation:
-    """The head first, then all groups.
+    """The head first, with all that has no pretraining, then all groups.
 
     Args:
         head_epochs: epochs of the first stage, by default 1; with `patience` their maximum, by
@@ -126,7 +131,7 @@ def two_stage(head_epochs: int | None = None, patience: int | None = None) -> Ad
     head_epochs = _length("head_epochs", head_epochs, patience)
 
     def plan(groups):
-        return [Phase((HEAD,), head_epochs), Phase(tuple(groups))]
+        return [Phase(_new(groups), head_epochs), Phase(tuple(groups))]
 
     return _checked(Adaptation("two_stage", plan, patience=patience))
 
@@ -156,6 +161,8 @@ def gradual_unfreezing(
 ) -> Adaptation:
     """From the top down: the head, then one more group at a time, until all are trainable.
 
+    Groups without pretraining (adapters, LoRA, new embeddings) are trained from the beginning.
+
     Args:
         every: epochs or steps until the next group is unfrozen, by default 1; with `patience` their
             maximum, by default unlimited.
@@ -167,8 +174,11 @@ def gradual_unfreezing(
     every = _length("every", every, patience)
 
     def plan(groups):
-        tops = [tuple(groups[start:]) for start in reversed(range(len(groups)))]
-        return [*(Phase(top, every) for top in tops[:-1]), Phase(tops[-1])]
+        found = [Phase(_new(groups), every)]
+        for lowest in reversed([name for name in groups if name not in found[0].groups]):
+            trained = {*found[-1].groups, lowest}
+            found.append(Phase(tuple(name for name in groups if name in trained), every))
+        return [*found[:-1], Phase(found[-1].groups)]
 
     return _checked(Adaptation("gradual_unfreezing", plan, unit, patience))
 
@@ -176,7 +186,8 @@ def gradual_unfreezing(
 def chain_thaw(
     every: int | None = None, unit: str = "epochs", patience: int | None = None
 ) -> Adaptation:
-    """The head alone; then each group alone, from bottom to top; then all groups.
+    """The head, with all that has no pretraining; then each other group alone, from bottom to top;
+    then all groups.
 
     Args:
         every: epochs or steps of each phase but the last, by default 1; with `patience` their
@@ -190,7 +201,8 @@ def chain_thaw(
     every = _length("every", every, patience)
 
     def plan(groups):
-        alone = [(HEAD,), *((name,) for name in groups if name != HEAD)]
+        new = _new(groups)
+        alone = [new, *((name,) for name in groups if name not in new)]
         return [*(Phase(names, every) for names in alone), Phase(tuple(groups))]
 
     return _checked(Adaptation("chain_thaw", plan, unit, patience))
@@ -202,7 +214,7 @@ def sequential_unfreezing(
     """The new parameters; then all but the lowest group (the embeddings); then all groups.
 
     Args:
-        head_epochs: n, epochs in which only head, adapters and LoRA are trained, by default 1.
+        head_epochs: n, epochs in which only what has no pretraining is trained, by default 1.
         upper_epochs: k, epochs in which all but the lowest group are trained, by default 1.
         patience: epochs without a better dev score that end either phase; n and k are then maxima,
             by default unlimited.
@@ -213,9 +225,8 @@ def sequential_unfreezing(
     upper_epochs = _length("upper_epochs", upper_epochs, patience)
 
     def plan(groups):
-        new = tuple(name for name in groups if name in (*NEW, HEAD))
         return [
-            Phase(new, head_epochs),
+            Phase(_new(groups), head_epochs),
             Phase(tuple(groups[1:]), upper_epochs),
             Phase(tuple(groups)),
         ]
@@ -258,7 +269,7 @@ def lora() -> Adaptation:
 
 
 def bitfit() -> Adaptation:
-    """The biases of the encoder, β of LayerNorms among them, and the head.
+    """The biases of the encoder, β of LayerNorms among them, new embeddings, and the head.
 
     References: Ben Zaken et al. 2021, "BitFit".
     """
@@ -269,7 +280,7 @@ def bitfit() -> Adaptation:
                 "adaptation: bitfit needs an encoder whose biases are a group, got one without; "
                 "make it with HubEncoder(…, bitfit=True)"
             )
-        return [Phase((BIASES, HEAD))]
+        return [Phase(tuple(name for name in groups if name in (*NEW, BIASES, HEAD)))]
 
     return Adaptation("bitfit", plan)
 

@@ -15,7 +15,7 @@ def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str
 
     The paper's heads for frozen encoders (`bcn`, `esim`, `bilstm`) may be larger than the encoder;
     comparison with `linear` (tagging: `linear_tagger`) shows whether they are worth their cost.
-    BERT with separately encoded pairs has no linear head; a sentence module and span extraction
+    BERT has no linear head on pairs that it reads apart; a sentence module and span extraction
     have no other.
 
     Args:
@@ -32,7 +32,8 @@ def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str
     if family == "sentence" or kind == SPAN_EXTRACTION:
         return ["default"]
     reads_one = family is None or joins_pairs(family)
-    if kind in PAIRS and encoder.pairs == "separate" and reads_one:
+    reads_apart = encoder.pairs == "separate" or encoder.long is not None
+    if kind in PAIRS and reads_apart and reads_one:
         return ["default"]
     return ["default", "linear_tagger" if kind == "tagging" else "linear"]
 

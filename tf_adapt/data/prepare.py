@@ -79,7 +79,8 @@ def prepare(
                 records, task, encoder.preprocessor, limit, truncate, document_context
             )
         if task.is_span_extraction:
-            long_words = _long_words(records, encoder.preprocessor)
+            # Words of contexts end at punctuation for every encoder: see `answer_words`.
+            long_words = _long_words(records, at_punctuation=True)
             if not truncate:
                 _refuse_long_words(long_words)
             return prepare_spans(records, task, encoder, limit, truncate, long_words)
@@ -118,7 +119,7 @@ def _prepare_texts(
     groups = [tokens] if joint else [[segment] for segment in tokens]
     budget = limit - preprocessor.special_tokens(len(groups[0]))
     lengths = np.stack([sum(s.row_lengths() for s in group).numpy() for group in groups])
-    long_words = _long_words(records, preprocessor)
+    long_words = _long_words(records, preprocessor.splits_at_punctuation)
     if not may_cut:
         _refuse_long_words(long_words)
         has_windows = getattr(encoder, "long", None) is not None
@@ -151,7 +152,7 @@ def _prepare_tagging(
     tokens = _in_chunks(lambda part: _word_tokens(preprocessor, part), sentences)
     budget = limit - preprocessor.special_tokens(1)
     word_lengths = tokens.values.row_lengths().numpy()
-    long_words = _long_words(sentences, preprocessor)
+    long_words = _long_words(sentences, preprocessor.splits_at_punctuation)
     if not may_cut:
         _refuse_long_words(long_words)
         locations = _WordLocations(sentences, tokens.row_splits.numpy())
@@ -255,9 +256,9 @@ def _refuse_long(
     )
 
 
-def _long_words(records: Iterable, preprocessor: Any) -> dict[int, tuple[str, int]]:
+def _long_words(records: Iterable, at_punctuation: bool) -> dict[int, tuple[str, int]]:
     """Index of each example with a word longer than `LONGEST_WORD` → its location and length."""
-    long = _LONG_BETWEEN_PUNCTUATION if preprocessor.splits_at_punctuation else _LONG_BETWEEN_BLANKS
+    long = _LONG_BETWEEN_PUNCTUATION if at_punctuation else _LONG_BETWEEN_BLANKS
     found = {}
     for number, record in enumerate(records):
         for where, word in _words_to_measure(record, long):

@@ -15,6 +15,7 @@ import numpy as np
 
 from hub_modules.native import adapters, lora
 from hub_modules.native.adapters import TaskAttention, bottlenecks_of
+from hub_modules.native.causal import NEW_EMBEDDINGS
 from hub_modules.storage.arrays import packed, read_arrays
 from hub_modules.storage.files import write_bytes
 from hub_modules.storage.json_files import Schema, parse_json
@@ -52,7 +53,8 @@ class _Record(Schema):
 
 
 def save_adapters(encoder: HubEncoder, path: str | os.PathLike) -> Path:
-    """Writes the encoder's adapters and the LayerNorms trained with them, its LoRA, or its biases.
+    """Writes the encoder's adapters and the LayerNorms trained with them, its LoRA, or its biases,
+    and new embeddings.
 
     The write is atomic: an existing file stays until the new one is complete.
 
@@ -133,8 +135,10 @@ def check_rest_is_the_modules(encoder: HubEncoder) -> None:
 def _weights(encoder: HubEncoder) -> dict:
     if encoder.bitfit:
         # Those that no head reads, too: which they are is not known before there is a head.
-        named = pretrained_weights(encoder)
-        return {name: weight for name, weight in named.items() if is_bias(weight)}
+        found = {n: weight for n, weight in pretrained_weights(encoder).items() if is_bias(weight)}
+        new = set(map(id, dict(encoder.layer_groups).get(NEW_EMBEDDINGS, ())))
+        named = encoder.native.weights_by_name() if new else {}
+        return found | {name: weight for name, weight in named.items() if id(weight) in new}
     if encoder.adapters is None and encoder.lora is None:
         raise ConfigError(
             "encoder: expected one with adapters, LoRA or bitfit, got adapters=None, lora=None; "

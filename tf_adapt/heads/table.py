@@ -239,8 +239,8 @@ def _check_inputs(name: str, task: Task, family: str, joint: bool, pooling: str 
     if name == "linear" and about.joins_pairs and task.is_pair and not joint:
         raise ConfigError(
             "head: linear takes the pooled vector of a row with both texts; with pairs='separate' "
-            "(encoder.pairs) expected one of esim, bi_attention, max_pooling, skip_thoughts, "
-            "infersent"
+            "(encoder.pairs), and with encoder.long, expected one of esim, bi_attention, "
+            "max_pooling, skip_thoughts, infersent"
         )
 
 

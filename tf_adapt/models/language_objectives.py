@@ -273,7 +273,8 @@ class LstmLanguageModel(keras.layers.Layer):
     """AWD-LSTM's own objective: `−log p` of each next word, marker or unknown word.
 
     `softmax(d(h) Eᵀ + b)`, with E the table of word embeddings, whose gradient adds to that of the
-    look-up, and d the module's dropout of output features, one mask for all words of a text.
+    look-up, and d the module's dropout of output features, one mask for all words of a text. In
+    training the logits of all targets are kept for the gradient: 4 · targets · vocabulary bytes.
 
     Shapes: `word_ids` `[batch, time] int32` → `[batch, time − 1] float32`, −1 at padding.
 

@@ -102,6 +102,24 @@ def changed(name, change):
             changed("0.rnns.2.module.weight_ih_l0", lambda array: array[:, 1:]),
             r"lstm_2/kernel: expected shape \(12, 32\) beside the other weights, got \(11, 32\)",
         ),
+        (
+            changed("0.rnns.1.weight_hh_l0_raw", lambda a: np.where(a == a.max(), np.nan, a)),
+            "0.rnns.1.weight_hh_l0_raw: expected finite numbers, got NaN",
+        ),
+        (changed("1.decoder.bias", lambda array: array + np.inf), "decoder.bias: expected finite"),
+        (changed("0.rnns.0.module.bias_ih_l0", lambda a: a.astype(int)), "expected floating-point"),
+        (
+            lambda arrays: arrays | {"0.encoder.weight": np.array(1, "float32")},
+            r"encoder.weight: expected a matrix, got shape \(\)",
+        ),
+        (
+            changed("0.rnns.0.weight_hh_l0_raw", np.ravel),
+            r"weight_hh_l0_raw: expected a matrix, got shape \(576,\)",
+        ),
+        (
+            lambda arrays: arrays | {"encoder.weight": arrays["0.encoder.weight"] + 1},
+            "expected encoder.weight or .*, got both",
+        ),
     ],
 )
 def test_c1_other_weights(folder, change, message):

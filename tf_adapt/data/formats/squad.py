@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.data.formats.records import Answers, Record, check_answers, check_text
-from tf_adapt.data.formats.text import GzipText, StandardInput, no_examples, read_lines
+from tf_adapt.data.formats.text import (
+    GzipText,
+    StandardInput,
+    json_value,
+    no_examples,
+    read_lines,
+)
 from tf_adapt.errors import DataError
 
 _TYPES = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "a truth"}
@@ -54,7 +60,7 @@ def read_squad(path: str | Path | StandardInput | GzipText, labelled: bool = Tru
 
 def _content(path: str | Path | StandardInput | GzipText) -> dict:
     try:
-        content = json.loads("\n".join(read_lines(path)))
+        content = json_value("\n".join(read_lines(path)))
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path}:{error.lineno}: expected JSON, got something else at column {error.colno} "

@@ -7,13 +7,12 @@ names in the file.
 
 import csv
 import functools
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tf_adapt.data.formats.records import Record, check_group, check_score, check_text
-from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
+from tf_adapt.data.formats.text import is_blank, json_value, no_examples, read_lines
 from tf_adapt.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -242,7 +241,7 @@ def json_object(line: str, where: str) -> dict[str, object]:
         DataError: it is not one JSON object; a duplicate key; NaN or Infinity.
     """
     try:
-        value = json.loads(line, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+        value = json_value(line)
     except (ValueError, RecursionError) as error:
         raise DataError(
             f"{where}: expected one JSON object, got a line that is none ({error})"
@@ -250,17 +249,6 @@ def json_object(line: str, where: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise DataError(f"{where}: expected one JSON object, got {_shown(value)}")
     return value
-
-
-def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a key is written twice")
-    return fields
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _wanted(columns: Mapping[str, str], labelled: bool) -> list[str]:
