@@ -14,9 +14,11 @@ from small_data import RECORDS, TASKS
 import tf_adapt as ta
 from tf_adapt.config.reading import config_from, resolve_paths
 from tf_adapt.data.batches import batches_from, prepare
+from tf_adapt.data.formats import Answers, Record
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.texts import text_states
+from tf_adapt.tasks.span_search import SpanSearch
 from tf_adapt.training.inspect import inspect_module
 from tf_adapt.training.session import Session
 from tf_adapt.training.train import train
@@ -101,6 +103,36 @@ def test_the_texts_of_robertas_row_are_without_its_separators(folder):
     ):
         found = tf.ragged.boolean_mask(tf.cast(states[:, :, 0], tf.int32), real).to_list()
         assert found == preprocessor.tokenize(tf.constant(given)).to_list()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["roberta", "xlm_roberta"])
+def test_questions_on_a_row_with_two_separators(family, folder):
+    keras.utils.set_random_seed(0)
+    encoder = ta.HubEncoder(folder(family))
+    task = ta.Task("span_extraction", spans=SpanSearch(stride=6))
+    context = "Two dogs run. They will be late, a dog is running"
+    records = [("Who?", context, ["They"], [14]), ("What?", "A dog", ["dog"], [2])]
+    records = [Record(q, c, Answers(tuple(a), tuple(s))) for q, c, a, s in records]
+    data = ta.batches(records, task, encoder, batch_size=20, max_length=24, shuffle=False)
+    inputs = {name: tensor.numpy() for name, tensor in next(iter(data))[0]["a"].items()}
+    assert len(inputs["first_piece"]) > 2  # windows
+    for row in range(len(inputs["first_piece"])):
+        given = records[row == len(inputs["first_piece"]) - 1].text_b
+        for place, first in enumerate(inputs["first_piece"][row]):
+            if first >= 0:
+                word = given[inputs["first_char"][row, place] : inputs["end_char"][row, place]]
+                pieces = encoder.preprocessor.tokenize_words(tf.ragged.constant([[word]]))
+                found = inputs["input_word_ids"][row, first : inputs["last_piece"][row, place] + 1]
+                assert found.tolist() == pieces.flat_values.numpy().tolist()
+    model = ta.build_model(task, encoder)
+    model.compile(keras.optimizers.AdamW(1e-2), task.loss)
+    before = model.evaluate(data, verbose=0)
+    model.fit(data, epochs=12, verbose=0)
+    assert model.evaluate(data, verbose=0) < before - 0.2
+    for record, found in zip(records, ta.predict(model, records, max_length=24), strict=True):
+        best = found.answers[0]
+        assert record.text_b[best.start : best.end] == best.text == found.label
 
 
 @pytest.mark.slow
