@@ -12,7 +12,8 @@ from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
 from hub_modules.load import load_module, module_text_settings
-from hub_modules.native.awd_lstm import AwdLstmEncoder, WeightDropLstm, WordEmbeddings
+from hub_modules.native.awd_lstm import AwdLstmEncoder
+from hub_modules.native.awd_lstm_layers import WeightDropLstm, WordEmbeddings
 from hub_modules.native.packing import Packing
 from tf_adapt.analysis.states import layer_numbers
 from tf_adapt.config.reading import config_from

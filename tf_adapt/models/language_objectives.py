@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from hub_modules.load import load_output_layer
-from hub_modules.native.awd_lstm import dropout_over_time
+from hub_modules.native.awd_lstm_layers import dropout_over_time
 from hub_modules.native.output_layers import (
     BiLanguageModelHead,
     MaskedLanguageModelHead,
