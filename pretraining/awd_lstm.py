@@ -4,8 +4,9 @@
 
 The module has three LSTMs, embeddings of width 200, 12,000 words and no dropout.
 
-Drawn as PyTorch draws them, three LSTMs let so little of a word through that training stays with
-the words' frequencies. So they begin as Keras has them, and the output with these frequencies.
+Drawn as PyTorch draws them, three LSTMs let so little of a word through that after 1,150 steps the
+loss was still that of the words' frequencies. So they begin as Keras has them, and the output with
+these frequencies, which left it within 150 steps.
 """
 
 import argparse
@@ -62,7 +63,10 @@ def main() -> None:
 
 
 def log_counts(text: Path, vocabulary: list[str]) -> np.ndarray:
-    """The logarithm of one more than each word's count, markers too, `[vocabulary] float32`."""
+    """The logarithm of one more than each word's count, markers too, `[vocabulary] float32`.
+
+    Counted on the first lines, which are in random order.
+    """
     lines = next(iter(tf.data.TextLineDataset(str(text)).batch(LINES)))
     ids = LstmPreprocessor(vocabulary).tokenize(lines).values
     return np.log(np.bincount(ids, minlength=len(vocabulary)) + 1.0).astype("float32")

@@ -178,6 +178,22 @@ def test_features_are_dropped_between_lstms_and_before_the_output(tiny_lstm):
     np.testing.assert_allclose(losses[targets > 0], -log_softmax(bias)[targets[targets > 0]], 1e-5)
 
 
+def test_the_shipped_one_knows_english():
+    task, encoder = ta.Task("language_model"), ta.HubEncoder("lstm_small")
+    model = build_language_model(task, encoder)
+    model.compile(loss=task.loss, metrics=task.metrics)
+    texts = [
+        "The president of the United States was born in New York in the year of the war.",
+        "He had been in the house for a long time, and the children were glad to see him.",
+    ]
+    perplexities = []
+    for given in (texts, [" ".join(sorted(text.split())) for text in texts]):
+        data = ta.batches(given, task, encoder, batch_size=2, shuffle=False)
+        perplexities.append(model.evaluate(data, return_dict=True, verbose=0)["perplexity"])
+    # Of words by their frequencies it would be about 400.
+    assert perplexities[0] < 60 and perplexities[1] > 4 * perplexities[0]
+
+
 def test_a_task_has_the_dropouts_of_its_own(tiny_lstm):
     """FACTS of ULMFiT: output, hidden, input, words, recurrent weights of both models."""
 

@@ -79,7 +79,7 @@ def _text(found: Guess, path: str, out: str) -> str:
         "  # test: FILE",
         *(by_hand if is_tagging else ["  # guessed", "  columns:", *columns, *unused]),
         "compare:",
-        "  # Small encoders that ship; so does lm_small, which reads from left to right only.",
+        "  # They ship; so do lm_small and lstm_small, which read from left to right only.",
         "  # Others: a folder with a module, or the address of one.",
         "  encoders: [bert_small, elmo_small]",
         "  # freeze: the encoder stays as it is, under a large head and again under a small one.",
