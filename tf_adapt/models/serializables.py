@@ -3,6 +3,7 @@
 import hub_modules.keras_hub.encoder  # noqa: F401
 import hub_modules.native.adapters  # noqa: F401
 import hub_modules.native.awd_lstm  # noqa: F401
+import hub_modules.native.awd_lstm_layers  # noqa: F401
 import hub_modules.native.bert  # noqa: F401
 import hub_modules.native.bert_embeddings  # noqa: F401
 import hub_modules.native.bilm  # noqa: F401
