@@ -144,7 +144,8 @@ def json_value(text: str) -> Any:
     """The value of a JSON text.
 
     Raises:
-        ValueError, RecursionError: it is not JSON, or a key is written twice in one object.
+        ValueError, RecursionError: it is not JSON (NaN and Infinity are not), or a key is written
+            twice in one object.
     """
     return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
 
