@@ -1,6 +1,5 @@
 """The tokenizer of a preset, or of a HuggingFace folder of the same families, from its files."""
 
-import json
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
@@ -96,11 +95,8 @@ def _required(path: Path) -> Path:
 
 def _byte_pairs(vocabulary_path: Path, merges_path: Path, rows: int) -> PiecePreprocessor:
     require_file(vocabulary_path, "the tokenizer's pieces; get the whole folder again")
-    try:
-        vocabulary = json.loads(read_text(vocabulary_path))
-    except (ValueError, RecursionError) as error:
-        raise ArtifactError(f"{vocabulary_path}: expected JSON: {error}; copy it again") from error
-    ids = list(vocabulary.values()) if isinstance(vocabulary, dict) else [None]
+    vocabulary = read_json(vocabulary_path)
+    ids = list(vocabulary.values())
     if not all(type(number) is int and 0 <= number < rows for number in ids):
         raise ArtifactError(
             f"{vocabulary_path}: expected an object of pieces with ids below {rows} (rows of the "

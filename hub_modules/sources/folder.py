@@ -1,10 +1,10 @@
 """The small files of foreign models: settings in JSON, and the vocabulary."""
 
-import json
 import math
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
+from hub_modules.storage.json_files import json_value
 
 LARGEST_TEXT_BYTES = 16 * 2**20
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -34,8 +34,8 @@ def read_json(path: Path) -> dict:
     """
     text = read_text(path)
     try:
-        value = json.loads(text, object_pairs_hook=_without_repeats)
-    except (ValueError, RecursionError) as error:
+        value = json_value(text)
+    except ValueError as error:
         raise ArtifactError(f"{path}: expected JSON, got something else: {error}") from error
     if not isinstance(value, dict):
         raise ArtifactError(f"{path}: expected a JSON object, got {type(value).__name__}")
@@ -145,13 +145,6 @@ def require_file(path: Path, what: str) -> Path:
     if not path.is_file():
         raise ArtifactError(f"{path}: expected {what}, got no such file")
     return path
-
-
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError(f"a key occurs twice among {sorted(key for key, _ in pairs)}")
-    return value
 
 
 def _is_finite(value) -> bool:

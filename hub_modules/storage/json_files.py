@@ -77,7 +77,7 @@ def json_value(content: bytes | str) -> Any:
     """The value of a JSON text.
 
     Raises:
-        ValueError: not JSON in UTF-8, a duplicate key, or a number that is not finite.
+        ValueError: not JSON in UTF-8, a duplicate key, half of a surrogate pair, NaN or Infinity.
         NestingError: more levels than `DEEPEST_NESTING`.
     """
     text = content if isinstance(content, str) else content.decode("utf-8")
@@ -87,8 +87,8 @@ def json_value(content: bytes | str) -> Any:
         raise NestingError from None
     if _is_deep(value):
         raise NestingError
-    if "\\u" in text:  # half of a pair of surrogates is no character
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    if "\\u" in text:
+        _check_characters(value)
     return value
 
 
@@ -115,12 +115,21 @@ _ADVICE = "it is damaged, was changed, or is of another version: restore it or m
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise ValueError("a key that is written twice")
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"a key that is written twice: {_shortened(json.dumps(twice))}")
     return value
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"the number {constant}")
+    raise ValueError(f"the number {constant}, which is not JSON")
+
+
+def _check_characters(value: Any) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair, which UTF-8 cannot hold") from None
 
 
 def _is_deep(value: Any) -> bool:
@@ -143,5 +152,8 @@ def _shown(problem: dict[str, Any]) -> str:
     value = problem["input"]
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
-    text = json.dumps(value)
+    return _shortened(json.dumps(value))
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"

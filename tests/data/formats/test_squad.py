@@ -91,7 +91,7 @@ WRONG_FILES = {
     "cut": ('{"data": [\n{"title": ', r"json:2: expected JSON, got something else at column"),
     "key twice": (
         json.dumps(content(question())).replace('"id": "q1"', '"id": "q1", "id": "q2"'),
-        "expected JSON, got something else .a key is written twice: 'id'",
+        'expected JSON, got something else .a key that is written twice: "id"',
     ),
     "deep": ("[" * 100_000, "expected JSON, got something else"),
     "same id": (

@@ -17,7 +17,7 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "\u2028", "\u00a0", "a"]
     [
         (b"[1]", "expected a JSON object, got list"),
         (b"{", "expected JSON"),
-        (b'{"a": 1, "a": 2}', "a key occurs twice"),
+        (b'{"a": 1, "a": 2}', "a key that is written twice"),
         (b'{"a": \xe9}', "expected UTF-8, got byte 0xe9 at offset 6"),
         (b"[" * 100_000, "expected JSON"),
         (b" " * (16 * 2**20 + 1), "expected at most 16777216 bytes"),

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hub_modules.storage.json_files import json_value
 from tf_adapt.data.formats.records import Answers, Record, check_answers, check_text
 from tf_adapt.data.formats.text import (
     GzipText,
     StandardInput,
-    json_value,
     no_examples,
     read_lines,
 )
@@ -66,7 +66,7 @@ def _content(path: str | Path | StandardInput | GzipText) -> dict:
             f"{path}:{error.lineno}: expected JSON, got something else at column {error.colno} "
             f"({error.msg}); is the file whole?"
         ) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(f"{path}: expected JSON, got something else ({error})") from None
     if not isinstance(content, dict):
         raise DataError(f'{path}: expected {{"data": […]}}, got {_shown(content)}')

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from hub_modules.storage.json_files import json_value
 from tf_adapt.data.formats.records import Record, check_group, check_score, check_text
-from tf_adapt.data.formats.text import is_blank, json_value, no_examples, read_lines
+from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
 from tf_adapt.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -242,7 +243,7 @@ def json_object(line: str, where: str) -> dict[str, object]:
     """
     try:
         value = json_value(line)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(
             f"{where}: expected one JSON object, got a line that is none ({error})"
         ) from None

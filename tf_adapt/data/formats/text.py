@@ -6,13 +6,11 @@ and a lenient decoder replaces invalid bytes; both change examples silently.
 
 import codecs
 import gzip
-import json
 import os
 import string
 import sys
 import zlib
 from pathlib import Path
-from typing import Any
 
 from tf_adapt.data.formats.records import Record, check_text
 from tf_adapt.errors import DataError
@@ -138,29 +136,6 @@ def _read_bytes(path: str | Path | StandardInput | GzipText) -> bytes:
         raise DataError(f"{path}: expected a file, got a folder; name a file in it") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
-
-
-def json_value(text: str) -> Any:
-    """The value of a JSON text.
-
-    Raises:
-        ValueError, RecursionError: it is not JSON (NaN and Infinity are not), or a key is written
-            twice in one object.
-    """
-    return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
-
-
-def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"a key is written twice: {twice!r}")
-    return fields
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _refuse_other_formats(path: str | Path, content: bytes) -> None:
