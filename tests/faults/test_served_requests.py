@@ -26,7 +26,7 @@ TOKEN = "0123456789abcdef"
 
 @pytest.fixture(scope="module")
 def served():
-    limits = Limits(body_bytes=100_000, bodies_bytes=400_000, body_seconds=1)
+    limits = Limits(body_bytes=100_000, bodies_bytes=400_000, body_seconds=3)
     with running(server_of_function(always_yes, limits)) as found:
         yield found
         assert found.ask("POST", PREDICT, GOOD).status == 200
@@ -104,7 +104,7 @@ def test_s2_a_byte_a_second_of_a_body(served):
     head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
     began = time.monotonic()
     found = raw(served, head.encode() + b'{"inst')
-    assert 0.9 < time.monotonic() - began < 8
+    assert 2.9 < time.monotonic() - began < 8
     assert found.startswith(b"HTTP/1.1 408")
     assert b"got 6 bytes of it" in found
 
