@@ -58,7 +58,7 @@ def parse_json(content: bytes | str, schema: type[Content], where: str) -> Conte
             number that is not finite, or against the schema; `where` names the file in messages.
     """
     try:
-        value = json_value(content)
+        value = utf8_json_value(content)
     except NestingError as error:
         raise ArtifactError(f"{where}: {error}; {_ADVICE}") from None
     except ValueError as error:
@@ -77,7 +77,7 @@ def json_value(content: bytes | str) -> Any:
     """The value of a JSON text.
 
     Raises:
-        ValueError: not JSON in UTF-8, a duplicate key, half of a surrogate pair, NaN or Infinity.
+        ValueError: not JSON in UTF-8, a duplicate key, NaN or Infinity.
         NestingError: more levels than `DEEPEST_NESTING`.
     """
     text = content if isinstance(content, str) else content.decode("utf-8")
@@ -87,8 +87,21 @@ def json_value(content: bytes | str) -> Any:
         raise NestingError from None
     if _is_deep(value):
         raise NestingError
-    if "\\u" in text:
-        _check_characters(value)
+    return value
+
+
+def utf8_json_value(content: bytes | str) -> Any:
+    """As `json_value`, of texts that UTF-8 can hold.
+
+    Raises:
+        ValueError, NestingError: as `json_value`; a text has half of a surrogate pair.
+    """
+    value = json_value(content)
+    if ("\\u" if isinstance(content, str) else b"\\u") in content:
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError("half of a surrogate pair, which UTF-8 cannot hold") from None
     return value
 
 
@@ -123,13 +136,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"the number {constant}, which is not JSON")
-
-
-def _check_characters(value: Any) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise ValueError("half of a surrogate pair, which UTF-8 cannot hold") from None
 
 
 def _is_deep(value: Any) -> bool:

@@ -242,7 +242,7 @@ def test_other_delimiters(tmp_path, delimiter):
         ('{"text": "b", "label": true}', "file:2: expected a text as label, got bool True"),
         ('{"text": "b", "label": 1.5}', "file:2: expected a text as label, got float 1.5"),
         ('{"text": "b\\u0000", "label": "x"}', "file:2: .*got a NUL character"),
-        ('{"text": "b\\ud800", "label": "x"}', "file:2: .*half of a surrogate pair"),
+        ('{"text": "b\\ud800", "label": "x"}', "file:2: .*'text', got half of a surrogate pair"),
         ('{"text": "", "label": "x"}', "file:2: expected a text in column 'text', got an empty"),
         ("[" * 100_000, "file:2: expected one JSON object"),
         ('{"text": "b", "label": ' + "9" * 5000 + "}", "file:2: expected one JSON object"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hub_modules.storage.json_files import NestingError, json_value
+from hub_modules.storage.json_files import NestingError, utf8_json_value
 from tf_adapt.serving.server.limits import Limits, RefusedError
 
 DEFAULT = "serving_default"
@@ -73,7 +73,7 @@ def example_request(body: bytes, signatures: Mapping[str, Inputs], limits: Limit
 
 def _object(body: bytes, keys: set[str]) -> dict[str, Any]:
     try:
-        content = json_value(body)
+        content = utf8_json_value(body)
     except NestingError as error:
         raise RefusedError(400, str(error)) from None
     except ValueError as error:
