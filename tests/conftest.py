@@ -66,8 +66,8 @@ def forgotten_graphs():
 
 
 def _forget_gradients() -> None:
-    """TensorFlow registers the gradient of every `tf.custom_gradient` in a graph, and never lets go
-    of it: with it stays the graph, some 20 MB for each model that is trained."""
+    """TensorFlow keeps the gradient of every `tf.custom_gradient` in a graph, and with it the graph.
+    Ours are freed with their models; Keras has one in each model that is trained."""
     registry = sys.modules["tensorflow.python.framework.ops"].gradient_registry._registry
     for name in [name for name in registry if name.startswith("CustomGradient-")]:
         del registry[name]

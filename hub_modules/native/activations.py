@@ -4,8 +4,10 @@ import math
 
 from keras import ops
 
+from hub_modules.native.custom_gradients import custom_gradient
 
-@ops.custom_gradient
+
+@custom_gradient
 def gelu_exact(states):
     """`x Φ(x)`, Φ the normal distribution's: `x (1 + erf(x / √2)) / 2`.
 

@@ -6,6 +6,8 @@ the projection step by step. Here each is one matrix product over all steps.
 
 import tensorflow as tf
 
+from hub_modules.native.custom_gradients import custom_gradient
+
 
 def projected_lstm(
     gates_from_input, recurrent, projection, hidden, cell, lengths, cell_clip, projection_clip
@@ -25,7 +27,7 @@ def projected_lstm(
     """
     clips = (cell_clip, projection_clip)
 
-    @tf.custom_gradient
+    @custom_gradient
     def recurrence(gates_from_input, recurrent, projection, hidden, cell):
         steps = tf.shape(gates_from_input)[0]
 

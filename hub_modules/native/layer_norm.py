@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from hub_modules.native.custom_gradients import custom_gradient
+
 
 @keras.saving.register_keras_serializable("hub_modules")
 class LayerNorm(keras.layers.LayerNormalization):
@@ -25,7 +27,7 @@ class LayerNorm(keras.layers.LayerNormalization):
 
 
 def _with_gradient(epsilon: float):
-    @ops.custom_gradient
+    @custom_gradient
     def normalized(states, gamma, beta):
         centered = states - _mean(states)
         inverse = ops.rsqrt(_mean(ops.square(centered)) + epsilon)

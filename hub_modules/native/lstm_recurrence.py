@@ -6,8 +6,10 @@ step by step. Here these are single operations over all steps.
 
 import tensorflow as tf
 
+from hub_modules.native.custom_gradients import custom_gradient
 
-@tf.custom_gradient
+
+@custom_gradient
 def lstm_recurrence(gates_from_input, recurrent_kernel, counts, before):
     """Hidden states of an LSTM, given the input's part of its gates; it starts from zeros.
 

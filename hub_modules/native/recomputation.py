@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 import keras
 import tensorflow as tf
 
+from hub_modules.native.custom_gradients import custom_gradient
+
 # So many positions keep two cores busy; more would only take memory.
 SLICE_POSITIONS = 2048
 
@@ -39,7 +41,7 @@ def recomputed(
     ]
     over = _over_slices if in_slices else _over_all
 
-    @tf.custom_gradient
+    @custom_gradient
     def forward(*tensors):
         before = [tf.identity(seed) for seed in seeds]
         (outputs,), _ = over([mask, *tensors], lambda *part: ([call(*part)], []), 1, [])

@@ -10,6 +10,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
+from hub_modules.native.custom_gradients import loaded_with_gradients
 from hub_modules.programs.trusted import is_known
 from hub_modules.storage.limits import LOAD_TIMEOUT, limit_seconds
 
@@ -44,7 +45,7 @@ def restore(saved_model: Path):
     try:
         # A TF1 module of the Hub has no tags, which the loader must know.
         tags = [] if is_tf1(saved_model) else None
-        return tf.saved_model.load(str(saved_model), tags=tags)
+        return loaded_with_gradients(lambda: tf.saved_model.load(str(saved_model), tags=tags))
     except Exception as error:
         # A damaged SavedModel surfaces as OSError, ValueError, IndexError or a TensorFlow error.
         raise ArtifactError(

@@ -16,8 +16,9 @@ CASES = [
     *(f"N{number}" for number in range(1, 5)),
     *(f"V{number}" for number in range(1, 6)),
     *(f"S{number}" for number in range(1, 6)),
+    "P1",
 ]
-_NUMBERS = re.compile(r"test((?:_[dcainvs]\d+)+)_")
+_NUMBERS = re.compile(r"test((?:_[dcainvsp]\d+)+)_")
 
 
 def table() -> dict[str, list[str]]:

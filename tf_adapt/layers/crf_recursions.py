@@ -10,6 +10,8 @@ each row, which precede padding.
 
 import tensorflow as tf
 
+from hub_modules.native.custom_gradients import custom_gradient
+
 # A loop iteration costs more in scheduling than the arithmetic of one position.
 POSITIONS_AT_ONCE = 8
 # Largest difference of two transitions for which e^(−difference) is far enough from the smallest
@@ -37,7 +39,7 @@ def log_partition(scores, transitions, lengths):
     """
     spread = tf.reduce_max(transitions) - tf.reduce_min(transitions)
 
-    @tf.custom_gradient
+    @custom_gradient
     def partition(scores, transitions):
         real = tf.sequence_mask(lengths, tf.shape(scores)[1])
         value, *messages = tf.cond(

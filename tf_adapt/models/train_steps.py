@@ -5,6 +5,7 @@ import functools
 import keras
 import tensorflow as tf
 
+from hub_modules.native.custom_gradients import own_gradients
 from hub_modules.native.untracked import Untracked
 from tf_adapt.adaptation.slots import unscaled
 
@@ -51,6 +52,7 @@ class TrainSteps(keras.Model):
         self.gradient_norm.value.assign(norm / self._loss_scale())
         gradients = self._shared_out(gradients, norm)
         self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
+        own_gradients()
 
     @property
     def unscaled_optimizer(self) -> keras.optimizers.Optimizer:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import keras
 import tensorflow as tf
 
+from hub_modules.native.custom_gradients import own_gradients
 from hub_modules.native.transformer import as_rows
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.models.state_distances import relation_divergence, unexplained_share
@@ -76,6 +77,7 @@ class DistillationSteps:
             losses = self._compare(wanted, self._read(self._student, ids, segments))
         gradients = tape.gradient(losses[0], [weight.value for weight in weights])
         self.optimizer.apply(gradients, weights)
+        own_gradients()
         return losses
 
     @tf.function(input_signature=[_ROWS, _ROWS])
