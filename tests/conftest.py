@@ -66,7 +66,7 @@ def forgotten_graphs():
 
 
 def _forget_gradients() -> None:
-    """TensorFlow keeps the gradient of every `tf.custom_gradient` in a graph, and with it the graph.
+    """TensorFlow keeps the gradient of each `tf.custom_gradient` in a graph, and with it the graph.
     Ours are freed with their models; Keras has one in each model that is trained."""
     registry = sys.modules["tensorflow.python.framework.ops"].gradient_registry._registry
     for name in [name for name in registry if name.startswith("CustomGradient-")]:
