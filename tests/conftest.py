@@ -180,3 +180,45 @@ def tiny_elmo(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("modules") / "tiny_elmo"
     write_tiny_elmo(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def finished_run(tiny_bert, tmp_path_factory):
+    """Kind of task → the folder of a finished run of `tiny_bert`, trained for one epoch on 24
+    examples of the sample; made once. Read it; `shutil.copytree` it to change it."""
+    made: dict[str, Path] = {}
+
+    def run_of(kind: str = "classification") -> Path:
+        if kind not in made:
+            from tf_adapt.config.reading import config_from
+            from tf_adapt.training.train import train
+
+            made[kind] = tmp_path_factory.mktemp("finished") / kind
+            train(config_from(_config_of(kind, tiny_bert), kind), made[kind])
+        return made[kind]
+
+    return run_of
+
+
+@pytest.fixture(scope="session")
+def finished_export(finished_run, tmp_path_factory):
+    """Kind of task → the export of that kind's `finished_run`, made once."""
+    made: dict[str, Path] = {}
+
+    def export_of(kind: str = "classification") -> Path:
+        if kind not in made:
+            from tf_adapt.training.trained_run import export_run
+
+            made[kind] = export_run(finished_run(kind), tmp_path_factory.mktemp("exports") / kind)
+        return made[kind]
+
+    return export_of
+
+
+def _config_of(kind: str, module: Path) -> dict:
+    return {
+        "data": {"dataset": f"sample_{kind}", "source": "sample", "train_examples": 24},
+        "encoder": {"handle": str(module)},
+        "adaptation": "fine_tuning",
+        "training": {"epochs": 1, "batch_size": 8, "learning_rate": 1e-2},
+    }
