@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["measured"]
+
 # What tests trust is recorded in no home folder; child processes inherit it. Workers of one run
 # share the folder of the process that started them.
 _STATE = "TF_ADAPT_TESTS_STATE"

@@ -185,7 +185,7 @@ def tests_at(mutant: Mutant, coverage_file: Path) -> list[str]:
 
     data = coverage.CoverageData(str(coverage_file))
     data.read()
-    seconds = json.loads(DURATIONS.read_text("utf-8"))["tests"]
+    seconds = {test: taken for test, (taken, _) in json.loads(DURATIONS.read_text("utf-8")).items()}
     reached: set[str] = set()
     for path in data.measured_files():
         if path.endswith("/" + mutant.path):
