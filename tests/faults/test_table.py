@@ -3,15 +3,12 @@
 import runpy
 from pathlib import Path
 
-import pytest
-
 TABLE = runpy.run_path(str(Path(__file__).with_name("table.py")))
 FOUND = TABLE["table"]()
 
 
-@pytest.mark.parametrize("case", TABLE["CASES"])
-def test_a_case_has_a_test(case):
-    assert FOUND[case], f"{case}: no test is called test_{case.lower()}_…"
+def test_a_case_has_a_test():
+    assert [case for case in TABLE["CASES"] if not FOUND[case]] == []
 
 
 def test_no_test_has_a_number_that_there_is_not():

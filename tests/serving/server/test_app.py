@@ -43,10 +43,12 @@ def served(exports):
 loaded_once = functools.cache(restore)
 
 
-def saved_model(exports, model: str, signature="serving_default", version=1, **inputs) -> dict:
+def saved_model(exports, model: str, signature: str | None = None, **inputs) -> dict:
     """What the SavedModel itself says."""
-    loaded = loaded_once(exports[model] / str(version))
-    found = loaded.signatures[signature](**{key: tf.constant(one) for key, one in inputs.items()})
+    (folder,) = exports[model].iterdir()
+    found = loaded_once(folder).signatures[signature or "serving_default"](
+        **{key: tf.constant(one) for key, one in inputs.items()}
+    )
     return {name: value.numpy() for name, value in found.items()}
 
 
@@ -68,47 +70,47 @@ def test_rows_and_columns_of_texts(served, exports):
 
 def test_a_single_output_has_no_name(served, exports):
     first, second = zip(*PAIRS, strict=True)
-    expected = saved_model(exports, "alike", text_a=first, text_b=second)["score"]
+    expected = saved_model(exports, "all", "alike", text_a=first, text_b=second)["score"]
     rows = [{"text_a": one, "text_b": other} for one, other in PAIRS]
-    found = served.predict("alike", instances=rows).json
+    columns = {"text_a": first, "text_b": second}
+    found = served.predict("all", instances=rows, signature_name="alike").json
     np.testing.assert_allclose(found["predictions"], expected, atol=1e-6)
-    columns = served.predict("alike", inputs={"text_a": first, "text_b": second}).json
-    np.testing.assert_allclose(columns["outputs"], expected, atol=1e-6)
+    found = served.predict("all", inputs=columns, signature_name="alike").json
+    np.testing.assert_allclose(found["outputs"], expected, atol=1e-6)
 
 
-def test_tags(served, exports):
-    expected = saved_model(exports, "names", tokens=SENTENCES)
-    found = served.predict("names", inputs=SENTENCES).json["outputs"]
-    assert found["tags"] == text_of(expected["tags"])
-    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-6)
+def test_tags_of_a_signature_and_a_version_by_name(served, exports):
+    expected = saved_model(exports, "all", "names", tokens=SENTENCES)
+    content = {"inputs": SENTENCES, "signature_name": "names"}
+    for place in ("all", "all/versions/3"):
+        found = served.ask("POST", f"/v1/models/{place}:predict", content).json["outputs"]
+        assert found["tags"] == text_of(expected["tags"])
+        np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-6)
+    refused = served.predict("all", instances=TEXTS)
+    assert refused.status == 400
+    expected = "signature_name: expected one of films, alike, names, found, got 'serving_default'"
+    assert refused.error == expected
 
 
 def test_answers_in_contexts(served, exports):
     questions, contexts = zip(*QUESTIONS, strict=True)
-    expected = saved_model(exports, "found", question=questions, context=contexts)
+    expected = saved_model(exports, "all", "found", question=questions, context=contexts)
     expected["answer"] = text_of(expected["answer"])
     rows = [{"question": one, "context": other} for one, other in QUESTIONS]
-    found = served.predict("found", instances=rows).json["predictions"]
-    columns = served.predict("found", inputs={"question": questions, "context": contexts}).json
+    named = {"signature_name": "found"}
+    found = served.predict("all", instances=rows, **named).json["predictions"]
+    columns = {"question": questions, "context": contexts}
+    columns = served.predict("all", inputs=columns, **named).json["outputs"]
     for name, values in expected.items():
-        for got in ([row[name] for row in found], columns["outputs"][name]):
+        for got in ([row[name] for row in found], columns[name]):
             if name == "score":
                 np.testing.assert_allclose(got, values, atol=1e-6)
             else:
                 assert got == list(values)
     for row, context in zip(found, contexts, strict=True):
         assert row["answer"] == (context[row["start"] : row["end"]] if row["start"] >= 0 else "")
-    refused = served.ask("POST", "/v1/models/found:classify", {"examples": rows})
+    refused = served.ask("POST", "/v1/models/all:classify", {"examples": rows} | named)
     assert (refused.status, refused.error.split(":")[1]) == (400, "classify")
-
-
-def test_numbers_of_single_texts(served, exports):
-    expected = saved_model(exports, "grades", text=TEXTS)["score"]
-    found = served.predict("grades", instances=TEXTS).json["predictions"]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    examples = {"examples": [{"text": text} for text in TEXTS]}
-    found = served.ask("POST", "/v1/models/grades:regress", examples).json["results"]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_several_labels(served, exports):
@@ -117,31 +119,17 @@ def test_several_labels(served, exports):
     assert [row["labels"] for row in found] == text_of(expected["labels"])
 
 
-def test_signatures_of_one_export(served, exports):
-    for name, inputs in (("films", {"text": TEXTS}), ("names", {"tokens": SENTENCES})):
-        expected = saved_model(exports, "both", name, 3, **inputs)
-        answer = served.ask(
-            *("POST", "/v1/models/both/versions/3:predict"),
-            {"signature_name": name, "inputs": inputs},
-        )
-        np.testing.assert_allclose(answer.json["outputs"]["scores"], expected["scores"], atol=1e-6)
-    refused = served.predict("both", instances=TEXTS)
-    assert refused.status == 400
-    assert refused.error == ("signature_name: expected one of films, names, got 'serving_default'")
-
-
 def test_classify_and_regress(served, exports):
     scores = saved_model(exports, "films", text=TEXTS)["scores"]
     examples = {"examples": [{"text": text} for text in TEXTS]}
     found = served.ask("POST", "/v1/models/films:classify", examples).json["results"]
     assert [[label for label, _ in row] for row in found] == [["bad", "<i>good</i>"]] * 3
     np.testing.assert_allclose([[score for _, score in row] for row in found], scores, atol=1e-6)
-    expected = saved_model(exports, "alike", text_a=["a"], text_b=["b"])["score"]
-    examples = {"context": {"text_b": "b"}, "examples": [{"text_a": "a"}]}
-    found = served.ask("POST", "/v1/models/alike:regress", examples).json["results"]
+    expected = saved_model(exports, "all", "alike", text_a=["a"], text_b=["b"])["score"]
+    pairs = {"context": {"text_b": "b"}, "examples": [{"text_a": "a"}], "signature_name": "alike"}
+    found = served.ask("POST", "/v1/models/all:regress", pairs).json["results"]
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    for method, model in (("classify", "alike"), ("regress", "same")):
-        content = {"examples": [{"text_a": "a", "text_b": "b"}]}
+    for method, model, content in (("classify", "all", pairs), ("regress", "films", examples)):
         refused = served.ask("POST", f"/v1/models/{model}:{method}", content)
         assert refused.status == 400
         assert refused.error.startswith(f":{method}: expected one of")
@@ -150,21 +138,21 @@ def test_classify_and_regress(served, exports):
 def test_states_and_models(served, exports):
     models = served.get("/v1/models").json["models"]
     assert {one["name"]: one["versions"] for one in models} == {
-        **dict.fromkeys(exports.keys() - {"both"}, ["1"]),
-        "both": ["3"],
+        **dict.fromkeys(exports.keys() - {"all"}, ["1"]),
+        "all": ["3"],
     }
     ok = {"error_code": "OK", "error_message": ""}
     expected = {"model_version_status": [{"version": "3", "state": "AVAILABLE", "status": ok}]}
-    assert served.get("/v1/models/both").json == expected
-    assert served.get("/v1/models/both/versions/3").json == expected
+    assert served.get("/v1/models/all").json == expected
+    assert served.get("/v1/models/all/versions/3").json == expected
     assert served.get("/healthz").status == served.get("/readyz").status == 200
 
 
 def test_metadata_are_those_of_the_saved_model(served):
-    found = served.get("/v1/models/both/metadata").json
-    assert found["model_spec"] == {"name": "both", "signature_name": "", "version": "3"}
+    found = served.get("/v1/models/all/metadata").json
+    assert found["model_spec"] == {"name": "all", "signature_name": "", "version": "3"}
     signatures = found["metadata"]["signature_def"]["signature_def"]
-    assert list(signatures) == ["films", "names"]
+    assert set(signatures) == {"films", "alike", "names", "found"}
     tokens = signatures["names"]["inputs"]["tokens"]
     assert tokens["dtype"] == "DT_STRING"
     assert [one["size"] for one in tokens["tensor_shape"]["dim"]] == ["-1", "-1"]
@@ -172,9 +160,8 @@ def test_metadata_are_those_of_the_saved_model(served):
     assert signatures["films"]["method_name"] == "tensorflow/serving/predict"
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
+def test_what_there_is_not(served):
+    for method, path, status in (
         ("GET", "/v1/models/nothing", 404),
         ("GET", "/v1/models/films/versions/2", 404),
         ("GET", "/v1/models/films/versions/999999999999999999", 404),
@@ -190,12 +177,9 @@ def test_metadata_are_those_of_the_saved_model(served):
         ("GET", "/v2/models/films", 404),
         ("DELETE", "/v1/models/films", 405),
         ("GET", "/page/other.js", 404),
-    ],
-)
-def test_what_there_is_not(served, method, path, status):
-    content = {"instances": ["a"]} if method == "POST" else None
-    answer = served.ask(method, path, content)
-    assert (answer.status, bool(answer.error)) == (status, True)
+    ):
+        answer = served.ask(method, path, {"instances": ["a"]} if method == "POST" else None)
+        assert (answer.status, bool(answer.error)) == (status, True), (method, path)
 
 
 def test_what_the_model_refuses_is_the_callers_error(served):
@@ -217,15 +201,15 @@ def test_gzip_both_ways(served):
 
 
 def test_metrics(served):
-    served.predict("same", instances=[{"text_a": "a", "text_b": "b"}])
+    served.predict("topics", instances=["a"])
     text = served.get("/metrics").body.decode()
-    count = 'tf_adapt_requests_total{method="predict",model="same",status="200"} '
+    count = 'tf_adapt_requests_total{method="predict",model="topics",status="200"} '
     before = float(text.split(count)[1].split("\n")[0])
-    served.predict("same", instances=[{"text_a": "a", "text_b": "b"}] * 5)
+    served.predict("topics", instances=["a"] * 5)
     text = served.get("/metrics").body.decode()
     assert float(text.split(count)[1].split("\n")[0]) == before + 1
-    assert 'tf_adapt_batch_rows_sum{model="same",signature="serving_default"}' in text
-    assert 'tf_adapt_model_version{model="both"} 3.0' in text
+    assert 'tf_adapt_batch_rows_sum{model="topics",signature="serving_default"}' in text
+    assert 'tf_adapt_model_version{model="all"} 3.0' in text
 
 
 def test_openapi_describes_what_is_answered(served):
@@ -278,16 +262,18 @@ def test_the_page_and_what_it_shows(served):
     assert "default-src 'none'" in page.headers["content-security-policy"]
     for name in re.findall(r'(?:src|href)="(page/[^"]+)"', page.body.decode()):
         assert served.get(f"/{name}").status == 200
-    shown = {one["model"]: one for one in served.get("/page/models.json").json["models"]}
-    assert shown["films"]["labels"] == ["bad", "<i>good</i>"]
-    assert shown["alike"]["range"] == [0, 5]
-    assert "How to call it" in shown["names"]["card"]
+    models = served.get("/page/models.json").json["models"]
+    shown = {f"{one['model']} {one['signature']}": one for one in models}
+    films, topics = (shown[f"{name} serving_default"] for name in ("films", "topics"))
+    assert films["labels"] == ["bad", "<i>good</i>"]
+    assert shown["all alike"]["range"] == [0, 5]
+    assert "How to call it" in topics["card"]
     for one in shown.values():
         assert set(one["sample"]) == set(one["inputs"])
     # By the name of the dataset, else by the inputs.
-    assert shown["films"]["sample"] == {"text": "Warm, funny and far too short."}
-    assert shown["topics"]["sample"]["text"].startswith("The rooms were clean")
-    assert shown["grades"]["range"] == shown["found"]["labels"] == []
+    assert films["sample"] == {"text": "Warm, funny and far too short."}
+    assert topics["sample"]["text"].startswith("The rooms were clean")
+    assert films["range"] == shown["all found"]["labels"] == []
 
 
 def test_the_winner_of_a_comparison_comes_with_its_report(exports, tmp_path):

@@ -26,9 +26,8 @@ def encoded(text: str) -> dict:
     return {"b64": base64.b64encode(text.encode()).decode()}
 
 
-@pytest.mark.parametrize(
-    ("signatures", "content", "columns"),
-    [
+def test_formats():
+    for signatures, content, columns in [
         (TEXT, {"instances": ["a", "b"]}, {"text": ["a", "b"]}),
         (TEXT, {"instances": [{"text": "a"}, "b"]}, {"text": ["a", "b"]}),
         (TEXT, {"instances": [encoded("é"), {"text": encoded("b")}]}, {"text": ["é", "b"]}),
@@ -49,12 +48,10 @@ def encoded(text: str) -> dict:
             {"inputs": {"context": ["c"], "question": ["q"]}},
             {"question": ["q"], "context": ["c"]},
         ),
-    ],
-)
-def test_formats(signatures, content, columns):
-    request = read(signatures, content)
-    assert request.columns == columns
-    assert request.by_row == ("instances" in content)
+    ]:
+        request = read(signatures, content)
+        assert request.columns == columns
+        assert request.by_row == ("instances" in content)
 
 
 def test_examples_share_their_context():
@@ -113,26 +110,23 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_s1_a_request_that_does_not_fit(case):
-    signatures, content, message = REFUSED[case]
-    with pytest.raises(RefusedError) as refused:
-        read(signatures, content)
-    assert refused.value.status == 400
-    assert message in str(refused.value)
-    assert len(str(refused.value)) < 300
+def test_s1_a_request_that_does_not_fit():
+    for case in REFUSED:
+        signatures, content, message = REFUSED[case]
+        with pytest.raises(RefusedError) as refused:
+            read(signatures, content)
+        assert refused.value.status == 400
+        assert message in str(refused.value)
+        assert len(str(refused.value)) < 300
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_s1_examples_that_do_not_fit():
+    for content, message in [
         ({"examples": ["a"]}, "examples[0]: expected an object, got a text"),
         ({"examples": []}, "examples: expected a list of at least one"),
         ({"examples": [{"text": "a"}], "context": []}, "context: expected an object, got a list"),
         ({"instances": [{"text": "a"}]}, "expected the keys context, examples, signature_name"),
-    ],
-)
-def test_s1_examples_that_do_not_fit(content, message):
-    with pytest.raises(RefusedError, match="expected") as refused:
-        read(TEXT, content, example_request)
-    assert message in str(refused.value)
+    ]:
+        with pytest.raises(RefusedError, match="expected") as refused:
+            read(TEXT, content, example_request)
+        assert message in str(refused.value)
