@@ -138,11 +138,11 @@ MEMBERS = {
 }
 
 
-@pytest.mark.parametrize("make", MEMBERS)
-def test_a5_members_that_are_no_files_of_the_module(cache, make):
-    extra, match = MEMBERS[make]
-    refused(cache, packed(extra), match)
-    assert not Path("/tmp/tf_adapt_abs").exists()
+def test_a5_members_that_are_no_files_of_the_module(cache):
+    for make in MEMBERS:
+        extra, match = MEMBERS[make]
+        refused(cache, packed(extra), match)
+        assert not Path("/tmp/tf_adapt_abs").exists()
 
 
 def flipped(content: bytes, place: int) -> bytes:
@@ -154,29 +154,25 @@ def flipped(content: bytes, place: int) -> bytes:
 def test_a5_every_flipped_bit_of_the_content_is_found(cache):
     content = packed()
     # From 10 on: what stands before says when it was packed, and on what system.
-    places = [*range(10, len(content), max(1, len(content) // 12)), len(content) - 1]
+    places = [*range(10, len(content), max(1, len(content) // 6)), len(content) - 1]
     for place in [0, 1, 2, *places]:
         refused(cache, flipped(content, place), "damaged|each name|files and folders|a name below")
 
 
-@pytest.mark.parametrize("kept", [0, 5, 200, -20, -8, -1])
-def test_a5_an_archive_that_was_cut(cache, kept):
-    refused(cache, packed()[:kept], "damaged one or something else")
+def test_a5_an_archive_that_was_cut(cache):
+    for kept in [0, 5, 200, -20, -8, -1]:
+        refused(cache, packed()[:kept], "damaged one or something else")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_a5_what_is_no_archive(cache):
+    for content in [
         b"<html>not found</html>",
         gzip.compress(b"no archive"),
         packed() + b"more",
         packed() + gzip.compress(b"more"),
         gzip.decompress(packed()),
-    ],
-    ids=["html", "gzip of text", "bytes after it", "a stream after it", "not compressed"],
-)
-def test_a5_what_is_no_archive(cache, content):
-    refused(cache, content, "damaged one or something else")
+    ]:
+        refused(cache, content, "damaged one or something else")
 
 
 class Zeros(io.RawIOBase):
@@ -211,9 +207,9 @@ def bomb(kind: bytes, size: int) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
-def test_a5_a_gigabyte_of_zeros(cache, monkeypatch, kind):
+def test_a5_256_megabytes_of_zeros(cache, monkeypatch, kind):
     """As content of a file; and where a header is expected, which is read into memory."""
-    content = bomb(kind, 2**30)
+    content = bomb(kind, 2**28)
     monkeypatch.setattr(archive, "SMALL_BYTES", 2**22)
     on_disk = []
     write = archive._write
@@ -231,7 +227,7 @@ def test_a5_a_gigabyte_of_zeros(cache, monkeypatch, kind):
         assert tracemalloc.get_traced_memory()[1] < 50 * 2**20
     finally:
         tracemalloc.stop()
-    assert max(on_disk, default=0) <= max(2**22, archive.LARGEST_COMPRESSION * len(content)) < 2**28
+    assert max(on_disk, default=0) <= max(2**22, archive.LARGEST_COMPRESSION * len(content)) < 2**26
 
 
 def test_a5_more_files_than_any_module_has(cache, monkeypatch):
@@ -307,19 +303,21 @@ def test_a4_module_absent_and_network_off(cache):
     assert not os.listdir(cache)
 
 
-@pytest.mark.parametrize("status", [404, 500])
-def test_a4_a_server_that_has_no_such_module(cache, status):
-    with served(b"no", status) as (url, asked), pytest.raises(ArtifactError, match=f"{status}"):
-        find_module(url)
-    assert len(asked) == 1
-    assert not os.listdir(cache)
+def test_a4_a_server_that_has_no_such_module(cache):
+    for status in [404, 500]:
+        with served(b"no", status) as (url, asked), pytest.raises(ArtifactError, match=f"{status}"):
+            find_module(url)
+        assert len(asked) == 1
+        assert not os.listdir(cache)
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "soon", "1e30"])
-def test_a4_limits_that_are_none(cache, monkeypatch, value):
-    monkeypatch.setenv("TF_ADAPT_DOWNLOAD_TIMEOUT", value)
-    with pytest.raises(ConfigError, match="TF_ADAPT_DOWNLOAD_TIMEOUT: expected a number of sec"):
-        find_module("http://127.0.0.1:9/bert/1")
+def test_a4_limits_that_are_none(cache, monkeypatch):
+    for value in ["0", "-1", "nan", "inf", "soon", "1e30"]:
+        monkeypatch.setenv("TF_ADAPT_DOWNLOAD_TIMEOUT", value)
+        with pytest.raises(
+            ConfigError, match="TF_ADAPT_DOWNLOAD_TIMEOUT: expected a number of sec"
+        ):
+            find_module("http://127.0.0.1:9/bert/1")
 
 
 def test_a4_a_cache_that_cannot_be_written(tmp_path, monkeypatch):

@@ -94,28 +94,22 @@ def content_of(name: str) -> bytes:
     return (above + 12 * line).encode()
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_what_is_mutated_is_good(tmp_path, name):
-    path = tmp_path / name
-    path.write_bytes(content_of(name))
-    assert READERS[name][0](path)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", READERS)
-def test_mutated_files(tmp_path, name):
-    path, good = tmp_path / name, content_of(name)
-    read, refused = READERS[name][0], 0
-    for seed in range(2000):
-        path.write_bytes(mutated(good, random.Random(seed)))
-        try:
-            assert read(path)
-        except DataError as error:
-            assert str(path) in str(error)
-            refused += 1
-        except Exception as error:
-            raise AssertionError(f"seed {seed}: {error!r}") from error
-    assert 0 < refused < 2000
+def test_mutated_files(tmp_path):
+    for name, (read, _, _) in READERS.items():
+        path, good, refused = tmp_path / name, content_of(name), 0
+        path.write_bytes(good)
+        assert read(path)
+        for seed in range(400):
+            path.write_bytes(mutated(good, random.Random(seed)))
+            try:
+                assert read(path)
+            except DataError as error:
+                assert str(path) in str(error)
+                refused += 1
+            except Exception as error:
+                raise AssertionError(f"{name}, seed {seed}: {error!r}") from error
+        assert 0 < refused < 400
 
 
 def test_every_reader_is_here():

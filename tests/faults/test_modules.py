@@ -10,46 +10,19 @@ from hub_modules.manifest import write_manifest
 from tf_adapt.errors import ArtifactError
 
 
-@pytest.fixture
-def spoilt(tiny_bert, tmp_path):
-    """Makes a copy of a module with another manifest, sealed anew."""
-
-    def spoil(config: dict, vocabulary: list[str] | None = None):
-        folder = tmp_path / "module"
-        shutil.copytree(tiny_bert, folder)
-        contract = json.loads((folder / "manifest.json").read_bytes())
-        contract["config"] |= config
-        if vocabulary is not None:
-            (folder / "vocab.txt").write_text("".join(f"{one}\n" for one in vocabulary), "utf-8")
-        sealed = {key: value for key, value in contract.items() if key not in ("format", "files")}
-        write_manifest(folder, sealed)
-        return folder
-
-    return spoil
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"width": 20}, r"expected \(20,\) by the manifest.*, got \(16,\) in the files"),
-        ({"max_positions": 300}, r"expected \(300, 16\) by the manifest.*, got \(256, 16\) in"),
-        ({"num_layers": 3}, r"layer_2"),
-        ({"num_layers": 1}, r"layer_1"),
-    ],
-)
-def test_a3_another_shape_than_the_manifest_says(spoilt, config, message):
-    with pytest.raises(ArtifactError, match=message):
-        load_module(spoilt(config))
-
-
-def test_a3_more_pieces_than_the_manifest_says(spoilt, tiny_bert):
-    pieces = (tiny_bert / "vocab.txt").read_text("utf-8").split("\n")[:-1]
+def test_a3_more_pieces_than_the_manifest_says(tiny_bert, tmp_path):
+    folder = shutil.copytree(tiny_bert, tmp_path / "module")
+    pieces = (folder / "vocab.txt").read_text("utf-8").split("\n")[:-1]
+    (folder / "vocab.txt").write_text("".join(f"{one}\n" for one in [*pieces, "more"]), "utf-8")
+    contract = json.loads((folder / "manifest.json").read_bytes())
+    sealed = {key: value for key, value in contract.items() if key not in ("format", "files")}
+    write_manifest(folder, sealed)
     message = f"expected at most {len(pieces)} pieces .*, got {len(pieces) + 1}"
     with pytest.raises(ArtifactError, match=message):
-        load_module(spoilt({}, [*pieces, "more"]))
+        load_module(folder)
 
 
-@pytest.mark.slow
-def test_a3_no_signature(tiny_bert):
+def test_a3_no_signature(tiny_bert, monkeypatch):
+    monkeypatch.setattr("hub_modules.programs.saved_model.try_out", lambda folder, kind: None)
     with pytest.raises(ArtifactError, match="expected the inputs input_word_ids, .* got none"):
         load_module(tiny_bert, execution="saved_model", trust=True)
