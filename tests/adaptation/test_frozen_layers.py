@@ -34,25 +34,21 @@ BOUNDARIES = [
 ]
 
 
-@pytest.mark.parametrize(("layers", "learning", "expected"), BOUNDARIES)
-def test_boundary(layers, learning, expected):
-    number = boundary([*layers, "pooler", "head"], layers, {*names(learning), "head"})
-    assert number == (None if expected is None else layers.index(LETTERS[expected]))
+def test_boundary():
+    for layers, learning, expected in BOUNDARIES:
+        number = boundary([*layers, "pooler", "head"], layers, {*names(learning), "head"})
+        assert number == (None if expected is None else layers.index(LETTERS[expected])), learning
+    # What an adaptation adds lies across all layers.
+    for group in ("adapters", "lora", "biases"):
+        assert boundary([*BERT, group, "head"], BERT, {group, "head"}) is None
 
 
-@pytest.mark.parametrize("group", ["adapters", "lora", "biases"])
-def test_what_an_adaptation_adds_lies_across_all_layers(group):
-    assert boundary([*BERT, group, "head"], BERT, {group, "head"}) is None
-
-
-@pytest.mark.parametrize(
-    ("learning", "expected"),
-    [([], 1), (["lstm_2"], None), (["lstm_1"], None), (["lstm_0"], None), (["embeddings"], None)],
-)
-def test_groups_between_the_layers_count(learning, expected):
+def test_groups_between_the_layers_count():
     """An AWD-LSTM: its lower LSTMs are wider, and return no states."""
     groups = ["embeddings", "lstm_0", "lstm_1", "lstm_2", "head"]
-    assert boundary(groups, ["embeddings", "lstm_2"], {*learning, "head"}) == expected
+    for learning in groups[:-1]:
+        assert boundary(groups, ["embeddings", "lstm_2"], {learning, "head"}) is None
+    assert boundary(groups, ["embeddings", "lstm_2"], {"head"}) == 1
 
 
 # For each epoch: the layer it starts from, then those that later epochs start from; "" where the
@@ -84,12 +80,16 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("adaptation", "layers", "epochs", "expected"), TABLES)
-def test_what_an_epoch_keeps(adaptation, layers, epochs, expected):
+def check(adaptation, layers, epochs, room, expected):
     groups = [*layers, *(["pooler"] if layers is BERT else []), "head"]
     for epoch, letters in enumerate(expected):
-        found = layers_to_keep(adaptation, groups, layers, epochs, 10, epoch, phase=0, room=9)
-        assert found == names(letters), epoch
+        found = layers_to_keep(adaptation, groups, layers, epochs, 10, epoch, phase=0, room=room)
+        assert found == names(letters), (adaptation.name, epochs, room, epoch)
+
+
+def test_what_an_epoch_keeps():
+    for adaptation, layers, epochs, expected in TABLES:
+        check(adaptation, layers, epochs, 9, expected)
 
 
 def test_phases_that_begin_within_an_epoch():
@@ -123,21 +123,18 @@ ROOMS = [
 ]
 
 
-@pytest.mark.parametrize(("adaptation", "layers", "room", "expected"), ROOMS)
-def test_what_there_is_room_for(adaptation, layers, room, expected):
-    groups = [*layers, *(["pooler"] if layers is BERT else []), "head"]
-    for epoch, letters in enumerate(expected):
-        found = layers_to_keep(adaptation, groups, layers, len(expected), 10, epoch, 0, room)
-        assert found == names(letters), epoch
+def test_what_there_is_room_for():
+    for adaptation, layers, room, expected in ROOMS:
+        check(adaptation, layers, len(expected), room, expected)
 
 
 @pytest.mark.parametrize("unit", ["epochs", "steps"])
 @pytest.mark.parametrize("make", [a.gradual_unfreezing, a.chain_thaw])
-@pytest.mark.parametrize("every", [1, 2, 3, 5, 7, 10, 13])
-def test_the_third_and_later_of_equal_epochs_change_nothing(monkeypatch, make, every, unit):
+def test_the_third_and_later_of_equal_epochs_change_nothing(monkeypatch, make, unit):
     def kept() -> list:
         return [
             layers_to_keep(make(every, unit), [*ELMO, "head"], ELMO, epochs, 4, epoch, 0, room)
+            for every in (1, 2, 3, 5, 7, 10, 13)
             for room in range(4)
             for epochs in (1, 2, 3, 9, 30)
             for epoch in range(epochs)

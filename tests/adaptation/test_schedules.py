@@ -65,12 +65,12 @@ def test_slanted_triangular_in_full():
     assert rates(schedule, 9) == pytest.approx([(1 + 4 * height) / 5 for height in heights])
 
 
-@pytest.mark.parametrize("total", [1, 2, 5, 9, 15, 39, 95])
 @pytest.mark.parametrize("denominator", ["ulmfit", "allennlp"])
-def test_slanted_triangular_is_never_below_its_lowest_rate(total, denominator):
-    found = rates(SlantedTriangular(1.0, total, denominator=denominator), total + 1)
-    assert min(found) >= 1 / 32 and max(found) <= 1
-    assert found[0] == pytest.approx(1 / 32)
+def test_slanted_triangular_is_never_below_its_lowest_rate(denominator):
+    for total in (1, 2, 5, 9, 15, 39, 95):
+        found = rates(SlantedTriangular(1.0, total, denominator=denominator), total + 1)
+        assert min(found) >= 1 / 32 and max(found) <= 1
+        assert found[0] == pytest.approx(1 / 32)
 
 
 def test_the_two_denominators_differ_where_the_cut_was_rounded():

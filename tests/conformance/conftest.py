@@ -246,12 +246,41 @@ BCN_DROPOUTS = {
     "second_maxout_dropout": 0.2,
 }
 
+
+def encoder(layer, config: dict, inputs: Callable, unusual: dict | None = None) -> Row:
+    return Row(layer, config, inputs, real_states, unusual or {}, gives_logits=False)
+
+
+def part(layer, config: dict, inputs: Callable, unusual: dict | None = None, **more) -> Row:
+    """A layer of an encoder or of a head."""
+    real = more.pop("real", real_words(*LENGTHS))
+    return Row(layer, config, inputs, real, unusual or {}, gives_logits=False, **more)
+
+
+def head(layer, config: dict, inputs: Callable, unusual: dict | None = None) -> Row:
+    """A head with one row of logits for each example."""
+    return Row(layer, config, inputs, lambda logits: [logits], unusual or {})
+
+
+def tagger(config: dict, unusual: dict | None = None) -> Row:
+    config = {"num_outputs": 3, "dropout": 0.2} | config
+    return Row(Tagger, config, text_and_pieces, real_words(3, 2), unusual or {})
+
+
+def first_only(inputs: Callable) -> Callable:
+    return lambda extra: inputs(extra)[:1]
+
+
+THREE = {"num_outputs": 3, "dropout": 0.2}
+NUMBER = {"num_outputs": 1, "dropout": 0.2, "regression": True}
+CONSTRAINTS = tag_constraints(["O", "B-X", "I-X"], "IOB2")
+CONVOLUTIONS = BottleneckAdapters(3, (1,), "relu", "convolution")
+
 ROWS = {
-    "BertEncoder": Row(
+    "BertEncoder": encoder(
         BertEncoder,
         BERT,
         bert_inputs,
-        real_states,
         {
             "type_vocabulary_size": 3,
             "activation": "gelu_tanh",
@@ -259,41 +288,20 @@ ROWS = {
             "adapters": "projected_attention",
             "adapter_size": 6,
         },
-        gives_logits=False,
     ),
-    "BertEncoder, bottleneck adapters": Row(
-        BertEncoder,
-        BERT | {"adapters": "bottleneck", "adapter_size": 3},
-        bert_inputs,
-        real_states,
-        gives_logits=False,
+    "BertEncoder, convolutions as adapters of one layer": encoder(
+        BertEncoder, BERT | {"adapters": CONVOLUTIONS}, bert_inputs
     ),
-    "BertEncoder, convolutions as adapters of one layer": Row(
-        BertEncoder,
-        BERT | {"adapters": BottleneckAdapters(3, (1,), "relu", "convolution")},
-        bert_inputs,
-        real_states,
-        gives_logits=False,
+    "BertEncoder, LoRA": encoder(
+        BertEncoder, BERT | {"adapters": Lora(4, 2.0, TARGETS)}, bert_inputs
     ),
-    "BertEncoder, LoRA": Row(
-        BertEncoder,
-        BERT | {"adapters": Lora(4, 2.0, TARGETS)},
-        bert_inputs,
-        real_states,
-        gives_logits=False,
+    "BertEncoder, projected attention": encoder(
+        BertEncoder, BERT | {"adapters": "projected_attention", "adapter_size": 4}, bert_inputs
     ),
-    "BertEncoder, projected attention": Row(
-        BertEncoder,
-        BERT | {"adapters": "projected_attention", "adapter_size": 4},
-        bert_inputs,
-        real_states,
-        gives_logits=False,
-    ),
-    "CausalEncoder": Row(
+    "CausalEncoder": encoder(
         CausalEncoder,
         CAUSAL | {"vocabulary_size": 20},
         bert_inputs,
-        real_states,
         {
             "activation": "gelu_exact",
             "layer_norm_epsilon": 1e-6,
@@ -302,20 +310,16 @@ ROWS = {
             "adapters": "bottleneck",
             "adapter_size": 6,
         },
-        gives_logits=False,
     ),
-    "CausalEncoder, new rows, segments and adapters": Row(
+    "CausalEncoder, new rows, segments and adapters": encoder(
         CausalEncoder,
         CAUSAL | {"new_rows": 2, "segments": 2, "adapters": "bottleneck", "adapter_size": 3},
         bert_inputs,
-        real_states,
-        gives_logits=False,
     ),
-    "ElmoEncoder": Row(
+    "ElmoEncoder": encoder(
         ElmoEncoder,
         ELMO,
         elmo_inputs,
-        real_states,
         {
             "num_layers": 3,
             "skip_connections": False,
@@ -327,27 +331,17 @@ ROWS = {
             "adapters": "bottleneck",
             "adapter_size": 3,
         },
-        gives_logits=False,
     ),
-    "ElmoEncoder, bottleneck adapters": Row(
+    "ElmoEncoder, convolutions as adapters of one layer": encoder(
         ElmoEncoder,
-        ELMO | {"adapters": "bottleneck", "adapter_size": 3},
+        ELMO | {"adapters": BottleneckAdapters(3, (0,), "relu", "convolution")},
         elmo_inputs,
-        real_states,
-        gives_logits=False,
     ),
-    "WordVectorsEncoder": Row(
-        WordVectorsEncoder,
-        {"num_words": 3, "width": WIDTH},
-        word_ids,
-        real_states,
-        gives_logits=False,
-    ),
-    "AwdLstmEncoder": Row(
+    "WordVectorsEncoder": encoder(WordVectorsEncoder, {"num_words": 3, "width": WIDTH}, word_ids),
+    "AwdLstmEncoder": encoder(
         AwdLstmEncoder,
         {"vocabulary_size": 20, "width": WIDTH, "lstm_width": 9, "num_layers": 3},
         word_ids,
-        real_states,
         {
             "word_dropout": 0.1,
             "dropout": 0.1,
@@ -355,51 +349,34 @@ ROWS = {
             "weight_dropout": 0.1,
             "output_dropout": 0.3,
         },
-        gives_logits=False,
     ),
-    "ElmoEncoder, convolutions as adapters of one layer": Row(
-        ElmoEncoder,
-        ELMO | {"adapters": BottleneckAdapters(3, (0,), "relu", "convolution")},
-        elmo_inputs,
-        real_states,
-        gives_logits=False,
-    ),
-    "BottleneckAdapter": Row(
+    "BottleneckAdapter": part(
         BottleneckAdapter,
         {"width": WIDTH, "size": 3, "activation": "gelu_tanh"},
-        lambda extra: states_and_mask(extra)[:1],
-        real_words(*LENGTHS),
+        first_only(states_and_mask),
         {"operation": "convolution"},
-        gives_logits=False,
     ),
-    "BottleneckAdapter, convolution": Row(
+    "BottleneckAdapter, convolution": part(
         BottleneckAdapter,
         {"width": WIDTH, "size": 3, "activation": "relu", "operation": "convolution"},
         states_and_mask,
-        real_words(*LENGTHS),
-        gives_logits=False,
     ),
-    "BidirectionalAdapter": Row(
+    "BidirectionalAdapter": part(
         BidirectionalAdapter,
         {"width": WIDTH, "size": 3},
         lambda extra: (np.stack(text(extra, seed=3)["layers"]),),
-        lambda states: [states[:, row, :n] for row, n in enumerate(LENGTHS)],
         {"activation": "relu", "operation": "convolution"},
-        gives_logits=False,
+        real=lambda states: [states[:, row, :n] for row, n in enumerate(LENGTHS)],
     ),
-    "LowRank": Row(
+    "LowRank": part(
         LowRank,
         {"inputs": WIDTH, "outputs": 4, "rank": 2, "alpha": 3.0},
-        lambda extra: states_and_mask(extra)[:1],
-        real_words(*LENGTHS),
-        gives_logits=False,
+        first_only(states_and_mask),
     ),
-    "ProjectedAttention": Row(
+    "ProjectedAttention": part(
         ProjectedAttention,
         {"width": WIDTH, "size": 4, "num_layers": 2, "activation": "gelu_exact", "dropout": 0.2},
         states_and_mask,
-        real_words(*LENGTHS),
-        gives_logits=False,
         call=both_layers,
     ),
     "MaskedLanguageModelHead": Row(
@@ -410,15 +387,12 @@ ROWS = {
         {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-6},
     ),
     "TiedLanguageModelHead": Row(
-        TiedLanguageModelHead,
-        {"vocabulary_size": 20},
-        states_and_table,
-        real_words(*LENGTHS),
+        TiedLanguageModelHead, {"vocabulary_size": 20}, states_and_table, real_words(*LENGTHS)
     ),
     "BiLanguageModelHead": Row(
         BiLanguageModelHead,
         {"num_words": 20, "projection_width": WIDTH // 2},
-        lambda extra: states_and_table(extra)[:1],
+        first_only(states_and_table),
         real_words(*LENGTHS),
     ),
     "CRF": Row(
@@ -426,43 +400,22 @@ ROWS = {
         {"num_tags": 3},
         tagged_words,
         lambda log_likelihoods: [log_likelihoods],
-        {
-            "constraints": tag_constraints(["O", "B-X", "I-X"], "IOB2"),
-            "boundary_scores": False,
-            "reduction": "sum",
-        },
+        {"constraints": CONSTRAINTS, "boundary_scores": False, "reduction": "sum"},
         call=lambda crf, *inputs, training=None: crf.log_likelihood(*inputs),
     ),
-    "LinearHead": Row(
+    "LinearHead": head(
         LinearHead,
-        {"num_outputs": 3, "dropout": 0.2},
+        THREE,
         one_text,
-        lambda logits: [logits],
         {"num_outputs": 1, "regression": True, "pooling": "last", "mixed": True},
     ),
-    "LinearHead, mean of a joint pair, mixed": Row(
-        LinearHead,
-        {"num_outputs": 3, "dropout": 0.2, "pooling": "mean", "mixed": True},
-        joint_pair,
-        lambda logits: [logits],
+    "LinearHead, mean of a joint pair, mixed": head(
+        LinearHead, THREE | {"pooling": "mean", "mixed": True}, joint_pair
     ),
-    "LinearHead, last": Row(
-        LinearHead,
-        {"num_outputs": 3, "dropout": 0.2, "pooling": "last"},
-        one_text,
-        lambda logits: [logits],
-    ),
-    "LinearHead, regression": Row(
-        LinearHead,
-        {"num_outputs": 1, "dropout": 0.2, "regression": True},
-        one_text,
-        lambda logits: [logits],
-    ),
-    "SentencePairHead": Row(
+    "SentencePairHead": head(
         SentencePairHead,
-        {"num_outputs": 3, "dropout": 0.2},
+        THREE,
         two_texts,
-        lambda logits: [logits],
         {
             "num_outputs": 1,
             "features": "infersent",
@@ -471,29 +424,16 @@ ROWS = {
             "mixed": True,
         },
     ),
-    "SentencePairHead, mean, mixed": Row(
-        SentencePairHead,
-        {"num_outputs": 3, "dropout": 0.2, "pooling": "mean", "mixed": True},
-        two_texts,
-        lambda logits: [logits],
+    "SentencePairHead, mean, mixed": head(
+        SentencePairHead, THREE | {"pooling": "mean", "mixed": True}, two_texts
     ),
-    "SentencePairHead, first": Row(
-        SentencePairHead,
-        {"num_outputs": 3, "dropout": 0.2, "pooling": "first"},
-        two_texts,
-        lambda logits: [logits],
+    "SentencePairHead, InferSent's features, regression": head(
+        SentencePairHead, NUMBER | {"features": "infersent"}, two_texts
     ),
-    "SentencePairHead, InferSent's features, regression": Row(
-        SentencePairHead,
-        {"num_outputs": 1, "features": "infersent", "dropout": 0.2, "regression": True},
-        two_texts,
-        lambda logits: [logits],
-    ),
-    "MaxPoolingHead": Row(
+    "MaxPoolingHead": head(
         MaxPoolingHead,
-        {"num_outputs": 3, "dropout": 0.2},
+        THREE,
         one_text,
-        lambda logits: [logits],
         {
             "num_outputs": 1,
             "pair": True,
@@ -503,104 +443,42 @@ ROWS = {
             "pooling": "first",
         },
     ),
-    "MaxPoolingHead, first of two texts": Row(
-        MaxPoolingHead,
-        {"num_outputs": 3, "pair": True, "dropout": 0.2, "pooling": "first"},
-        two_texts,
-        lambda logits: [logits],
+    "MaxPoolingHead, regression of a pair, mixed": head(
+        MaxPoolingHead, NUMBER | {"pair": True, "mixed": True}, two_texts
     ),
-    "MaxPoolingHead, regression of a pair, mixed": Row(
-        MaxPoolingHead,
-        {"num_outputs": 1, "pair": True, "mixed": True, "dropout": 0.2, "regression": True},
-        two_texts,
-        lambda logits: [logits],
+    "MaxPoolingHead, a joint pair that is not compared": head(
+        MaxPoolingHead, THREE | {"pair": True, "compared": False}, joint_pair
     ),
-    "MaxPoolingHead, a joint pair that is not compared": Row(
-        MaxPoolingHead,
-        {"num_outputs": 3, "pair": True, "compared": False, "dropout": 0.2},
-        joint_pair,
-        lambda logits: [logits],
-    ),
-    "BiAttentionHead": Row(
+    "BiAttentionHead": head(
         BiAttentionHead,
-        {"num_outputs": 3, "dropout": 0.2},
+        THREE,
         two_texts,
-        lambda logits: [logits],
         {"num_outputs": 1, "mixed": True, "regression": True, "pooling": "mean"},
     ),
-    "BiAttentionHead, last": Row(
-        BiAttentionHead,
-        {"num_outputs": 3, "dropout": 0.2, "pooling": "last"},
-        two_texts,
-        lambda logits: [logits],
+    "BiAttentionHead, regression of a joint pair, mixed": head(
+        BiAttentionHead, NUMBER | {"mixed": True}, joint_pair
     ),
-    "BiAttentionHead, regression of a joint pair, mixed": Row(
-        BiAttentionHead,
-        {"num_outputs": 1, "mixed": True, "dropout": 0.2, "regression": True},
-        joint_pair,
-        lambda logits: [logits],
-    ),
-    "BCN": Row(
+    "BCN": head(
         BCN,
         {"num_outputs": 3, "units": 8} | BCN_DROPOUTS,
         one_text,
-        lambda logits: [logits],
         {"num_outputs": 1, "mixed": False, "regression": True, "pooling": "mean"},
     ),
-    "BCN, regression": Row(
-        BCN,
-        {"num_outputs": 1, "units": 8, "regression": True} | BCN_DROPOUTS,
-        one_text,
-        lambda logits: [logits],
-    ),
-    "BCN, maximum of the top layer": Row(
-        BCN,
-        {"num_outputs": 3, "units": 8, "mixed": False, "pooling": "max"} | BCN_DROPOUTS,
-        one_text,
-        lambda logits: [logits],
-    ),
-    "ESIM": Row(
+    "ESIM": head(
         ESIM,
-        {"num_outputs": 3, "units": 4, "dropout": 0.2},
+        THREE | {"units": 4},
         two_texts,
-        lambda logits: [logits],
         {"num_outputs": 1, "mixed": False, "regression": True, "pooling": "first"},
     ),
-    "ESIM, maximum": Row(
-        ESIM,
-        {"num_outputs": 3, "units": 8, "dropout": 0.2, "pooling": "max"},
-        two_texts,
-        lambda logits: [logits],
+    "ESIM, regression of a joint pair, top layer": head(
+        ESIM, NUMBER | {"units": 4, "mixed": False}, joint_sentences
     ),
-    "ESIM, regression of a joint pair, top layer": Row(
-        ESIM,
-        {"num_outputs": 1, "units": 4, "mixed": False, "dropout": 0.2, "regression": True},
-        joint_sentences,
-        lambda logits: [logits],
+    "BiLstm": part(BiLstm, {"units": 4}, states_and_mask),
+    "Maxout": part(Maxout, {"units": 3, "pool": 2}, first_only(states_and_mask)),
+    "ScalarMix": part(
+        ScalarMix, {"dropout": 0.2}, layers_and_mask, {"layer_norm": True, "l2": 0.1}
     ),
-    "BiLstm": Row(BiLstm, {"units": 4}, states_and_mask, real_words(*LENGTHS), gives_logits=False),
-    "Maxout": Row(
-        Maxout,
-        {"units": 3, "pool": 2},
-        lambda extra: states_and_mask(extra)[:1],
-        real_words(*LENGTHS),
-        gives_logits=False,
-    ),
-    "ScalarMix": Row(
-        ScalarMix,
-        {"dropout": 0.2},
-        layers_and_mask,
-        real_words(*LENGTHS),
-        {"layer_norm": True, "l2": 0.1},
-        gives_logits=False,
-    ),
-    "ScalarMix, layer norm": Row(
-        ScalarMix,
-        {"layer_norm": True, "dropout": 0.2},
-        layers_and_mask,
-        real_words(*LENGTHS),
-        gives_logits=False,
-    ),
+    "ScalarMix, layer norm": part(ScalarMix, {"layer_norm": True, "dropout": 0.2}, layers_and_mask),
     "SpanExtractor": Row(
         SpanExtractor,
         {"dropout": 0.2},
@@ -614,48 +492,29 @@ ROWS = {
         text_and_pieces,
         real_words(1 + 3, 1 + 2),
     ),
-    "Tagger, pieces": Row(
-        Tagger,
-        {"num_outputs": 3, "dropout": 0.2},
-        text_and_pieces,
-        real_words(3, 2),
+    "Tagger, pieces": tagger(
+        {},
         {
             "lstm_layers": 1,
             "units": 4,
             "crf": True,
-            "constraints": tag_constraints(["O", "B-X", "I-X"], "IOB2"),
+            "constraints": CONSTRAINTS,
             "mixed": True,
             "word_pieces": "last",
         },
     ),
-    "Tagger, mean of pieces": Row(
-        Tagger,
-        {"num_outputs": 3, "dropout": 0.2, "word_pieces": "mean"},
-        text_and_pieces,
-        real_words(3, 2),
+    "Tagger, maximum of pieces under a BiLSTM": tagger(
+        {"lstm_layers": 1, "units": 4, "word_pieces": "max"}
     ),
-    "Tagger, maximum of pieces under a BiLSTM": Row(
-        Tagger,
-        {"num_outputs": 3, "lstm_layers": 1, "units": 4, "dropout": 0.2, "word_pieces": "max"},
-        text_and_pieces,
-        real_words(3, 2),
-    ),
-    "Tagger, words": Row(
-        Tagger, {"num_outputs": 3, "dropout": 0.2}, one_text, real_words(*LENGTHS)
-    ),
+    "Tagger, words": Row(Tagger, THREE, one_text, real_words(*LENGTHS)),
     "Tagger, CRF": Row(
         Tagger,
-        {"num_outputs": 3, "crf": True, "mixed": True, "dropout": 0.2},
+        THREE | {"crf": True, "mixed": True},
         text_and_pieces,
         lambda loss: [loss],
         call=loss_of_tags,
     ),
-    "Tagger, two BiLSTMs over pieces, mixed": Row(
-        Tagger,
-        {"num_outputs": 3, "lstm_layers": 2, "units": 4, "mixed": True, "dropout": 0.2},
-        text_and_pieces,
-        real_words(3, 2),
-    ),
+    "Tagger, two BiLSTMs over pieces, mixed": tagger({"lstm_layers": 2, "units": 4, "mixed": True}),
 }
 # Of the newest stack only: keras-hub needs a newer Keras than the oldest.
 SMALL = {
@@ -666,33 +525,20 @@ SMALL = {
     "max_sequence_length": 60,
     "dropout": 0.2,
 }
+ALBERT = {"embedding_dim": 4, "num_groups": 1, "num_inner_repetitions": 2, "num_segments": 2}
 if keras_hub_is_new():
     for name, settings, unusual in (
         (
             "RobertaBackbone",
-            {"vocabulary_size": 20},
+            {},
             {"activation": "gelu_tanh", "layer_norm_epsilon": 1e-6, "pooler": False},
         ),
-        (
-            "AlbertBackbone",
-            {
-                "vocabulary_size": 20,
-                "embedding_dim": 4,
-                "num_groups": 1,
-                "num_inner_repetitions": 2,
-                "num_segments": 2,
-            },
-            {},
-        ),
-        ("DebertaV3Backbone", {"vocabulary_size": 20, "bucket_size": 4}, {}),
+        ("AlbertBackbone", ALBERT, {}),
+        ("DebertaV3Backbone", {"bucket_size": 4}, {}),
     ):
-        ROWS[f"{name}, KerasHubEncoder"] = Row(
-            KerasHubEncoder,
-            {"backbone": name, "settings": SMALL | settings},
-            bert_inputs,
-            real_states,
-            unusual,
-            gives_logits=False,
+        settings = SMALL | {"vocabulary_size": 20} | settings
+        ROWS[f"{name}, KerasHubEncoder"] = encoder(
+            KerasHubEncoder, {"backbone": name, "settings": settings}, bert_inputs, unusual
         )
 
 
@@ -700,13 +546,19 @@ def pytest_generate_tests(metafunc):
     """Every test that takes `row` runs once for each row; `encoder_row`: for each encoder's;
     `layer_row`: for the first row of each layer, which is the one that names every argument."""
     if "row" in metafunc.fixturenames:
-        metafunc.parametrize("row", ROWS.values(), ids=ROWS)
+        metafunc.parametrize("row", ROWS.values(), ids=ROWS, scope="module")
     if "encoder_row" in metafunc.fixturenames:
         encoders = {name: row for name, row in ROWS.items() if name.endswith("Encoder")}
         metafunc.parametrize("encoder_row", encoders.values(), ids=encoders)
     if "layer_row" in metafunc.fixturenames:
         first = {row.layer: name for name, row in reversed(ROWS.items())}
         metafunc.parametrize("layer_row", [ROWS[n] for n in first.values()], ids=first.values())
+
+
+@pytest.fixture(scope="module")
+def layer(row) -> keras.layers.Layer:
+    """The row's layer, for all tests that leave it as it is."""
+    return row.make()
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def assert_close(got: list, expected: list, tolerance: float = 1e-6) -> None:
 
 @pytest.mark.slow
 def test_every_public_layer_is_in_the_table(rows):
-    layers = [row.make() for row in rows.values()]
+    layers = [row.layer(**row.config) for row in rows.values()]
     tested = {type(part).__name__ for layer in layers for part in layer._flatten_layers()}
     public = public_layers()
     assert {"BertEncoder", "LinearHead"} <= public
@@ -81,8 +81,8 @@ def test_the_config_is_complete(layer_row):
         assert getattr(layer, name) == getattr(again, name) == layer.get_config()[name]
 
 
-def test_the_config_of_every_part_is_complete(row):
-    for part in row.make()._flatten_layers():
+def test_the_config_of_every_part_is_complete(layer):
+    for part in layer._flatten_layers():
         if type(part).__module__.startswith(("hub_modules.", "tf_adapt.")):
             arguments = set(inspect.signature(type(part).__init__).parameters)
             config = part.get_config()
@@ -91,37 +91,32 @@ def test_the_config_of_every_part_is_complete(row):
             assert type(part).from_config(config).get_config() == config
 
 
-def test_a_symbolic_call_builds_every_weight(row):
+def test_a_symbolic_call_builds_every_weight(row, layer):
     def unknown_sizes(array):
         known = array.shape[-1:] if array.dtype == "float32" else array.shape[2:]
         unknown = [None] * (array.ndim - len(known))
         return keras.KerasTensor([*unknown, *known], str(array.dtype))
 
-    layer = row.layer(**row.config)
+    symbolic = row.layer(**row.config)
     inputs = keras.tree.map_structure(unknown_sizes, row.inputs(0))
     if row.call:
-        layer.build(keras.tree.map_structure(lambda tensor: tensor.shape, inputs[0]))
+        symbolic.build(keras.tree.map_structure(lambda tensor: tensor.shape, inputs[0]))
     else:
-        layer(*inputs)
-    shapes = [tuple(weight.shape) for weight in layer.weights]
-    assert shapes == [tuple(weight.shape) for weight in row.make().weights]
-    row.outputs(layer, *row.inputs(1))
-    assert len(layer.weights) == len(shapes)
+        symbolic(*inputs)
+    shapes = [tuple(weight.shape) for weight in symbolic.weights]
+    assert shapes == [tuple(weight.shape) for weight in layer.weights]
+    row.outputs(symbolic, *row.inputs(1))
+    assert len(symbolic.weights) == len(shapes)
 
 
-def test_a_graph_computes_what_eager_computes(row):
-    layer = row.make()
-    assert_close(row.results(layer, extra=2, graph=True), row.results(layer, extra=2))
+def test_padding_and_a_graph_never_change_a_result(row, layer):
+    expected = row.results(layer)
+    assert_close(row.results(layer, extra=1), expected)
+    assert_close(row.results(layer, extra=50, graph=True), expected)
 
 
-@pytest.mark.parametrize("extra", [1, 7, 50])
-def test_padding_never_changes_a_result(row, extra):
-    layer = row.make()
-    assert_close(row.results(layer, extra), row.results(layer))
-
-
-def test_restored_variables_give_bitwise_the_same(row, tmp_path):
-    layer, other = row.make(), row.make(seed=1)
+def test_restored_variables_give_bitwise_the_same(row, layer, tmp_path):
+    other = row.make(seed=1)
     np.savez(tmp_path / "weights.npz", *[variable.numpy() for variable in layer.variables])
     expected = row.results(layer)
     assert not all(map(np.array_equal, expected, row.results(other)))
@@ -132,18 +127,15 @@ def test_restored_variables_give_bitwise_the_same(row, tmp_path):
         np.testing.assert_array_equal(got, wanted)
 
 
-@pytest.mark.parametrize(
-    "policy", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.large)]
-)
-def test_mixed_precision(row, policy):
-    layer = row.make(dtype=policy)
-    for part in row.real(row.outputs(layer, *row.inputs(1), training=True)):
-        assert part.dtype == ("float32" if row.gives_logits else layer.compute_dtype)
+def test_mixed_precision(row, layer):
+    mixed = row.make(dtype="mixed_bfloat16")
+    for part in row.real(row.outputs(mixed, *row.inputs(1), training=True)):
+        assert part.dtype == ("float32" if row.gives_logits else mixed.compute_dtype)
         assert np.isfinite(tf.cast(part, tf.float32)).all()
-    assert {weight.dtype for weight in layer.weights} == {"float32"}
-    expected = row.results(row.make())
+    assert {weight.dtype for weight in mixed.weights} == {"float32"}
+    expected = row.results(layer)
     scale = 1 + max(np.abs(part).max() for part in expected)
-    assert_close(row.results(layer), expected, tolerance=0.05 * scale)
+    assert_close(row.results(mixed), expected, tolerance=0.05 * scale)
 
 
 def gradients(row, layer) -> dict[str, np.ndarray | None]:
@@ -161,8 +153,7 @@ def gradients(row, layer) -> dict[str, np.ndarray | None]:
     }
 
 
-def test_the_gradient_reaches_every_trainable_weight(row):
-    layer = row.make()
+def test_the_gradient_reaches_every_trainable_weight(row, layer):
     assert len(layer.trainable_weights) == len(layer.weights)
     for path, gradient in gradients(row, layer).items():
         assert gradient is not None, path
@@ -171,6 +162,7 @@ def test_the_gradient_reaches_every_trainable_weight(row):
         assert gradient.any() or path.endswith("key/bias"), path
     layer.trainable = False
     assert layer.trainable_weights == []
+    layer.trainable = True
 
 
 def test_no_gradient_is_computed_below_the_lowest_trainable_group(encoder_row):
@@ -188,8 +180,8 @@ def test_no_gradient_is_computed_below_the_lowest_trainable_group(encoder_row):
 def test_training_reaches_every_dropout(row):
     names = [name for name in row.config if "dropout" in name]
     none = dict.fromkeys(names, 0.0)
+    expected = row.results(row.make(**none), training=True) if names else []
     for name in names:
-        expected = row.results(row.make(**none), training=True)
         layer = row.make(**none | {name: 0.99999})
         assert_close(row.results(layer, training=False), expected)
         # All is dropped: chance has no part in it, and next to nothing of the input is left.

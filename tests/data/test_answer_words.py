@@ -3,7 +3,6 @@
 import re
 import unicodedata
 
-import pytest
 import tensorflow as tf
 
 from tf_adapt.data.answer_words import answer_words
@@ -57,11 +56,8 @@ def places(texts: list[str]) -> list[list[tuple[int, int]]]:
 
 def test_offsets_are_in_characters():
     assert places(TEXTS) == [by_hand(text) for text in TEXTS]
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_text_alone(text):
-    assert places([text]) == [by_hand(text)]
+    for text in TEXTS:
+        assert places([text]) == [by_hand(text)]
 
 
 def test_pieces_of_real_contexts_are_those_of_the_whole_text(shared):

@@ -100,8 +100,3 @@ def test_initialisation_is_glorots():
         limit = np.sqrt(6 / fans)
         assert 0.9 * limit < abs(kernel).max() <= limit
         np.testing.assert_array_equal(bias, 0)
-
-
-def test_a_wrong_argument_is_refused():
-    with pytest.raises(ValueError, match="num_outputs: expected 1 for regression, got 2"):
-        ESIM(2, regression=True)

@@ -36,20 +36,3 @@ def test_initialisation_is_that_of_bert():
     assert abs(kernel).max() <= 0.04  # cut off at two standard deviations
     # A normal distribution cut off there has 0.88 of the standard deviation.
     assert kernel.std() == pytest.approx(0.02 * 0.88, rel=0.02)
-
-
-def test_a_symbolic_call_builds_every_weight():
-    text = {
-        "layers": [keras.Input((None, 6))],
-        "mask": keras.Input((None,), dtype="bool"),
-        "pooled": keras.Input((6,)),
-    }
-    inputs = {"input_word_ids": keras.Input((None,), dtype="int32")}
-    head = LinearHead(2)
-    assert head([text], inputs).shape == (None, 2)
-    assert len(head.weights) == 2
-
-
-def test_a_wrong_argument_is_refused():
-    with pytest.raises(ValueError, match="num_outputs: expected 1 for regression, got 2"):
-        LinearHead(2, regression=True)

@@ -1,6 +1,5 @@
 """The max-pooling head by pencil."""
 
-import keras
 import numpy as np
 import pytest
 
@@ -52,15 +51,3 @@ def test_a_mix_starts_as_the_mean_of_the_layers():
     head([encoded(STATES)])
     head.dense.set_weights([np.eye(2), np.zeros(2)])
     np.testing.assert_allclose(head([encoded(STATES)]), [[1.5, -2.0], [0.0, 0.0]])
-
-
-def test_a_symbolic_call_builds_every_weight():
-    text = {"layers": [keras.Input((None, 6))], "mask": keras.Input((None,), dtype="bool")}
-    head = MaxPoolingHead(2)
-    assert head([text], {"input_word_ids": keras.Input((None,), dtype="int32")}).shape == (None, 2)
-    assert len(head.weights) == 2
-
-
-def test_a_wrong_argument_is_refused():
-    with pytest.raises(ValueError, match="num_outputs: expected 1 for regression, got 2"):
-        MaxPoolingHead(2, regression=True)

@@ -220,12 +220,13 @@ def test_what_a_head_does_not_take(name, kind, options, message):
         build_head(name, TASKS[kind], "bert", True, **options)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [BCN, ESIM, BiAttentionHead, LinearHead, MaxPoolingHead, SentencePairHead],
-)
-def test_a_layer_refuses_other_names(make):
-    with pytest.raises(ValueError, match="pooling: expected one of first, last, mean, max, got"):
-        make(2, pooling="sum")
+def test_layers_refuse_other_names_and_numbers():
+    for make in (BCN, ESIM, BiAttentionHead, LinearHead, MaxPoolingHead, SentencePairHead):
+        message = "pooling: expected one of first, last, mean, max, got"
+        with pytest.raises(ValueError, match=message):
+            make(2, pooling="sum")
+    for make in (BCN, ESIM, LinearHead, MaxPoolingHead, SentencePairHead):
+        with pytest.raises(ValueError, match="num_outputs: expected 1 for regression, got 2"):
+            make(2, regression=True)
     with pytest.raises(ValueError, match="word_pieces: expected one of first, last, mean, max"):
         Tagger(2, word_pieces="sum")

@@ -21,30 +21,32 @@ TEXT, PAIR, TAGS = "classification", "pair_classification", "tagging"
 # the first example, "a man sings": 1 + 3 + 5 pieces and 2 special ones, or 3 words.
 BY_NAME = [
     ("linear", {}, TEXT, "bert", None, {"pooled": 1}),
-    ("linear", {"head_pooling": "first"}, TEXT, "bert", None, {"all_first": 1}),
     ("linear", {"head_pooling": "last"}, TEXT, "elmo", None, {"all_last": 1}),
-    ("linear", {"head_pooling": "mean"}, TEXT, "bert", None, {"all": 11}),
-    ("linear", {}, TEXT, "elmo", None, {"all": 3}),
-    ("linear", {}, PAIR, "bert", None, {"pooled": 1}),
     ("max_pooling", {"head_pooling": "first"}, PAIR, "bert", "separate", {"all_first": 1}),
     ("infersent", {}, PAIR, "bert", "separate", {"pooled": 1}),
-    ("infersent", {"head_pooling": "last"}, PAIR, "bert", "separate", {"all_last": 1}),
     ("skip_thoughts", {"head_pooling": "mean"}, PAIR, "bert", "separate", {"all": 11}),
-    ("skip_thoughts", {"head_pooling": "max"}, PAIR, "elmo", None, {"all": 3}),
     ("bi_attention", {}, PAIR, "elmo", None, {"all": 3}),
-    ("bcn", {"head_units": 4}, TEXT, "bert", None, {"all": 11}),
-    ("concat_pooling", {}, TEXT, "bert", None, {"all": 11}),
     ("linear_tagger", {}, TAGS, "bert", None, {"all": 11}),
 ]
+# Of every layer, all positions: nothing but the pooled vector is left out.
+WHOLE = [
+    ("linear", {"head_pooling": "mean"}, TEXT, "bert"),
+    ("linear", {}, TEXT, "elmo"),
+    ("skip_thoughts", {"head_pooling": "max"}, PAIR, "elmo"),
+    ("bcn", {"head_units": 4}, TEXT, "bert"),
+    ("concat_pooling", {}, TEXT, "bert"),
+]
 BY_LAYER = [
-    (lambda: LinearHead(2, pooling="mean"), TEXT, "bert", {"top_mean": 1}),
-    (lambda: LinearHead(2, pooling="max"), PAIR, "bert", {"top_max": 1}),
     (lambda: LinearHead(2, pooling="last"), TEXT, "bert", {"top_last": 1}),
-    (lambda: MaxPoolingHead(2, pooling="mean"), TEXT, "elmo", {"top_mean": 1}),
     (lambda: MaxPoolingHead(2), TEXT, "bert", {"top_max": 1}),
     (lambda: MaxPoolingHead(2, pair=True), PAIR, "bert", {"top": 16}),
     (lambda: SentencePairHead(2, pooling="mean"), PAIR, "elmo", {"top_mean": 1}),
     (lambda: Tagger(3), TAGS, "elmo", {"top": 3}),
+]
+TOP_ALONE = [
+    (LinearHead(2, pooling="mean"), Reads("top", False, "mean")),
+    (LinearHead(2, pooling="max"), Reads("top", False, "max")),
+    (MaxPoolingHead(2, pooling="mean"), Reads("top", False, "mean")),
 ]
 
 
@@ -95,6 +97,18 @@ def test_heads_on_the_top_layer(encoders, case):
     model = ta.build_model(TASKS[kind], encoder, make())
     spread_out(model)
     check(model, prepare(RECORDS[kind], TASKS[kind], encoder), expected)
+
+
+@pytest.mark.parametrize("case", WHOLE, ids=lambda case: " ".join(map(str, case)))
+def test_heads_that_read_all_of_it(encoders, case):
+    name, arguments, kind, family = case
+    model = ta.build_model(TASKS[kind], encoders[family, None], name, **arguments)
+    assert reads_of(model.head) == Reads("all", pooled=False)
+
+
+def test_heads_that_read_a_pool_of_the_top():
+    for head, expected in TOP_ALONE:
+        assert reads_of(head) == expected
 
 
 def spread_out(model):

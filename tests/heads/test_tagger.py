@@ -86,14 +86,6 @@ def test_constraints_hold_where_the_logits_break_them():
     assert labels[tags[1, 0]] == "B-X"
 
 
-def test_a_symbolic_call_builds_every_weight():
-    text = {"layers": [keras.Input((None, 6))], "mask": keras.Input((None,), dtype="bool")}
-    pieces = {"first_piece": keras.Input((None,), dtype="int32")}
-    head = Tagger(5)
-    assert head([text], pieces).shape == (None, None, 5)
-    assert len(head.weights) == 2
-
-
 @pytest.mark.parametrize("crf", [False, True])
 def test_a_batch_without_a_single_word(crf):
     head = Tagger(3, lstm_layers=1, units=2, crf=crf)

@@ -58,9 +58,8 @@ def test_another_number_of_layers_is_refused():
         mix(LAYERS[:1], MASK)
 
 
-@pytest.mark.parametrize("handle", ["elmo_small", "bert_small"])
-def test_two_mixes_over_one_run_learn_apart(handle):
-    encoder = ta.HubEncoder(handle, trainable=False)
+def test_two_mixes_over_one_run_learn_apart(tiny_elmo):
+    encoder = ta.HubEncoder(tiny_elmo, trainable=False)
     task = ta.Task("classification", labels=["no", "yes"])
     (inputs, _) = next(iter(ta.batches([("a small film", "yes")], task, encoder)))
     encoded = encoder(inputs["a"])

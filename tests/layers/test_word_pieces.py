@@ -40,8 +40,7 @@ def test_every_pooling_is_tested():
 
 
 @pytest.mark.parametrize("word_pieces", POOLINGS)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("rows", [ROWS, ROWS[:1], ROWS[1:2]])
+@pytest.mark.parametrize(("dtype", "rows"), [("float32", ROWS), ("bfloat16", ROWS[:1])])
 def test_each_word_is_pooled_by_itself(word_pieces, dtype, rows):
     states, mask, inputs = example(rows, LENGTHS[: len(rows)] if len(rows) > 1 else [15], dtype)
     found, is_word = word_states(states, mask, inputs, word_pieces)
@@ -107,12 +106,12 @@ def test_compiled_by_xla_and_traced_for_any_sizes(word_pieces):
 
 
 @pytest.mark.parametrize("word_pieces", POOLINGS)
-@pytest.mark.parametrize("rows", [0, 2])
-def test_batches_without_a_word(word_pieces, rows):
-    inputs = dict.fromkeys(("first_piece", "last_piece"), tf.zeros([rows, 0], tf.int32))
-    found, is_word = word_states(tf.zeros([rows, 2, 3]), None, inputs, word_pieces)
-    assert found.shape == (rows, 0, 3)
-    assert is_word.shape == (rows, 0)
+def test_batches_without_a_word(word_pieces):
+    for rows in (0, 2):
+        inputs = dict.fromkeys(("first_piece", "last_piece"), tf.zeros([rows, 0], tf.int32))
+        found, is_word = word_states(tf.zeros([rows, 2, 3]), None, inputs, word_pieces)
+        assert found.shape == (rows, 0, 3)
+        assert is_word.shape == (rows, 0)
 
 
 def test_the_one_state_of_a_word_is_each_of_the_poolings():

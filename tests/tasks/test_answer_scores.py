@@ -58,15 +58,15 @@ SCORED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), NORMALIZED)
-def test_normalized(text, expected):
-    assert normalized(text) == expected
+def test_normalized():
+    for text, expected in NORMALIZED:
+        assert normalized(text) == expected
 
 
-@pytest.mark.parametrize(("answer", "gold", "exact", "f1"), SCORED)
-def test_scores_by_hand(answer, gold, exact, f1):
-    assert exact_match(answer, gold) == exact
-    assert answer_f1(answer, gold) == pytest.approx(f1, abs=1e-15)
+def test_scores_by_hand():
+    for answer, gold, exact, f1 in SCORED:
+        assert exact_match(answer, gold) == exact, (answer, gold)
+        assert answer_f1(answer, gold) == pytest.approx(f1, abs=1e-15), (answer, gold)
 
 
 def test_answer_scores_are_means_over_questions():

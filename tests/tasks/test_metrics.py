@@ -40,13 +40,13 @@ def cut(targets, outputs, seed):
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, 6])
-@pytest.mark.parametrize("skill", [0.0, 1.5, -1.5, 20.0])
-def test_matthews_equals_scikit_learn(num_classes, skill):
-    random = np.random.default_rng(num_classes)
-    targets = random.integers(0, num_classes, size=(200, 2)).min(axis=1)  # uneven classes
-    logits = random.normal(size=(200, num_classes)) + skill * np.eye(num_classes)[targets]
-    got = score(MatthewsCorrelation(num_classes), cut(targets, logits, 0))
-    assert got == pytest.approx(matthews_corrcoef(targets, logits.argmax(-1)), abs=1e-6)
+def test_matthews_equals_scikit_learn(num_classes):
+    for skill in (0.0, 1.5, -1.5, 20.0):
+        random = np.random.default_rng(num_classes)
+        targets = random.integers(0, num_classes, size=(200, 2)).min(axis=1)  # uneven classes
+        logits = random.normal(size=(200, num_classes)) + skill * np.eye(num_classes)[targets]
+        got = score(MatthewsCorrelation(num_classes), cut(targets, logits, 0))
+        assert got == pytest.approx(matthews_corrcoef(targets, logits.argmax(-1)), abs=1e-6)
 
 
 def test_matthews_is_zero_where_undefined_and_ignores_padding():
@@ -68,9 +68,9 @@ def test_matthews_with_weights_equals_scikit_learn():
     assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("mean", "tolerance"), [(0, 1e-6), (3, 1e-6), (1e3, 1e-6), (-3e4, 1e-6)])
-@pytest.mark.parametrize("correlation", [-1.0, -0.3, 0.0, 0.9, 0.9999])
-def test_pearson_equals_scipy(mean, tolerance, correlation):
+@pytest.mark.parametrize("mean", [0, 3, 1e3, -3e4])
+@pytest.mark.parametrize("correlation", [-1.0, -0.3, 0.9999])
+def test_pearson_equals_scipy(mean, correlation):
     random = np.random.default_rng(5)
     x, noise = random.normal(size=(2, 1000))
     y = correlation * x + np.sqrt(1 - correlation**2) * noise
@@ -78,7 +78,7 @@ def test_pearson_equals_scipy(mean, tolerance, correlation):
     expected = pearsonr(x.astype("float64"), y.astype("float64"))[0]
     for seed in range(3):
         got = score(PearsonCorrelation(), cut(x, y, seed))
-        assert got == pytest.approx(expected, abs=tolerance)
+        assert got == pytest.approx(expected, abs=1e-6)
 
 
 def test_pearson_is_zero_where_undefined():
@@ -134,12 +134,11 @@ def seqeval_f1(true, predicted, scheme, strict):
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("jit_compile", [None, pytest.param(True, marks=pytest.mark.large)])
 @pytest.mark.parametrize("scheme", SEQEVAL)
-def test_span_f1_equals_seqeval(scheme, jit_compile, strict):
+def test_span_f1_equals_seqeval(scheme, strict):
     random = np.random.default_rng(8)
     labels = scheme_tags(["A", "B", "C-D"], scheme)
-    for _ in range(1 if jit_compile else 2):
+    for _ in range(2):
         random.shuffle(labels)
         true = random_tags(random, labels, 500)
         predicted = [
@@ -155,7 +154,7 @@ def test_span_f1_equals_seqeval(scheme, jit_compile, strict):
                 targets = np.concatenate([targets, np.full_like(targets[:1], -1)])
                 ids = np.concatenate([ids, np.full_like(ids[:1], -1)])
             batches.append((targets, logits_of(ids, labels, random)))
-        got = score(SpanF1(labels, scheme, strict=strict), batches, jit_compile)
+        got = score(SpanF1(labels, scheme, strict=strict), batches)
         expected = seqeval_f1(true, predicted, scheme, strict)
         assert got == pytest.approx(expected, abs=1e-7)
         assert 0.1 < expected < 0.95

@@ -232,16 +232,15 @@ PAPER = {
 
 
 @pytest.mark.parametrize(("kind", "family"), PAPER)
-@pytest.mark.parametrize("frozen", [True, False])
-def test_default_heads_are_the_papers(kind, family, frozen):
+def test_default_heads_are_the_papers(kind, family):
     task = make(kind)
-    head = build_head("default", task, family, frozen)
-    expected, arguments = PAPER[kind, family][0 if frozen else 1]
-    assert type(head).__name__ == expected
-    assert getattr(head, "num_outputs", 2) == task.num_outputs
-    assert {name: getattr(head, name) for name in arguments} == arguments
-    # Frozen layers are mixed; of a tuned encoder the top one is read.
-    assert getattr(head, "mixed", frozen) == frozen
+    for frozen, (expected, arguments) in zip((True, False), PAPER[kind, family], strict=True):
+        head = build_head("default", task, family, frozen)
+        assert type(head).__name__ == expected
+        assert getattr(head, "num_outputs", 2) == task.num_outputs
+        assert {name: getattr(head, name) for name in arguments} == arguments
+        # Frozen layers are mixed; of a tuned encoder the top one is read.
+        assert getattr(head, "mixed", frozen) == frozen
 
 
 def test_every_kind_and_family_has_a_default_and_the_papers_where_it_has_one():

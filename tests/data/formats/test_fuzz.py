@@ -9,7 +9,7 @@ from tf_adapt.data import formats
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.errors import DataError
 
-INPUTS = 1_000  # with labels, and as many without
+INPUTS = 200  # with labels, and as many without
 ONE = {"text_a": "text", "label": "label"}
 TABLE = b'id\ttext\tlabel\n1\ta "b\tx\n2\tc d\ty\n'
 GROUPED = ONE | {"group": "id"}

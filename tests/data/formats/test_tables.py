@@ -66,44 +66,29 @@ def test_groups(tmp_path, read):
 
 
 @pytest.mark.parametrize("read", [read_tsv, read_csv, read_jsonl])
-@pytest.mark.parametrize(
-    "rows",
-    [
+def test_files_without_labels_need_no_groups(tmp_path, read):
+    for rows in (
         [["text"], ["a"], ["b"]],
         [["text", "source"], ["a", ""], ["b", "mail 7"]],
         [["text", "label", "source"], ["a", "", ""], ["b", "x", "mail 7"]],
-    ],
-)
-def test_files_without_labels_need_no_groups(tmp_path, read, rows):
-    found = read(_write(tmp_path, _table_of(read, rows)), GROUPED, labelled=False)
-    assert [(one.text_a, one.label, one.group) for one in found] == [
-        ("a", None, None),
-        ("b", None, None),
-    ]
+    ):
+        found = read(_write(tmp_path, _table_of(read, rows)), GROUPED, labelled=False)
+        expected = [("a", None, None), ("b", None, None)]
+        assert [(one.text_a, one.label, one.group) for one in found] == expected
 
 
 @pytest.mark.parametrize("read", [read_tsv, read_csv, read_jsonl])
-@pytest.mark.parametrize(
-    ("rows", "line", "message"),
-    [
-        ([["text", "label"], ["a", "x"]], 1, "expected .* 'source', got"),
-        (
-            [["text", "label", "source"], ["a", "x", "g"], ["b", "x", ""]],
-            2,
-            "expected a text in column 'source', got an empty one",
-        ),
-        (
-            [["text", "label", "source"], ["a", "x", "g"], ["b", "x", " \x0b"]],
-            2,
-            "expected a text in column 'source', got an empty one",
-        ),
-    ],
-)
-def test_a_missing_or_empty_group_is_named(tmp_path, read, rows, line, message):
+def test_a_missing_or_empty_group_is_named(tmp_path, read):
     # A table's first line is its header; what it lacks is missing there.
-    number = line + (read is not read_jsonl and line > 1)
-    with pytest.raises(DataError, match=f"file:{number}: {message}"):
-        read(_write(tmp_path, _table_of(read, rows)), GROUPED)
+    header, second = ["text", "label", "source"], 2 + (read is not read_jsonl)
+    empty = "expected a text in column 'source', got an empty one"
+    for rows, line, message in (
+        ([["text", "label"], ["a", "x"]], 1, "expected .* 'source', got"),
+        ([header, ["a", "x", "g"], ["b", "x", ""]], second, empty),
+        ([header, ["a", "x", "g"], ["b", "x", " \x0b"]], second, empty),
+    ):
+        with pytest.raises(DataError, match=f"file:{line}: {message}"):
+            read(_write(tmp_path, _table_of(read, rows)), GROUPED)
 
 
 def test_whole_numbers_as_groups_in_json_lines(tmp_path):
@@ -254,22 +239,14 @@ def test_json_lines_are_read_strictly(tmp_path, line, message):
         read_jsonl(path, ONE)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [("1", 1.0), ("+1.", 1.0), ("-.5", -0.5), ("2e3", 2000.0), ("3.4e38", 3.4e38), (4, 4.0)],
-)
-def test_numbers(value, expected):
-    assert number_label(value, "f:1") == expected
-
-
-@pytest.mark.parametrize(
-    "value",
-    ["nan", "inf", "-Infinity", "1e39", "1e999", "1_000", " 1", "1,5", "٣", "0x1", "", "."]
-    + [float("nan"), float("-inf"), 1e39, 10**400, True, None],
-)
-def test_what_is_no_finite_number_is_refused(value):
-    with pytest.raises(DataError, match="^f:1: expected .*number.* as label, got"):
-        number_label(value, "f:1")
+def test_numbers():
+    numbers = {"1": 1.0, "+1.": 1.0, "-.5": -0.5, "2e3": 2000.0, "3.4e38": 3.4e38, 4: 4.0}
+    for value, expected in numbers.items():
+        assert number_label(value, "f:1") == expected
+    texts = ["nan", "inf", "-Infinity", "1e39", "1e999", "1_000", " 1", "1,5", "٣", "0x1", "", "."]
+    for value in (*texts, float("nan"), float("-inf"), 1e39, 10**400, True, None):
+        with pytest.raises(DataError, match="^f:1: expected .*number.* as label, got"):
+            number_label(value, "f:1")
 
 
 def test_labels_by_name():
