@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from benchmarks.__main__ import BENCHMARKS, write
 from benchmarks.side_by_side import machine
 from benchmarks.side_by_side.page import duration, page, table
@@ -127,12 +125,12 @@ def test_conditions_and_notes():
     assert cells(lines[4]) == ["ours", "1 s (1 s to 1 s), 512 MB, dev 0.8"]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(75.26, "75.3 s"), (1234.6, "1,235 s"), (0.0421, "42.1 ms"), (0.000256, "0.256 ms")],
-)
-def test_durations_have_three_digits(seconds, text):
-    assert duration(seconds) == text
+DURATIONS = [(75.26, "75.3 s"), (1234.6, "1,235 s"), (0.0421, "42.1 ms"), (0.000256, "0.256 ms")]
+
+
+def test_durations_have_three_digits():
+    for seconds, text in DURATIONS:
+        assert duration(seconds) == text
 
 
 def result(*measurements, **changes) -> dict:
@@ -175,17 +173,17 @@ def test_a_new_result_stands_beside_those_of_other_processors(tmp_path, monkeypa
     assert "| ours | 4 s (4 s to 4 s), 512 MB | 2 s (2 s to 2 s), 512 MB |" in text
 
 
-@pytest.mark.parametrize(
-    ("model", "flags", "name"),
-    [
-        ("Intel(R) Xeon(R) Processor", {"avx2", "amx_bf16"}, "Intel Xeon with AMX"),
-        ("Intel(R) Xeon(R) Processor", {"avx2"}, "Intel Xeon"),
-        ("AMD EPYC", set(), "AMD EPYC"),
-    ],
-)
-def test_names_of_processors(monkeypatch, model, flags, name):
-    monkeypatch.setattr(machine, "_processor", lambda: (model, flags))
-    assert machine.processor() == name
+PROCESSORS = [
+    ("Intel(R) Xeon(R) Processor", {"avx2", "amx_bf16"}, "Intel Xeon with AMX"),
+    ("Intel(R) Xeon(R) Processor", {"avx2"}, "Intel Xeon"),
+    ("AMD EPYC", set(), "AMD EPYC"),
+]
+
+
+def test_names_of_processors(monkeypatch):
+    for model, flags, name in PROCESSORS:
+        monkeypatch.setattr(machine, "_processor", lambda given=(model, flags): given)
+        assert machine.processor() == name
 
 
 def test_the_recorded_page_is_that_of_the_recorded_results():

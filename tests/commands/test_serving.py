@@ -129,14 +129,21 @@ def test_limits_by_default_are_those_of_the_server():
         assert defaults[option] == limit, option
 
 
-@has_extra
-@pytest.mark.slow
-def test_options_arrive_and_an_open_server_warns(tiny_bert, tmp_path):
+@pytest.fixture(scope="module")
+def films(tiny_bert, tmp_path_factory) -> str:
+    """The folder of an export."""
+    folder = tmp_path_factory.mktemp("served") / "films"
     task = ta.Task("classification", labels=["bad", "good"])
     model = ta.build_model(task, ta.HubEncoder(tiny_bert, trainable=False), "linear")
-    ta.export(model, tmp_path / "films" / "1")
+    ta.export(model, folder / "1")
+    return str(folder)
+
+
+@has_extra
+@pytest.mark.slow
+def test_options_arrive_and_an_open_server_warns(films):
     options = ("--max-rows", "2", "--max-characters", "5", "--max-body-bytes", "1024")
-    with process(str(tmp_path / "films"), *options, "--host", "0.0.0.0") as (_, port, warnings):
+    with process(films, *options, "--host", "0.0.0.0") as (_, port, warnings):
         wait_until_ready(port)
         for instances, status, message in (
             (["a"] * 2, 200, b"label"),
@@ -189,13 +196,10 @@ def wait_until_ready(port: int) -> None:
 
 @has_extra
 @pytest.mark.slow
-def test_s3_sigterm_under_load_loses_nothing_that_was_accepted(tiny_bert, tmp_path):
-    task = ta.Task("classification", labels=["bad", "good"])
-    model = ta.build_model(task, ta.HubEncoder(tiny_bert, trainable=False), "linear")
-    ta.export(model, tmp_path / "films" / "1")
+def test_s3_sigterm_under_load_loses_nothing_that_was_accepted(films):
     # A batch waits for two seconds: the signal comes when all are accepted and none is answered.
     options = ("--batch-wait-ms", "2000", "--batch-size", "64")
-    with process(str(tmp_path / "films"), *options) as (child, port, warnings):
+    with process(films, *options) as (child, port, warnings):
         wait_until_ready(port)
         answers = []
 

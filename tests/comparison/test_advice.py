@@ -24,18 +24,18 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize(("family", "kind", "better", "group", "alone"), EXPECTED)
-def test_guideline(family, kind, better, group, alone):
-    found = guideline(family, kind)
-    assert (found.family, found.kind, found.better) == (family, kind, better)
-    assert better in found.sentence or better == "alike"
-    assert ("alike" in found.sentence) == (better == "alike")
-    assert group in found.support
-    if alone:
-        assert f"majority: {group}" in found.support
-        assert f"of {kind} alone {alone}" in found.support
-    else:
-        assert "majority" not in found.support
+def test_guideline():
+    for family, kind, better, group, alone in EXPECTED:
+        found = guideline(family, kind)
+        assert (found.family, found.kind, found.better) == (family, kind, better)
+        assert better in found.sentence or better == "alike"
+        assert ("alike" in found.sentence) == (better == "alike")
+        assert group in found.support
+        if alone:
+            assert f"majority: {group}" in found.support
+            assert f"of {kind} alone {alone}" in found.support
+        else:
+            assert "majority" not in found.support
 
 
 def test_the_numbers_that_do_not_agree_are_named():
@@ -80,19 +80,19 @@ def test_what_table_6_compares_and_what_five_genres_show():
         assert "table 6" not in " ".join(guideline(family, kind).beside)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("gpt", "tagging"), "encoder 'gpt': expected one of elmo, bert"),
-        (("bert", "span"), "task 'span': expected one of classification, pair_classification, "),
-    ],
-)
-def test_other_values_are_refused(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        guideline(*arguments)
+OTHERS = [
+    (("gpt", "tagging"), "encoder 'gpt': expected one of elmo, bert"),
+    (("bert", "span"), "task 'span': expected one of classification, pair_classification, "),
+]
 
 
-@pytest.mark.parametrize(("family", "kind"), [row[:2] for row in EXPECTED])
+def test_other_values_are_refused():
+    for arguments, message in OTHERS:
+        with pytest.raises(ConfigError, match=message):
+            guideline(*arguments)
+
+
+@pytest.mark.parametrize(("family", "kind"), [("elmo", "tagging"), ("bert", "pair_classification")])
 def test_the_command_prints_the_same_as_json_and_as_text(family, kind):
     arguments = ["advise", "--encoder", family, "--task", kind]
     result = CliRunner().invoke(cli, [*arguments, "--json"])

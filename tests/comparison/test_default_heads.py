@@ -1,5 +1,7 @@
 """The heads of a comparison that names none: a cheap one beside the paper's on a frozen encoder."""
 
+import itertools
+
 import pytest
 import yaml
 
@@ -33,34 +35,34 @@ def cells(tmp_path):
     return load
 
 
-@pytest.mark.parametrize(
-    ("data", "head"),
-    [
-        ("sample_classification", "linear"),
-        ("sample_pair_classification", "linear"),
-        ("sample_pair_regression", "linear"),
-        ("sample_tagging", "linear_tagger"),
-    ],
-)
-def test_a_frozen_encoder_has_a_linear_head_too(cells, data, head):
-    found = cells(data, encoders=["elmo_small", "bert_small"])
-    assert list(found) == [
-        "elmo_small-feature_extraction",
-        f"elmo_small-feature_extraction-{head}",
-        "elmo_small-fine_tuning",
-        "bert_small-feature_extraction",
-        f"bert_small-feature_extraction-{head}",
-        "bert_small-fine_tuning",
-    ]
-    assert len({len(cell.rates) for cell in found.values()}) == 1
-    assert found[f"bert_small-feature_extraction-{head}"].config.head == head
-    assert found[f"bert_small-feature_extraction-{head}"].rates == (3e-2, 1e-2, 3e-3)
-    assert found["bert_small-feature_extraction"].rates == (6e-3, 3e-3, 1e-3)
+CHEAP = [
+    ("sample_classification", "linear"),
+    ("sample_pair_classification", "linear"),
+    ("sample_pair_regression", "linear"),
+    ("sample_tagging", "linear_tagger"),
+]
 
 
-@pytest.mark.parametrize("heads", [["default"], ["bcn", "linear"]])
-def test_heads_of_the_config_are_all_there_are(cells, heads):
-    assert [cell.config.head for cell in cells(heads=heads).values()] == heads * 2
+def test_a_frozen_encoder_has_a_linear_head_too(cells):
+    for data, head in CHEAP:
+        found = cells(data, encoders=["elmo_small", "bert_small"])
+        assert list(found) == [
+            "elmo_small-feature_extraction",
+            f"elmo_small-feature_extraction-{head}",
+            "elmo_small-fine_tuning",
+            "bert_small-feature_extraction",
+            f"bert_small-feature_extraction-{head}",
+            "bert_small-fine_tuning",
+        ]
+        assert len({len(cell.rates) for cell in found.values()}) == 1
+        assert found[f"bert_small-feature_extraction-{head}"].config.head == head
+        assert found[f"bert_small-feature_extraction-{head}"].rates == (3e-2, 1e-2, 3e-3)
+        assert found["bert_small-feature_extraction"].rates == (6e-3, 3e-3, 1e-3)
+
+
+def test_heads_of_the_config_are_all_there_are(cells):
+    for heads in [["default"], ["bcn", "linear"]]:
+        assert [cell.config.head for cell in cells(heads=heads).values()] == heads * 2
 
 
 def test_texts_read_separately_have_no_linear_head_on_bert(cells):
@@ -93,19 +95,19 @@ def test_a_mistake_in_the_data_is_said_once(cells):
         cells(3)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "span_extraction"])
-@pytest.mark.parametrize("family", ["elmo", "bert"])
-def test_every_task_has_the_head_and_none_has_it_by_default(kind, family):
-    data = {"format": "tsv", "kind": kind, "train": "x"}
-    encoder = EncoderEntry(handle=f"{family}_small")
-    first, cheap = default_heads(data, encoder, "feature_extraction")
-    labels = ["O", "B-a", "I-a"] if kind == "tagging" else ["a", "b"]
-    task = Task(kind, labels=None if kind in REGRESSIONS else labels)
-    head = build_head(cheap, task, family, frozen=True)
-    assert first == "default"
-    assert DEFAULT_HEADS[kind, family][0] != cheap
-    assert "bilstm" not in str(head.get_config())
-    assert default_heads(data, encoder, "fine_tuning") == ["default"]
+def test_every_task_has_the_head_and_none_has_it_by_default():
+    kinds = [kind for kind in KINDS if kind != "span_extraction"]
+    for kind, family in itertools.product(kinds, ["elmo", "bert"]):
+        data = {"format": "tsv", "kind": kind, "train": "x"}
+        encoder = EncoderEntry(handle=f"{family}_small")
+        first, cheap = default_heads(data, encoder, "feature_extraction")
+        labels = ["O", "B-a", "I-a"] if kind == "tagging" else ["a", "b"]
+        task = Task(kind, labels=None if kind in REGRESSIONS else labels)
+        head = build_head(cheap, task, family, frozen=True)
+        assert first == "default"
+        assert DEFAULT_HEADS[kind, family][0] != cheap
+        assert "bilstm" not in str(head.get_config())
+        assert default_heads(data, encoder, "fine_tuning") == ["default"]
 
 
 def test_an_unknown_module_is_taken_for_bert():

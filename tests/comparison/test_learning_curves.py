@@ -123,23 +123,23 @@ FROZEN = "a frozen encoder is ahead of every cell that tunes"
 OPEN = "it is not decided between tuning and freezing"
 
 
-@pytest.mark.parametrize(
-    ("gains", "sentence"),
-    [
-        ((0, 0.1, 0.1), f"From 300 training examples on {TUNING}; with 100 {OPEN}."),
-        ((0, 0, 0.1), f"With 1,000 training examples {TUNING}; with 100 and 300 {OPEN}."),
-        ((0.1, 0.1, 0.1), f"With 100, 300 and 1,000 training examples {TUNING}."),
-        ((0, 0, 0), f"With 100, 300 and 1,000 training examples {OPEN}."),
-        ((-0.1, 0, 0.1), f"With 1,000 training examples {TUNING}; with 300 {OPEN}; "
-                         f"with 100 {FROZEN}."),
-        ((0.1, 0, 0), f"From 300 training examples on {OPEN}; with 100 {TUNING}."),
-        ((0.1, -0.1, 0.1), f"With 1,000 training examples {TUNING}; with 300 {FROZEN}; "
-                           f"with 100 {TUNING}."),
-    ],
-)  # fmt: skip
-def test_what_is_said(gains, sentence):
-    sizes = [
-        size(examples, cold=0.7, warm=0.7 + gain)
-        for examples, gain in zip((100, 300, 1000), gains, strict=True)
-    ]
-    assert curves(*sizes).sentence == sentence
+SENTENCES = [
+    ((0, 0.1, 0.1), f"From 300 training examples on {TUNING}; with 100 {OPEN}."),
+    ((0, 0, 0.1), f"With 1,000 training examples {TUNING}; with 100 and 300 {OPEN}."),
+    ((0.1, 0.1, 0.1), f"With 100, 300 and 1,000 training examples {TUNING}."),
+    ((0, 0, 0), f"With 100, 300 and 1,000 training examples {OPEN}."),
+    ((-0.1, 0, 0.1), f"With 1,000 training examples {TUNING}; with 300 {OPEN}; "
+                     f"with 100 {FROZEN}."),
+    ((0.1, 0, 0), f"From 300 training examples on {OPEN}; with 100 {TUNING}."),
+    ((0.1, -0.1, 0.1), f"With 1,000 training examples {TUNING}; with 300 {FROZEN}; "
+                       f"with 100 {TUNING}."),
+]  # fmt: skip
+
+
+def test_what_is_said():
+    for gains, sentence in SENTENCES:
+        sizes = [
+            size(examples, cold=0.7, warm=0.7 + gain)
+            for examples, gain in zip((100, 300, 1000), gains, strict=True)
+        ]
+        assert curves(*sizes).sentence == sentence

@@ -209,25 +209,23 @@ def test_the_most_frequent_label_of_train_scores_its_share_of_test(comparison, t
     assert found.baseline == BaselineScores(answer="a", score=0.2, chosen_on=0.5, cells={})
 
 
-@pytest.mark.parametrize(
-    ("kind", "metric", "answer"), [("tagging", "span_f1", "O"), ("pair_regression", "pearson", 2.5)]
-)
-def test_the_baseline_of_tags_and_scores_has_nothing(comparison, tmp_path, kind, metric, answer):
-    splits = load_splits(comparison.cells[0].config.data)
-    examples = {
-        "tagging": [TaggedSentence(("Ann", "in"), ("B-PER", "O"))] * 2,
-        "pair_regression": [Record("a", "b", 1.0), Record("c", "d", 4.0)],
-    }[kind]
-    splits = replace(
-        splits,
-        kind=kind,
-        metric=None,
-        labels=None,
-        examples=dict.fromkeys(splits.examples, examples),
-    )
-    found = results_of(Outcomes(comparison, tmp_path), splits)
-    assert found.metric == metric
-    assert found.baseline == BaselineScores(answer=answer, score=0, chosen_on=0, cells={})
+def test_the_baseline_of_tags_and_scores_has_nothing(comparison, tmp_path):
+    for kind, metric, answer in [("tagging", "span_f1", "O"), ("pair_regression", "pearson", 2.5)]:
+        splits = load_splits(comparison.cells[0].config.data)
+        examples = {
+            "tagging": [TaggedSentence(("Ann", "in"), ("B-PER", "O"))] * 2,
+            "pair_regression": [Record("a", "b", 1.0), Record("c", "d", 4.0)],
+        }[kind]
+        splits = replace(
+            splits,
+            kind=kind,
+            metric=None,
+            labels=None,
+            examples=dict.fromkeys(splits.examples, examples),
+        )
+        found = results_of(Outcomes(comparison, tmp_path), splits)
+        assert found.metric == metric
+        assert found.baseline == BaselineScores(answer=answer, score=0, chosen_on=0, cells={})
 
 
 def test_seeds_that_fail_are_not_tested(comparison, tmp_path):

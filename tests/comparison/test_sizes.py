@@ -41,30 +41,30 @@ def test_numbers_ascend_and_all_is_the_last(load):
     assert load(["all"]).sizes == (None,)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "got"),
-    [
-        ([30, 10], "each once, got 30, 10"),
-        ([10, 10], "each once, got 10, 10"),
-        (["all", 10], "got 'all' in it"),
-        (["all", "all"], "got 'all' in it"),
-        ([0, 10], "got 0 in it"),
-        ([-5], "got -5 in it"),
-        ([10.0], "got 10.0 in it"),
-        ([True, 10], "got True in it"),
-        (["10"], "got '10' in it"),
-        ([None], "got null in it"),
-        ([[10]], "got a list in it"),
-        ([], "compare.train_examples: expected a list of whole numbers"),
-        (10, "compare.train_examples: expected a list of whole numbers"),
-    ],
-)
-def test_other_lists_are_refused_with_their_place(load, sizes, got):
-    with pytest.raises(ConfigError) as error:
-        load(sizes)
-    assert got in str(error.value)
-    assert "config.yaml:" in str(error.value)
-    assert "a list of whole numbers from 1 in ascending order" in str(error.value)
+OTHER_LISTS = [
+    ([30, 10], "each once, got 30, 10"),
+    ([10, 10], "each once, got 10, 10"),
+    (["all", 10], "got 'all' in it"),
+    (["all", "all"], "got 'all' in it"),
+    ([0, 10], "got 0 in it"),
+    ([-5], "got -5 in it"),
+    ([10.0], "got 10.0 in it"),
+    ([True, 10], "got True in it"),
+    (["10"], "got '10' in it"),
+    ([None], "got null in it"),
+    ([[10]], "got a list in it"),
+    ([], "compare.train_examples: expected a list of whole numbers"),
+    (10, "compare.train_examples: expected a list of whole numbers"),
+]
+
+
+def test_other_lists_are_refused_with_their_place(load):
+    for sizes, got in OTHER_LISTS:
+        with pytest.raises(ConfigError) as error:
+            load(sizes)
+        assert got in str(error.value)
+        assert "config.yaml:" in str(error.value)
+        assert "a list of whole numbers from 1 in ascending order" in str(error.value)
 
 
 def test_train_is_not_cut_in_two_places(load):

@@ -65,16 +65,15 @@ def test_what_was_guessed_is_said(tmp_path):
     assert "# guessed: 'stars' has 2 different values: x, y\n  kind: classification" in content
 
 
-@pytest.mark.parametrize(
-    "name", ["no", "1", "a: b", "# 1", 'the "text"', "é 🔥", "a\u2028b", "{x}"]
-)
-def test_any_name_of_a_column_or_file_is_read_back(tmp_path, monkeypatch, name):
+def test_any_name_of_a_column_or_file_is_read_back(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = reviews(tmp_path, text=name, name=f"{name}.csv")
-    write_config(path.name, "config.yaml")
-    data = load_comparison("config.yaml").cells[0].config.data
-    assert (data.columns.text_a, data.train) == (name, str(path))
-    assert len(load_splits(data).examples["train"]) == 49
+    names = ["no", "1", "a: b", "# 1", 'the "text"', "é 🔥", "a\u2028b", "{x}"]
+    for number, name in enumerate(names):
+        path = reviews(tmp_path, text=name, name=f"{name}.csv")
+        write_config(path.name, f"{number}.yaml")
+        data = load_comparison(f"{number}.yaml").cells[0].config.data
+        assert (data.columns.text_a, data.train) == (name, str(path))
+        assert len(load_splits(data).examples["train"]) == 49
 
 
 def test_an_existing_file_is_never_overwritten(tmp_path):

@@ -4,7 +4,6 @@ from dataclasses import replace
 from itertools import combinations
 from statistics import mean
 
-import pytest
 import report_contents
 
 from tf_adapt.comparison.verdict import verdict
@@ -220,37 +219,37 @@ def test_three_alike_are_all_named():
     said_of(found, "fine_tuning (crf head) and elmo_small with two_stage (crf head) are alike")
 
 
-@pytest.mark.parametrize(
-    ("needed", "why", "said"),
-    [
-        ([7, 30], "more_seeds", "Between 7 and 30 seeds in all would probably decide"),
-        ([2, 3], "more_seeds", "About 4 seeds in all would probably decide"),
-        ([7, None], "more_seeds", "7 seeds in all or many more would be needed"),
-        ([None, None], "more_seeds", "Many more seeds would be needed, over 100 in all"),
-        (None, "more_test_examples", "More seeds would hardly do, more test examples are needed"),
-        (None, "no_look_left", "The 5 looks at this comparison are used up"),
-    ],
-)
-def test_not_decided_recommends_the_best_mean(needed, why, said):
-    unstable = tuned(0.62, 0.95, 0.90, deviation=0.177)
-    test = pair(-0.31, [-1, 0.4], seeds_needed=needed, why=why)
-    found = judged([frozen(0.50, 0.51, 0.52), unstable], test)
-    assert found.sentence == (
-        "Not decided: elmo_small with fine_tuning (crf head) at 82.3 ± 17.7 span F1 has the best "
-        "mean, but is not shown to be ahead of another cell."
-    )
-    assert found.evidence["Decision"][0] == (
-        "The best is not shown to be ahead of elmo_small with feature_extraction (crf head) at "
-        "51.0 ± 1.0."
-    )
-    needed, until = found.evidence["What to do next"]
-    assert needed.startswith(said)
-    assert until == (
-        "Until then, use elmo_small with fine_tuning (crf head), which has the best mean."
-    )
-    assert not found.decided
-    assert (found.best, found.recommended) == ("warm", "warm")
-    assert found.alternatives == ["cold"]
+OPEN_PAIRS = [
+    ([7, 30], "more_seeds", "Between 7 and 30 seeds in all would probably decide"),
+    ([2, 3], "more_seeds", "About 4 seeds in all would probably decide"),
+    ([7, None], "more_seeds", "7 seeds in all or many more would be needed"),
+    ([None, None], "more_seeds", "Many more seeds would be needed, over 100 in all"),
+    (None, "more_test_examples", "More seeds would hardly do, more test examples are needed"),
+    (None, "no_look_left", "The 5 looks at this comparison are used up"),
+]
+
+
+def test_not_decided_recommends_the_best_mean():
+    for needed, why, said in OPEN_PAIRS:
+        unstable = tuned(0.62, 0.95, 0.90, deviation=0.177)
+        test = pair(-0.31, [-1, 0.4], seeds_needed=needed, why=why)
+        found = judged([frozen(0.50, 0.51, 0.52), unstable], test)
+        assert found.sentence == (
+            "Not decided: elmo_small with fine_tuning (crf head) at 82.3 ± 17.7 span F1 has the "
+            "best mean, but is not shown to be ahead of another cell."
+        )
+        assert found.evidence["Decision"][0] == (
+            "The best is not shown to be ahead of elmo_small with feature_extraction (crf head) at "
+            "51.0 ± 1.0."
+        )
+        needed, until = found.evidence["What to do next"]
+        assert needed.startswith(said)
+        assert until == (
+            "Until then, use elmo_small with fine_tuning (crf head), which has the best mean."
+        )
+        assert not found.decided
+        assert (found.best, found.recommended) == ("warm", "warm")
+        assert found.alternatives == ["cold"]
 
 
 def test_not_decided_with_a_cheaper_cell_that_is_alike():
@@ -286,17 +285,17 @@ def test_open_for_different_reasons():
     )
 
 
-@pytest.mark.parametrize("decided", [0, 2, 3])
-def test_cells_that_are_open_are_counted_and_then_named(decided):
-    others = [cell(name, (0.7, 0.7, 0.7), encoder=name) for name in "abcd"]
-    against_best = [OPEN] * (4 - decided) + [pair(0.1, [0.08, 0.12], decided=True)] * decided
-    found = judged([WARM, *others], *against_best, *[OPEN] * 6)
-    number, names = 4 - decided, "abcd"[: 4 - decided]
-    counted = "another cell" if number == 1 else f"{number} other cells"
-    assert found.sentence.endswith(f"not shown to be ahead of {counted}.")
-    named = "; ".join(f"{name} with fine_tuning (crf head) at 70.0 ± 1.0" for name in names)
-    said_of(found, f"ahead of {number} of the 4 other pretrained cells: {named}.")
-    assert found.alternatives == list(names)
+def test_cells_that_are_open_are_counted_and_then_named():
+    for decided in [0, 2, 3]:
+        others = [cell(name, (0.7, 0.7, 0.7), encoder=name) for name in "abcd"]
+        against_best = [OPEN] * (4 - decided) + [pair(0.1, [0.08, 0.12], decided=True)] * decided
+        found = judged([WARM, *others], *against_best, *[OPEN] * 6)
+        number, names = 4 - decided, "abcd"[: 4 - decided]
+        counted = "another cell" if number == 1 else f"{number} other cells"
+        assert found.sentence.endswith(f"not shown to be ahead of {counted}.")
+        named = "; ".join(f"{name} with fine_tuning (crf head) at 70.0 ± 1.0" for name in names)
+        said_of(found, f"ahead of {number} of the 4 other pretrained cells: {named}.")
+        assert found.alternatives == list(names)
 
 
 def test_v4_one_seed_decides_nothing():
@@ -475,18 +474,18 @@ def test_cells_that_would_be_called_alike_are_called_by_their_ids():
     assert "warm against apart" in said_of(found, "interval")
 
 
-@pytest.mark.parametrize(
-    ("test", "agrees", "said"),
-    [
-        (NEAR, True, "❄ and 🔥 are alike"),  # as table 1 says of labelling
-        (FAR, False, "🔥 is ahead"),
-        (OPEN, None, "it is not decided"),
-    ],
-)
-def test_agreement_with_the_paper(test, agrees, said):
-    found = judged([COLD, WARM], test).guideline
-    assert found.agrees is agrees
-    assert f"Here, elmo_small: {said}" in found.sentence
+AGREEMENTS = [
+    (NEAR, True, "❄ and 🔥 are alike"),  # as table 1 says of labelling
+    (FAR, False, "🔥 is ahead"),
+    (OPEN, None, "it is not decided"),
+]
+
+
+def test_agreement_with_the_paper():
+    for test, agrees, said in AGREEMENTS:
+        found = judged([COLD, WARM], test).guideline
+        assert found.agrees is agrees
+        assert f"Here, elmo_small: {said}" in found.sentence
 
 
 def test_paper_says_freeze_elmo_for_pairs():

@@ -40,88 +40,64 @@ def test_paths_become_absolute_and_a_config_is_read_back(tmp_path, monkeypatch):
 TEXT = {"format": "text", "kind": "language_model", "train": "x.txt"}
 
 
-@pytest.mark.parametrize(
-    ("section", "more", "message"),
-    [
-        ({"perturbation": "noise"}, {}, "perturbation.name: expected dropout, mask, .*got 'noise'"),
-        (
-            {"perturbation": 3},
-            {},
-            "perturbation: expected one of dropout, .* or with a file, got 3",
-        ),
-        ({"perturbation": {}}, {}, "either a name or a file of paraphrases, got neither"),
-        ({"perturbation": {"name": "mask", "file": "x"}}, {}, "a file of paraphrases, got both"),
-        ({"perturbation": {"file": "a\0b"}}, {}, "perturbation.file: expected the path of a file"),
-        (
-            {"perturbation": {"name": "dropout", "rate": 0.1}},
-            {},
-            "perturbation.rate: expected null but with mask or words, got 0.1 with dropout",
-        ),
-        (
-            {"perturbation": {"name": "words", "epsilon": 0.1}},
-            {},
-            "perturbation.epsilon: expected null but with adversarial, got 0.1 with words",
-        ),
-        ({"weight": -1.0}, {}, "weight: expected a number of at least 0, got -1.0"),
-        (
-            {"weight": 0.0, "final_weight": 0.1, "anneal_steps": 3},
-            {},
-            "final_weight: expected null with weight: 0",
-        ),
-        ({"anneal_steps": 3}, {}, "expected both or neither of final_weight and anneal_steps"),
-        ({"confidence": 1.0}, {}, "confidence: expected a number between 0 and 1, or null, got 1"),
-        ({"temperature": 0.0}, {}, "temperature: expected a number above 0, or null, got 0"),
-        ({"signal_annealing": "slow"}, {}, "signal_annealing: expected linear, exp, log, or null"),
-        (
-            {},
-            {"dataset": "sample_pair_regression"},
-            "consistency: expected null for pair_regression, whose predictions are no prob",
-        ),
-        (
-            {"signal_annealing": "exp"},
-            {"dataset": "sample_multilabel_classification"},
-            "signal_annealing: expected null for multilabel_classification, got exp",
-        ),
-        (
-            {},
-            {"dataset": "sample_tagging", "head": "linear_tagger"},
-            "perturbation: expected dropout, mask, adversarial for tagging, .*got 'words'",
-        ),
-        (
-            {"perturbation": "dropout"},
-            {"dataset": "sample_tagging", "head": "crf"},
-            "head: expected one without a CRF together with auxiliary.consistency",
-        ),
-        (
-            {},
-            {"head": "concat_pooling"},
-            "head: expected one without batch normalisation together with auxiliary.consistency",
-        ),
-        ({}, {"data": TEXT, "objective": "language_model"}, "expected null for a language model"),
-        ({}, {"teacher": {"run": "x"}}, "teacher: expected null together with auxiliary.consis"),
-        ({}, {"weak": {"votes": "x"}}, "weak: expected null together with auxiliary.consistency"),
-        (
-            {},
-            {"slices": {"long": {"longer_than": 30}}, "slice_heads": True},
-            "slice_heads: expected false together with auxiliary.consistency, got true",
-        ),
-        ({}, {"training": {"jit_compile": True}}, "jit_compile: expected false together with aux"),
-        ({}, {"training": {"strategy": "multi_worker"}}, "strategy: expected null together with"),
-        (
-            {"perturbation": "adversarial"},
-            {"training": {"mixed_precision": "bfloat16"}},
-            "mixed_precision: expected null with perturbation: adversarial",
-        ),
-        (
-            {"perturbation": "dropout"},
-            {"adaptation": "feature_extraction", "head_dropout": 0.0},
-            "perturbation: expected another one with adaptation: feature_extraction and head_drop",
-        ),
-    ],
-)
-def test_what_is_refused(section, more, message):
-    with pytest.raises(ConfigError, match=message):
-        made(section, **more)
+REFUSED = [
+    ({"perturbation": "noise"}, {}, "perturbation.name: expected dropout, mask, .*got 'noise'"),
+    ({"perturbation": 3}, {}, "perturbation: expected one of dropout, .* or with a file, got 3"),
+    ({"perturbation": {}}, {}, "either a name or a file of paraphrases, got neither"),
+    ({"perturbation": {"name": "mask", "file": "x"}}, {}, "a file of paraphrases, got both"),
+    ({"perturbation": {"file": "a\0b"}}, {}, "perturbation.file: expected the path of a file"),
+    ({"perturbation": {"name": "dropout", "rate": 0.1}}, {}, "rate: .* got 0.1 with dropout"),
+    ({"perturbation": {"name": "words", "epsilon": 0.1}}, {}, "epsilon: .* got 0.1 with words"),
+    ({"weight": -1.0}, {}, "weight: expected a number of at least 0, got -1.0"),
+    (
+        {"weight": 0.0, "final_weight": 0.1, "anneal_steps": 3},
+        {},
+        "final_weight: expected null with weight: 0",
+    ),
+    ({"anneal_steps": 3}, {}, "expected both or neither of final_weight and anneal_steps"),
+    ({"confidence": 1.0}, {}, "confidence: expected a number between 0 and 1, or null, got 1"),
+    ({"temperature": 0.0}, {}, "temperature: expected a number above 0, or null, got 0"),
+    ({"signal_annealing": "slow"}, {}, "signal_annealing: expected linear, exp, log, or null"),
+    ({}, {"dataset": "sample_pair_regression"}, "consistency: expected null for pair_regression"),
+    (
+        {"signal_annealing": "exp"},
+        {"dataset": "sample_multilabel_classification"},
+        "signal_annealing: expected null for multilabel_classification, got exp",
+    ),
+    ({}, {"dataset": "sample_tagging", "head": "linear_tagger"}, "adversarial for tagging"),
+    (
+        {"perturbation": "dropout"},
+        {"dataset": "sample_tagging", "head": "crf"},
+        "head: expected one without a CRF together with auxiliary.consistency",
+    ),
+    ({}, {"head": "concat_pooling"}, "head: expected one without batch normalisation together"),
+    ({}, {"data": TEXT, "objective": "language_model"}, "expected null for a language model"),
+    ({}, {"teacher": {"run": "x"}}, "teacher: expected null together with auxiliary.consis"),
+    ({}, {"weak": {"votes": "x"}}, "weak: expected null together with auxiliary.consistency"),
+    (
+        {},
+        {"slices": {"long": {"longer_than": 30}}, "slice_heads": True},
+        "slice_heads: expected false together with auxiliary.consistency, got true",
+    ),
+    ({}, {"training": {"jit_compile": True}}, "jit_compile: expected false together with aux"),
+    ({}, {"training": {"strategy": "multi_worker"}}, "strategy: expected null together with"),
+    (
+        {"perturbation": "adversarial"},
+        {"training": {"mixed_precision": "bfloat16"}},
+        "mixed_precision: expected null with perturbation: adversarial",
+    ),
+    (
+        {"perturbation": "dropout"},
+        {"adaptation": "feature_extraction", "head_dropout": 0.0},
+        "perturbation: expected another one with adaptation: feature_extraction and head_drop",
+    ),
+]
+
+
+def test_what_is_refused():
+    for section, more, message in REFUSED:
+        with pytest.raises(ConfigError, match=message):
+            made(section, **more)
 
 
 def test_several_tasks_have_none():

@@ -91,65 +91,65 @@ def test_own_files(config_file, tmp_path):
     assert config.data.test is None
 
 
-@pytest.mark.parametrize("kind", ["classification", "pair_classification", "pair_regression"])
-def test_own_files_may_have_groups(config_file, kind):
-    columns = {"text_a": "first", "label": "gold", "group": "source"}
-    columns |= {"text_b": "second"} if kind.startswith("pair") else {}
-    data = OWN_PAIRS | {"kind": kind, "columns": columns}
-    config = config_from(yaml.safe_load(config_file.read_text()) | {"data": data}, "here")
-    assert config.data.columns.group == "source"
-    assert config_from(yaml.safe_load(dump_config(config)), "here") == config
+def test_own_files_may_have_groups(config_file):
+    for kind in ["classification", "pair_classification", "pair_regression"]:
+        columns = {"text_a": "first", "label": "gold", "group": "source"}
+        columns |= {"text_b": "second"} if kind.startswith("pair") else {}
+        data = OWN_PAIRS | {"kind": kind, "columns": columns}
+        config = config_from(yaml.safe_load(config_file.read_text()) | {"data": data}, "here")
+        assert config.data.columns.group == "source"
+        assert config_from(yaml.safe_load(dump_config(config)), "here") == config
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"columns": {"text_a": "x", "label": "y"}}, r"data\.columns\.text_b: needed"),
-        ({"kind": "classification"}, r"data\.columns\.text_b: not a column"),
-        ({"kind": "tagging"}, r"data\.format: expected conll"),
-        ({"format": "conll"}, r"data\.format: expected conll"),
-        (
-            {
-                "kind": "tagging",
-                "format": "conll",
-                "columns": {"words": 0, "tags": 1, "group": "x"},
-            },
-            r"data\.columns\.group: not a column of kind: tagging",
-        ),
-        ({"columns": OWN_PAIRS["columns"] | {"group": 2}}, r"columns\.group: expected the name"),
-        ({"colums": {}}, r"data\.colums: unknown key; did you mean columns\?"),
-        ({"columns": {"txt_a": "x"}}, r"data\.columns\.txt_a: unknown key; did you mean text_a\?"),
-        (
-            {"columns": {"text": "x", "text_a": "x", "text_b": "y", "label": "z"}},
-            r"data\.columns\.text: expected one of text and text_a, which are the same, got both",
-        ),
-        ({"labels": [False, True]}, r"data\.labels\.0: .*got False; YAML reads yes, no"),
-        ({"label_range": [0]}, r"data\.label_range: expected two numbers"),
-    ],
-)
-def test_own_files_refused(config_file, change, message):
-    content = yaml.safe_load(config_file.read_text()) | {"data": OWN_PAIRS | change}
-    with pytest.raises(ConfigError, match=message):
-        config_from(content, "here")
+WRONG_FILES = [
+    ({"columns": {"text_a": "x", "label": "y"}}, r"data\.columns\.text_b: needed"),
+    ({"kind": "classification"}, r"data\.columns\.text_b: not a column"),
+    ({"kind": "tagging"}, r"data\.format: expected conll"),
+    ({"format": "conll"}, r"data\.format: expected conll"),
+    (
+        {
+            "kind": "tagging",
+            "format": "conll",
+            "columns": {"words": 0, "tags": 1, "group": "x"},
+        },
+        r"data\.columns\.group: not a column of kind: tagging",
+    ),
+    ({"columns": OWN_PAIRS["columns"] | {"group": 2}}, r"columns\.group: expected the name"),
+    ({"colums": {}}, r"data\.colums: unknown key; did you mean columns\?"),
+    ({"columns": {"txt_a": "x"}}, r"data\.columns\.txt_a: unknown key; did you mean text_a\?"),
+    (
+        {"columns": {"text": "x", "text_a": "x", "text_b": "y", "label": "z"}},
+        r"data\.columns\.text: expected one of text and text_a, which are the same, got both",
+    ),
+    ({"labels": [False, True]}, r"data\.labels\.0: .*got False; YAML reads yes, no"),
+    ({"label_range": [0]}, r"data\.label_range: expected two numbers"),
+]
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("training.strategy=multi_worker", None),
-        ("data.source=files", r"data\.data_dir: expected the folder"),
-        ("data.dataset=mrcp", r"expected one of .*mrpc.*did you mean mrpc\?"),
-        ("training", "expected KEY=VALUE"),
-        ("encoder.handle.x=1", "handle is a value, not a section"),
-        ("learning_rate=1.0", r"did you mean training\.learning_rate\?"),
-    ],
-)
-def test_overrides_are_checked(config_file, override, message):
-    if message is None:
-        assert load_config(config_file, [override]).training.strategy == "multi_worker"
-        return
-    with pytest.raises(ConfigError, match=message):
-        load_config(config_file, [override])
+def test_own_files_refused(config_file):
+    for change, message in WRONG_FILES:
+        content = yaml.safe_load(config_file.read_text()) | {"data": OWN_PAIRS | change}
+        with pytest.raises(ConfigError, match=message):
+            config_from(content, "here")
+
+
+OVERRIDES = [
+    ("training.strategy=multi_worker", None),
+    ("data.source=files", r"data\.data_dir: expected the folder"),
+    ("data.dataset=mrcp", r"expected one of .*mrpc.*did you mean mrpc\?"),
+    ("training", "expected KEY=VALUE"),
+    ("encoder.handle.x=1", "handle is a value, not a section"),
+    ("learning_rate=1.0", r"did you mean training\.learning_rate\?"),
+]
+
+
+def test_overrides_are_checked(config_file):
+    for override, message in OVERRIDES:
+        if message is None:
+            assert load_config(config_file, [override]).training.strategy == "multi_worker"
+            return
+        with pytest.raises(ConfigError, match=message):
+            load_config(config_file, [override])
 
 
 def test_strategy_excludes_devices(config_file):
@@ -165,12 +165,12 @@ def test_line_of_the_problem(config_file):
         load_config(path)
 
 
-@pytest.mark.parametrize("value", [2e-5, 1e-3, 1e16, 0.1, 3.5e-320, 1e300, 123456.75])
-def test_float_text_is_a_number_for_yaml(value):
-    text = float_text(value)
-    read = yaml.safe_load(text)
-    assert isinstance(read, float)
-    assert math.isclose(read, value)
+def test_float_text_is_a_number_for_yaml():
+    for value in [2e-5, 1e-3, 1e16, 0.1, 3.5e-320, 1e300, 123456.75]:
+        text = float_text(value)
+        read = yaml.safe_load(text)
+        assert isinstance(read, float)
+        assert math.isclose(read, value)
 
 
 def test_lines_of_keys():
@@ -233,73 +233,60 @@ def test_an_adaptation_is_a_name_or_a_section(config_file):
     assert load_config(config_file, ["adaptation=bitfit"]).adaptation.rank is None
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["adaptation=thaw"], "adaptation.name: expected one of feature_extraction"),
-        (["adaptation=[fine_tuning]"], "adaptation: expected a name, or a section.*got a list"),
-        (["adaptation.every=2"], "adaptation.every: not a key of fine_tuning, which takes none"),
-        (
-            ["adaptation=two_stage", "adaptation.layers=2"],
-            "adaptation.layers: not a key of two_stage, which takes head_epochs, patience",
-        ),
-        (["adaptation=lora", "adaptation.rank=0"], "adaptation.rank: .* from 1 to .*, got 0"),
-        (["adaptation=lora", "adaptation.alpha=0"], "adaptation.alpha: .* above 0, or null, got 0"),
-        (
-            ["adaptation={name: lora, target: [query, values]}"],
-            "adaptation.target.1: expected a list of some of query, key, value, attention_output, "
-            "intermediate, output, got 'values'",
-        ),
-        (["adaptation={name: lora, target: []}"], "adaptation.target: expected a list of some"),
-        (
-            ["adaptation={name: lora, target: [key, key]}"],
-            "adaptation.target: .*once, got key, key",
-        ),
-        (["adaptation={name: lora, in_layers: [-1]}"], "adaptation.in_layers.0: .*, got -1"),
-        (["adaptation={name: lora, in_layers: [1, 1]}"], "in_layers: expected each once, got 1, 1"),
-        (
-            ["adaptation={name: lora, layers: 1}"],
-            "layers: not a key of lora, which takes rank, alp",
-        ),
-        (["adaptation={name: bitfit, rank: 8}"], "rank: not a key of bitfit, which takes none"),
-        (
-            ["adaptation={name: adapters, kind: projected_attention, in_layers: [0]}"],
-            "adaptation.in_layers: expected no such key with kind: projected_attention",
-        ),
-        (["adaptation={name: adapters, operation: pooling}"], "operation: expected dense or conv"),
-        (["adaptation=chain_thaw", "adaptation.every=0"], "adaptation.every: .* from 1 to"),
-        (["adaptation=chain_thaw", "adaptation.unit=hours"], "adaptation.unit: expected epochs"),
-        (
-            ["adaptation=chain_thaw", "adaptation.unit=steps", "adaptation.patience=1"],
-            "adaptation.patience: expected unit: epochs",
-        ),
-        (["optimizer.name=rmsprop"], "optimizer.name: expected adamw, sgd, lamb or lion"),
-        (["optimizer.momentum=0.9"], "optimizer.momentum: .*only sgd takes one"),
-        (["optimizer.decay=0"], "optimizer.decay: expected a number above 0, up to 1"),
-        (["optimizer.factors={head: -1.0}"], "optimizer.factors.head: .* at least 0, got -1.0"),
-        (["optimizer.decay=0.4", "optimizer.factors={head: 1.0}"], "factors: expected null"),
-        (["schedule.name=step"], "schedule.name: expected linear_decay, slanted_triangular"),
-        (["schedule.name=slanted_triangular", "training.warmup=0"], "training.warmup: .*got 0"),
-        (
-            ["schedule.per_phase=true", "adaptation=two_stage", "adaptation.patience=1"],
-            "schedule.per_phase: expected false together with adaptation.patience",
-        ),
-        (["penalties.l2_sp={alpha: 0.0}"], "penalties.l2_sp.alpha: expected a number above 0"),
-        (
-            ["adaptation=feature_extraction", "penalties.l2_sp={alpha: 1.0}"],
-            "penalties.l2_sp: expected null with feature_extraction",
-        ),
-        (["auxiliary.distillation={weight: 0.0}"], "auxiliary.distillation.weight: .* above 0"),
-        (
-            ["auxiliary.language_model={weight: 1.0, final_weight: 0.5}"],
-            "auxiliary.language_model: expected both or neither",
-        ),
-        (["penalties.ewc={weight: 1.0}"], "penalties.ewc.fisher: expected the path of a file"),
-    ],
-)
-def test_what_does_not_fit_an_adaptation_is_refused(config_file, overrides, message):
-    with pytest.raises(ConfigError, match=message):
-        load_config(config_file, overrides)
+UNFIT = [
+    (["adaptation=thaw"], "adaptation.name: expected one of feature_extraction"),
+    (["adaptation=[fine_tuning]"], "adaptation: expected a name, or a section.*got a list"),
+    (["adaptation.every=2"], "adaptation.every: not a key of fine_tuning, which takes none"),
+    (["adaptation=two_stage", "adaptation.layers=2"], "adaptation.layers: not a key of two_stage"),
+    (["adaptation=lora", "adaptation.rank=0"], "adaptation.rank: .* from 1 to .*, got 0"),
+    (["adaptation=lora", "adaptation.alpha=0"], "adaptation.alpha: .* above 0, or null, got 0"),
+    (["adaptation={name: lora, target: [query, values]}"], "adaptation.target.1: expected a list"),
+    (["adaptation={name: lora, target: []}"], "adaptation.target: expected a list of some"),
+    (["adaptation={name: lora, target: [key, key]}"], "adaptation.target: .*once, got key, key"),
+    (["adaptation={name: lora, in_layers: [-1]}"], "adaptation.in_layers.0: .*, got -1"),
+    (["adaptation={name: lora, in_layers: [1, 1]}"], "in_layers: expected each once, got 1, 1"),
+    (["adaptation={name: lora, layers: 1}"], "layers: not a key of lora, which takes rank, alp"),
+    (["adaptation={name: bitfit, rank: 8}"], "rank: not a key of bitfit, which takes none"),
+    (
+        ["adaptation={name: adapters, kind: projected_attention, in_layers: [0]}"],
+        "adaptation.in_layers: expected no such key with kind: projected_attention",
+    ),
+    (["adaptation={name: adapters, operation: pooling}"], "operation: expected dense or conv"),
+    (["adaptation=chain_thaw", "adaptation.every=0"], "adaptation.every: .* from 1 to"),
+    (["adaptation=chain_thaw", "adaptation.unit=hours"], "adaptation.unit: expected epochs"),
+    (
+        ["adaptation=chain_thaw", "adaptation.unit=steps", "adaptation.patience=1"],
+        "adaptation.patience: expected unit: epochs",
+    ),
+    (["optimizer.name=rmsprop"], "optimizer.name: expected adamw, sgd, lamb or lion"),
+    (["optimizer.momentum=0.9"], "optimizer.momentum: .*only sgd takes one"),
+    (["optimizer.decay=0"], "optimizer.decay: expected a number above 0, up to 1"),
+    (["optimizer.factors={head: -1.0}"], "optimizer.factors.head: .* at least 0, got -1.0"),
+    (["optimizer.decay=0.4", "optimizer.factors={head: 1.0}"], "factors: expected null"),
+    (["schedule.name=step"], "schedule.name: expected linear_decay, slanted_triangular"),
+    (["schedule.name=slanted_triangular", "training.warmup=0"], "training.warmup: .*got 0"),
+    (
+        ["schedule.per_phase=true", "adaptation=two_stage", "adaptation.patience=1"],
+        "schedule.per_phase: expected false together with adaptation.patience",
+    ),
+    (["penalties.l2_sp={alpha: 0.0}"], "penalties.l2_sp.alpha: expected a number above 0"),
+    (
+        ["adaptation=feature_extraction", "penalties.l2_sp={alpha: 1.0}"],
+        "penalties.l2_sp: expected null with feature_extraction",
+    ),
+    (["auxiliary.distillation={weight: 0.0}"], "auxiliary.distillation.weight: .* above 0"),
+    (
+        ["auxiliary.language_model={weight: 1.0, final_weight: 0.5}"],
+        "auxiliary.language_model: expected both or neither",
+    ),
+    (["penalties.ewc={weight: 1.0}"], "penalties.ewc.fisher: expected the path of a file"),
+]
+
+
+def test_what_does_not_fit_an_adaptation_is_refused(config_file):
+    for overrides, message in UNFIT:
+        with pytest.raises(ConfigError, match=message):
+            load_config(config_file, overrides)
 
 
 def test_poolings_fit_the_kind_of_task(config_file):
@@ -322,15 +309,13 @@ def test_paths_of_penalties_are_resolved(config_file, tmp_path, monkeypatch):
     assert config.penalties.ewc.fisher == str(tmp_path / "f.npz")
 
 
-@pytest.mark.parametrize(
-    ("word", "name"), [("freeze", "feature_extraction"), ("tune", "fine_tuning")]
-)
-def test_freeze_and_tune_are_stored_under_their_names(config_file, word, name):
-    for override in (f"adaptation={word}", f"adaptation.name={word}"):
-        config = load_config(config_file, [override])
-        assert config.adaptation.name == name
-        assert f"name: {name}" in dump_config(config)
-        assert config == load_config(config_file, [f"adaptation={name}"])
+def test_freeze_and_tune_are_stored_under_their_names(config_file):
+    for word, name in [("freeze", "feature_extraction"), ("tune", "fine_tuning")]:
+        for override in (f"adaptation={word}", f"adaptation.name={word}"):
+            config = load_config(config_file, [override])
+            assert config.adaptation.name == name
+            assert f"name: {name}" in dump_config(config)
+            assert config == load_config(config_file, [f"adaptation={name}"])
 
 
 def test_text_is_short_for_text_a(config_file):

@@ -43,26 +43,26 @@ def test_other_slices_are_no_other_run():
     assert changed_keys(make({}), make({"long": {"longer_than": 3}})) == {}
 
 
-@pytest.mark.parametrize(
-    ("slices", "message"),
-    [
-        ({"x": {}}, r"slices.x: expected at least one rule of words, longer_than, .* got none"),
-        ({"x": {"longer_then": 3}}, r"slices.x.longer_then: unknown key; did you mean longer_than"),
-        ({"x": {"words": []}}, r"slices.x.words: expected a list of words"),
-        ({"x": {"words": ["not", False]}}, r"slices.x.words.*text in quotes"),
-        ({"x": {"words": ["New York"]}}, r"slices.x.words: .* 'New York', .* \['new', 'york'\]"),
-        ({"x": {"words": ["don't"]}}, r"single words, got \"don't\""),
-        ({"x": {"words": ["?"]}}, r"single words, got '\?', which is read as \[\]"),
-        ({"x": {"longer_than": 0}}, r"slices.x.longer_than: expected a whole number from 1"),
-        ({"x": {"word_overlap_above": 1}}, r"slices.x.word_overlap_above: expected a number from"),
-        ({"a.b": {"longer_than": 3}}, r"slices.a.b: expected a name of letters, digits"),
-        ({"x": {"longer_than": 3}, "X": {"longer_than": 4}}, r"differ in more than case, got x"),
-        ({"x": {"file": "a\0b"}}, r"slices.x.file: expected the path"),
-    ],
-)
-def test_wrong_slices(slices, message):
-    with pytest.raises(ConfigError, match=message):
-        make(slices)
+WRONG = [
+    ({"x": {}}, r"slices.x: expected at least one rule of words, longer_than, .* got none"),
+    ({"x": {"longer_then": 3}}, r"slices.x.longer_then: unknown key; did you mean longer_than"),
+    ({"x": {"words": []}}, r"slices.x.words: expected a list of words"),
+    ({"x": {"words": ["not", False]}}, r"slices.x.words.*text in quotes"),
+    ({"x": {"words": ["New York"]}}, r"slices.x.words: .* 'New York', .* \['new', 'york'\]"),
+    ({"x": {"words": ["don't"]}}, r"single words, got \"don't\""),
+    ({"x": {"words": ["?"]}}, r"single words, got '\?', which is read as \[\]"),
+    ({"x": {"longer_than": 0}}, r"slices.x.longer_than: expected a whole number from 1"),
+    ({"x": {"word_overlap_above": 1}}, r"slices.x.word_overlap_above: expected a number from"),
+    ({"a.b": {"longer_than": 3}}, r"slices.a.b: expected a name of letters, digits"),
+    ({"x": {"longer_than": 3}, "X": {"longer_than": 4}}, r"differ in more than case, got x"),
+    ({"x": {"file": "a\0b"}}, r"slices.x.file: expected the path"),
+]
+
+
+def test_wrong_slices():
+    for slices, message in WRONG:
+        with pytest.raises(ConfigError, match=message):
+            make(slices)
 
 
 def test_rules_that_do_not_fit_the_kind():
@@ -91,19 +91,19 @@ def test_slices_with_heads_are_another_run():
     assert "slice_heads" in changed_keys(make(LONG), one)
 
 
-@pytest.mark.parametrize(
-    ("slices", "changes", "message"),
-    [
-        ({}, {}, "false together with no slices, got true: a head is trained for each"),
-        (LONG, {"adaptation": "freeze"}, "with feature_extraction, .* share nothing that is"),
-        (LONG, {"teacher": {"run": "r"}}, "with a teacher, got true: it has answers for the main"),
-        (LONG, {"weak": {"votes": "v"}}, "with weak, got true: the labels of a slice's members"),
-        (LONG | {"w": {"wrong_in": "r"}}, {}, "with a slice with wrong_in, .* no run predicts"),
-    ],
-)
-def test_slices_without_heads(slices, changes, message):
-    with pytest.raises(ConfigError, match=f"slice_heads: expected .*{message}"):
-        make(slices, slice_heads=True, **changes)
+WITHOUT_HEADS = [
+    ({}, {}, "false together with no slices, got true: a head is trained for each"),
+    (LONG, {"adaptation": "freeze"}, "with feature_extraction, .* share nothing that is"),
+    (LONG, {"teacher": {"run": "r"}}, "with a teacher, got true: it has answers for the main"),
+    (LONG, {"weak": {"votes": "v"}}, "with weak, got true: the labels of a slice's members"),
+    (LONG | {"w": {"wrong_in": "r"}}, {}, "with a slice with wrong_in, .* no run predicts"),
+]
+
+
+def test_slices_without_heads():
+    for slices, changes, message in WITHOUT_HEADS:
+        with pytest.raises(ConfigError, match=f"slice_heads: expected .*{message}"):
+            make(slices, slice_heads=True, **changes)
 
 
 def test_only_classifications_have_heads_of_slices():

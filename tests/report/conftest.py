@@ -17,6 +17,6 @@ def reports(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(params=NAMES)
-def report(request, reports):
-    return reports / request.param
+@pytest.fixture(scope="session")
+def every(reports):
+    return [reports / name for name in NAMES]

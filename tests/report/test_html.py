@@ -1,7 +1,6 @@
 import re
 from html.parser import HTMLParser
 
-import pytest
 import report_contents as contents
 
 from tf_adapt.printing.words import visible
@@ -43,61 +42,67 @@ class Page(HTMLParser):
         return [attributes for name, attributes, _ in self.elements if name == tag]
 
 
-@pytest.fixture
-def page(report):
+def page_of(report):
     return Page((report / "report.html").read_text("utf-8"))
 
 
-def test_nothing_runs_and_nothing_is_fetched(report, page):
-    for tag, attributes, _ in page.elements:
-        assert tag not in ("script", "iframe", "object", "embed", "link", "base", "form", "img")
-        for name, value in attributes.items():
-            assert not name.startswith("on")
-            if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
-                assert value.startswith("#")
-    text = (report / "report.html").read_text("utf-8")
-    assert "@import" not in text
-    assert set(re.findall(r"url\((.)", text)) <= {"#"}
-    (policy,) = [a["content"] for a in page.of("meta") if "http-equiv" in a]
-    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+def test_nothing_runs_and_nothing_is_fetched(every):
+    for report in every:
+        page = page_of(report)
+        for tag, attributes, _ in page.elements:
+            assert tag not in ("script", "iframe", "object", "embed", "link", "base", "form", "img")
+            for name, value in attributes.items():
+                assert not name.startswith("on")
+                if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
+                    assert value.startswith("#")
+        text = (report / "report.html").read_text("utf-8")
+        assert "@import" not in text
+        assert set(re.findall(r"url\((.)", text)) <= {"#"}
+        (policy,) = [a["content"] for a in page.of("meta") if "http-equiv" in a]
+        assert policy == "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def test_what_readers_and_phones_need(report, page):
-    assert (report / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>\n")
-    assert page.of("html") == [{"lang": "en"}]
-    named = {a["name"]: a["content"] for a in page.of("meta") if "name" in a}
-    assert named["viewport"] == "width=device-width, initial-scale=1"
-    assert named["color-scheme"] == "light dark"
-    assert len(page.of("title")) == len(page.of("main")) == len(page.of("h1")) == 1
-    for table in [inside for tag, _, inside in page.elements if tag == "table"]:
-        assert table[-1] == "div"
-    for attributes in page.of("th"):
-        assert attributes["scope"] in ("col", "row")
-    for attributes in page.of("svg"):
-        assert attributes["role"] == "img"
-        icons = ("tuned", "frozen")
-        assert attributes["aria-label"] in icons or len(attributes["aria-label"]) > 20
-    scrolling = [a for a in page.of("div") if a.get("class") == "scroll"]
-    figures = [a for a in page.of("svg") if a.get("class") != "icon"]
-    assert len(scrolling) == len(page.of("table")) + len(figures) > 4
-    for attributes in scrolling:
-        assert (attributes["role"], attributes["tabindex"]) == ("region", "0")
-        assert attributes["aria-label"]
+def test_what_readers_and_phones_need(every):
+    for report in every:
+        page = page_of(report)
+        assert (report / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>\n")
+        assert page.of("html") == [{"lang": "en"}]
+        named = {a["name"]: a["content"] for a in page.of("meta") if "name" in a}
+        assert named["viewport"] == "width=device-width, initial-scale=1"
+        assert named["color-scheme"] == "light dark"
+        assert len(page.of("title")) == len(page.of("main")) == len(page.of("h1")) == 1
+        for table in [inside for tag, _, inside in page.elements if tag == "table"]:
+            assert table[-1] == "div"
+        for attributes in page.of("th"):
+            assert attributes["scope"] in ("col", "row")
+        for attributes in page.of("svg"):
+            assert attributes["role"] == "img"
+            icons = ("tuned", "frozen")
+            assert attributes["aria-label"] in icons or len(attributes["aria-label"]) > 20
+        scrolling = [a for a in page.of("div") if a.get("class") == "scroll"]
+        figures = [a for a in page.of("svg") if a.get("class") != "icon"]
+        assert len(scrolling) == len(page.of("table")) + len(figures) > 4
+        for attributes in scrolling:
+            assert (attributes["role"], attributes["tabindex"]) == ("region", "0")
+            assert attributes["aria-label"]
 
 
-def test_ids_are_unique(page):
-    ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    assert ids
+def test_ids_are_unique(every):
+    for report in every:
+        page = page_of(report)
+        ids = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        assert ids
 
 
-def test_tables_are_rectangular(report):
-    text = (report / "report.html").read_text("utf-8")
-    tables = re.findall(r"<table>.*?</table>", text, flags=re.S)
-    for table in tables:
-        rows = re.findall(r"<tr>(.*?)</tr>", table, flags=re.S)
-        assert len({len(re.findall(r"<t[hd][ >]", row)) for row in rows}) == 1
-    assert len(tables) > 3
+def test_tables_are_rectangular(every):
+    for report in every:
+        text = (report / "report.html").read_text("utf-8")
+        tables = re.findall(r"<table>.*?</table>", text, flags=re.S)
+        for table in tables:
+            rows = re.findall(r"<tr>(.*?)</tr>", table, flags=re.S)
+            assert len({len(re.findall(r"<t[hd][ >]", row)) for row in rows}) == 1
+        assert len(tables) > 3
 
 
 def test_foreign_text_is_text(reports):
@@ -126,10 +131,11 @@ def test_colour_never_stands_alone(reports):
         assert re.search(rf'{tone}: <svg class="icon" [^>]*aria-label="tuned">', note)
 
 
-def test_the_papers_symbols_need_no_font_that_has_them(report):
-    text = re.sub("<[^>]*>", "", (report / "report.html").read_text("utf-8"))
-    assert "🔥" not in text
-    assert "\N{SNOWFLAKE}" not in text
+def test_the_papers_symbols_need_no_font_that_has_them(every):
+    for report in every:
+        text = re.sub("<[^>]*>", "", (report / "report.html").read_text("utf-8"))
+        assert "🔥" not in text
+        assert "\N{SNOWFLAKE}" not in text
 
 
 def test_names_are_not_cut_inside(reports):

@@ -1,7 +1,6 @@
 import re
 from dataclasses import replace
 
-import pytest
 import report_contents as contents
 
 from tf_adapt.report.cells import ranked
@@ -68,43 +67,43 @@ def test_one_cell_has_no_pairs():
     assert pair_tables(content, ranked(content.cells)) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("needed", "why", "expected"),
-    [
-        ([7, 30], "more_seeds", "no: 7 to 30 seeds in all needed"),
-        ([2, 2], "more_seeds", "no: 4 seeds in all needed"),
-        ([2, 9], "more_seeds", "no: 4 to 9 seeds in all needed"),
-        ([7, None], "more_seeds", "no: 7 seeds in all needed, or many more"),
-        ([None, None], "more_seeds", "no: over 100 seeds in all needed"),
-        (None, "more_test_examples", "no: more test examples needed: seeds alone would hardly do"),
-        (
-            None,
-            "one_seed",
-            "no: fewer than two seeds trained; p and interval are of the test items alone",
-        ),
-        (None, "identical", "no: the same answers with every seed"),
-        (None, "few_items", "no: too few test items"),
-        (None, "no_look_left", "no: no look is left that may decide"),
-    ],
-)
-def test_what_it_would_take(needed, why, expected):
-    assert decision(a_pair(seeds_needed=needed, why=why), 3) == expected
+NEEDED = [
+    ([7, 30], "more_seeds", "no: 7 to 30 seeds in all needed"),
+    ([2, 2], "more_seeds", "no: 4 seeds in all needed"),
+    ([2, 9], "more_seeds", "no: 4 to 9 seeds in all needed"),
+    ([7, None], "more_seeds", "no: 7 seeds in all needed, or many more"),
+    ([None, None], "more_seeds", "no: over 100 seeds in all needed"),
+    (None, "more_test_examples", "no: more test examples needed: seeds alone would hardly do"),
+    (
+        None,
+        "one_seed",
+        "no: fewer than two seeds trained; p and interval are of the test items alone",
+    ),
+    (None, "identical", "no: the same answers with every seed"),
+    (None, "few_items", "no: too few test items"),
+    (None, "no_look_left", "no: no look is left that may decide"),
+]
 
 
-@pytest.mark.parametrize(
-    ("alike", "decided", "expected"),
-    [
-        (True, False, "alike: within a point"),
-        (True, True, "alike: within a point, though decided"),
-        (False, True, "yes"),
-    ],
-)
-def test_alike_comes_before_decided_as_in_the_verdict(alike, decided, expected):
-    why = "decided" if decided else "alike"
-    pair = a_pair(difference=0.004, decided=decided, alike=alike, why=why)
-    assert decision(pair, 3) == expected
-    assert (relation(pair, "x") == ALIKE) == expected.startswith("alike")
-    assert (relation(pair, "x") == AHEAD) == (expected == "yes")
+def test_what_it_would_take():
+    for needed, why, expected in NEEDED:
+        assert decision(a_pair(seeds_needed=needed, why=why), 3) == expected
+
+
+RELATIONS = [
+    (True, False, "alike: within a point"),
+    (True, True, "alike: within a point, though decided"),
+    (False, True, "yes"),
+]
+
+
+def test_alike_comes_before_decided_as_in_the_verdict():
+    for alike, decided, expected in RELATIONS:
+        why = "decided" if decided else "alike"
+        pair = a_pair(difference=0.004, decided=decided, alike=alike, why=why)
+        assert decision(pair, 3) == expected
+        assert (relation(pair, "x") == ALIKE) == expected.startswith("alike")
+        assert (relation(pair, "x") == AHEAD) == (expected == "yes")
 
 
 def test_every_reason_of_the_tests_has_words():
@@ -119,12 +118,12 @@ def untested(why, **changes):
     return replace(content, pairs=[replace(pair, **changes) for pair in content.pairs])
 
 
-@pytest.mark.parametrize("why", ["identical", "few_items"])
-def test_what_was_not_compared_has_no_numbers(why):
-    content = untested(why, p=1.0, interval=[0.0, 0.0])
-    first, _ = pair_tables(content, ranked(content.cells))
-    assert [entry.text for (entry,) in first.rows[0][2:-1]] == ["–", "–", "–"]
-    assert "No pair can be tested." in first.caption
+def test_what_was_not_compared_has_no_numbers():
+    for why in ["identical", "few_items"]:
+        content = untested(why, p=1.0, interval=[0.0, 0.0])
+        first, _ = pair_tables(content, ranked(content.cells))
+        assert [entry.text for (entry,) in first.rows[0][2:-1]] == ["–", "–", "–"]
+        assert "No pair can be tested." in first.caption
 
 
 def test_one_seed_has_an_interval_of_the_items_and_none_at_all_has_none():

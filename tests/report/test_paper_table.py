@@ -5,10 +5,10 @@ import pytest
 import report_contents as contents
 
 from tf_adapt import paper
-from tf_adapt.report.markdown import escaped
+from tf_adapt.report.html import to_html
+from tf_adapt.report.markdown import escaped, to_markdown
 from tf_adapt.report.paper_table import baseline_text, paper_table
 from tf_adapt.report.scored_cells import FailedSeeds
-from tf_adapt.report.write import write_report
 
 FROZEN, TUNED = "feature_extraction", "fine_tuning"
 
@@ -32,15 +32,15 @@ def frozen_and_tuned(frozen, tuned):
     return contents.comparison(cells, range(len(frozen)))
 
 
-@pytest.mark.parametrize(
-    ("family", "tones"),
-    [
-        ("elmo", {"MNLI": "freeze", "SICK-E": "freeze", "SICK-R": "freeze", "MRPC": "freeze"}),
-        ("bert", {"SICK-E": "tune", "SICK-R": "tune", "MRPC": "tune", "STS-B": "tune"}),
-    ],
-)
+TONES = {
+    "elmo": {"MNLI": "freeze", "SICK-E": "freeze", "SICK-R": "freeze", "MRPC": "freeze"},
+    "bert": {"SICK-E": "tune", "SICK-R": "tune", "MRPC": "tune", "STS-B": "tune"},
+}
+
+
+@pytest.mark.parametrize("family", TONES)
 @pytest.mark.parametrize("turned", [False, True])
-def test_the_papers_table_2_gets_the_papers_colours(family, tones, turned):
+def test_the_papers_table_2_gets_the_papers_colours(family, turned):
     for dataset, (frozen, tuned) in paper.TABLE_2[family].items():
         cells = [
             contents.cell(family, FROZEN, (frozen / 100,)),
@@ -51,7 +51,7 @@ def test_the_papers_table_2_gets_the_papers_colours(family, tones, turned):
         row, _ = paper_table(decided(contents.comparison(cells, (0,)))).rows
         cold, hot = row[1][0], row[2][0]
         assert (cold.text, hot.text) == (f"{frozen:.1f}", f"{tuned:.1f}")
-        expected = tones.get(dataset)
+        expected = TONES[family].get(dataset)
         assert cold.tone == ("freeze" if expected == "freeze" else None), dataset
         assert hot.tone == ("tune" if expected == "tune" else None), dataset
 
@@ -83,15 +83,17 @@ def test_a_decided_difference_of_less_than_a_point_is_not_coloured():
     assert tones_of(paper_table(decided(content, alike=True))) == []
 
 
-@pytest.mark.parametrize("is_judged", [True, False])
-def test_nothing_is_coloured_where_no_cell_is_above_the_baseline(is_judged):
-    content = decided(frozen_and_tuned((0.60, 0.62), (0.70, 0.72)))
-    assert tones_of(paper_table(content)) == ["tune"]
-    content = contents.with_verdict(content, above_baseline=False)
-    table = paper_table(content if is_judged else replace(content, verdict=None))
-    assert tones_of(table) == []
-    assert "Nothing is coloured, since no cell is shown to be above the baseline." in table.caption
-    assert "Coloured" not in table.caption
+def test_nothing_is_coloured_where_no_cell_is_above_the_baseline():
+    for is_judged in [True, False]:
+        content = decided(frozen_and_tuned((0.60, 0.62), (0.70, 0.72)))
+        assert tones_of(paper_table(content)) == ["tune"]
+        content = contents.with_verdict(content, above_baseline=False)
+        table = paper_table(content if is_judged else replace(content, verdict=None))
+        assert tones_of(table) == []
+        assert (
+            "Nothing is coloured, since no cell is shown to be above the baseline." in table.caption
+        )
+        assert "Coloured" not in table.caption
 
 
 def test_rows_are_encoders_and_columns_adaptations():
@@ -223,35 +225,35 @@ def test_the_baseline_is_the_last_row_in_no_column_alone():
     assert row[0][0].note == "always 'NEUTRAL'"
 
 
-@pytest.mark.parametrize(
-    ("answer", "kind", "expected"),
-    [
-        ("yes", "classification", "always 'yes'"),
-        ("it's", "pair_classification", 'always "it\'s"'),
-        ("", "classification", "always ''"),
-        ("O", "tagging", "always O"),
-        (3.532, "pair_regression", "always 3.53, train's mean"),
-        (0.0, "pair_regression", "always 0, train's mean"),
-        (1234.5, "pair_regression", "always 1,234, train's mean"),
-        (["a", "b"], "multilabel_classification", "always 'a', 'b'"),
-        ([], "multilabel_classification", "always no label"),
-        ("a\nb\x07\u202ec", "classification", r"always 'a\nb\x07\u202ec'"),
-        ("x" * 500, "classification", f"always '{'x' * 26}…{'x' * 13}'"),
-    ],
-)
-def test_what_the_baseline_answers(answer, kind, expected):
-    assert baseline_text(answer, kind) == expected
+ANSWERS = [
+    ("yes", "classification", "always 'yes'"),
+    ("it's", "pair_classification", 'always "it\'s"'),
+    ("", "classification", "always ''"),
+    ("O", "tagging", "always O"),
+    (3.532, "pair_regression", "always 3.53, train's mean"),
+    (0.0, "pair_regression", "always 0, train's mean"),
+    (1234.5, "pair_regression", "always 1,234, train's mean"),
+    (["a", "b"], "multilabel_classification", "always 'a', 'b'"),
+    ([], "multilabel_classification", "always no label"),
+    ("a\nb\x07\u202ec", "classification", r"always 'a\nb\x07\u202ec'"),
+    ("x" * 500, "classification", f"always '{'x' * 26}…{'x' * 13}'"),
+]
 
 
-def test_the_baselines_label_is_text_in_every_file(tmp_path):
+def test_what_the_baseline_answers():
+    for answer, kind, expected in ANSWERS:
+        assert baseline_text(answer, kind) == expected
+
+
+def test_the_baselines_label_is_text_in_every_file():
     content = contents.complete()
     label = "<b>&|`*_[x](y)$"
     content = replace(content, baseline=replace(content.baseline, answer=label))
-    write_report(content, tmp_path)
-    page = (tmp_path / "report.html").read_text("utf-8")
+    table = paper_table(content)
+    page = to_html("", [table], {})
     shown = html.escape(label).replace("_", '<span class="name">_</span>')
     assert f"always &#x27;{shown}&#x27;" in page
-    text = (tmp_path / "report.md").read_text("utf-8")
+    text = to_markdown([table])
     (line,) = [line for line in text.splitlines() if line.startswith("| baseline (")]
     assert line == f"| baseline (always '{escaped(label)}') |" + " 56.7 |" * 4
     assert label not in page

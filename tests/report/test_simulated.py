@@ -64,27 +64,27 @@ def test_every_comparison_has_its_expectation(found):
     assert list(found) == list(EXPECTED)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-def test_the_headline_says_what_stands_in_the_way(found, name):
-    content = found[name]
-    decided, said, behind, tones = EXPECTED[name]
-    verdict = content.verdict
-    assert verdict.decided == decided
-    for words in said:
-        assert words in verdict.sentence
-    # One sentence, in two lines of a page of 1,200 pixels.
-    assert len(verdict.sentence) <= 160
-    assert not re.search(r"[.:?] [A-Z]|\. ", verdict.sentence)
-    lines = "\n".join(to_lines(verdict_blocks(content)))
-    text = to_markdown(sections(content))
-    for words in behind:
-        assert words.lower() in lines.lower()
-        assert escaped(words).lower() in text.lower()
-    state, _, headline, *_ = text.split("\n")
-    assert state.endswith("— decided" if decided else "— not decided")
-    assert headline == f"# {verdict.sentence}"
-    found_tones = re.findall(r"(🔴|🔵) \*\*[^|]*\((?:[^|]*)(tune|freeze): 🔥", text)
-    assert found_tones == [({"tune": "🔴", "freeze": "🔵"}[tone], tone) for tone in tones]
+def test_the_headline_says_what_stands_in_the_way(found):
+    for name in EXPECTED:
+        content = found[name]
+        decided, said, behind, tones = EXPECTED[name]
+        verdict = content.verdict
+        assert verdict.decided == decided
+        for words in said:
+            assert words in verdict.sentence
+        # One sentence, in two lines of a page of 1,200 pixels.
+        assert len(verdict.sentence) <= 160
+        assert not re.search(r"[.:?] [A-Z]|\. ", verdict.sentence)
+        lines = "\n".join(to_lines(verdict_blocks(content)))
+        text = to_markdown(sections(content))
+        for words in behind:
+            assert words.lower() in lines.lower()
+            assert escaped(words).lower() in text.lower()
+        state, _, headline, *_ = text.split("\n")
+        assert state.endswith("— decided" if decided else "— not decided")
+        assert headline == f"# {verdict.sentence}"
+        found_tones = re.findall(r"(🔴|🔵) \*\*[^|]*\((?:[^|]*)(tune|freeze): 🔥", text)
+        assert found_tones == [({"tune": "🔴", "freeze": "🔵"}[tone], tone) for tone in tones]
 
 
 def test_scores_are_those_that_the_case_is_about(found):

@@ -9,8 +9,9 @@ from tf_adapt.report.blocks import Heading, Items, Paragraph, Table
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import DataSlice
 from tf_adapt.report.lines import comparison_lines
+from tf_adapt.report.markdown import to_markdown
+from tf_adapt.report.sections import sections
 from tf_adapt.report.slices import slices
-from tf_adapt.report.write import write_report
 from tf_adapt.statistics.slice_score import SliceScore
 
 FINE = SliceScore(examples=40, score=0.6, interval=[0.5, 0.7], rest=0.62, p=0.4, p_holm=0.8)
@@ -72,7 +73,7 @@ def test_without_slices_there_is_no_section():
     assert not any("slices" in line for line in comparison_lines(content, "out"))
 
 
-def test_cells_of_which_no_seed_trained(tmp_path):
+def test_cells_of_which_no_seed_trained():
     content = contents.incomplete()
     alive = [one.cell.id for one in ranked(content.cells) if one.cell.results.trained]
     one = DataSlice(name="x", rule="r", examples=40, errors_of=None, cells={alive[0]: HARD})
@@ -80,7 +81,6 @@ def test_cells_of_which_no_seed_trained(tmp_path):
     *_, table, items = slices(content, ranked(content.cells))
     assert len(table.rows) == len(alive)
     assert "no look is left that may decide" in items.texts[-1]
-    write_report(content, tmp_path)
-    assert "Slices of the data" in (tmp_path / "report.html").read_text("utf-8")
+    assert "Slices of the data" in to_markdown(sections(content))
     nothing = replace(content, slices=[replace(one, cells={})])
     assert "none is shown" in slices(nothing, ranked(content.cells))[1].text
