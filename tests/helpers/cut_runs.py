@@ -10,15 +10,15 @@ from tf_adapt.training.state import save_state
 from tf_adapt.training.steps import Steps
 
 
-def keep_at(monkeypatch, step: int, copy: Path) -> None:
-    """The next run that is trained is copied after a step, which is not the last of its epoch, with
-    what a signal would have it save, and goes on."""
+def keep_at(monkeypatch, step: int, copy: Path, of: Path | None = None) -> None:
+    """The next run that is trained (or the one in the folder `of`) is copied after a step, which is
+    not the last of its epoch, with what a signal would have it save, and goes on."""
     count = Steps.on_train_batch_end
 
     def on_train_batch_end(self, batch, logs=None):
         count(self, batch, logs)
         run = self.run
-        if run.state.global_step == step and not copy.exists():
+        if run.state.global_step == step and not copy.exists() and of in (None, run.folder):
             assert run.state.step < run.state.steps_of_epoch
             save_state(run.checkpoints, run.state, run.model)
             shutil.copytree(run.folder, copy, ignore=shutil.ignore_patterns(run_folder.LOCK))

@@ -23,8 +23,6 @@ from tf_adapt.tasks.spans import span_scores
 from tf_adapt.training.judging import split_result
 from tf_adapt.training.trained_run import evaluate_file, export_run, predict_file
 
-SENTENCES = [["Ann", "Lee-Smithers", "met", "rain", "in", "Rome"], ["rain"]]
-
 
 def dev_of(run: Path) -> list:
     return load_splits(run_folder.saved_config(run).data).examples["dev"]
@@ -69,15 +67,44 @@ def equal(texts, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def taggers(tiny_bert, tiny_elmo, tmp_path_factory) -> list[Path]:
-    """Without a CRF, in parts of at most twelve pieces; with a CRF on BERT, and on ELMo."""
+def votes(texts, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "votes"
+    ta.ensemble(texts, folder, combine="votes")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made_pair(texts, tmp_path_factory) -> Path:
+    """The folder of two runs and of their ensemble `both`."""
+    folder = tmp_path_factory.mktemp("pair")
+    runs = [shutil.copytree(run, folder / run.name) for run in texts[:2]]
+    ta.ensemble(runs, folder / "both")
+    return folder
+
+
+@pytest.fixture
+def pair(made_pair, tmp_path) -> Path:
+    """A copy of the folder, to be changed."""
+    return Path(shutil.copytree(made_pair, tmp_path / "pair"))
+
+
+@pytest.fixture(scope="module")
+def taggers(tiny_bert, tmp_path_factory) -> list[Path]:
+    """Without a CRF, one in parts of at most twelve pieces; with a CRF."""
     folder = tmp_path_factory.mktemp("taggers")
     short = {"max_length": 12, "truncate": True}
     return [
         make_run(folder / "short", tiny_bert, "tagging", 0, head="linear_tagger", training=short),
         make_run(folder / "long", tiny_bert, "tagging", 1, head="linear_tagger"),
-        make_run(folder / "crf", tiny_elmo, "tagging", 2, head="crf"),
+        make_run(folder / "crf", tiny_bert, "tagging", 2, head="crf"),
     ]
+
+
+@pytest.fixture(scope="module")
+def with_crf(taggers, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "with_crf"
+    ta.ensemble([taggers[0], taggers[2]], folder)
+    return folder
 
 
 @pytest.mark.slow
@@ -122,20 +149,19 @@ def test_its_files_are_the_ensembles_answers(equal, tmp_path):
 
 
 @pytest.mark.slow
-def test_slices_are_scored_for_an_ensemble_too(texts, tmp_path):
+def test_slices_are_scored_for_an_ensemble_too(texts, pair):
     """Those of its first member; and a member may get others without becoming another run."""
-    runs = [Path(shutil.copytree(run, tmp_path / run.name)) for run in texts[:2]]
-    ta.ensemble(runs, tmp_path / "both")
+    first, both = pair / texts[0].name, pair / "both"
     dev = SAMPLE_FOLDER / "classification" / "dev.tsv"
-    assert "slices" not in evaluate_file(tmp_path / "both", dev)
-    before = (runs[0] / "config.yaml").read_text("utf-8")
+    assert "slices" not in evaluate_file(both, dev)
+    before = (first / "config.yaml").read_text("utf-8")
     long = {"long": SliceConfig(longer_than=8), "gone": SliceConfig(file="absent.txt")}
-    run_folder.write_slices(runs[0], long)
-    assert list(run_folder.saved_config(runs[0]).slices) == ["long", "gone"]
+    run_folder.write_slices(first, long)
+    assert list(run_folder.saved_config(first).slices) == ["long", "gone"]
 
-    found = evaluate_file(tmp_path / "both", dev)
-    records = dev_of(runs[0])
-    said = [one.label for one in ta.load_ensemble(tmp_path / "both").predict(records)]
+    found = evaluate_file(both, dev)
+    records = dev_of(first)
+    said = [one.label for one in ta.load_ensemble(both).predict(records)]
     word = r"n't|'[a-z]+|[a-z0-9]+"  # clitics stand apart in the sample
     inside = [len(re.findall(word, record.text_a.lower())) > 8 for record in records]
     right = np.array([a == b.label for a, b in zip(said, records, strict=True)])
@@ -144,21 +170,10 @@ def test_slices_are_scored_for_an_ensemble_too(texts, tmp_path):
     assert found["slices"]["long"]["examples"] == sum(inside)
     assert found["slices"]["long"]["score"] == pytest.approx(right[np.array(inside)].mean())
     assert found["slices"]["gone"] is None
-    lines = CliRunner().invoke(cli, ["evaluate", str(tmp_path / "both"), "--data", str(dev)]).stdout
+    lines = CliRunner().invoke(cli, ["evaluate", str(both), "--data", str(dev)]).stdout
     assert "  long: score" in lines
-    run_folder.write_slices(runs[0], {})
-    assert (runs[0] / "config.yaml").read_text("utf-8") == before
-
-
-def test_another_config_is_another_member(texts, tmp_path):
-    runs = [Path(shutil.copytree(run, tmp_path / run.name)) for run in texts[:2]]
-    ta.ensemble(runs, tmp_path / "both")
-    text = (runs[0] / "config.yaml").read_text("utf-8")
-    changed = text.replace("head: default", "head: linear")
-    assert changed != text
-    records.write(runs[0], "config.yaml", changed)
-    with pytest.raises(ArtifactError, match="is another run than the one that it was made of"):
-        ta.load_ensemble(tmp_path / "both")
+    run_folder.write_slices(first, {})
+    assert (first / "config.yaml").read_text("utf-8") == before
 
 
 def test_an_unknown_label_is_refused(equal, tmp_path):
@@ -168,9 +183,8 @@ def test_an_unknown_label_is_refused(equal, tmp_path):
 
 
 @pytest.mark.slow
-def test_votes(texts, alone, tmp_path):
-    ta.ensemble(texts, tmp_path / "votes", combine="votes")
-    ensemble = ta.load_ensemble(tmp_path / "votes")
+def test_votes(texts, alone, votes):
+    ensemble = ta.load_ensemble(votes)
     labels = list(ensemble.task.labels)
     counts = np.zeros((len(alone[0]), len(labels)))
     for said in alone:
@@ -192,17 +206,17 @@ def reweighed(folder: Path, weights: list[float], to: Path) -> Path:
     return to
 
 
-@pytest.mark.parametrize("member", range(3))
-def test_a_weight_of_1_gives_the_members_answers(texts, alone, equal, member):
-    weights = [float(number == member) for number in range(3)]
-    folder = reweighed(equal, weights, equal.with_name(f"only_{member}"))
-    ensemble = ta.load_ensemble(folder)
-    assert len(ensemble.members) == 1  # the others are not loaded
-    found = ensemble.predict(dev_of(texts[0]))
-    assert [one.label for one in found] == [one.label for one in alone[member]]
-    # In batches of another size, rounding differs.
-    scores = [[one.scores for one in said] for said in (found, alone[member])]
-    np.testing.assert_allclose(*scores, atol=1e-6)
+@pytest.mark.slow
+def test_a_weight_of_1_gives_the_members_answers(texts, alone, equal):
+    for member, said in enumerate(alone):
+        weights = [float(number == member) for number in range(3)]
+        ensemble = ta.load_ensemble(reweighed(equal, weights, equal.with_name(f"only_{member}")))
+        assert len(ensemble.members) == 1  # the others are not loaded
+        found = ensemble.predict(dev_of(texts[0]))
+        assert [one.label for one in found] == [one.label for one in said]
+        # In batches of another size, rounding differs.
+        scores = [[one.scores for one in some] for some in (found, said)]
+        np.testing.assert_allclose(*scores, atol=1e-6)
 
 
 def test_the_test_is_scipys_paired_one():
@@ -228,19 +242,6 @@ def test_few_items_and_equal_answers_are_not_tested():
 
 
 @pytest.mark.slow
-def test_weights_of_dev_are_never_below_the_best_alone(texts, alone, tmp_path):
-    result = ta.ensemble(texts, tmp_path / "dev", weights="dev")
-    reached = result.results["dev"]
-    assert reached.ensemble >= max(reached.members)
-    weights = [member.weight for member in result.members]
-    assert sum(weights) == pytest.approx(1) and result.chosen_on_dev
-    gold = [one.label for one in dev_of(texts[0])]
-    mean = np.average(scores_of(alone), axis=0, weights=weights).argmax(-1)
-    right = np.mean([result.task.labels[best] == one for best, one in zip(mean, gold, strict=True)])
-    assert reached.ensemble == pytest.approx(right)
-
-
-@pytest.mark.slow
 def test_words_are_averaged_whatever_the_pieces_and_parts(taggers, tmp_path):
     """Two taggers without a CRF: a word has its mean, though one reads it in another part."""
     made = ta.ensemble(taggers[:2], tmp_path / "both")
@@ -257,39 +258,29 @@ def test_words_are_averaged_whatever_the_pieces_and_parts(taggers, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_tagger_of_weight_1_gives_its_own_tags_beside_a_crf(taggers, tmp_path):
+def test_a_tagger_of_weight_1_gives_its_own_tags_beside_a_crf(taggers, with_crf):
     """Within the limits of both: a sentence is in one part."""
     sentences = [["Ann", "met", "Bo"], ["rain"]]
-    ta.ensemble(taggers, tmp_path / "all")
-    own = of_members(taggers, sentences)
-    for member in range(3):
-        weights = [float(number == member) for number in range(3)]
-        folder = reweighed(tmp_path / "all", weights, tmp_path / f"only_{member}")
+    for number, run in enumerate((taggers[0], taggers[2])):
+        weights = [float(one == number) for one in range(2)]
+        folder = reweighed(with_crf, weights, with_crf.with_name(f"only_{number}"))
         found = ta.load_ensemble(folder).predict(sentences)
-        assert [one.label for one in found] == [one.label for one in own[member]]
-        for one, expected in zip(found, own[member], strict=True):
-            np.testing.assert_allclose(one.scores, expected.scores, atol=1e-6)
+        ((one, two),) = [of_members([run], sentences)[0]]
+        for mine, expected in zip(found, (one, two), strict=True):
+            assert mine.label == expected.label
+            np.testing.assert_allclose(mine.scores, expected.scores, atol=1e-6)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("data", "combine", "which"),
-    [
-        ("texts", "probabilities", (0, 2)),
-        pytest.param("texts", "votes", (0, 1, 2), marks=pytest.mark.slow),
-        pytest.param("taggers", "probabilities", (0, 2), marks=pytest.mark.slow),
-        pytest.param("taggers", "votes", (0, 1), marks=pytest.mark.slow),
-    ],
-)
-def test_the_exports_answers_are_those_of_predict(data, combine, which, tmp_path, request):
-    runs = request.getfixturevalue(data)
-    ta.ensemble([runs[number] for number in which], tmp_path / "made", combine=combine)
-    export = export_run(tmp_path / "made", tmp_path / "export")
+@pytest.mark.parametrize(("data", "name"), [("texts", "votes"), ("taggers", "with_crf")])
+def test_the_exports_answers_are_those_of_predict(data, name, tmp_path, request):
+    first, made = request.getfixturevalue(data)[0], request.getfixturevalue(name)
+    export = export_run(made, tmp_path / "export")
     assert export.name == "1"
     card = (export / "README.md").read_text("utf-8")
-    assert f"| {runs[which[0]].name} |" in card and "tf-adapt predict" in card
+    assert f"| {first.name} |" in card and "tf-adapt predict" in card
     dev = SAMPLE_FOLDER / ("tagging/dev.txt" if data == "taggers" else "classification/dev.tsv")
-    for folder, name in ((tmp_path / "made", "made.jsonl"), (export, "export.jsonl")):
+    for folder, name in ((made, "made.jsonl"), (export, "export.jsonl")):
         assert predict_file(folder, dev, tmp_path / name) == 60
     lines = [
         [json.loads(line) for line in (tmp_path / name).read_text("utf-8").splitlines()]
@@ -328,6 +319,10 @@ def test_thresholds_are_chosen_for_the_ensemble(tiny_bert, tmp_path):
 @pytest.mark.slow
 def test_the_mean_of_scores(tiny_bert, tmp_path):
     runs = [make_run(tmp_path / str(seed), tiny_bert, "regression", seed) for seed in (0, 1)]
+    # A member may show scores in another range.
+    described = run_folder.saved_task(runs[1])
+    task = described.task.model_copy(update={"label_range": [-1000.0, 1000.0]})
+    run_folder.write_task(runs[1], task.model_dump(), described.module)
     found = ta.ensemble(runs, tmp_path / "both")
     dev = dev_of(runs[0])
     own = np.array([[one.label for one in said] for said in of_members(runs, dev)])
@@ -337,16 +332,6 @@ def test_the_mean_of_scores(tiny_bert, tmp_path):
     expected = [np.corrcoef(one, gold)[0, 1] for one in (*own, own.mean(0))]
     reached = found.results["dev"]
     np.testing.assert_allclose([*reached.members, reached.ensemble], expected, atol=1e-5)
-
-
-@pytest.mark.slow
-def test_members_may_show_scores_in_other_ranges(tiny_bert, tmp_path):
-    runs = [make_run(tmp_path / str(seed), tiny_bert, "regression", seed) for seed in (0, 1)]
-    described = run_folder.saved_task(runs[1])
-    task = described.task.model_copy(update={"label_range": [-1000.0, 1000.0]})
-    run_folder.write_task(runs[1], task.model_dump(), described.module)
-    ta.ensemble(runs, tmp_path / "both")
-    assert len(ta.load_ensemble(tmp_path / "both").members) == 2
 
 
 def test_members_of_other_tasks_and_data_are_refused(texts, taggers, tiny_bert, tmp_path):
@@ -406,28 +391,28 @@ def test_arguments_are_checked(texts, tmp_path):
         ta.ensemble(texts, tmp_path / "out", combine="votes", average="weights")
 
 
-def test_labels_that_the_members_have_not_are_refused(texts, tmp_path):
-    runs = [Path(shutil.copytree(run, tmp_path / run.name)) for run in texts[:2]]
-    ta.ensemble(runs, tmp_path / "both")
-    found = ensemble_folder.read(tmp_path / "both")
-    task = found.task.model_copy(update={"labels": found.task.labels[1:]})
-    ensemble_folder.write(tmp_path / "both", found.model_copy(update={"task": task}))
-    with pytest.raises(ArtifactError, match=r"expected the task of its member .*, got another"):
-        ta.load_ensemble(tmp_path / "both")
-
-
 @pytest.mark.slow
-def test_an_ensemble_whose_members_changed_is_refused(tiny_bert, texts, tmp_path):
-    runs = [Path(shutil.copytree(run, tmp_path / "runs" / run.name)) for run in texts[:2]]
-    ta.ensemble(runs, tmp_path / "runs" / "both")
-    moved = (tmp_path / "runs").rename(tmp_path / "moved") / "both"
+def test_an_ensemble_whose_members_changed_is_refused(tiny_bert, texts, pair, tmp_path):
+    moved, first, second = pair / "both", pair / texts[0].name, pair / texts[1].name
     assert len(ta.load_ensemble(moved).members) == 2  # moved together
-    shutil.rmtree(tmp_path / "moved" / runs[1].name)
+    text = (first / "config.yaml").read_text("utf-8")
+    records.write(first, "config.yaml", text.replace("head: default", "head: linear"))
+    with pytest.raises(ArtifactError, match="is another run than the one that it was made of"):
+        ta.load_ensemble(moved)
+    records.write(first, "config.yaml", text)
+    shutil.rmtree(second)
     with pytest.raises(ArtifactError, match="expected its member in .*got no run there"):
         ta.load_ensemble(moved)
-    make_run(tmp_path / "moved" / runs[1].name, tiny_bert, "classification", 7)
+    make_run(second, tiny_bert, "classification", 7)
     with pytest.raises(ArtifactError, match="is another run than the one that it was made of"):
         predict_file(moved, SAMPLE_FOLDER / "classification" / "dev.tsv", tmp_path / "out.tsv")
+    shutil.rmtree(second)
+    shutil.copytree(texts[1], second)
+    found = ensemble_folder.read(moved)
+    task = found.task.model_copy(update={"labels": found.task.labels[1:]})
+    ensemble_folder.write(moved, found.model_copy(update={"task": task}))
+    with pytest.raises(ArtifactError, match=r"expected the task of its member .*, got another"):
+        ta.load_ensemble(moved)
     content = (moved / "ensemble.json").read_text("utf-8")
     (moved / "ensemble.json").write_text(content.replace("0.5", "0.4"), "utf-8")
     with pytest.raises(ArtifactError, match="its SHA-256 is not the one in record.json"):
@@ -454,6 +439,22 @@ def test_a_text_too_long_for_one_member_names_it(texts, tiny_bert, tmp_path):
 
 
 @pytest.mark.slow
+def test_weights_of_dev_are_never_below_the_best_alone(texts, alone, tmp_path):
+    arguments = ["ensemble", *map(str, texts), "--weights", "dev", "--out", str(tmp_path / "dev")]
+    found = CliRunner().invoke(cli, [*arguments, "--json"])
+    assert found.exit_code == 0, found.output
+    result = json.loads(found.stdout)
+    reached = result["results"]["dev"]
+    assert reached["ensemble"] >= max(reached["members"]) and "p" in reached
+    weights = [member["weight"] for member in result["members"]]
+    assert sum(weights) == pytest.approx(1) and result["chosen_on_dev"]
+    gold, labels = [one.label for one in dev_of(texts[0])], result["task"]["labels"]
+    mean = np.average(scores_of(alone), axis=0, weights=weights).argmax(-1)
+    right = np.mean([labels[best] == one for best, one in zip(mean, gold, strict=True)])
+    assert reached["ensemble"] == pytest.approx(right)
+
+
+@pytest.mark.slow
 def test_the_command_shows_a_table_and_what_it_is_worth(texts, tmp_path):
     runs = [str(run) for run in texts[:2]]
     arguments = ["ensemble", *runs, "--weights", "dev", "--out", str(tmp_path / "out")]
@@ -467,9 +468,6 @@ def test_the_command_shows_a_table_and_what_it_is_worth(texts, tmp_path):
     assert "chosen on dev: the score and the test there are too good" in found.stdout
     assert "There is no test split" in found.stdout
     assert lines[-1] == f"ensemble: {tmp_path / 'out'}"
-    found = CliRunner().invoke(cli, [*arguments[:-1], str(tmp_path / "json"), "--json"])
-    content = json.loads(found.stdout)
-    assert len(content["members"]) == 2 and "p" in content["results"]["dev"]
     found = CliRunner().invoke(cli, arguments)
     assert found.exit_code == 4
     assert found.stderr.splitlines()[-1].startswith("ArtifactError: ")

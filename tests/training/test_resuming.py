@@ -74,9 +74,7 @@ def test_a_start_a_penalty_and_heads_of_slices(make_config, finished_run, tmp_pa
     assert not (tmp_path / "new").exists()
 
 
-def test_a_teacher_is_not_asked_again(
-    make_config, finished_run, unlabelled, tmp_path, monkeypatch
-):
+def test_a_teacher_is_not_asked_again(make_config, finished_run, unlabelled, tmp_path, monkeypatch):
     """On a frozen encoder, in half precision, with texts without labels."""
     teacher, whole, run = (tmp_path / name for name in ("teacher", "whole", "run"))
     shutil.copytree(finished_run(), teacher)
@@ -95,8 +93,9 @@ def test_a_teacher_is_not_asked_again(
 def test_consistency_goes_on_with_the_next_texts(make_config, unlabelled, tmp_path, monkeypatch):
     section = {"unlabelled": str(unlabelled), "perturbation": "words", "signal_annealing": "log"}
     section |= {"confidence": 0.251, "temperature": 0.8, "final_weight": 0.5, "anneal_steps": 4}
-    config, whole, run = make_config(auxiliary={"consistency": section}), *(
-        tmp_path / name for name in ("whole", "run")
+    config, whole, run = (
+        make_config(auxiliary={"consistency": section}),
+        *(tmp_path / name for name in ("whole", "run")),
     )
     with monkeypatch.context() as patch:
         keep_at(patch, 4, run)
