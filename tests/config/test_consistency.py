@@ -37,6 +37,9 @@ def test_paths_become_absolute_and_a_config_is_read_back(tmp_path, monkeypatch):
     assert load_config(tmp_path / "config.yaml") == config
 
 
+TAGS, SETS = ({"dataset": f"sample_{kind}"} for kind in ("tagging", "multilabel_classification"))
+BFLOAT = {"training": {"mixed_precision": "bfloat16"}}
+STILL = {"adaptation": "feature_extraction", "head_dropout": 0.0}
 TEXT = {"format": "text", "kind": "language_model", "train": "x.txt"}
 
 
@@ -49,11 +52,7 @@ REFUSED = [
     ({"perturbation": {"name": "dropout", "rate": 0.1}}, {}, "rate: .* got 0.1 with dropout"),
     ({"perturbation": {"name": "words", "epsilon": 0.1}}, {}, "epsilon: .* got 0.1 with words"),
     ({"weight": -1.0}, {}, "weight: expected a number of at least 0, got -1.0"),
-    (
-        {"weight": 0.0, "final_weight": 0.1, "anneal_steps": 3},
-        {},
-        "final_weight: expected null with weight: 0",
-    ),
+    ({"weight": 0.0, "final_weight": 0.1, "anneal_steps": 3}, {}, "expected null with weight: 0"),
     ({"anneal_steps": 3}, {}, "expected both or neither of final_weight and anneal_steps"),
     ({"confidence": 1.0}, {}, "confidence: expected a number between 0 and 1, or null, got 1"),
     ({"temperature": 0.0}, {}, "temperature: expected a number above 0, or null, got 0"),
@@ -61,35 +60,31 @@ REFUSED = [
     ({}, {"dataset": "sample_pair_regression"}, "consistency: expected null for pair_regression"),
     (
         {"signal_annealing": "exp"},
-        {"dataset": "sample_multilabel_classification"},
-        "signal_annealing: expected null for multilabel_classification, got exp",
+        SETS,
+        "annealing: expected null for multilabel_classification, g",
     ),
-    ({}, {"dataset": "sample_tagging", "head": "linear_tagger"}, "adversarial for tagging"),
-    (
-        {"perturbation": "dropout"},
-        {"dataset": "sample_tagging", "head": "crf"},
-        "head: expected one without a CRF together with auxiliary.consistency",
-    ),
+    ({}, TAGS | {"head": "linear_tagger"}, "dropout, mask, adversarial for tagging, .*got 'words'"),
+    ({"perturbation": "dropout"}, TAGS | {"head": "crf"}, "head: expected one without a CRF toget"),
     ({}, {"head": "concat_pooling"}, "head: expected one without batch normalisation together"),
     ({}, {"data": TEXT, "objective": "language_model"}, "expected null for a language model"),
     ({}, {"teacher": {"run": "x"}}, "teacher: expected null together with auxiliary.consis"),
     ({}, {"weak": {"votes": "x"}}, "weak: expected null together with auxiliary.consistency"),
     (
         {},
-        {"slices": {"long": {"longer_than": 30}}, "slice_heads": True},
-        "slice_heads: expected false together with auxiliary.consistency, got true",
+        {"slices": {"a": {"longer_than": 30}}, "slice_heads": True},
+        "slice_heads: expected false",
     ),
     ({}, {"training": {"jit_compile": True}}, "jit_compile: expected false together with aux"),
     ({}, {"training": {"strategy": "multi_worker"}}, "strategy: expected null together with"),
     (
         {"perturbation": "adversarial"},
-        {"training": {"mixed_precision": "bfloat16"}},
-        "mixed_precision: expected null with perturbation: adversarial",
+        BFLOAT,
+        "mixed_precision: expected null with perturbation: a",
     ),
     (
         {"perturbation": "dropout"},
-        {"adaptation": "feature_extraction", "head_dropout": 0.0},
-        "perturbation: expected another one with adaptation: feature_extraction and head_drop",
+        STILL,
+        "expected another one with adaptation: feature_extraction",
     ),
 ]
 
@@ -102,13 +97,6 @@ def test_what_is_refused():
 
 def test_several_tasks_have_none():
     data = {"dataset": "sample_classification", "source": "sample"}
-    content = {
-        "tasks": {"a": {"data": data}, "b": {"data": data}},
-        "target": "a",
-        "encoder": {"handle": "bert_small"},
-        "adaptation": "fine_tuning",
-        "training": {"epochs": 1, "batch_size": 8, "learning_rate": 1e-3},
-        "auxiliary": {"consistency": {"unlabelled": "x", "perturbation": "words"}},
-    }
+    tasks = {"a": {"data": data}, "b": {"data": data}}
     with pytest.raises(ConfigError, match="auxiliary.consistency: expected null together with tas"):
-        config_from(content, "test")
+        made(data=None, tasks=tasks, target="a")

@@ -107,11 +107,7 @@ WRONG_FILES = [
     ({"kind": "tagging"}, r"data\.format: expected conll"),
     ({"format": "conll"}, r"data\.format: expected conll"),
     (
-        {
-            "kind": "tagging",
-            "format": "conll",
-            "columns": {"words": 0, "tags": 1, "group": "x"},
-        },
+        {"kind": "tagging", "format": "conll", "columns": {"words": 0, "tags": 1, "group": "x"}},
         r"data\.columns\.group: not a column of kind: tagging",
     ),
     ({"columns": OWN_PAIRS["columns"] | {"group": 2}}, r"columns\.group: expected the name"),
@@ -234,59 +230,53 @@ def test_an_adaptation_is_a_name_or_a_section(config_file):
 
 
 UNFIT = [
-    (["adaptation=thaw"], "adaptation.name: expected one of feature_extraction"),
-    (["adaptation=[fine_tuning]"], "adaptation: expected a name, or a section.*got a list"),
-    (["adaptation.every=2"], "adaptation.every: not a key of fine_tuning, which takes none"),
-    (["adaptation=two_stage", "adaptation.layers=2"], "adaptation.layers: not a key of two_stage"),
-    (["adaptation=lora", "adaptation.rank=0"], "adaptation.rank: .* from 1 to .*, got 0"),
-    (["adaptation=lora", "adaptation.alpha=0"], "adaptation.alpha: .* above 0, or null, got 0"),
-    (["adaptation={name: lora, target: [query, values]}"], "adaptation.target.1: expected a list"),
-    (["adaptation={name: lora, target: []}"], "adaptation.target: expected a list of some"),
-    (["adaptation={name: lora, target: [key, key]}"], "adaptation.target: .*once, got key, key"),
-    (["adaptation={name: lora, in_layers: [-1]}"], "adaptation.in_layers.0: .*, got -1"),
-    (["adaptation={name: lora, in_layers: [1, 1]}"], "in_layers: expected each once, got 1, 1"),
-    (["adaptation={name: lora, layers: 1}"], "layers: not a key of lora, which takes rank, alp"),
-    (["adaptation={name: bitfit, rank: 8}"], "rank: not a key of bitfit, which takes none"),
+    ("adaptation=thaw", "adaptation.name: expected one of feature_extraction"),
+    ("adaptation=[fine_tuning]", "adaptation: expected a name, or a section.*got a list"),
+    ("adaptation.every=2", "adaptation.every: not a key of fine_tuning, which takes none"),
+    ("adaptation=two_stage; adaptation.layers=2", "not a key of two_stage, .* head_epochs, patie"),
+    ("adaptation=lora; adaptation.rank=0", "adaptation.rank: .* from 1 to .*, got 0"),
+    ("adaptation=lora; adaptation.alpha=0", "adaptation.alpha: .* above 0, or null, got 0"),
     (
-        ["adaptation={name: adapters, kind: projected_attention, in_layers: [0]}"],
+        "adaptation={name: lora, target: [query, values]}",
+        "target.1: expected a list of some of query, key, value, .* output, got 'values'",
+    ),
+    ("adaptation={name: lora, target: []}", "adaptation.target: expected a list of some"),
+    ("adaptation={name: lora, target: [key, key]}", "target: .*once, got key, key"),
+    ("adaptation={name: lora, in_layers: [-1]}", "adaptation.in_layers.0: .*, got -1"),
+    ("adaptation={name: lora, in_layers: [1, 1]}", "in_layers: expected each once, got 1, 1"),
+    ("adaptation={name: lora, layers: 1}", "layers: not a key of lora, which takes rank, alp"),
+    ("adaptation={name: bitfit, rank: 8}", "rank: not a key of bitfit, which takes none"),
+    (
+        "adaptation={name: adapters, kind: projected_attention, in_layers: [0]}",
         "adaptation.in_layers: expected no such key with kind: projected_attention",
     ),
-    (["adaptation={name: adapters, operation: pooling}"], "operation: expected dense or conv"),
-    (["adaptation=chain_thaw", "adaptation.every=0"], "adaptation.every: .* from 1 to"),
-    (["adaptation=chain_thaw", "adaptation.unit=hours"], "adaptation.unit: expected epochs"),
+    ("adaptation={name: adapters, operation: pooling}", "operation: expected dense or conv"),
+    ("adaptation=chain_thaw; adaptation.every=0", "adaptation.every: .* from 1 to"),
+    ("adaptation=chain_thaw; adaptation.unit=hours", "adaptation.unit: expected epochs"),
+    ("adaptation={name: chain_thaw, unit: steps, patience: 1}", "patience: expected unit: epochs"),
+    ("optimizer.name=rmsprop", "optimizer.name: expected adamw, sgd, lamb or lion"),
+    ("optimizer.momentum=0.9", "optimizer.momentum: .*only sgd takes one"),
+    ("optimizer.decay=0", "optimizer.decay: expected a number above 0, up to 1"),
+    ("optimizer.factors={head: -1.0}", "optimizer.factors.head: .* at least 0, got -1.0"),
+    ("optimizer.decay=0.4; optimizer.factors={head: 1.0}", "factors: expected null"),
+    ("schedule.name=step", "schedule.name: expected linear_decay, slanted_triangular"),
+    ("schedule.name=slanted_triangular; training.warmup=0", "training.warmup: .*got 0"),
     (
-        ["adaptation=chain_thaw", "adaptation.unit=steps", "adaptation.patience=1"],
-        "adaptation.patience: expected unit: epochs",
-    ),
-    (["optimizer.name=rmsprop"], "optimizer.name: expected adamw, sgd, lamb or lion"),
-    (["optimizer.momentum=0.9"], "optimizer.momentum: .*only sgd takes one"),
-    (["optimizer.decay=0"], "optimizer.decay: expected a number above 0, up to 1"),
-    (["optimizer.factors={head: -1.0}"], "optimizer.factors.head: .* at least 0, got -1.0"),
-    (["optimizer.decay=0.4", "optimizer.factors={head: 1.0}"], "factors: expected null"),
-    (["schedule.name=step"], "schedule.name: expected linear_decay, slanted_triangular"),
-    (["schedule.name=slanted_triangular", "training.warmup=0"], "training.warmup: .*got 0"),
-    (
-        ["schedule.per_phase=true", "adaptation=two_stage", "adaptation.patience=1"],
+        "schedule.per_phase=true; adaptation={name: two_stage, patience: 1}",
         "schedule.per_phase: expected false together with adaptation.patience",
     ),
-    (["penalties.l2_sp={alpha: 0.0}"], "penalties.l2_sp.alpha: expected a number above 0"),
-    (
-        ["adaptation=feature_extraction", "penalties.l2_sp={alpha: 1.0}"],
-        "penalties.l2_sp: expected null with feature_extraction",
-    ),
-    (["auxiliary.distillation={weight: 0.0}"], "auxiliary.distillation.weight: .* above 0"),
-    (
-        ["auxiliary.language_model={weight: 1.0, final_weight: 0.5}"],
-        "auxiliary.language_model: expected both or neither",
-    ),
-    (["penalties.ewc={weight: 1.0}"], "penalties.ewc.fisher: expected the path of a file"),
+    ("penalties.l2_sp={alpha: 0.0}", "penalties.l2_sp.alpha: expected a number above 0"),
+    ("adaptation=freeze; penalties.l2_sp={alpha: 1.0}", "l2_sp: expected null with feature_ext"),
+    ("auxiliary.distillation={weight: 0.0}", "auxiliary.distillation.weight: .* above 0"),
+    ("auxiliary.language_model={weight: 1.0, final_weight: 0.5}", "expected both or neither"),
+    ("penalties.ewc={weight: 1.0}", "penalties.ewc.fisher: expected the path of a file"),
 ]
 
 
 def test_what_does_not_fit_an_adaptation_is_refused(config_file):
     for overrides, message in UNFIT:
         with pytest.raises(ConfigError, match=message):
-            load_config(config_file, overrides)
+            load_config(config_file, overrides.split("; "))
 
 
 def test_poolings_fit_the_kind_of_task(config_file):
