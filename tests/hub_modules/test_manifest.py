@@ -38,23 +38,20 @@ def test_no_manifest_is_none(tmp_path):
     assert read_manifest(tmp_path) is None
 
 
-@pytest.mark.parametrize("name", ["encoder/saved_model.pb", "vocab.txt", MANIFEST, SEAL])
-@pytest.mark.parametrize("damage", ["flip", "truncate", "delete"])
-def test_every_change_is_found(folder, name, damage):
-    path = folder / name
-    content = bytearray(path.read_bytes())
-    if damage == "delete":
-        path.unlink()
-    elif damage == "truncate":
-        path.write_bytes(content[:-1])
-    else:
-        content[0] ^= 1
-        path.write_bytes(content)
-    if (name, damage) == (SEAL, "truncate"):
-        check(folder)  # only the line end is gone
-        return
-    with pytest.raises(ArtifactError, match=path.name):
-        check(folder)
+def test_every_change_is_found(folder):
+    for name in ("encoder/saved_model.pb", "vocab.txt", MANIFEST, SEAL):
+        path = folder / name
+        content = path.read_bytes()
+        for damaged in (bytes([content[0] ^ 1]) + content[1:], content[:-1], None):
+            path.unlink()
+            if damaged is not None:
+                path.write_bytes(damaged)
+            if name == SEAL and damaged == content[:-1]:
+                check(folder)  # only the line end is gone
+            else:
+                with pytest.raises(ArtifactError, match=path.name):
+                    check(folder)
+            path.write_bytes(content)
 
 
 def test_an_added_file_is_found(folder):

@@ -77,17 +77,18 @@ def damage(path, how: str) -> None:
         path.unlink()
 
 
-@pytest.mark.parametrize("how", ["cut", "flip", "missing"])
-@pytest.mark.parametrize("file", ["model.npz", "optimizer.npz", "state.json", "record.json"])
-def test_damaged_newest_falls_back(tmp_path, caplog, file, how):
-    for epoch in range(2):
-        path = checkpoints.save(tmp_path, arrays(epoch), {"epoch": epoch, "best": None})
-    damage(path / file, how)
-    with caplog.at_level(logging.WARNING):
-        found = checkpoints.load_latest(tmp_path)
-    assert found.state["epoch"] == 0
-    assert "checkpoint_000002" in caplog.text
-    assert names(tmp_path) == ["checkpoint_000001"]
+def test_damaged_newest_falls_back(tmp_path, caplog):
+    for file in ["model.npz", "optimizer.npz", "state.json", "record.json"]:
+        for how in ["cut", "flip", "missing"]:
+            folder = tmp_path / f"{how} {file}"
+            for epoch in range(2):
+                path = checkpoints.save(folder, arrays(epoch), {"epoch": epoch, "best": None})
+            damage(path / file, how)
+            with caplog.at_level(logging.WARNING):
+                found = checkpoints.load_latest(folder)
+            assert found.state["epoch"] == 0
+            assert "checkpoint_000002" in caplog.text
+            assert names(folder) == ["checkpoint_000001"]
 
 
 def test_all_damaged_is_never_a_fresh_start(tmp_path):

@@ -4,9 +4,8 @@ from tf_adapt.errors import ArtifactError
 from tf_adapt.runs.prediction_files import read_predictions, write_predictions
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "expected"),
-    [
+def test_what_a_run_wrote(tmp_path):
+    for kind, text, expected in [
         ("classification", "prediction\ta b\tc\na b\t0.9\t0.1\nc\t0.2\t0.8\n", ["a b", "c"]),
         ("pair_regression", "prediction\n3.500000\n-1.000000\n", [3.5, -1.0]),
         (
@@ -15,11 +14,9 @@ from tf_adapt.runs.prediction_files import read_predictions, write_predictions
             [("a", "b"), (), ("a",)],
         ),
         ("tagging", "Ann\tB-PER\nis\tO\n\nNew York\tB-LOC\n", [["B-PER", "O"], ["B-LOC"]]),
-    ],
-)
-def test_what_a_run_wrote(tmp_path, kind, text, expected):
-    write_predictions(tmp_path, "dev", text)
-    assert read_predictions(tmp_path, "dev", kind) == expected
+    ]:
+        write_predictions(tmp_path, "dev", text)
+        assert read_predictions(tmp_path, "dev", kind) == expected
 
 
 def test_a_file_that_is_missing_or_damaged(tmp_path):

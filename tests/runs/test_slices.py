@@ -66,19 +66,16 @@ def test_a_sentence_is_wrong_if_a_tag_is(tmp_path):
     assert members(sentences, "tagging", wrong_in=str(run)) == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("rules", "message"),
-    [
+def test_a_slice_without_examples():
+    for rules, message in [
         (
             {"words": ["never"]},
             r"slices.x: expected at least one of the 3 examples of dev .* got 0",
         ),
         ({"words": ["not"], "longer_than": 7}, r"slices.x: expected at least one of"),
-    ],
-)
-def test_a_slice_without_examples(rules, message):
-    with pytest.raises(ConfigError, match=message):
-        checked_members({"x": SliceConfig(**rules)}, splits(dev=DEV))
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            checked_members({"x": SliceConfig(**rules)}, splits(dev=DEV))
 
 
 def test_only_the_scored_split_must_have_examples():

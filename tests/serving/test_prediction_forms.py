@@ -28,26 +28,26 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("form", "with_input", "expected"),
-    [
-        ("tsv", False, "prediction\tno\ty,es\ny,es\t0.250000\t0.750000\n"
-         "no\t0.666667\t0.333333\n"),
-        ("tsv", True, 'text_a\ttext_b\tprediction\tno\ty,es\na "b"\tc,\u2028d\ty,es\t0.250000\t'
-         "0.750000\né\tf\tno\t0.666667\t0.333333\n"),
-        ("csv", False, 'prediction,no,"y,es"\r\n"y,es",0.250000,0.750000\r\n'
-         "no,0.666667,0.333333\r\n"),
-        ("csv", True, 'text_a,text_b,prediction,no,"y,es"\r\n"a ""b""","c,\u2028d","y,es",0.250000,'
-         "0.750000\r\né,f,no,0.666667,0.333333\r\n"),
-        ("jsonl", False, '{"prediction": "y,es", "scores": {"no": 0.25, "y,es": 0.75}}\n'
-         '{"prediction": "no", "scores": {"no": 0.666667, "y,es": 0.333333}}\n'),
-        ("jsonl", True, '{"text_a": "a \\"b\\"", "text_b": "c,\u2028d", "prediction": "y,es", '
-         '"scores": {"no": 0.25, "y,es": 0.75}}\n{"text_a": "é", "text_b": "f", "prediction": "no",'
-         ' "scores": {"no": 0.666667, "y,es": 0.333333}}\n'),
-    ],
-)  # fmt: skip
-def test_pairs_in_every_form(form, with_input, expected):
-    assert predictions_text(form, PAIR, TEXTS, ANSWERS, with_input) == expected
+IN_EVERY_FORM = [
+    ("tsv", False, "prediction\tno\ty,es\ny,es\t0.250000\t0.750000\n"
+     "no\t0.666667\t0.333333\n"),
+    ("tsv", True, 'text_a\ttext_b\tprediction\tno\ty,es\na "b"\tc,\u2028d\ty,es\t0.250000\t'
+     "0.750000\né\tf\tno\t0.666667\t0.333333\n"),
+    ("csv", False, 'prediction,no,"y,es"\r\n"y,es",0.250000,0.750000\r\n'
+     "no,0.666667,0.333333\r\n"),
+    ("csv", True, 'text_a,text_b,prediction,no,"y,es"\r\n"a ""b""","c,\u2028d","y,es",0.250000,'
+     "0.750000\r\né,f,no,0.666667,0.333333\r\n"),
+    ("jsonl", False, '{"prediction": "y,es", "scores": {"no": 0.25, "y,es": 0.75}}\n'
+     '{"prediction": "no", "scores": {"no": 0.666667, "y,es": 0.333333}}\n'),
+    ("jsonl", True, '{"text_a": "a \\"b\\"", "text_b": "c,\u2028d", "prediction": "y,es", '
+     '"scores": {"no": 0.25, "y,es": 0.75}}\n{"text_a": "é", "text_b": "f", "prediction": "no",'
+     ' "scores": {"no": 0.666667, "y,es": 0.333333}}\n'),
+]  # fmt: skip
+
+
+def test_pairs_in_every_form():
+    for form, with_input, expected in IN_EVERY_FORM:
+        assert predictions_text(form, PAIR, TEXTS, ANSWERS, with_input) == expected
 
 
 def test_scores_and_tags_in_every_form():
@@ -90,13 +90,15 @@ def test_the_suffix_says_the_form():
         form_of("a.csv", TAGS)
 
 
-@pytest.mark.parametrize("text", ["a\tb", "a\nb", "a\r"])
-def test_a_text_that_tsv_cannot_hold(text):
-    for record in (Record(text, "b", where="in:7"), Record("b", text, where="in:7")):
-        with pytest.raises(DataError, match=r"in:7: expected a text on one line.*\.jsonl or \.csv"):
-            check_texts("tsv", [Record("a", "b"), record])
-        for form in ("csv", "jsonl"):
-            check_texts(form, [record])
+def test_a_text_that_tsv_cannot_hold():
+    for text in ["a\tb", "a\nb", "a\r"]:
+        for record in (Record(text, "b", where="in:7"), Record("b", text, where="in:7")):
+            with pytest.raises(
+                DataError, match=r"in:7: expected a text on one line.*\.jsonl or \.csv"
+            ):
+                check_texts("tsv", [Record("a", "b"), record])
+            for form in ("csv", "jsonl"):
+                check_texts(form, [record])
 
 
 def test_sets_of_labels_in_every_form():

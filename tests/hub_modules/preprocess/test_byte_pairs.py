@@ -62,9 +62,8 @@ def test_a_very_long_word_is_merged_in_parts(tokenizer):
     assert tokenizer.tokenize(tf.constant(["a", word])).to_list()[1] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_a_text_is_cut_into_words_as_gpt_2_does():
+    for text, words in [
         ("", []),
         ("a  b", ["a", " ", " b"]),
         (" a", [" a"]),
@@ -72,14 +71,12 @@ def test_a_very_long_word_is_merged_in_parts(tokenizer):
         ("a \n b", ["a", " \n", " b"]),
         ("a\u00a0b", ["a", "\u00a0", "b"]),
         ("ab12 3!? don't", ["ab", "12", " 3", "!?", " don", "'t"]),
-    ],
-)
-def test_a_text_is_cut_into_words_as_gpt_2_does(text, words):
-    tokenizer = BytePairTokenizer({sign: n for n, sign in enumerate(byte_signs())}, [], 0)
-    cut = tokenizer._words(tf.constant([text])).to_list()[0]
-    assert [word.decode() for word in cut] == words
-    # Without merges each byte is a piece, white space too.
-    assert tokenizer.tokenize(tf.constant([text])).to_list() == [list(text.encode())]
+    ]:
+        tokenizer = BytePairTokenizer({sign: n for n, sign in enumerate(byte_signs())}, [], 0)
+        cut = tokenizer._words(tf.constant([text])).to_list()[0]
+        assert [word.decode() for word in cut] == words
+        # Without merges each byte is a piece, white space too.
+        assert tokenizer.tokenize(tf.constant([text])).to_list() == [list(text.encode())]
 
 
 def test_no_texts(tokenizer):
@@ -99,8 +96,8 @@ def test_in_a_graph_and_in_a_saved_model(tokenizer, tmp_path):
     assert tf.saved_model.load(tmp_path).ids(texts).to_list() == expected
 
 
-@pytest.mark.parametrize("merge", ["ab", "a b c", "a é", "a b"])
-def test_a_merge_that_does_not_fit(merge):
-    vocabulary = {"a": 0, "b": 1}
-    with pytest.raises(ArtifactError, match="merges: 1: expected two pieces of the vocabulary"):
-        BytePairTokenizer(vocabulary, [merge], unknown_id=0)
+def test_a_merge_that_does_not_fit():
+    for merge in ["ab", "a b c", "a é", "a b"]:
+        vocabulary = {"a": 0, "b": 1}
+        with pytest.raises(ArtifactError, match="merges: 1: expected two pieces of the vocabulary"):
+            BytePairTokenizer(vocabulary, [merge], unknown_id=0)

@@ -33,8 +33,8 @@ def test_every_word_is_spelt_still():
     assert "[UNK]" not in pieces
 
 
-@pytest.mark.parametrize("size", [9, 16, 0])
-def test_sizes_that_cannot_be(size):
-    message = r"from 10 pieces \(special ones and single characters.* to 15 \(all\), got"
-    with pytest.raises(ConfigError, match=message):
-        kept(size)
+def test_sizes_that_cannot_be():
+    for size in [9, 16, 0]:
+        message = r"from 10 pieces \(special ones and single characters.* to 15 \(all\), got"
+        with pytest.raises(ConfigError, match=message):
+            kept(size)

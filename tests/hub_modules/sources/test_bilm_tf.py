@@ -30,20 +30,13 @@ def test_written_and_read_back(tiny_elmo, tmp_path, assert_same_source):
     assert_same_source(bilm_tf.read(tmp_path / "elmo"), tiny_elmo)
 
 
-@pytest.mark.parametrize("folder", ["bilm_tf", "allennlp_elmo"])
-def test_recorded_weights_come_back_bit_for_bit(reference, folder):
-    source = bilm_tf.read(reference / folder)
-    arrays = to_foreign(bilm_tf.table_rows(source.config), source.weights)
-    with h5py.File(reference / folder / "lm_weights.hdf5", "r") as file:
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(file[name][()], array)
-
-
-def test_the_table_covers_every_weight_of_the_encoder(tiny_elmo):
-    encoder = ElmoEncoder(**tiny_elmo.config)
-    encoder.build()
-    expected = {name: tuple(weight.shape) for name, weight in encoder.weights_by_name().items()}
-    assert {row.ours: row.shape for row in bilm_tf.table_rows(tiny_elmo.config)} == expected
+def test_recorded_weights_come_back_bit_for_bit(reference):
+    for folder in ["bilm_tf", "allennlp_elmo"]:
+        source = bilm_tf.read(reference / folder)
+        arrays = to_foreign(bilm_tf.table_rows(source.config), source.weights)
+        with h5py.File(reference / folder / "lm_weights.hdf5", "r") as file:
+            for name, array in arrays.items():
+                np.testing.assert_array_equal(file[name][()], array)
 
 
 def test_no_projection_where_the_filters_are_as_many(tiny_elmo, tmp_path):
@@ -63,9 +56,8 @@ def test_training_number_of_characters_is_explained(tiny_elmo, tmp_path):
         bilm_tf.read(tmp_path / "elmo")
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
+def test_options_that_do_not_fit(tiny_elmo, tmp_path):
+    for key, value, message in [
         ("char_cnn.activation", "gelu", "char_cnn.activation: expected relu or tanh, got 'gelu'"),
         ("char_cnn.n_characters", 300, "char_cnn.n_characters: expected 262, got 300"),
         ("char_cnn.max_characters_per_token", 20, "max_characters_per_token: expected 50, got 20"),
@@ -79,13 +71,12 @@ def test_training_number_of_characters_is_explained(tiny_elmo, tmp_path):
         ("lstm.n_layers", 3, "6 are missing: RNN_0/RNN/MultiRNNCell/Cell2/LSTMCell/B"),
         ("lstm.n_layers", 1, "6 weights are unknown: RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/B"),
         ("char_cnn.embedding.dim", 4, r"char_embed: expected shape \(261, 4\), got \(261, 5\)"),
-    ],
-)
-def test_options_that_do_not_fit(tiny_elmo, tmp_path, key, value, message):
-    bilm_tf.write(tiny_elmo, tmp_path / "elmo")
-    edit_options(tmp_path / "elmo", key, value)
-    with pytest.raises(ArtifactError, match=message):
-        bilm_tf.read(tmp_path / "elmo")
+    ]:
+        shutil.rmtree(tmp_path / "elmo", ignore_errors=True)
+        bilm_tf.write(tiny_elmo, tmp_path / "elmo")
+        edit_options(tmp_path / "elmo", key, value)
+        with pytest.raises(ArtifactError, match=message):
+            bilm_tf.read(tmp_path / "elmo")
 
 
 def test_published_file_names_are_found(tiny_elmo, tmp_path, assert_same_source):

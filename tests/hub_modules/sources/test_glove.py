@@ -33,13 +33,11 @@ def test_words_and_numbers_are_those_of_the_file(write):
     assert found.sha256 == hashlib.sha256(GLOVE.encode()).hexdigest()
 
 
-@pytest.mark.parametrize(
-    "content", ["3 2\na 1 2\nb 3 4\nc 5 6\n", "3 2\r\na 1 2 \r\nb 3 4 \r\nc 5 6"]
-)
-def test_word2vecs_first_line_and_its_blanks_are_read(write, content):
-    found = read_word_vectors(write(content))
-    assert found.words == ["a", "b", "c"]
-    np.testing.assert_array_equal(found.vectors[1:], [[1, 2], [3, 4], [5, 6]])
+def test_word2vecs_first_line_and_its_blanks_are_read(write):
+    for content in ["3 2\na 1 2\nb 3 4\nc 5 6\n", "3 2\r\na 1 2 \r\nb 3 4 \r\nc 5 6"]:
+        found = read_word_vectors(write(content))
+        assert found.words == ["a", "b", "c"]
+        np.testing.assert_array_equal(found.vectors[1:], [[1, 2], [3, 4], [5, 6]])
 
 
 def test_the_files_own_vector_of_unknown_words_is_taken(write):
@@ -52,9 +50,8 @@ def test_one_upper_case_letter_makes_it_a_file_with_case(write):
     assert not read_word_vectors(write("a 1\nÉté 2\n")).lower_case
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_a_fault_is_named_with_its_line(write):
+    for content, message in [
         ("a 1 2\nb 1\n", r":2: expected a word and 2 numbers, as in line 1, got 'b' and 1"),
         ("a 1 2\nb 1 2 3\n", r":2: expected a word and 2 numbers, as in line 1, got 'b' and 3"),
         ("2 2\na 1 2\nb 1\n", r":3: expected a word and 2 numbers, as in line 2, got 'b' and 1"),
@@ -73,11 +70,9 @@ def test_one_upper_case_letter_makes_it_a_file_with_case(write):
         ("3 2\na 1 2\n", r":1: expected 3 words, as this line says, got 1; the file is incomplete"),
         ("1 3\na 1 2\n", r":1: expected the width of the vectors, 2 as in line 2, got 3"),
         ("a", r":1: expected a word and 1 numbers"),
-    ],
-)  # fmt: skip
-def test_a_fault_is_named_with_its_line(write, content, message):
-    with pytest.raises(ArtifactError, match=message):
-        read_word_vectors(write(content))
+    ]:
+        with pytest.raises(ArtifactError, match=message):
+            read_word_vectors(write(content))
 
 
 def test_sizes_are_bounded(write, monkeypatch):

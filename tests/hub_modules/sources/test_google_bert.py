@@ -6,7 +6,6 @@ import pytest
 import tensorflow as tf
 from safetensors.numpy import load_file
 
-from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import google_bert, huggingface
 from tf_adapt.errors import ArtifactError
 
@@ -69,13 +68,6 @@ def test_real_weights_stored_as_the_original_stores_them(shared, tmp_path):
         np.testing.assert_array_equal(source.weights[name], array, err_msg=name)
 
 
-def test_the_table_covers_every_weight_of_the_encoder(tiny_bert):
-    encoder = BertEncoder(**tiny_bert.config)
-    encoder.build()
-    expected = {name: tuple(weight.shape) for name, weight in encoder.weights_by_name().items()}
-    assert {row.ours: row.shape for row in google_bert.table_rows(tiny_bert.config)} == expected
-
-
 def test_casing_must_be_told(folder):
     assert google_bert.read(folder, lower_case=False).lower_case is False
     with pytest.raises(ArtifactError, match="--lower-case or --cased"):
@@ -99,9 +91,8 @@ def test_exact_gelu_cannot_be_written(tiny_bert, tmp_path):
         google_bert.write(tiny_bert, tmp_path / "bert")
 
 
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
+def test_variables_that_do_not_fit(folder, tiny_bert):
+    for edit, message in [
         (lambda arrays: arrays.pop("bert/pooler/dense/bias"), "1 are missing: bert/pooler/dense/b"),
         (lambda arrays: arrays.update(extra=np.zeros(2)), "1 weights are unknown: extra"),
         (
@@ -112,12 +103,12 @@ def test_exact_gelu_cannot_be_written(tiny_bert, tmp_path):
             lambda arrays: arrays.update({"bert/pooler/dense/bias": np.zeros(6, np.int32)}),
             "bert/pooler/dense/bias: expected floating-point numbers, got int32",
         ),
-    ],
-)
-def test_variables_that_do_not_fit(folder, edit, message):
-    reader = tf.train.load_checkpoint(str(folder / "bert_model.ckpt"))
-    arrays = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
-    edit(arrays)
-    save(folder / "bert_model.ckpt", arrays)
-    with pytest.raises(ArtifactError, match=message):
-        google_bert.read(folder, lower_case=True)
+    ]:
+        shutil.rmtree(folder)
+        google_bert.write(tiny_bert, folder)
+        reader = tf.train.load_checkpoint(str(folder / "bert_model.ckpt"))
+        arrays = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+        edit(arrays)
+        save(folder / "bert_model.ckpt", arrays)
+        with pytest.raises(ArtifactError, match=message):
+            google_bert.read(folder, lower_case=True)

@@ -9,30 +9,26 @@ def row(step: str, shape: tuple[int, ...], heads: int = 1) -> Row:
     return Row("theirs", "ours", step, STEPS[step].foreign_shape(shape, heads), shape)
 
 
-@pytest.mark.parametrize(
-    ("step", "heads", "ours", "theirs"),
-    [
-        ("same", 1, [[1, 2], [3, 4]], [[1, 2], [3, 4]]),
-        ("transpose", 1, [[1, 2, 3], [4, 5, 6]], [[1, 4], [2, 5], [3, 6]]),
-        ("split_columns", 2, [[1, 2, 3, 4]], [[[1, 2], [3, 4]]]),
-        ("split_columns", 2, [1, 2, 3, 4], [[1, 2], [3, 4]]),
-        ("split_rows", 2, [[1], [2], [3], [4]], [[[1], [2]], [[3], [4]]]),
-        ("leading_one", 1, [[1, 2]], [[[1, 2]]]),
-        ("join_columns", 1, [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], [[1, 5], [2, 6], [3, 7], [4, 8]]),
-        ("join_bias", 1, [[1, 2], [3, 4]], [1, 2, 3, 4]),
-        ("join_rows", 1, [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], [[1, 3, 5, 7], [2, 4, 6, 8]]),
-    ],
-)
-def test_steps_by_hand_in_both_directions(step, heads, ours, theirs):
-    ours, theirs = np.array(ours, np.float32), np.array(theirs, np.float32)
-    rows = [row(step, ours.shape, heads)]
-    np.testing.assert_array_equal(to_foreign(rows, {"ours": ours})["theirs"], theirs)
-    np.testing.assert_array_equal(to_ours(rows, {"theirs": theirs}.get, "file")["ours"], ours)
+BY_HAND = [
+    ("same", 1, [[1, 2], [3, 4]], [[1, 2], [3, 4]]),
+    ("transpose", 1, [[1, 2, 3], [4, 5, 6]], [[1, 4], [2, 5], [3, 6]]),
+    ("split_columns", 2, [[1, 2, 3, 4]], [[[1, 2], [3, 4]]]),
+    ("split_columns", 2, [1, 2, 3, 4], [[1, 2], [3, 4]]),
+    ("split_rows", 2, [[1], [2], [3], [4]], [[[1], [2]], [[3], [4]]]),
+    ("leading_one", 1, [[1, 2]], [[[1, 2]]]),
+    ("join_columns", 1, [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], [[1, 5], [2, 6], [3, 7], [4, 8]]),
+    ("join_bias", 1, [[1, 2], [3, 4]], [1, 2, 3, 4]),
+    ("join_rows", 1, [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], [[1, 3, 5, 7], [2, 4, 6, 8]]),
+]
 
 
-def test_every_step_is_tested():
-    parameters = test_steps_by_hand_in_both_directions.pytestmark[0].args[1]
-    assert {parameter[0] for parameter in parameters} == set(STEPS)
+def test_steps_by_hand_in_both_directions():
+    assert {step for step, *_ in BY_HAND} == set(STEPS)
+    for step, heads, *pair in BY_HAND:
+        ours, theirs = (np.array(one, np.float32) for one in pair)
+        rows = [row(step, ours.shape, heads)]
+        np.testing.assert_array_equal(to_foreign(rows, {"ours": ours})["theirs"], theirs)
+        np.testing.assert_array_equal(to_ours(rows, {"theirs": theirs}.get, "file")["ours"], ours)
 
 
 def test_expand_fills_fields_and_leaves_out_what_the_encoder_lacks():
@@ -49,27 +45,21 @@ def test_expand_fills_fields_and_leaves_out_what_the_encoder_lacks():
     ]
 
 
-@pytest.mark.parametrize(
-    ("found", "message"),
-    [
+def test_check_names_what_does_not_fit():
+    for found, message in [
         ({}, "file: expected 1 weights, 1 are missing: theirs"),
         ({"theirs": (3, 2), "more": (1,)}, "file: 1 weights are unknown: more"),
         ({"theirs": (2, 3)}, r"theirs: expected shape \(3, 2\), got \(2, 3\)"),
-    ],
-)
-def test_check_names_what_does_not_fit(found, message):
-    with pytest.raises(ArtifactError, match=message):
-        check([row("transpose", (2, 3))], found, "file")
+    ]:
+        with pytest.raises(ArtifactError, match=message):
+            check([row("transpose", (2, 3))], found, "file")
 
 
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
+def test_to_ours_refuses_what_is_no_weight():
+    for array, message in [
         (np.array([1, 2]), "theirs: expected floating-point numbers, got int64"),
         (np.array([1, np.nan], np.float32), "theirs: expected finite numbers, got NaN or infinity"),
         (np.array([1, 1e39]), "theirs: expected finite numbers"),
-    ],
-)
-def test_to_ours_refuses_what_is_no_weight(array, message):
-    with pytest.raises(ArtifactError, match=message):
-        to_ours([row("same", (2,))], {"theirs": array}.get, "file")
+    ]:
+        with pytest.raises(ArtifactError, match=message):
+            to_ours([row("same", (2,))], {"theirs": array}.get, "file")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import published_bert
 from hub_modules.sources.names import to_foreign
 from tf_adapt.errors import ArtifactError
@@ -49,30 +48,20 @@ def test_a_published_module(reference):
     assert source.lower_case is True
 
 
-def test_the_table_covers_every_weight_of_the_encoder(tiny_bert):
-    encoder = BertEncoder(**tiny_bert.config)
-    encoder.build()
-    expected = {name: tuple(weight.shape) for name, weight in encoder.weights_by_name().items()}
-    assert {row.ours: row.shape for row in published_bert.table_rows(tiny_bert.config)} == expected
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
+def test_other_modules_are_not_recognised(arrays, tmp_path):
+    for edit in [
         lambda arrays: arrays.pop("pooler_transform/bias"),
         lambda arrays: arrays.update({"embedding_projection/kernel": np.zeros((6, 6))}),
         lambda arrays: arrays.update({"transformer/layer_1/output/bias": np.zeros(7)}),
         lambda arrays: arrays.update({"bert_model/x": arrays.pop("word_embeddings/embeddings")}),
         lambda arrays: arrays.clear(),
-    ],
-    ids=["one missing", "one more", "another shape", "another name", "none"],
-)
-def test_other_modules_are_not_recognised(arrays, tmp_path, edit):
-    edit(arrays)
-    save_module(tmp_path / "module", arrays)
-    assert published_bert.recognise(tmp_path / "module") is None
-    with pytest.raises(ArtifactError, match="execution: saved_model"):
-        published_bert.read(tmp_path / "module")
+    ]:
+        spoilt = dict(arrays)
+        edit(spoilt)
+        save_module(tmp_path / "module", spoilt)
+        assert published_bert.recognise(tmp_path / "module") is None
+        with pytest.raises(ArtifactError, match="execution: saved_model"):
+            published_bert.read(tmp_path / "module")
 
 
 def test_a_preprocessing_module_is_not_recognised(reference):

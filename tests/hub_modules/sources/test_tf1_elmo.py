@@ -1,5 +1,7 @@
 """ELMo in TF Hub's first format: sizes from shapes, DeepPavlov's names, what is refused."""
 
+import shutil
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -63,25 +65,26 @@ OTHERWISE = [
 ]
 
 
-@pytest.mark.parametrize("said", OTHERWISE, ids=str)
-def test_what_is_said_otherwise_is_what_the_formulas_give(arrays, tmp_path, said):
-    source = tf1_elmo.read(write_tf1_module(tmp_path / "elmo", arrays), assumed=said)
-    encoder = ElmoEncoder(**source.config)
-    encoder.build()
-    encoder.load_weights_by_name(source.weights)
-    sentences = [["a", "man", "sings"], ["who"], ["the", "café", "is", "open", "today"]]
-    found = encoder(ElmoPreprocessor()([" ".join(words) for words in sentences]))["layers"]
-    for row, words in enumerate(sentences):
-        expected = elmo_layers(arrays, words, **said)
-        for layer, right in zip(found, expected, strict=True):
-            np.testing.assert_allclose(layer[row, : len(words)], right, atol=1e-5)
-            assert not np.any(layer[row, len(words) :])
-    published = elmo_layers(arrays, sentences[0])
-    changed = max(
-        np.abs(one - two).max()
-        for one, two in zip(published, elmo_layers(arrays, sentences[0], **said), strict=True)
-    )
-    assert changed > 0.01 or not said
+def test_what_is_said_otherwise_is_what_the_formulas_give(arrays, tmp_path):
+    for said in OTHERWISE:
+        shutil.rmtree(tmp_path / "elmo", ignore_errors=True)
+        source = tf1_elmo.read(write_tf1_module(tmp_path / "elmo", arrays), assumed=said)
+        encoder = ElmoEncoder(**source.config)
+        encoder.build()
+        encoder.load_weights_by_name(source.weights)
+        sentences = [["a", "man", "sings"], ["who"], ["the", "café", "is", "open", "today"]]
+        found = encoder(ElmoPreprocessor()([" ".join(words) for words in sentences]))["layers"]
+        for row, words in enumerate(sentences):
+            expected = elmo_layers(arrays, words, **said)
+            for layer, right in zip(found, expected, strict=True):
+                np.testing.assert_allclose(layer[row, : len(words)], right, atol=1e-5)
+                assert not np.any(layer[row, len(words) :])
+        published = elmo_layers(arrays, sentences[0])
+        changed = max(
+            np.abs(one - two).max()
+            for one, two in zip(published, elmo_layers(arrays, sentences[0], **said), strict=True)
+        )
+        assert changed > 0.01 or not said
 
 
 def test_bilm_tfs_format_has_no_sentences_without_boundaries(arrays, tmp_path):
@@ -149,9 +152,8 @@ def test_what_the_module_does_not_hold_can_be_said_otherwise(arrays, tmp_path):
         tf1_elmo.read(folder, lower_case=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
+def test_a_module_that_is_no_whole_elmo_is_refused(arrays, tmp_path):
+    for name, value, message in [
         (f"{CELL}/bias", None, "expected 23 weights, 1 are missing: bilm/RNN_1/RNN/.*/bias"),
         (f"{CELL}/projection/kernel", None, "1 are missing: .*Cell1/rnn/lstm_cell/projection"),
         ("bilm/CNN/W_cnn_1", None, r"W_cnn_1: expected a weight of the shape \[1, width, .*none"),
@@ -168,15 +170,14 @@ def test_what_the_module_does_not_hold_can_be_said_otherwise(arrays, tmp_path):
             r"a scale \[\] or \[1\].*got \[3\] and \[2",
         ),
         ("aggregation/scaling", np.float32("inf"), "expected finite numbers in the mix of layers"),
-    ],
-)
-def test_a_module_that_is_no_whole_elmo_is_refused(arrays, tmp_path, name, value, message):
-    arrays[name] = value
-    whole = {key: array for key, array in arrays.items() if array is not None}
-    folder = write_tf1_module(tmp_path / "elmo", whole)
-    with pytest.raises(ArtifactError, match=message) as refused:
-        tf1_elmo.read(folder)
-    assert str(folder) in str(refused.value)
+    ]:
+        shutil.rmtree(tmp_path / "elmo", ignore_errors=True)
+        spoilt = arrays | {name: value}
+        whole = {key: array for key, array in spoilt.items() if array is not None}
+        folder = write_tf1_module(tmp_path / "elmo", whole)
+        with pytest.raises(ArtifactError, match=message) as refused:
+            tf1_elmo.read(folder)
+        assert str(folder) in str(refused.value)
 
 
 def test_a_half_downloaded_module_is_refused(arrays, tmp_path):

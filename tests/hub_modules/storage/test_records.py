@@ -13,15 +13,15 @@ def test_a_file_comes_back(tmp_path):
     assert records.names(tmp_path) == ["task.json", "predictions/dev.tsv"]
 
 
-@pytest.mark.parametrize("bit", range(8))
-def test_one_flipped_bit_is_found(tmp_path, bit):
-    records.write(tmp_path, "task.json", '{"labels": ["person"]}')
-    path = tmp_path / "task.json"
-    content = bytearray(path.read_bytes())
-    content[13] ^= 1 << bit
-    path.write_bytes(content)
-    with pytest.raises(ArtifactError, match=r"task\.json: its SHA-256 is not the one in"):
-        records.read(tmp_path, "task.json")
+def test_one_flipped_bit_is_found(tmp_path):
+    for bit in range(8):
+        records.write(tmp_path, "task.json", '{"labels": ["person"]}')
+        path = tmp_path / "task.json"
+        content = bytearray(path.read_bytes())
+        content[13] ^= 1 << bit
+        path.write_bytes(content)
+        with pytest.raises(ArtifactError, match=r"task\.json: its SHA-256 is not the one in"):
+            records.read(tmp_path, "task.json")
 
 
 def test_a_file_that_is_gone_or_was_never_written(tmp_path):
@@ -61,13 +61,18 @@ def test_a_killed_process_leaves_the_old_file_or_the_new(tmp_path, monkeypatch, 
     assert records.read(tmp_path, "config.yaml") == b"newer"
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["", "[]", "{}", "{", '{"format": 2, "files": {}}', '{"format": 1, "files": {"a": [3]}}',
-     '{"format": 1, "files": {"a": [{"bytes": 1, "sha256": "x"}]}}', "[" * 100_000],
-)  # fmt: skip
-def test_a_record_of_another_form(tmp_path, content):
+def test_a_record_of_another_form(tmp_path):
     records.write(tmp_path, "a", "x")
-    (tmp_path / "record.json").write_text(content)
-    with pytest.raises(ArtifactError, match=r"record\.json|format 1"):
-        records.read(tmp_path, "a")
+    for content in [
+        "",
+        "[]",
+        "{}",
+        "{",
+        '{"format": 2, "files": {}}',
+        '{"format": 1, "files": {"a": [3]}}',
+        '{"format": 1, "files": {"a": [{"bytes": 1, "sha256": "x"}]}}',
+        "[" * 100_000,
+    ]:
+        (tmp_path / "record.json").write_text(content)
+        with pytest.raises(ArtifactError, match=r"record\.json|format 1"):
+            records.read(tmp_path, "a")
