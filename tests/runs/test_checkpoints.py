@@ -87,7 +87,7 @@ def test_damaged_newest_falls_back(tmp_path, caplog):
             with caplog.at_level(logging.WARNING):
                 found = checkpoints.load_latest(folder)
             assert found.state["epoch"] == 0
-            assert "checkpoint_000002" in caplog.text
+            assert f"{how} {file}/checkpoint_000002" in caplog.text
             assert names(folder) == ["checkpoint_000001"]
 
 
