@@ -1,13 +1,16 @@
 import itertools
 import re
 
+import numpy as np
 import pytest
 
+import tf_adapt as ta
 from tf_adapt.data.formats import Record, TaggedSentence, read_conll2003
 from tf_adapt.data.labels import (
     check_labels,
     check_scheme,
     convert_scheme,
+    label_ids,
     label_set,
     scheme_tags,
     word_where,
@@ -216,3 +219,22 @@ def test_targets_must_be_numbers_in_range():
         check_labels([Record("a", "b", 5.1, "f:1")], None, "train", (0, 5))
     with pytest.raises(DataError, match="f:1: expected a number as label, got 'x'"):
         check_labels([Record("a", "b", "x", "f:1")], None, "train")
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "expected"),
+    [
+        (
+            ["1", "2", "3", "4", "5"],
+            [1, 4, "4", np.int64(5), 0, 6, True],
+            [0, 3, 3, 4, None, None, None],
+        ),
+        (["-1", "0", "1"], [-1, 0, 1], [0, 1, 2]),
+        (["bad", "good"], [0, 1, "good", 2, -1], [0, 1, 1, None, None]),
+        (["1", "2", "none"], [1, 0, "1"], [None, None, 0]),
+        ([1, 2], ["1", 2], [0, 1]),
+    ],
+)
+def test_an_integer_is_an_id_or_the_name_with_its_digits(labels, given, expected):
+    task = ta.Task("classification", labels=labels)
+    assert [label_ids(task.labels)(one) for one in given] == expected

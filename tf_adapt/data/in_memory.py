@@ -47,7 +47,8 @@ def in_memory_records(data: Any, task: "Task") -> list[Record | TaggedSentence]:
             - a `tf.data.Dataset` (not for tagging) of texts, `(x, y)` or dicts, batched if its
               texts have an axis; it is read once, in its order, and must be finite.
 
-            A label is a name or an id among the task's labels, for a regression a number; for a
+            A label is a name or an id among the task's labels (whole numbers: `label_ids` in
+            `tf_adapt.data.labels`), for a regression a number; for a
             multilabel task a list, tuple or set of names, empty if none applies, or for all
             examples a matrix (array or tensor) of 0 and 1 with a column for each label; for span
             extraction, whose pairs are a question and its context, SQuAD's dict of `text` and

@@ -3,7 +3,7 @@
 import operator
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 
 from tf_adapt.data.formats.label_sets import check_separated
@@ -20,6 +20,7 @@ from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
 from tf_adapt.tasks.spans import spans
 from tf_adapt.tasks.tag_schemes import SCHEMES, can_follow, is_tag, split_tag, tag_forms
 
+_NUMBER = re.compile(r"[+-]?[0-9]+")
 _FILE_AND_LINE = re.compile(r"(?s)(.*):([0-9]+)")
 
 
@@ -162,7 +163,7 @@ def check_labels(
     """Checks each label against the task's labels, or each regression target (`labels` None), or
     each answer against its context.
 
-    Labels are names, or ids from 0 to the number of labels - 1; in sets of labels names only.
+    Labels are as in `label_ids`; in sets of labels names only.
 
     Raises:
         DataError: a label is unknown (with its first location and count), an id out of range, a
@@ -171,7 +172,7 @@ def check_labels(
     """
     first_locations: dict[object, str] = {}
     counts: Counter = Counter()
-    of_sets = False
+    of_sets, id_of = False, label_ids(labels or [])
     for record in records:
         of_sets = isinstance(getattr(record, "label", None), tuple)
         for label, where in _labels(record):
@@ -179,11 +180,34 @@ def check_labels(
                 check_answers(label, record.text_b, where)
             elif labels is None:
                 _check_target(label, label_range, where)
-            elif not _is_known(label, labels):
+            elif id_of(label) is None:
                 first_locations.setdefault(label, where)
                 counts[label] += 1
     if counts:
         raise _unknown_labels(first_locations, counts, labels, split, of_sets)
+
+
+def label_ids(labels: Sequence[str]) -> Callable[[object], int | None]:
+    """A label → its position among the task's labels; None for one that is not among them.
+
+    An integer is an id where no label is a number. Where every label is one, it is the label with
+    its digits: 4 is the fourth of the stars "1" to "5". Where only some are, it is neither.
+    """
+    ids: dict[object, int] = {name: number for number, name in enumerate(labels)}
+    numbers = [_NUMBER.fullmatch(name) is not None for name in labels]
+    if not any(numbers):
+        integers = {number: number for number in ids.values()}
+    elif all(numbers):
+        integers = {int(name): number for name, number in ids.items() if str(int(name)) == name}
+    else:
+        integers = {}
+
+    def id_of(label: object) -> int | None:
+        if isinstance(label, Integral):
+            return None if isinstance(label, bool) else integers.get(int(label))
+        return ids.get(label)
+
+    return id_of
 
 
 def _check_name(scheme: str) -> None:
@@ -249,12 +273,6 @@ def _tag_order(tag: str) -> tuple[bool, str, str]:
     return tag != "O", kind, prefix
 
 
-def _is_known(label: object, labels: Sequence[str]) -> bool:
-    if isinstance(label, Integral) and not isinstance(label, bool):
-        return 0 <= label < len(labels)
-    return label in labels
-
-
 def _check_target(label: object, label_range: tuple[float, float] | None, where: str) -> None:
     score = check_score(label, where)
     if label_range and not label_range[0] <= score <= label_range[1]:
@@ -273,7 +291,8 @@ def _unknown_labels(
         f"{label!r}, first at {where}, {counts[label]} in all"
         for label, where in list(first_locations.items())[:5]
     )
-    ids = "" if of_sets else f" (or ids from 0 to {len(labels) - 1})"
+    has_ids = not of_sets and not any(_NUMBER.fullmatch(name) for name in labels)
+    ids = f" (or ids from 0 to {len(labels) - 1})" if has_ids else ""
     return DataError(
         f"{split}: expected the labels {', '.join(map(repr, labels))}{ids}, got {found}; "
         "correct them, or add such examples to the training data"

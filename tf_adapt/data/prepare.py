@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from hub_modules.preprocess import cut_words, split_words
 from tf_adapt.data.context import check_document_context, context_windows, document_splits
 from tf_adapt.data.formats import Record, TaggedSentence, check_text
 from tf_adapt.data.in_memory import in_memory_records
-from tf_adapt.data.labels import check_labels, word_where
+from tf_adapt.data.labels import check_labels, label_ids, word_where
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.prepare_spans import prepare_spans
 from tf_adapt.data.prepared import PreparedData
@@ -211,16 +210,14 @@ def _targets(records: list, task: Task) -> tf.Tensor | None:
     check_labels(records, task.labels, "data", task.label_range)
     if task.is_regression:
         return tf.constant(labels, tf.float32)
-    ids = {name: number for number, name in enumerate(task.labels)}
+    id_of = label_ids(task.labels)
     if task.is_multilabel:
-        targets = np.zeros([len(labels), len(ids)], "float32")
+        targets = np.zeros([len(labels), len(task.labels)], "float32")
         for row, names in zip(targets, labels, strict=True):
-            row[[ids[name] for name in names]] = 1
+            row[[id_of(name) for name in names]] = 1
         return tf.constant(targets)
     names = [tag for tags in labels for tag in tags] if task.is_tagging else labels
-    return tf.constant(
-        [name if isinstance(name, Integral) else ids[name] for name in names], tf.int32
-    )
+    return tf.constant([id_of(name) for name in names], tf.int32)
 
 
 class _WordLocations(Sequence):

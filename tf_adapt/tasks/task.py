@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass
+from numbers import Integral
 
 import keras
 
@@ -67,8 +68,8 @@ class Task:
 
     Args:
         kind: a key of `TASKS`.
-        labels: the labels (for tagging, the tags) in the order of their ids; none for regression
-            and span extraction.
+        labels: the labels (for tagging, the tags) in the order of their ids, as texts, or as whole
+            numbers for their digits; none for regression and span extraction.
         metric: the score that selects the best epoch; by default the kind's first metric.
         scheme: of the tags: "IOB1", "IOB2" or "BIOES"; used by tagging only.
         label_range: lowest and highest target of a regression, for display; the loss and the metric
@@ -178,7 +179,8 @@ def _checked_labels(task: Task) -> tuple[str, ...] | None:
         raise ConfigError(
             f"labels: expected a list of at least one label for {task.kind}, got {task.labels!r}"
         )
-    labels = tuple(task.labels)
+    # A number is the name with its digits, as in a file.
+    labels = tuple(str(int(one)) if _is_integer(one) else one for one in task.labels)
     for position, label in enumerate(labels):
         if not isinstance(label, str) or not label:
             raise ConfigError(f"labels[{position}]: expected a text, got {label!r}; quote it")
@@ -188,6 +190,10 @@ def _checked_labels(task: Task) -> tuple[str, ...] | None:
         if fault:
             raise ConfigError(f"labels[{position}]: {fault}, got {label!r}; rename it")
     return labels
+
+
+def _is_integer(label: object) -> bool:
+    return isinstance(label, Integral) and not isinstance(label, bool)
 
 
 def _checked_metric(task: Task) -> str:
