@@ -235,58 +235,47 @@ def test_a5_more_files_than_any_module_has(cache, monkeypatch):
     refused(cache, packed(*(member(f"assets/{n}") for n in range(8))), "at most 10 files")
 
 
-def test_a4_a_server_that_accepts_and_never_answers(cache, monkeypatch):
-    monkeypatch.setenv("TF_ADAPT_DOWNLOAD_TIMEOUT", "0.5")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        url = f"http://127.0.0.1:{server.getsockname()[1]}/somebody/bert/1"
-        start = time.monotonic()
-        with pytest.raises(ArtifactError, match="silent for 0.5 seconds.*TF_ADAPT_DOWNLOAD_TIM"):
-            find_module(url)
-    assert time.monotonic() - start < 10
-    assert not os.listdir(cache)
+def never(connection: socket.socket, over: threading.Event) -> None:
+    over.wait(20)
 
 
-def test_a4_a_server_that_stops_in_the_middle(cache, monkeypatch):
-    monkeypatch.setenv("TF_ADAPT_DOWNLOAD_TIMEOUT", "0.5")
+def half(connection: socket.socket, over: threading.Event) -> None:
     content = packed()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def answer():
-            connection, _ = server.accept()
-            connection.recv(65536)
-            head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(content)}\r\n\r\n".encode()
-            connection.sendall(head + content[: len(content) // 2])
-            over.wait(20)
-            connection.close()
-
-        over = threading.Event()
-        threading.Thread(target=answer, daemon=True).start()
-        with pytest.raises(ArtifactError, match="silent for 0.5 seconds"):
-            find_module(f"http://127.0.0.1:{server.getsockname()[1]}/somebody/bert/1")
-        over.set()
-    assert not os.listdir(cache)
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+    connection.sendall(head + content[: len(content) // 2])
+    over.wait(20)
 
 
-def test_a4_a_server_that_sends_a_byte_now_and_then(cache, monkeypatch):
+def trickle(connection: socket.socket, over: threading.Event) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+    for byte in packed():
+        connection.sendall(bytes([byte]))
+        over.wait(0.05)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (never, "silent for 0.5 seconds.*TF_ADAPT_DOWNLOAD_TIM"),
+        (half, "silent for 0.5 seconds"),
+        (trickle, "sent [0-9]+ bytes in .*DOWNLOAD_TIMEOUT"),
+    ],
+)
+def test_a4_a_server_that_does_not_come_to_an_end(cache, monkeypatch, answer, message):
     monkeypatch.setenv("TF_ADAPT_DOWNLOAD_TIMEOUT", "0.5")
     over = threading.Event()
 
-    def trickle(server):
+    def accept(server: socket.socket) -> None:
         connection, _ = server.accept()
-        connection.recv(65536)
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-        with contextlib.suppress(OSError):
-            for byte in packed():
-                connection.sendall(bytes([byte]))
-                over.wait(0.05)
-        connection.close()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            answer(connection, over)
 
     with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=trickle, args=(server,), daemon=True).start()
-        url = f"http://127.0.0.1:{server.getsockname()[1]}/somebody/bert/1"
+        threading.Thread(target=accept, args=(server,), daemon=True).start()
         start = time.monotonic()
-        with pytest.raises(ArtifactError, match="sent [0-9]+ bytes in .*DOWNLOAD_TIMEOUT"):
-            find_module(url)
+        with pytest.raises(ArtifactError, match=message):
+            find_module(f"http://127.0.0.1:{server.getsockname()[1]}/somebody/bert/1")
         over.set()
     assert time.monotonic() - start < 10
     assert not os.listdir(cache)

@@ -98,7 +98,15 @@ def test_s2_long_texts_are_not_one_call():
     assert calls == [1, 2, 3]
 
 
-def test_s2_beyond_the_characters_of_the_queue_there_is_429():
+@pytest.mark.parametrize(
+    ("limits", "first", "other", "count"),
+    [
+        ({"batch_rows": 2, "queue_rows": 3}, ["a"] * 2, ["a"], 3),
+        # More than the queue holds, where nothing waits: one request is always taken.
+        ({"batch_rows": 1, "queue_characters": 10}, ["a" * 20], ["a" * 5], 2),
+    ],
+)
+def test_s2_beyond_the_queue_there_is_429_and_then_answers_again(limits, first, other, count):
     go_on = threading.Event()
 
     def slow(columns: dict) -> dict:
@@ -107,42 +115,16 @@ def test_s2_beyond_the_characters_of_the_queue_there_is_429():
 
     async def ask() -> None:
         with ThreadPoolExecutor(1) as executor:
-            limits = Limits(batch_rows=1, batch_wait_ms=0, queue_characters=10)
-            batcher = Batcher(slow, executor, limits)
-            # More than the queue holds, where nothing waits: one request is always taken.
-            asked = [asyncio.create_task(batcher.answer({"text": ["a" * 20]}))]
-            await asyncio.sleep(0.05)
-            asked += [asyncio.create_task(batcher.answer({"text": ["a" * 5]})) for _ in range(2)]
-            await asyncio.sleep(0)
-            with pytest.raises(RefusedError) as refused:
-                await batcher.answer({"text": ["a"]})
-            assert refused.value.status == 429
-            go_on.set()
-            assert len(await asyncio.gather(*asked)) == 3
-            assert await batcher.answer({"text": ["aa"]}) == {"length": [2]}
-
-    asyncio.run(ask())
-
-
-def test_s2_beyond_the_queue_there_is_429_and_then_answers_again():
-    go_on = threading.Event()
-
-    def slow(columns: dict) -> dict:
-        assert go_on.wait(10)
-        return lengths(columns)
-
-    async def ask() -> None:
-        with ThreadPoolExecutor(1) as executor:
-            batcher = Batcher(slow, executor, Limits(batch_rows=2, batch_wait_ms=0, queue_rows=3))
-            asked = [asyncio.create_task(batcher.answer({"text": ["a"] * 2}))]
+            batcher = Batcher(slow, executor, Limits(batch_wait_ms=0, **limits))
+            asked = [asyncio.create_task(batcher.answer({"text": first}))]
             await asyncio.sleep(0.05)  # the first is being computed
-            asked += [asyncio.create_task(batcher.answer({"text": ["a"]})) for _ in range(3)]
+            asked += [asyncio.create_task(batcher.answer({"text": other})) for _ in range(count)]
             await asyncio.sleep(0)
             with pytest.raises(RefusedError) as refused:
                 await batcher.answer({"text": ["a"]})
             assert (refused.value.status, refused.value.retry_after) == (429, 1)
             go_on.set()
-            assert len(await asyncio.gather(*asked)) == 4
+            assert len(await asyncio.gather(*asked)) == 1 + count
             assert await batcher.answer({"text": ["aa"]}) == {"length": [2]}
 
     asyncio.run(ask())
