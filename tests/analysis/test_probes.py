@@ -74,17 +74,17 @@ def test_the_constant_answer_is_trains_most_frequent_label():
     assert constant_score(np.array([1.5]), np.array([1.5]), "pearson") == 0
 
 
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        (np.array([0, 1] * 9), "at least 20 examples to fit a probe on, got 18"),
-        (np.zeros(40, int), "at least two labels with 5 examples each.*got 1"),
-        (np.array([0] * 36 + [1] * 4), "at least two labels with 5 examples each.*got 1"),
-    ],
-)
-def test_too_little_to_fit_on_is_refused(labels, message):
-    with pytest.raises(DataError, match=message):
-        probe(np.ones((len(labels), 2)), labels, np.ones((4, 2)), np.zeros(4, int), "accuracy")
+TOO_LITTLE = [
+    (np.array([0, 1] * 9), "at least 20 examples to fit a probe on, got 18"),
+    (np.zeros(40, int), "at least two labels with 5 examples each.*got 1"),
+    (np.array([0] * 36 + [1] * 4), "at least two labels with 5 examples each.*got 1"),
+]
+
+
+def test_too_little_to_fit_on_is_refused():
+    for labels, message in TOO_LITTLE:
+        with pytest.raises(DataError, match=message):
+            probe(np.ones((len(labels), 2)), labels, np.ones((4, 2)), np.zeros(4, int), "accuracy")
 
 
 def test_information_is_in_the_layer_that_holds_the_label_and_not_in_the_checks():

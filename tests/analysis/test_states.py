@@ -36,14 +36,6 @@ def means(encoder, task) -> np.ndarray:
     return pooled_states(encoder, prepare(records(task.is_pair), task, encoder), batch_size=3)
 
 
-@pytest.mark.slow
-def test_berts_special_tokens_and_padding_do_not_count(bert):
-    expected = [states[:, 1:-1].mean(axis=1) for states in encode(bert, TEXTS)]
-    found = means(bert, SINGLE)
-    assert found.shape == (3, len(TEXTS), 16)
-    np.testing.assert_allclose(found, np.stack(expected, axis=1), atol=1e-5)
-
-
 def test_bert_reads_a_pair_as_one_row(bert):
     found = means(bert, PAIR)
     special = bert.preprocessor.special_token_ids
@@ -56,11 +48,6 @@ def test_bert_reads_a_pair_as_one_row(bert):
         for layer, states in enumerate(bert(inputs)["layers"]):
             expected = states.numpy()[0][words].mean(axis=0)
             np.testing.assert_allclose(found[layer, number], expected, atol=1e-5)
-
-
-def test_elmo_reads_a_text_without_boundaries(elmo):
-    expected = [states.mean(axis=1) for states in encode(elmo, TEXTS)]
-    np.testing.assert_allclose(means(elmo, SINGLE), np.stack(expected, axis=1), atol=1e-5)
 
 
 @pytest.mark.slow
@@ -76,6 +63,7 @@ def test_layers_are_counted_from_the_embeddings(bert, elmo):
     assert layer_numbers(elmo) == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_a_foreign_module_that_runs_its_own_program_has_no_layer_0(reference):
     folder = reference / "published_hub_bert"
     numbers = [
@@ -93,41 +81,48 @@ def test_a_foreign_module_that_runs_its_own_program_has_no_layer_0(reference):
     assert numbers[0] == [0, *numbers[1]]
 
 
-@pytest.mark.parametrize("pooling", ["first", "last", "max"])
-def test_other_poolings_of_a_row(bert, elmo, pooling):
-    """BERT's rows begin with [CLS] and end with [SEP], which a maximum leaves out."""
-    pool = {
-        "first": lambda states, words: states[:, 0],
-        "last": lambda states, words: states[:, -1],
-        "max": lambda states, words: words.max(axis=1),
-    }[pooling]
+# Of all rows, and of those of words.
+POOLINGS = {
+    "mean": lambda states, words: words.mean(axis=1),
+    "first": lambda states, words: states[:, 0],
+    "last": lambda states, words: states[:, -1],
+    "max": lambda states, words: words.max(axis=1),
+}
+
+
+@pytest.mark.slow
+def test_poolings_of_a_row(bert, elmo):
+    """BERT's rows begin with [CLS] and end with [SEP], which are in no mean and no maximum; ELMo's
+    have no boundaries."""
     for encoder, words in ((bert, slice(1, -1)), (elmo, slice(None))):
-        expected = [pool(states, states[:, words]) for states in encode(encoder, TEXTS)]
-        found = pooled_states(encoder, prepare(records(False), SINGLE, encoder), pooling)
-        np.testing.assert_allclose(found, np.stack(expected, axis=1), atol=1e-5)
+        alone = encode(encoder, TEXTS)
+        prepared = prepare(records(False), SINGLE, encoder)
+        for pooling, pool in POOLINGS.items():
+            expected = [pool(states, states[:, words]) for states in alone]
+            found = pooled_states(encoder, prepared, pooling, batch_size=3)
+            assert found.shape == (3, len(TEXTS), encoder.output_width)
+            np.testing.assert_allclose(found, np.stack(expected, axis=1), atol=1e-5)
 
 
-@pytest.mark.parametrize("word_pieces", ["first", "last", "mean", "max"])
-def test_words_in_the_order_of_the_sentences(bert, word_pieces):
+@pytest.mark.slow
+def test_words_in_the_order_of_the_sentences(bert):
     """`is`, `the` and each letter are a piece: words of one to five pieces."""
     sentences = [["is", "about", "the"], ["a"], ["the", "not", "or", "who", "is"]]
-    task = Task("tagging", labels=["O", "B-X"])
-    data = [(words, ["O"] * len(words)) for words in sentences]
-    prepared = prepare(in_memory_records(data, task), task, bert)
-    found = pooled_states(bert, prepared, word_pieces=word_pieces, batch_size=2)
-    place = 0
+    expected = {"first": [], "last": [], "mean": [], "max": []}
     for words in sentences:
         pieces = bert.preprocessor.tokenize_words(tf.ragged.constant([words]))
         layers = np.stack(bert(bert.preprocessor.pack_words(pieces))["layers"])[:, 0]
         start = 1
         for length in pieces.values.row_lengths().numpy():
             own = layers[:, start : start + length]
-            expected = {
-                "first": own[:, 0],
-                "last": own[:, -1],
-                "mean": own.mean(axis=1),
-                "max": own.max(axis=1),
-            }[word_pieces]
-            np.testing.assert_allclose(found[:, place], expected, atol=1e-5)
-            start, place = start + length, place + 1
-    assert found.shape == (3, place, 16)
+            expected["first"].append(own[:, 0])
+            expected["last"].append(own[:, -1])
+            expected["mean"].append(own.mean(axis=1))
+            expected["max"].append(own.max(axis=1))
+            start += length
+    task = Task("tagging", labels=["O", "B-X"])
+    data = [(words, ["O"] * len(words)) for words in sentences]
+    prepared = prepare(in_memory_records(data, task), task, bert)
+    for word_pieces, states in expected.items():
+        found = pooled_states(bert, prepared, word_pieces=word_pieces, batch_size=2)
+        np.testing.assert_allclose(found, np.stack(states, axis=1), atol=1e-5)

@@ -6,11 +6,36 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tf_adapt.comparison.cells import Comparison
+from tf_adapt.comparison.settings import load_comparison
+
 
 @pytest.fixture
 def write_config(config_writer, tmp_path):
     """Writes the config of a comparison of ❄ and 🔥, with changes to its compare section."""
     return config_writer(tmp_path)
+
+
+@pytest.fixture
+def comparison_of(tmp_path) -> Callable[..., Comparison]:
+    """Loads a comparison of ❄ and 🔥 on a shipped ELMo, with changes to its compare section."""
+
+    def load(data=None, penalties=None, **changes):
+        compare = {
+            "encoders": ["elmo_small"],
+            "adaptations": ["feature_extraction", "fine_tuning"],
+            "heads": ["default"],
+            "learning_rates": [1.0e-3],
+            "seeds": 2,
+        }
+        data = {"dataset": "sample_classification", "source": "sample"} | (data or {})
+        content = {"data": data, "compare": compare | changes, "penalties": penalties or {}}
+        content["training"] = {"epochs": 2, "batch_size": 32}
+        path = tmp_path / "config.yaml"
+        path.write_text(yaml.safe_dump(content), "utf-8")
+        return load_comparison(path)
+
+    return load
 
 
 @pytest.fixture(scope="session")

@@ -252,22 +252,22 @@ def test_data_that_were_too_few_can_be_given_again(compare, unreported, tmp_path
     assert found.content.examples == {"train": 65, "dev": 7, "test": 8}
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"trainin": {}}, "config: trainin: unknown key; did you mean training"),
-        ({"compare": COMPARE | {"seed": 3}}, "config: compare.seed: unknown key; did you mean see"),
-        ({"compare": COMPARE | {"seeds": "3"}}, "config: compare.seeds: expected a whole number"),
-        ({"training": {"epochs": 1}}, "config: training.batch_size: expected .* key is missing"),
-        ({"training": {1: 2}}, "config: training: expected keys that are text, got 1"),
-        ({"about": {3}}, r"config: about: expected text, a number, .* got set \{3\}"),
-        ({"objective": "a\0b"}, "config: objective: expected printable text"),
-    ],
-)
-def test_a_dict_is_checked_as_a_file_is(compare, tmp_path, changed, message):
-    with pytest.raises(ConfigError, match=message):
-        compare(SAMPLE | changed, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+WRONG_CONFIGS = [
+    ({"trainin": {}}, "config: trainin: unknown key; did you mean training"),
+    ({"compare": COMPARE | {"seed": 3}}, "config: compare.seed: unknown key; did you mean see"),
+    ({"compare": COMPARE | {"seeds": "3"}}, "config: compare.seeds: expected a whole number"),
+    ({"training": {"epochs": 1}}, "config: training.batch_size: expected .* key is missing"),
+    ({"training": {1: 2}}, "config: training: expected keys that are text, got 1"),
+    ({"about": {3}}, r"config: about: expected text, a number, .* got set \{3\}"),
+    ({"objective": "a\0b"}, "config: objective: expected printable text"),
+]
+
+
+def test_a_dict_is_checked_as_a_file_is(compare, tmp_path):
+    for changed, message in WRONG_CONFIGS:
+        with pytest.raises(ConfigError, match=message):
+            compare(SAMPLE | changed, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
 
 
 def test_numbers_and_paths_of_python_are_those_of_yaml(compare, unreported, tmp_path):
@@ -278,26 +278,26 @@ def test_numbers_and_paths_of_python_are_those_of_yaml(compare, unreported, tmp_
     assert list(compare(given | cache, tmp_path / "out").frame.seeds) == [1, 1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"seeds": 0}, "seeds: compare.seeds: expected a whole number from 1 to 1000, got 0"),
-        ({"jobs": 0}, "jobs: expected a whole number from 1, or None, got 0"),
-        ({"kind": "classification"}, "kind: expected None without train="),
-        ({"columns": COLUMNS}, "columns: expected None without train="),
-        ({"dev": frame()}, "train: expected data as for dev, got none"),
-        ({"train": frame()}, "kind: expected one of classification, .* got None"),
-        ({"train": frame(), "kind": "clasification"}, "did you mean classification"),
-        (
-            {"train": frame(), "kind": "classification", "columns": COLUMNS},
-            "config: data.dataset: unknown key",
-        ),
-    ],
-)
-def test_arguments(compare, tmp_path, arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        compare(SAMPLE, tmp_path / "out", **arguments)
-    assert not (tmp_path / "out").exists()
+WRONG_ARGUMENTS = [
+    ({"seeds": 0}, "seeds: compare.seeds: expected a whole number from 1 to 1000, got 0"),
+    ({"jobs": 0}, "jobs: expected a whole number from 1, or None, got 0"),
+    ({"kind": "classification"}, "kind: expected None without train="),
+    ({"columns": COLUMNS}, "columns: expected None without train="),
+    ({"dev": frame()}, "train: expected data as for dev, got none"),
+    ({"train": frame()}, "kind: expected one of classification, .* got None"),
+    ({"train": frame(), "kind": "clasification"}, "did you mean classification"),
+    (
+        {"train": frame(), "kind": "classification", "columns": COLUMNS},
+        "config: data.dataset: unknown key",
+    ),
+]
+
+
+def test_arguments(compare, tmp_path):
+    for arguments, message in WRONG_ARGUMENTS:
+        with pytest.raises(ConfigError, match=message):
+            compare(SAMPLE, tmp_path / "out", **arguments)
+        assert not (tmp_path / "out").exists()
 
 
 def test_a_key_of_data_that_is_given_in_python(compare, tmp_path):
@@ -309,21 +309,18 @@ def test_a_key_of_data_that_is_given_in_python(compare, tmp_path):
         compare(OWN | {"data": "x.csv"}, tmp_path / "out", **given)
 
 
-@pytest.mark.parametrize(
-    ("train", "message"),
-    [
-        (frame().assign(stars=float("nan")), "train: example 1: expected a label, .* 80 examples"),
-        (frame(0), "train: data: expected at least one example, got none"),
-        (
-            frame().drop(columns="stars"),
-            "train: expected one column 'stars', got .* 'review', 'id'",
-        ),
-    ],
-)
-def test_a_frame_that_cannot_be_used_begins_no_folder(compare, tmp_path, train, message):
-    with pytest.raises(DataError, match=message):
-        compare(OWN, tmp_path / "out", train=train, kind="classification", columns=COLUMNS)
-    assert not (tmp_path / "out").exists()
+WRONG_FRAMES = [
+    (frame().assign(stars=float("nan")), "train: example 1: expected a label, .* 80 examples"),
+    (frame(0), "train: data: expected at least one example, got none"),
+    (frame().drop(columns="stars"), "train: expected one column 'stars', got .* 'review', 'id'"),
+]
+
+
+def test_a_frame_that_cannot_be_used_begins_no_folder(compare, tmp_path):
+    for train, message in WRONG_FRAMES:
+        with pytest.raises(DataError, match=message):
+            compare(OWN, tmp_path / "out", train=train, kind="classification", columns=COLUMNS)
+        assert not (tmp_path / "out").exists()
 
 
 def test_dev_has_what_train_has(compare, tmp_path):
@@ -360,18 +357,18 @@ def test_folders_of_others_stay_as_they_are(compare, found, tmp_path):
 @pytest.mark.slow
 def test_a_script_without_a_guard_for_its_processes(tiny_bert, tmp_path):
     """Real runs, of a script whose whole text would run again in a process that imports it."""
-    compare = COMPARE | {"encoders": [str(tiny_bert)], "seeds": 1, "learning_rates": [1.0e-2]}
+    compare = COMPARE | {"encoders": [str(tiny_bert)], "adaptations": ["freeze"], "seeds": 1}
     script = f"""
 import pandas as pd
 import tf_adapt as ta
 texts = [f"the film number {{number}}" for number in range(60)]
 frame = pd.DataFrame({{"review": texts, "stars": [number % 2 for number in range(60)]}})
 found = ta.compare({OWN | {"compare": compare}!r}, "out", train=frame, kind="classification",
-                   columns={COLUMNS!r}, export_anyway=True)
-print(found.frame["mean"].notna().all(), (found.winner or found.candidate).is_dir())
+                   columns={COLUMNS!r})
+print(found.frame["mean"].notna().all())
 """
     (tmp_path / "script.py").write_text(script)
     done = subprocess.run(
         [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.stdout == "True True\n", done.stderr
+    assert done.stdout == "True\n", done.stderr

@@ -3,11 +3,9 @@
 import itertools
 
 import pytest
-import yaml
 
 from tf_adapt.comparison.default_heads import default_heads
 from tf_adapt.comparison.sections import EncoderEntry
-from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.table import DEFAULT_HEADS, build_head
 from tf_adapt.tasks.kinds import KINDS, MULTILABEL, PAIRS, REGRESSIONS
@@ -15,22 +13,12 @@ from tf_adapt.tasks.task import Task
 
 
 @pytest.fixture
-def cells(tmp_path):
-    """The cells of a comparison of ❄ and 🔥, by name."""
+def cells(comparison_of):
+    """The cells of a comparison of ❄ and 🔥 without heads and rates, by name."""
 
     def load(data="sample_classification", encoders=("bert_small",), **changes):
-        content = {
-            "data": {"dataset": data, "source": "sample"},
-            "compare": {
-                "encoders": list(encoders),
-                "adaptations": ["feature_extraction", "fine_tuning"],
-            }
-            | changes,
-            "training": {"epochs": 1, "batch_size": 8},
-        }
-        (tmp_path / "c.yaml").write_text(yaml.safe_dump(content), "utf-8")
-        found = load_comparison(tmp_path / "c.yaml").cells
-        return {cell.name: cell for cell in found}
+        given = {"encoders": list(encoders), "heads": None, "learning_rates": None} | changes
+        return {cell.name: cell for cell in comparison_of({"dataset": data}, **given).cells}
 
     return load
 
@@ -84,7 +72,7 @@ def test_an_untrained_encoder_has_its_default_head_alone(cells):
 def test_a_width_by_adaptation_is_that_of_the_default_head(cells):
     found = cells(head_units={"freeze": 50}, epochs={"freeze": 9})
     assert [cell.config.head_units for cell in found.values()] == [50, None, None]
-    assert [cell.config.training.epochs for cell in found.values()] == [9, 9, 1]
+    assert [cell.config.training.epochs for cell in found.values()] == [9, 9, 2]
 
 
 def test_a_mistake_in_the_data_is_said_once(cells):

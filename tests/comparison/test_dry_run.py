@@ -62,42 +62,31 @@ def test_cells_runs_and_splits(config, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_no_budget_allows_is_said_beforehand(config):
+def test_the_table_and_what_no_budget_allows(config):
     budgets = ("--set", "features.limit_mb=0", "--set", "features.disk_limit_mb=0")
     code, output, _ = call(config, *budgets)
     assert code == 0
-    said = [line for line in output.splitlines() if "set features.disk_limit_mb: 1" in line]
-    assert len(said) == 6  # three splits of two cells
-    assert said[0].startswith("tiny_bert-feature_extraction-linear, train: features of 32 texts")
-    assert said[3].startswith("tiny_bert-top_layers-linear, train: states of 32 texts at each")
-
-
-@pytest.mark.slow
-def test_the_table(config):
-    code, output, _ = call(config)
-    assert code == 0
-    lines = output.splitlines()
-    header = ["cell", "head", "trains", "parameters", "learning", "rates", "epochs"]
-    assert lines[0].split() == header
+    table, lines = output.splitlines()[:4], output.splitlines()[4:]
     frozen = ["tiny_bert-feature_extraction-linear", "linear", "head", "68", "0.01,", "0.003", "9"]
-    assert lines[1].split() == frozen
-    assert lines[2].split()[2] == "everything"
-    assert lines[3].split()[:5] == [
-        "tiny_bert-top_layers-linear",
-        "linear",
-        "head,",
-        "pooler,",
-        "layer_1",
+    assert [row.split() for row in table[:2]] == [
+        ["cell", "head", "trains", "parameters", "learning", "rates", "epochs"],
+        frozen,
     ]
-    assert lines[4].startswith(
+    assert table[2].split()[2] == "everything"
+    assert table[3].split()[1:5] == ["linear", "head,", "pooler,", "layer_1"]
+    assert lines[0].startswith(
         "trains on 32 examples: sample_classification train (file train.tsv)"
     )
-    assert lines[5].startswith("chooses epochs and learning rates on 15 examples: held out of ")
-    assert lines[6].startswith("scores 60 examples: sample_classification dev (file dev.tsv), in ")
-    assert lines[7].startswith("  one standard error of an accuracy on 60 examples is up to 6 poi")
+    assert lines[1].startswith("chooses epochs and learning rates on 15 examples: held out of ")
+    assert lines[2].startswith("scores 60 examples: sample_classification dev (file dev.tsv), in ")
+    assert lines[3].startswith("  one standard error of an accuracy on 60 examples is up to 6 poi")
+    said = [line for line in lines if "set features.disk_limit_mb: 1" in line]
+    assert said == lines[4:10]  # three splits of two cells
+    assert said[0].startswith("tiny_bert-feature_extraction-linear, train: features of 32 texts")
+    assert said[3].startswith("tiny_bert-top_layers-linear, train: states of 32 texts at each")
     chosen = "(2 learning rates to choose from + 3 seeds with the chosen one)"
-    assert lines[8] == f"runs: 15 = 3 cells × {chosen}"
-    assert lines[9].startswith("2 threads a run; by default ")
+    assert lines[10] == f"runs: 15 = 3 cells × {chosen}"
+    assert lines[11].startswith("2 threads a run; by default ")
 
 
 @pytest.mark.slow
@@ -113,9 +102,11 @@ def test_the_default_head_is_named_and_settings_count(write_config):
     assert (found["seeds"], found["runs"]) == ([0], 2)
 
 
-@pytest.mark.parametrize(
-    ("override", "code", "message"),
-    [
+@pytest.mark.slow
+def test_what_cannot_work_ends_with_its_error(write_config, tmp_path):
+    (tmp_path / "empty").mkdir()
+    path = write_config()
+    for override, code, message in [
         (
             "compare.heads=[crf]",
             2,
@@ -139,27 +130,20 @@ def test_the_default_head_is_named_and_settings_count(write_config):
         ("compare.encoders=[no_such_module]", 2, "ConfigError: CONFIG: encoder.handle: expected"),
         ("compare.encoders=[EMPTY]", 4, "ArtifactError: cell empty-feature_extraction-linear: "),
         ("data={dataset: sst2, data_dir: nowhere}", 3, "DataError: "),
-    ],
-)
-def test_what_cannot_work_ends_with_its_error(write_config, tmp_path, override, code, message):
-    (tmp_path / "empty").mkdir()
-    path = write_config()
-    found, _, error = call(path, "--set", override.replace("EMPTY", str(tmp_path / "empty")))
-    assert found == code, error
-    assert error.startswith(message.replace("CONFIG", str(path)))
+    ]:
+        found, _, error = call(path, "--set", override.replace("EMPTY", str(tmp_path / "empty")))
+        assert found == code, error
+        assert error.startswith(message.replace("CONFIG", str(path)))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_either_a_folder_or_a_dry_run(write_config):
+    for arguments, message in [
         ([], "Missing option '--out' (or '--dry-run', which writes nothing)"),
         (["--dry-run", "--out", "x"], "Option '--dry-run' writes nothing; leave out '--out'"),
-    ],
-)
-def test_either_a_folder_or_a_dry_run(write_config, arguments, message):
-    result = CliRunner().invoke(cli, ["compare", str(write_config()), *arguments])
-    assert result.exit_code == 2
-    assert message in result.stderr
+    ]:
+        result = CliRunner().invoke(cli, ["compare", str(write_config()), *arguments])
+        assert result.exit_code == 2
+        assert message in result.stderr
 
 
 def test_numbers_of_training_examples_are_counted(write_config):

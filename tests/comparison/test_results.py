@@ -7,7 +7,6 @@ from dataclasses import replace
 import finished_runs
 import numpy as np
 import pytest
-import yaml
 
 from hub_modules.manifest import write_manifest
 from hub_modules.storage import records
@@ -16,7 +15,6 @@ from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.looks import looks_at
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.runs import Outcomes, remember_failure
-from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError
@@ -28,20 +26,8 @@ CUT = {"train": 0, "dev": 0, "test": 2}
 
 
 @pytest.fixture
-def comparison(tmp_path):
-    content = {
-        "data": {"dataset": "sample_classification", "source": "sample", "held_out": 0.2},
-        "compare": {
-            "encoders": ["elmo_small"],
-            "adaptations": ["feature_extraction", "fine_tuning"],
-            "heads": ["default"],
-            "learning_rates": [1.0e-3],
-            "seeds": 2,
-        },
-        "training": {"epochs": 2, "batch_size": 32},
-    }
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")
-    return load_comparison(tmp_path / "config.yaml")
+def comparison(comparison_of):
+    return comparison_of({"held_out": 0.2})
 
 
 def results_of(outcomes, splits):
@@ -105,20 +91,11 @@ def test_scores_costs_and_curves(comparison, tmp_path):
     assert "--seed 1" in frozen.commands[1]
 
 
-def test_layers_that_are_kept_are_a_module_of_their_own(tmp_path):
+def test_layers_that_are_kept_are_a_module_of_their_own(comparison_of, tmp_path):
     encoders = [{"handle": "bert_small"}, {"handle": "bert_small", "keep_layers": [0, 2]}]
-    content = {
-        "data": {"dataset": "sample_classification", "source": "sample", "held_out": 0.2},
-        "compare": {
-            "encoders": encoders,
-            "adaptations": ["fine_tuning"],
-            "learning_rates": [1.0e-3],
-            "seeds": 1,
-        },
-        "training": {"epochs": 2, "batch_size": 32},
-    }
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")
-    comparison = load_comparison(tmp_path / "config.yaml")
+    comparison = comparison_of(
+        {"held_out": 0.2}, encoders=encoders, adaptations=["fine_tuning"], seeds=1
+    )
     splits = load_splits(comparison.cells[0].config.data)
     gold = table(record.label for record in splits.examples["test"])
     outcomes = Outcomes(comparison, tmp_path / "out")
@@ -464,23 +441,15 @@ def test_looks_that_cannot_be_read(comparison, tmp_path, reports, exports, looks
 
 
 @pytest.mark.parametrize("changed", ["module", "fisher"])
-def test_i5_another_module_or_file_at_the_same_path(tiny_bert, tmp_path, monkeypatch, changed):
+def test_i5_another_module_or_file_at_the_same_path(
+    tiny_bert, comparison_of, tmp_path, monkeypatch, changed
+):
     """I5: more seeds go on with what the first ones read, or not at all."""
     shutil.copytree(tiny_bert, tmp_path / "module")
     (tmp_path / "fisher.npz").write_bytes(b"one")
-    content = {
-        "data": {"dataset": "sample_classification", "source": "sample", "held_out": 0.2},
-        "compare": {
-            "encoders": [str(tmp_path / "module")],
-            "adaptations": ["fine_tuning"],
-            "learning_rates": [1.0e-3],
-            "seeds": 1,
-        },
-        "penalties": {"ewc": {"weight": 1.0, "fisher": str(tmp_path / "fisher.npz")}},
-        "training": {"epochs": 1, "batch_size": 32},
-    }
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")
-    comparison = load_comparison(tmp_path / "config.yaml")
+    one = {"encoders": [str(tmp_path / "module")], "adaptations": ["fine_tuning"], "seeds": 1}
+    ewc = {"weight": 1.0, "fisher": str(tmp_path / "fisher.npz")}
+    comparison = comparison_of({"held_out": 0.2}, {"ewc": ewc}, **one)
 
     def stopped(*others):
         raise KeyboardInterrupt

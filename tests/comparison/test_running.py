@@ -7,32 +7,22 @@ import sys
 
 import finished_runs
 import pytest
-import yaml
 
 from tf_adapt import __version__
 from tf_adapt.comparison import running
 from tf_adapt.comparison.running import Worker
 from tf_adapt.comparison.runs import Outcomes
-from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
 
 
-def comparison(folder, **changes) -> Outcomes:
-    content = {
-        "data": {"dataset": "sample_classification", "source": "sample", "held_out": 0.2},
-        "compare": {
-            "encoders": ["elmo_small"],
-            "adaptations": ["fine_tuning"],
-            "heads": ["default"],
-            "learning_rates": [3.0e-3, 1.0e-3, 3.0e-4],
-            "seeds": 1,
-        }
-        | changes,
-        "training": {"epochs": 1, "batch_size": 32},
-    }
-    (folder / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")
-    return Outcomes(load_comparison(folder / "config.yaml"), folder / "out")
+@pytest.fixture
+def outcomes_of(comparison_of, tmp_path):
+    def outcomes(adaptations=("fine_tuning",)) -> Outcomes:
+        rates = {"learning_rates": [3.0e-3, 1.0e-3, 3.0e-4], "seeds": 1}
+        return Outcomes(comparison_of(adaptations=list(adaptations), **rates), tmp_path / "out")
+
+    return outcomes
 
 
 class Quick:
@@ -66,8 +56,10 @@ class Silent:
 
 
 @pytest.mark.parametrize("held", [0, 1])
-def test_a_run_that_another_process_holds_is_one_of_the_jobs(tmp_path, monkeypatch, held):
-    outcomes = comparison(tmp_path)
+def test_a_run_that_another_process_holds_is_one_of_the_jobs(
+    outcomes_of, tmp_path, monkeypatch, held
+):
+    outcomes = outcomes_of()
     monkeypatch.setattr(running, "POLL_SECONDS", 0)
     at_work, most, finished = [], [], []
 
@@ -93,8 +85,8 @@ def test_a_run_that_another_process_holds_is_one_of_the_jobs(tmp_path, monkeypat
     assert next(outcomes.waiting(), None) is None
 
 
-def test_a_process_stays_with_its_cell_and_a_new_one_takes_an_untouched_cell(tmp_path):
-    outcomes = comparison(tmp_path, adaptations=["fine_tuning", "feature_extraction"])
+def test_a_process_stays_with_its_cell_and_a_new_one_takes_an_untouched_cell(outcomes_of):
+    outcomes = outcomes_of(["fine_tuning", "feature_extraction"])
     tuned, frozen = outcomes.comparison.cells
     waiting = list(outcomes.waiting())
     first, second, _, other = waiting[:4]
@@ -106,11 +98,11 @@ def test_a_process_stays_with_its_cell_and_a_new_one_takes_an_untouched_cell(tmp
     assert running._next([other], [], [worker]) == (other, None)
 
 
-def test_threads_of_a_process_are_those_of_the_comparison(tmp_path, monkeypatch):
+def test_threads_of_a_process_are_those_of_the_comparison(outcomes_of, monkeypatch):
     started = {}
     monkeypatch.setenv("TF_NUM_INTRAOP_THREADS", "7")
     monkeypatch.setattr(running.subprocess, "Popen", lambda command, **given: started.update(given))
-    running._start(next(comparison(tmp_path).waiting()), 2)
+    running._start(next(outcomes_of().waiting()), 2)
     names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
     assert [started["env"][name] for name in names] == ["2", "2"]
 

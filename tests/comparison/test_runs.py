@@ -2,30 +2,16 @@
 
 import finished_runs
 import pytest
-import yaml
 
 from tf_adapt.comparison.runs import Outcomes, remember_failure
-from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.errors import ArtifactError
 
 
 @pytest.fixture
-def make(tmp_path):
-    def outcomes(seeds=2, rates=(1e-3, 3e-4), adaptations=("feature_extraction", "fine_tuning")):
-        content = {
-            "data": {"dataset": "sample_classification", "source": "sample"},
-            "compare": {
-                "encoders": ["elmo_small"],
-                "adaptations": list(adaptations),
-                "heads": ["default"],
-                "learning_rates": list(rates),
-                "seeds": seeds,
-            },
-            "training": {"epochs": 3, "batch_size": 32},
-        }
-        path = tmp_path / "config.yaml"
-        path.write_text(yaml.safe_dump(content), "utf-8")
-        return Outcomes(load_comparison(path), tmp_path / "out")
+def make(comparison_of, tmp_path):
+    def outcomes(rates=(1e-3, 3e-4), **changes):
+        comparison = comparison_of(learning_rates=list(rates), **changes)
+        return Outcomes(comparison, tmp_path / "out")
 
     return outcomes
 
@@ -64,7 +50,7 @@ def test_the_trials_of_a_cell_come_first_then_its_seeds_and_frozen_cells_last(ma
 
 
 def test_one_rate_needs_no_trial_and_goes_on_after_a_seed_that_diverged(make):
-    outcomes = make(rates=(1e-3,), adaptations=("fine_tuning",))
+    outcomes = make(rates=(1e-3,), adaptations=["fine_tuning"])
     assert names(outcomes.waiting()) == ["fine_tuning 0.001 0", "fine_tuning 0.001 1"]
     remember_failure(next(outcomes.waiting()), "not finite")
     assert names(outcomes.waiting()) == ["fine_tuning 0.001 1"]
@@ -109,7 +95,7 @@ def test_more_seeds_run_only_what_is_new(make):
     assert not list(outcomes.waiting())
     more = make(seeds=3, rates=(1e-3,))
     assert [run.seed for run in more.waiting()] == [1, 2, 1, 2]
-    cells = make(seeds=1, rates=(1e-3,), adaptations=("fine_tuning", "two_stage"))
+    cells = make(seeds=1, rates=(1e-3,), adaptations=["fine_tuning", "two_stage"])
     assert names(cells.waiting()) == ["two_stage 0.001 0"]
 
 

@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from types import SimpleNamespace
 
+import finished_runs
 import numpy as np
 import pytest
 import yaml
-from made_runs import make_run
 
 from tf_adapt.comparison import comparing, running
 from tf_adapt.comparison.cell_results import seed_results
@@ -27,8 +27,7 @@ PAIRS = {"dataset": "sample_pair_classification", "source": "sample", "train_exa
 TOGETHER = {"tasks": {"pairs": {"data": PAIRS}}, "target": "words", "sampling": "uniform"}
 
 
-@pytest.fixture
-def write(write_config, tiny_bert, tmp_path):
+def writer(write_config, tiny_bert, folder):
     """Writes a comparison with these signals, and `first.yaml`, a config to start from."""
     first = {
         "data": PAIRS,
@@ -36,13 +35,18 @@ def write(write_config, tiny_bert, tmp_path):
         "adaptation": "fine_tuning",
         "training": {"epochs": 1, "batch_size": 16, "learning_rate": 1e-2, "seed": 7},
     }
-    (tmp_path / "first.yaml").write_text(yaml.safe_dump(first), "utf-8")
+    (folder / "first.yaml").write_text(yaml.safe_dump(first), "utf-8")
 
     def write(signals, **changes):
         changes = {"adaptations": ["fine_tuning"], "seeds": 1, "heads": None} | changes
         return write_config(signals=signals, **changes)
 
     return write
+
+
+@pytest.fixture
+def write(write_config, tiny_bert, tmp_path):
+    return writer(write_config, tiny_bert, tmp_path)
 
 
 @pytest.fixture
@@ -220,74 +224,68 @@ def test_dry_run_shows_signals_and_what_is_trained_first(write, first):
     assert "runs: 4 = 1 that others start from + 3 cells × 1 seed" in said
 
 
-@pytest.mark.parametrize(
-    ("signals", "message"),
-    [
-        ({"a b": {}}, "compare.signals.a b: expected a name of letters, digits and _"),
-        ([], "compare.signals: expected a section by name"),
-        ({"x": None}, "compare.signals.x: expected"),
-        ({"x": {"strat": {}}}, "compare.signals.x.strat: .*start"),
-        ({"x": {"head": "bcn"}}, "compare.signals.x.head: expected as compare.heads"),
-        ({"x": {"training": {"seed": 3}}}, "x.training.seed: expected as compare.seeds"),
-        ({"x": {"start": {}}}, r"config.yaml:\d+: start: expected either run, .*got neither"),
-        (
-            {"x": {"start": {"config": "nowhere.yaml"}}},
-            r"config.yaml:\d+: start.config: .*nowhere.yaml: cannot be read",
-        ),
-        ({"x": TOGETHER | {"target": None}}, "x.target: expected a name for .*got null"),
-        ({"x": TOGETHER | {"target": "pairs"}}, "x.target: .*got pairs, which is one of them"),
-        ({"x": {"target": "words"}}, r"config.yaml:\d+: target: expected null without tasks"),
-        (
-            {"x": {"tasks": {"pairs": {"data": PAIRS | {"datset": 1}}}, "target": "words"}},
-            "compare.signals.x.tasks.pairs.data.datset: ",
-        ),
-        ({"x": TOGETHER | {"ensemble": 2}}, "x.ensemble: expected null together with tasks, got 2"),
-        ({"x": {"ensemble": 1}}, "compare.signals.x.ensemble: expected a whole number from 2"),
-        ({"x": {"folds": 1}}, "compare.signals.x.folds: expected a whole number from 2"),
-        ({"x": TOGETHER | {"folds": 3}}, "x.folds: expected null together with tasks, got 3"),
-        ({"x": {"ensemble": 2, "folds": 3}}, "x.folds: expected null together with ensemble, got"),
-        ({"x": {"teacher": {"weight": 0.5}}}, "x.teacher: expected either run or signal, got nei"),
-        (
-            {"big": {}, "x": {"teacher": {"signal": "bgi"}}},
-            r"config.yaml:\d+: compare.signals.x.teacher.signal: .*\(big\), got bgi.*mean.*big",
-        ),
-        ({"x": {"teacher": {"signal": "x"}}}, r"x.teacher.signal: .*\(there is none\), got x"),
-        ({"x": {"adaptations": ["top_layers"]}}, "signals: expected at least one for every adap"),
-        ({"x": {}, "y": {"adaptations": ["freeze"]}}, "y.adaptations: .*got .feature_extraction"),
-        ({"x": {}, "y": {"adaptations": ["fine"]}}, "compare.signals.y.adaptations"),
-        (
-            {"x": TOGETHER | {"teacher": {"run": "a"}}},
-            r"config.yaml:\d+: teacher: expected null together with tasks",
-        ),
-    ],
-)
-def test_c1_mistakes(write, signals, message):
-    with pytest.raises(ConfigError, match=message):
-        load_comparison(write(signals))
+MISTAKES = [
+    ({"a b": {}}, "compare.signals.a b: expected a name of letters, digits and _"),
+    ([], "compare.signals: expected a section by name"),
+    ({"x": None}, "compare.signals.x: expected"),
+    ({"x": {"strat": {}}}, "compare.signals.x.strat: .*start"),
+    ({"x": {"head": "bcn"}}, "compare.signals.x.head: expected as compare.heads"),
+    ({"x": {"training": {"seed": 3}}}, "x.training.seed: expected as compare.seeds"),
+    ({"x": {"start": {}}}, r"config.yaml:\d+: start: expected either run, .*got neither"),
+    ({"x": {"start": {"config": "nowhere.yaml"}}}, r"config.yaml:\d+: start.config:"),
+    ({"x": TOGETHER | {"target": None}}, "x.target: expected a name for .*got null"),
+    ({"x": TOGETHER | {"target": "pairs"}}, "x.target: .*got pairs, which is one of them"),
+    ({"x": {"target": "words"}}, r"config.yaml:\d+: target: expected null without tasks"),
+    (
+        {"x": {"tasks": {"pairs": {"data": PAIRS | {"datset": 1}}}, "target": "words"}},
+        "compare.signals.x.tasks.pairs.data.datset: ",
+    ),
+    ({"x": TOGETHER | {"ensemble": 2}}, "x.ensemble: expected null together with tasks, got 2"),
+    ({"x": {"ensemble": 1}}, "compare.signals.x.ensemble: expected a whole number from 2"),
+    ({"x": {"folds": 1}}, "compare.signals.x.folds: expected a whole number from 2"),
+    ({"x": TOGETHER | {"folds": 3}}, "x.folds: expected null together with tasks, got 3"),
+    ({"x": {"ensemble": 2, "folds": 3}}, "x.folds: expected null together with ensemble, got"),
+    ({"x": {"teacher": {"weight": 0.5}}}, "x.teacher: expected either run or signal, got nei"),
+    (
+        {"big": {}, "x": {"teacher": {"signal": "bgi"}}},
+        r"config.yaml:\d+: compare.signals.x.teacher.signal: .*\(big\), got bgi.*mean.*big",
+    ),
+    ({"x": {"teacher": {"signal": "x"}}}, r"x.teacher.signal: .*\(there is none\), got x"),
+    ({"x": {"adaptations": ["top_layers"]}}, "signals: expected at least one for every adap"),
+    ({"x": {}, "y": {"adaptations": ["freeze"]}}, "y.adaptations: .*got .feature_extraction"),
+    ({"x": {}, "y": {"adaptations": ["fine"]}}, "compare.signals.y.adaptations"),
+    ({"x": TOGETHER | {"teacher": {"run": "a"}}}, r"config.yaml:\d+: teacher: expected null"),
+]
 
 
-@pytest.mark.parametrize(
-    ("encoder", "signals"),
-    [
-        ("elmo_small", {"big": {"ensemble": 3}, "small": {"teacher": {"signal": "big"}}}),
-        (
-            "bert_small",
-            {
-                "big": {"encoder": {"handle": "elmo_small"}},
-                "small": {"teacher": {"signal": "big"}},
-            },
-        ),
-    ],
-)
-def test_c1_a_crf_teaches_or_is_taught(write, encoder, signals):
-    data = {"dataset": "sample_tagging"}
-    path = write(signals, data=data, encoders=[encoder], learning_rates=None)
-    with pytest.raises(
-        ConfigError, match="compare.heads: .* for signal small .*got default of elm"
-    ):
-        load_comparison(path)
-    path = write(signals, data=data, encoders=[encoder], heads=["bilstm"], learning_rates=None)
-    assert len(load_comparison(path).cells) == 2
+def test_c1_mistakes(write):
+    for signals, message in MISTAKES:
+        with pytest.raises(ConfigError, match=message):
+            load_comparison(write(signals))
+
+
+WITH_CRF = [
+    ("elmo_small", {"big": {"ensemble": 3}, "small": {"teacher": {"signal": "big"}}}),
+    (
+        "bert_small",
+        {
+            "big": {"encoder": {"handle": "elmo_small"}},
+            "small": {"teacher": {"signal": "big"}},
+        },
+    ),
+]
+
+
+def test_c1_a_crf_teaches_or_is_taught(write):
+    for encoder, signals in WITH_CRF:
+        data = {"dataset": "sample_tagging"}
+        path = write(signals, data=data, encoders=[encoder], learning_rates=None)
+        with pytest.raises(
+            ConfigError, match="compare.heads: .* for signal small .*got default of elm"
+        ):
+            load_comparison(path)
+        path = write(signals, data=data, encoders=[encoder], heads=["bilstm"], learning_rates=None)
+        assert len(load_comparison(path).cells) == 2
 
 
 @pytest.fixture
@@ -304,22 +302,22 @@ BAD_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("content", "message"), BAD_TEXTS)
-def test_texts_for_a_teacher_to_come_are_read_in_a_dry_run(students, content, message):
-    comparison, texts = students
-    texts.write_text(content, "utf-8")
-    with pytest.raises(DataError, match=message):
-        dry_run(comparison)
+def test_texts_for_a_teacher_to_come_are_read_in_a_dry_run(students):
+    for content, message in BAD_TEXTS:
+        comparison, texts = students
+        texts.write_text(content, "utf-8")
+        with pytest.raises(DataError, match=message):
+            dry_run(comparison)
 
 
 @pytest.mark.slow
 def test_texts_for_a_teacher_to_come_are_read_before_anything_is_trained(students, tmp_path):
     comparison, texts = students
-    for content, message in BAD_TEXTS:
-        texts.write_text(content, "utf-8")
-        with pytest.raises(DataError, match=message):
-            compare(comparison, tmp_path / "out", jobs=1)
-        assert not (tmp_path / "out").exists()
+    content, message = BAD_TEXTS[1]
+    texts.write_text(content, "utf-8")
+    with pytest.raises(DataError, match=message):
+        compare(comparison, tmp_path / "out", jobs=1)
+    assert not (tmp_path / "out").exists()
 
 
 def test_tasks_of_all_cells_are_signals(write, tmp_path):
@@ -431,104 +429,40 @@ def test_c1_more_parts_than_examples(write, tmp_path):
             refused(load_comparison(path))
 
 
-@pytest.mark.slow
-def test_an_ensemble_and_its_student_are_cells(write, tmp_path, monkeypatch):
-    """Also where the comparison is killed in a member, in a fold and in the student."""
-    signals = {
-        "alone": {},
-        "both": {"ensemble": 2},
-        "parts": {"folds": 2},
-        "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "both"}},
-    }
-    out = tmp_path / "out"
-    with monkeypatch.context() as patched:
-        for killed in ("both", "parts", "small"):
-            patched.setattr(running, "_hand_over", killing(killed, running._hand_over))
+SIGNALS = {
+    "after_pairs": {"start": {"config": "first.yaml"}},
+    "parts": {"folds": 2},
+    "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "parts"}},
+    "together": TOGETHER,
+}
+
+
+@pytest.fixture(scope="module")
+def made(config_writer, tiny_bert, tmp_path_factory):
+    """A comparison of a start, an ensemble, its student and two tasks; it was killed while its
+    start trained, and again while the student did.
+
+    Returns:
+        what writes its config with other signals, its folder, and what was found.
+    """
+    folder = tmp_path_factory.mktemp("signals")
+    write = writer(config_writer(folder), tiny_bert, folder)
+    out, hand_over = folder / "out", running._hand_over
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for killed in ("start_first", "-small"):
+
+            def killing(worker, cache, killed=killed):
+                hand_over(worker, cache)
+                if worker.run.cell.name.endswith(killed):
+                    worker.process.kill()
+
+            patch.setattr(running, "_hand_over", killing)
             with pytest.raises(TrainingError, match="was ended by signal 9"):
-                compare(load_comparison(write(signals)), out, jobs=1)
-            patched.undo()
-    content = compare(load_comparison(write(signals)), out, jobs=1, export_anyway=True)
-    (student,) = out.glob("runs/*-small/*/seed_0")
-    train(load_config(student / "config.yaml"), tmp_path / "student")
-    assert run_hash(tmp_path / "student") == run_hash(student)
-    shown = {cell.settings["signal"]: cell for cell in content.cells}
-    alone, both, parts, small = (shown[name] for name in signals)
-    trained = sorted(out.glob("runs/*-parts/*/seed_*/config.yaml"))
-    folds = [yaml.safe_load(one.read_text())["data"]["fold"] for one in trained]
-    assert folds == [{"of": 2, "leave_out": number, "seed": 0} for number in (0, 1)]
-    (folder,) = out.glob("runs/*-parts/*/seed_0")
-    made = json.loads((folder / "ensemble.json").read_text())
-    assert parts.results.scores == [made["results"]["test"]["ensemble"]]
-    (folder,) = out.glob("runs/*-both/*/seed_0")
-    made = json.loads((folder / "ensemble.json").read_text())
-    assert both.results.scores == [made["results"]["test"]["ensemble"]]
-    assert both.costs.total_parameters == 2 * alone.costs.total_parameters
-    assert small.costs.total_parameters < alone.costs.total_parameters
-    assert both.curves == [] and len(both.commands) == 3
-    text = content.signals["small"][1]
-    assert text.startswith(
-        f"each run, from that with its seed: the first learns from the answers of {folder}"
-    )
-    assert content.verdict.exported is not None
-    for changed in ({"both": {"ensemble": 3}}, {"both": {"folds": 2}}, {"parts": {}}):
-        with pytest.raises(ConfigError, match="the ensembles have changed since .*(both|parts)"):
-            compare(load_comparison(write(signals | changed)), out, jobs=1)
-    again = compare(load_comparison(write(signals)), out, jobs=1)
-    assert again.signals == content.signals
-    two = write(signals, learning_rates=[1.0e-2, 1.0e-12])
-    outcomes = Outcomes(load_comparison(two), out)
-    small = named(outcomes.comparison)["small"]
-    alone = outcomes.run(named(outcomes.comparison)["alone"], 1e-2, 0)
-    other = replace(outcomes.run(small, 1e-2, 0), teacher=alone)
-    with pytest.raises(
-        ConfigError, match="expected a run that learned from .*got one that learned"
-    ):
-        outcomes.metrics(other)
-
-
-@pytest.mark.slow
-def test_i1_a_comparison_is_killed_while_the_start_trains(write, first, tmp_path, monkeypatch):
-    """And goes on; its start is one run for both seeds, with the bits of a run alone."""
-    path, out = write({"after_pairs": {"start": first}}, seeds=2), tmp_path / "out"
-    hand_over = running._hand_over
-
-    def killed(worker, cache):
-        hand_over(worker, cache)
-        worker.process.kill()
-
-    monkeypatch.setattr(running, "_hand_over", killed)
-    with pytest.raises(TrainingError, match="was ended by signal 9"):
-        compare(load_comparison(path), out, jobs=1)
-    monkeypatch.undo()
-    content = compare(load_comparison(path), out, jobs=1)
-    (start,) = out.glob("runs/start_first/*/seed_7")
-    runs = sorted(out.glob("runs/*-after_pairs/*/seed_*/metrics.json"))
-    weights = {json.loads(run.read_text())["start"]["weights"] for run in runs}
-    assert len(runs) == 2 and weights == {run_hash(start)}
-    train(load_config(first["config"]), tmp_path / "alone")
-    assert run_hash(tmp_path / "alone") == run_hash(start)
-    keys, chain = content.signals["after_pairs"]
-    assert keys == f"start: {{config: {first['config']}}}"
-    assert chain.startswith(f"every run starts from {start}: sample_pair_classification, fine")
-    assert "trained first, once, in" in chain and content.start is None
-    # The start is of its config's content: another one is another comparison.
-    text = (tmp_path / "first.yaml").read_text()
-    (tmp_path / "first.yaml").write_text(text.replace("seed: 7", "seed: 8"), "utf-8")
-    with pytest.raises(ConfigError, match="begun with another config of start_first: training.se"):
-        compare(load_comparison(path), out, jobs=1)
-
-
-def killing(signal, hand_over):
-    """`hand_over` that kills the first process with a run of this signal."""
-    done = []
-
-    def killed(worker, cache):
-        hand_over(worker, cache)
-        if worker.run.cell.signal == signal and not done:
-            done.append(worker.run)
-            worker.process.kill()
-
-    return killed
+                compare(load_comparison(write(SIGNALS, seeds=2)), out, jobs=1)
+        patch.setattr(running, "_hand_over", hand_over)
+        content = compare(load_comparison(write(SIGNALS, seeds=2)), out, jobs=1)
+    return write, out, content
 
 
 def run_hash(folder):
@@ -536,29 +470,110 @@ def run_hash(folder):
     return checkpoints.check(run_folder.best_folder(folder, metrics))["model.npz"]
 
 
+@pytest.fixture
+def beside(made, monkeypatch):
+    """`made`, in the folder of its configs, without drawing reports again."""
+    monkeypatch.chdir(made[1].parent)
+    monkeypatch.setattr(comparing, "write_report", lambda content, out: None)
+    return made
+
+
 @pytest.mark.slow
-def test_signals_are_in_report_and_verdict(write, first, tmp_path, tiny_bert):
-    teacher = make_run(tmp_path / "teacher", tiny_bert, "classification")
-    signals = {"alone": {}, "taught": {"teacher": {"run": str(teacher)}}, "together": TOGETHER}
-    out = tmp_path / "out"
-    content = compare(load_comparison(write(signals, seeds=2)), out, jobs=2)
-    assert [cell.settings["signal"] for cell in content.cells] == list(signals)  # sorted, too
+def test_i1_a_comparison_is_killed_while_the_start_trains(beside, tmp_path):
+    """And goes on; its start is one run for both seeds, with the bits of a run alone."""
+    write, out, content = beside
+    (start,) = out.glob("runs/start_first/*/seed_7")
+    runs = sorted(out.glob("runs/*-after_pairs/*/seed_*/metrics.json"))
+    weights = {json.loads(run.read_text())["start"]["weights"] for run in runs}
+    assert len(runs) == 2 and weights == {run_hash(start)}
+    train(load_config("first.yaml"), tmp_path / "alone")
+    assert run_hash(tmp_path / "alone") == run_hash(start)
+    keys, chain = content.signals["after_pairs"]
+    assert keys == "start: {config: first.yaml}"
+    assert chain.startswith(f"every run starts from {start}: sample_pair_classification, fine")
+    assert "trained first, once, in" in chain and content.start is None
+    # The start is of its config's content: another one is another comparison.
+    first = out.parent / "first.yaml"
+    text = first.read_text()
+    path = write(SIGNALS, seeds=2)
+    first.write_text(text.replace("seed: 7", "seed: 8"), "utf-8")
+    with pytest.raises(ConfigError, match="begun with another config of start_first: training.se"):
+        compare(load_comparison(path), out, jobs=1)
+    first.write_text(text, "utf-8")
+
+
+@pytest.mark.slow
+def test_an_ensemble_and_its_student_are_cells(beside):
+    write, out, content = beside
+    shown = {cell.settings["signal"]: cell for cell in content.cells}
+    parts, small = shown["parts"], shown["small"]
+    trained = sorted(out.glob("runs/*-parts/*/seed_*/config.yaml"))
+    folds = [yaml.safe_load(one.read_text())["data"]["fold"] for one in trained]
+    assert folds == [
+        {"of": 2, "leave_out": number, "seed": seed} for seed in (0, 1) for number in (0, 1)
+    ]
+    folders = sorted(out.glob("runs/*-parts/*/seed_[01]"))
+    tables = [json.loads((folder / "ensemble.json").read_text()) for folder in folders]
+    assert parts.results.scores == [one["results"]["test"]["ensemble"] for one in tables]
+    assert parts.costs.total_parameters == 2 * shown["after_pairs"].costs.total_parameters
+    assert small.costs.total_parameters < parts.costs.total_parameters / 2
+    assert parts.curves == [] and len(parts.commands) == 2 * 3
+    assert content.signals["small"][1].startswith(
+        f"each run, from that with its seed: the first learns from the answers of {folders[0]}"
+    )
+    for changed in ({"folds": 3}, {"ensemble": 2}, {}):
+        with pytest.raises(ConfigError, match="the ensembles have changed since .*parts"):
+            compare(load_comparison(write(SIGNALS | {"parts": changed}, seeds=2)), out, jobs=1)
+    comparison = load_comparison(write(SIGNALS, seeds=2))
+    assert compare(comparison, out, jobs=1).signals == content.signals
+    outcomes = Outcomes(comparison, out)
+    run = outcomes.run(named(comparison)["after_pairs"], 1e-2, 0)
+    other = replace(outcomes.run(named(comparison)["small"], 1e-2, 0), teacher=run)
+    with pytest.raises(
+        ConfigError, match="expected a run that learned from .*got one that learned"
+    ):
+        outcomes.metrics(other)
+
+
+@pytest.mark.slow
+def test_signals_are_in_report_and_verdict(beside, monkeypatch):
+    write, out, content = beside
+    assert [cell.settings["signal"] for cell in content.cells] == list(SIGNALS)  # sorted, too
     assert {cell.head for cell in content.cells} == {content.cells[0].head}
-    assert all(len(cell.curves) == 2 and cell.costs.training_seconds for cell in content.cells)
     for cell in content.cells:  # all on the same examples of one split
         assert np.sum(cell.confusion) == 2 * content.examples["test"]
+        if cell.settings["signal"] != "parts":
+            assert len(cell.curves) == 2 and cell.costs.training_seconds
     assert content.teacher is None
-    assert content.signals["alone"] == ["nothing but the labels"]
-    assert content.signals["taught"][1].startswith(
-        f"every run learns from the answers of {teacher}"
-    )
     assert "every run is trained on pairs too (sample_pair" in content.signals["together"][1]
     report = (out / "report.md").read_text("utf-8")
-    assert "signal together" in report and "Signal taught: teacher: {run: " in report
-    assert json.loads((out / "report.json").read_text())["signals"].keys() == signals.keys()
+    assert "signal together" in report and "Signal parts: folds: 2" in report
+    assert json.loads((out / "report.json").read_text())["signals"].keys() == SIGNALS.keys()
     assert " signal " in content.verdict.sentence
-    together = next(cell.id for cell in content.cells if cell.settings["signal"] == "together")
-    best = replace(content.verdict, recommended=together)
-    outcomes = Outcomes(load_comparison(write(signals, seeds=2)), out)
-    exported = comparing._export_best(outcomes, replace(content, verdict=best), anyway=True)
-    assert f"{together}-rate_" in exported and (out / exported / "README.md").is_file()
+    # Of an ensemble and of several tasks too; their cards are those of their own export.
+    monkeypatch.setattr(
+        comparing, "_export", lambda run, folder: (folder / "1").mkdir(parents=True)
+    )
+    outcomes = Outcomes(load_comparison(write(SIGNALS, seeds=2)), out)
+    for name in ("parts", "together"):
+        best = next(cell.id for cell in content.cells if cell.settings["signal"] == name)
+        verdict = replace(content.verdict, recommended=best)
+        exported = comparing._export_best(outcomes, replace(content, verdict=verdict), anyway=True)
+        assert f"{best}-rate_" in exported and list((out / exported).iterdir()) == []
+
+
+def test_what_is_said_of_a_given_teacher_and_of_votes(write, tmp_path):
+    outcomes = Outcomes(load_comparison(write({"alone": {}, "taught": {}, "voted": {}})), tmp_path)
+    scores = {"dev": {"accuracy": 0.5}, "test": {"accuracy": 0.5}}
+    side = scores | {"parameters": 1000, "megabytes": 1, "serving_per_1000": 1}
+    taught = {"run": "runs/big", "hash": "abc", "temperature": 2, "weight": 0.5, "unlabelled": 0}
+    taught |= {"teacher": side, "student": side}
+    voted = {"aggregate": "majority", "votes": 12, "examples": 4, "agreement": None, "sources": {}}
+    voted |= {"entropy": 0.1, "undecided": 0, "votes_file": "votes.tsv"}
+    learned = {"taught": {"taught": taught}, "voted": {"weak": voted}}
+    for run in list(outcomes.waiting()):
+        finished_runs.finish(run.folder, **learned.get(run.cell.signal, {}))
+    said = signals_in_words(outcomes, "accuracy")
+    assert said["alone"] == ["nothing but the labels"]
+    assert said["taught"][1].startswith("every run learns from the answers of runs/big (weight 0.5")
+    assert said["voted"][1].startswith("every run is trained on labels from 0 sources: 12 votes")

@@ -4,32 +4,18 @@ from types import SimpleNamespace
 
 import finished_runs
 import pytest
-import yaml
 
 from tf_adapt.comparison.looks import Look, Looks, looks_at, read_looks
 from tf_adapt.comparison.runs import Outcomes
-from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.comparison.sizes import known_sizes
 from tf_adapt.errors import ConfigError
 
 
 @pytest.fixture
-def load(tmp_path):
+def load(comparison_of):
     def read(sizes, rates=(1e-3,), seeds=2, **data):
-        content = {
-            "data": {"dataset": "sample_classification", "source": "sample"} | data,
-            "compare": {
-                "encoders": ["elmo_small"],
-                "adaptations": ["feature_extraction", "fine_tuning"],
-                "heads": ["linear"],
-                "learning_rates": list(rates),
-                "seeds": seeds,
-                "train_examples": sizes,
-            },
-            "training": {"epochs": 3, "batch_size": 32},
-        }
-        (tmp_path / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")
-        return load_comparison(tmp_path / "config.yaml")
+        given = {"heads": ["linear"], "learning_rates": list(rates), "seeds": seeds}
+        return comparison_of(data, train_examples=sizes, **given)
 
     return read
 

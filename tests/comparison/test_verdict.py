@@ -262,19 +262,6 @@ def test_not_decided_with_a_cheaper_cell_that_is_alike():
     )
 
 
-def test_v4_two_cells_that_give_the_same_answers():
-    found = judged([COLD, tuned(0.70, 0.71, 0.72)], pair(0.0, [-0.02, 0.02], why="identical"))
-    assert found.sentence == (
-        "Not decided: elmo_small with feature_extraction (crf head) at 71.0 ± 1.0 span F1 gives "
-        "the same answers as another cell with every seed."
-    )
-    said_of(
-        found, "As if they were one model, it answers as elmo_small with fine_tuning (crf head)"
-    )
-    assert found.evidence["What to do next"] == ["Check what is to differ between them."]
-    assert not found.decided
-
-
 def test_open_for_different_reasons():
     items = pair(0.01, [-0.05, 0.06], why="more_test_examples")
     found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], OPEN, NEAR, items)
@@ -296,30 +283,6 @@ def test_cells_that_are_open_are_counted_and_then_named():
         named = "; ".join(f"{name} with fine_tuning (crf head) at 70.0 ± 1.0" for name in names)
         said_of(found, f"ahead of {number} of the 4 other pretrained cells: {named}.")
         assert found.alternatives == list(names)
-
-
-def test_v4_one_seed_decides_nothing():
-    test = pair(-0.1, [-0.2, -0.05], why="one_seed")
-    found = judged([frozen(0.70), tuned(0.80)], test, seeds=1)
-    assert found.sentence == (
-        "Not decided with one seed: the best so far is elmo_small with fine_tuning (crf head) at "
-        "80.0 span F1."
-    )
-    said_of(found, "One seed says nothing about the others.")
-    assert found.evidence["What to do next"] == ["The tests need two seeds at least."]
-    assert not found.decided
-    assert found.recommended == "warm"
-
-
-def test_v4_fewer_than_twenty_items_decide_nothing():
-    few = ScoredItems(count=5, text="5 documents", overlap_with_train=0)
-    test = pair(-0.1, [-0.2, -0.05], why="few_items")
-    found = judged([COLD, WARM], test, above=False, items=few)
-    assert found.sentence.startswith(
-        "Not decided, with only 5 documents to score on: the best so far is elmo_small with "
-    )
-    said_of(found, "At least 20 items are needed for any test.")
-    assert not found.decided
 
 
 def test_v4_no_cell_above_the_baseline_is_the_headline():

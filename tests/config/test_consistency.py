@@ -58,34 +58,18 @@ REFUSED = [
     ({"temperature": 0.0}, {}, "temperature: expected a number above 0, or null, got 0"),
     ({"signal_annealing": "slow"}, {}, "signal_annealing: expected linear, exp, log, or null"),
     ({}, {"dataset": "sample_pair_regression"}, "consistency: expected null for pair_regression"),
-    (
-        {"signal_annealing": "exp"},
-        SETS,
-        "annealing: expected null for multilabel_classification, g",
-    ),
+    ({"signal_annealing": "exp"}, SETS, "annealing: expected null for multilabel_classification"),
     ({}, TAGS | {"head": "linear_tagger"}, "dropout, mask, adversarial for tagging, .*got 'words'"),
     ({"perturbation": "dropout"}, TAGS | {"head": "crf"}, "head: expected one without a CRF toget"),
     ({}, {"head": "concat_pooling"}, "head: expected one without batch normalisation together"),
     ({}, {"data": TEXT, "objective": "language_model"}, "expected null for a language model"),
     ({}, {"teacher": {"run": "x"}}, "teacher: expected null together with auxiliary.consis"),
     ({}, {"weak": {"votes": "x"}}, "weak: expected null together with auxiliary.consistency"),
-    (
-        {},
-        {"slices": {"a": {"longer_than": 30}}, "slice_heads": True},
-        "slice_heads: expected false",
-    ),
+    ({}, {"slices": {"a": {"longer_than": 3}}, "slice_heads": True}, "slice_heads: expected false"),
     ({}, {"training": {"jit_compile": True}}, "jit_compile: expected false together with aux"),
     ({}, {"training": {"strategy": "multi_worker"}}, "strategy: expected null together with"),
-    (
-        {"perturbation": "adversarial"},
-        BFLOAT,
-        "mixed_precision: expected null with perturbation: a",
-    ),
-    (
-        {"perturbation": "dropout"},
-        STILL,
-        "expected another one with adaptation: feature_extraction",
-    ),
+    ({"perturbation": "adversarial"}, BFLOAT, "mixed_precision: expected null with perturbation"),
+    ({"perturbation": "dropout"}, STILL, "expected another one with adaptation: feature_extr"),
 ]
 
 

@@ -7,6 +7,8 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError
 
 DATA = {"dataset": "sample_classification", "source": "sample"}
+TAGS = {"dataset": "sample_tagging", "source": "sample"}
+LONG = {"window": 64, "stride": 32}
 TRAINING = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-3}
 
 
@@ -33,16 +35,11 @@ MISTAKES = [
     ({"encoder": {"pairs": "joint"}}, "encoder.pairs: expected separate or null together"),
     ({"training": {"jit_compile": True}}, "training.jit_compile: expected false together"),
     (
-        {
-            "data": {"dataset": "sample_tagging", "source": "sample"},
-            "training": {"document_context": True},
-        },
-        "training.document_context: expected false together with",
+        {"data": TAGS, "training": {"document_context": True}},
+        "training.document_context: expected false together with encoder.long",
     ),
     (
-        {
-            "auxiliary": {"consistency": {"unlabelled": "a.tsv", "perturbation": "adversarial"}},
-        },
+        {"auxiliary": {"consistency": {"unlabelled": "a.tsv", "perturbation": "adversarial"}}},
         "auxiliary.consistency.perturbation: expected another one together with encoder.long",
     ),
     ({"data": {"dataset": "squad", "source": "tfds"}}, "encoder.long: expected null for"),
@@ -59,10 +56,7 @@ def test_cells_are_named_by_their_windows():
     content = {
         "data": DATA,
         "compare": {
-            "encoders": [
-                "bert_small",
-                {"handle": "bert_small", "long": {"window": 64, "stride": 32}},
-            ],
+            "encoders": ["bert_small", {"handle": "bert_small", "long": LONG}],
             "adaptations": ["fine_tuning"],
             "heads": ["linear"],
             "learning_rates": [1e-3],
