@@ -9,7 +9,7 @@ import tensorflow as tf
 from tf_adapt.layers.crf_best_path import best_path
 from tf_adapt.layers.crf_checks import check_shape, checked_matrix, checked_values
 from tf_adapt.layers.crf_recursions import log_partition, path_score
-from tf_adapt.layers.global_mean import global_mean
+from tf_adapt.layers.global_mean import global_mean, weights_like
 
 REDUCTIONS = ("mean", "sum")
 
@@ -102,7 +102,7 @@ class CRF(keras.layers.Layer):
         The mean is over the non-empty sentences of the global batch, on any number of devices
         (see `tf_adapt.layers.global_mean`); the sum is over each device's part.
 
-        Shapes: targets `[batch, time]`, −1 at padding; sample_weight `[batch]`.
+        Shapes: targets `[batch, time]`, −1 at padding; sample_weight `[batch]`, one a sentence.
         """
         targets = tf.cast(tf.convert_to_tensor(targets), tf.int32)
         real = targets >= 0
@@ -110,7 +110,7 @@ class CRF(keras.layers.Layer):
         if self.reduction == "mean":
             return global_mean(losses, tf.reduce_any(real, axis=1), sample_weight)
         if sample_weight is not None:
-            losses *= tf.reshape(tf.cast(sample_weight, tf.float32), [-1])
+            losses *= weights_like(sample_weight, losses)
         return tf.reduce_sum(losses)
 
     def decode(self, logits, mask=None):

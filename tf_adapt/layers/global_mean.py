@@ -7,6 +7,8 @@ every device divides its sum by the number of examples of *all* devices.
 import tensorflow as tf
 from keras import ops
 
+from tf_adapt.errors import ConfigError
+
 
 def global_mean(losses, real, sample_weight=None):
     """Sum of the real losses divided by their number in the global batch; 0 if there is none.
@@ -15,10 +17,10 @@ def global_mean(losses, real, sample_weight=None):
     R, and its gradients, summed over the replicas as Keras optimizers do, are those of the global
     mean. This is the convention of Keras losses, whose progress display multiplies by R.
 
-    Shapes: losses and real (bool) of one shape, sample_weight of that shape or `[batch]` → scalar.
+    Shapes: losses and real (bool) of one shape, sample_weight as in `weights_like` → scalar.
     """
     if sample_weight is not None:
-        losses = losses * _weights_like(sample_weight, losses)
+        losses = losses * weights_like(sample_weight, losses)
     total = ops.sum(ops.where(real, losses, 0.0))
     count = ops.sum(ops.cast(real, "float32"))
     context = tf.distribute.get_replica_context()
@@ -33,8 +35,31 @@ def global_mean(losses, real, sample_weight=None):
     return share + ops.stop_gradient(mean / context.num_replicas_in_sync - share)
 
 
-def _weights_like(sample_weight, losses):
+def weights_like(sample_weight, losses):
+    """Weights that multiply the losses: one for each example, or for each of its losses.
+
+    Shapes: sample_weight `[batch]`, `[batch, 1]` or that of losses → losses' number of axes.
+
+    Raises:
+        ConfigError: it has another shape.
+    """
     weights = ops.cast(sample_weight, "float32")
-    if len(losses.shape) == 1:
-        return ops.reshape(weights, (-1,))
-    return weights[:, None] if len(weights.shape) == 1 else weights
+    given, axes = tuple(weights.shape), len(losses.shape)
+    fitting = tuple(losses.shape) if len(given) == axes else (losses.shape[0], 1)[: len(given)]
+    if len(given) > max(axes, 2) or not given or not _can_be(given, fitting):
+        each = " or for each word, [batch, time]" if axes == 2 else ""
+        raise ConfigError(
+            f"sample_weight: expected one weight for each example, [batch]{each}, got the shape "
+            f"{list(given)}; under a CRF a sentence has one loss (linear_tagger has one a word)"
+        )
+    if len(given) > axes:
+        return ops.squeeze(weights, axis=1)
+    return weights if len(given) == axes else weights[:, None]
+
+
+def _can_be(given: tuple, expected: tuple) -> bool:
+    """Whether sizes can be equal; 1 stands for all losses of an example, None is not known yet."""
+    pairs = list(zip(given, expected, strict=True))
+    return all(None in pair or pair[0] == pair[1] for pair in pairs[:1]) and all(
+        None in pair or pair[0] in (1, pair[1]) for pair in pairs[1:]
+    )

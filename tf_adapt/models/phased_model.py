@@ -10,7 +10,10 @@ from hub_modules.native.untracked import Untracked
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import Unfreezing, group_names, with_unfreezing
 from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
 from tf_adapt.models.train_steps import TrainSteps
+from tf_adapt.tasks.kinds import CLASSIFICATIONS
+from tf_adapt.tasks.task import Task
 
 
 class PhasedModel(TrainSteps):
@@ -43,6 +46,8 @@ class PhasedModel(TrainSteps):
                 given.get("callbacks"), self._own_unfreezing(given.get("verbose", "auto"))
             )
         given.pop("self")
+        if given.get("class_weight"):
+            _check_class_weight(getattr(self, "task", None))
         if isinstance(given.get("x"), tf.data.Dataset):
             given["shuffle"] = False  # the dataset has its order; Keras warns about its default
         return super().fit(**given)
@@ -60,3 +65,13 @@ class PhasedModel(TrainSteps):
         name = self.adaptation.name
         holder.value.say = lambda line: print(f"{name}: {line}") if verbose else None
         return holder.value
+
+
+def _check_class_weight(task: Task | None) -> None:
+    """Keras weighs by the largest number on the last axis of y: by a word's place in tagging."""
+    if task is None or task.kind not in CLASSIFICATIONS:
+        kind = "several tasks" if task is None else task.kind
+        raise ConfigError(
+            f"class_weight: expected none for {kind}, only for {' and '.join(CLASSIFICATIONS)}, "
+            "whose examples have one class each; give sample_weight with the examples instead"
+        )
