@@ -120,23 +120,23 @@ class NumpyBert:
         return self.layer_norm(f"{name}/output_layer_norm", h + inner)
 
 
-@pytest.mark.parametrize("activation", ["gelu_exact", "gelu_tanh"])
-@pytest.mark.parametrize("kind", ["bert, bottleneck", "bert, projected"])
-def test_bert_with_adapters_computes_the_formulas(kind, activation):
-    # A size of 15 has five heads of width 3.
-    encoder = built(kind, spread=0.5, activation=activation, adapter_size=15)
-    found = [np.float64(layer) for layer in encoder(bert_inputs())["layers"]]
-    formulas, mask = NumpyBert(encoder), bert_inputs()["input_mask"]
-    states = found[0]
-    for index, layer in enumerate(found[1:]):
-        states = formulas.block(index, states, mask, heads=5)
-        for row, length in enumerate((5, 3)):
-            np.testing.assert_allclose(layer[row, :length], states[row, :length], atol=3e-6)
+def test_bert_with_adapters_computes_the_formulas():
+    for kind in ["bert, bottleneck", "bert, projected"]:
+        for activation in ["gelu_exact", "gelu_tanh"]:
+            # A size of 15 has five heads of width 3.
+            encoder = built(kind, spread=0.5, activation=activation, adapter_size=15)
+            found = [np.float64(layer) for layer in encoder(bert_inputs())["layers"]]
+            formulas, mask = NumpyBert(encoder), bert_inputs()["input_mask"]
+            states = found[0]
+            for index, layer in enumerate(found[1:]):
+                states = formulas.block(index, states, mask, heads=5)
+                for row, length in enumerate((5, 3)):
+                    np.testing.assert_allclose(layer[row, :length], states[row, :length], atol=3e-6)
 
 
-@pytest.mark.parametrize(("size", "heads"), [(204, 6), (64, 4), (100, 5), (33, 3), (7, 1)])
-def test_heads_of_projected_attention(size, heads):
-    assert ProjectedAttention(8, size, 1, "gelu_exact", 0.0).num_heads == heads
+def test_heads_of_projected_attention():
+    for size, heads in [(204, 6), (64, 4), (100, 5), (33, 3), (7, 1)]:
+        assert ProjectedAttention(8, size, 1, "gelu_exact", 0.0).num_heads == heads
 
 
 def test_elmo_with_adapters_computes_the_formula_and_the_next_layer_reads_it(monkeypatch):
@@ -177,24 +177,17 @@ PARTS = ("down/kernel", "down/bias", "up/kernel", "up/bias")
 DIRECTIONS = ("forward", "backward")
 
 
-@pytest.mark.parametrize(
-    ("handle", "adapters", "bound"),
-    [
-        ("bert_small", "bottleneck", 1e-3),
-        ("bert_small", "projected_attention", 2e-3),
-        ("elmo_small", "bottleneck", 1e-3),
-    ],
-)
-def test_a_fresh_adapter_is_nearly_the_identity(handle, adapters, bound):
+def test_a_fresh_adapter_is_nearly_the_identity():
     keras.utils.set_random_seed(0)
-    plain = load_module(handle)
-    adapted = load_module(handle, adapters=adapters).encoder
+    plain = load_module("bert_small")
     tokens = plain.preprocessor.tokenize(tf.constant(["The cat sat on the mat .", "Hello Paris"]))
     packed = plain.preprocessor.pack([tokens])
-    pairs = zip(plain.encoder(packed)["layers"], adapted(packed)["layers"], strict=True)
-    differences = [np.abs(one - other).max() for one, other in pairs]
-    assert differences[0] == 0
-    assert 0 < max(differences[1:]) < bound
+    states = plain.encoder(packed)["layers"]
+    for adapters, bound in (("bottleneck", 1e-3), ("projected_attention", 2e-3)):
+        adapted = load_module("bert_small", adapters=adapters).encoder(packed)["layers"]
+        differences = [np.abs(one - two).max() for one, two in zip(states, adapted, strict=True)]
+        assert differences[0] == 0
+        assert 0 < max(differences[1:]) < bound
 
 
 def test_parameters_by_pencil():
@@ -212,22 +205,22 @@ def test_parameters_by_pencil():
     assert count_parameters(group) == layers * 2 * (2 * d * m + d + m) == 180
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_the_groups_are_a_partition_with_the_adapters_last(kind):
-    encoder, (layer, config, _) = built(kind), ALL[kind]
-    plain = layer(**config)
-    plain.build()
-    names = [name for name, _ in plain.layer_groups]
-    assert [name for name, _ in encoder.layer_groups] == [*names, "adapters"]
-    listed = [id(weight) for _, weights in encoder.layer_groups for weight in weights]
-    assert sorted(listed) == sorted(map(id, encoder.weights))
-    named = encoder.weights_by_name()
-    group = set(map(id, dict(encoder.layer_groups)["adapters"]))
-    in_group = {name for name, weight in named.items() if id(weight) in group}
-    new = set(named) - set(plain.weights_by_name())
-    norms = {name for name in named if "layer_norm" in name}
-    assert in_group == new | norms
-    assert len(norms) == (10 if config is BERT else 0)
+def test_the_groups_are_a_partition_with_the_adapters_last():
+    for kind in ALL:
+        encoder, (layer, config, _) = built(kind), ALL[kind]
+        plain = layer(**config)
+        plain.build()
+        names = [name for name, _ in plain.layer_groups]
+        assert [name for name, _ in encoder.layer_groups] == [*names, "adapters"]
+        listed = [id(weight) for _, weights in encoder.layer_groups for weight in weights]
+        assert sorted(listed) == sorted(map(id, encoder.weights))
+        named = encoder.weights_by_name()
+        group = set(map(id, dict(encoder.layer_groups)["adapters"]))
+        in_group = {name for name, weight in named.items() if id(weight) in group}
+        new = set(named) - set(plain.weights_by_name())
+        norms = {name for name in named if "layer_norm" in name}
+        assert in_group == new | norms
+        assert len(norms) == (10 if config is BERT else 0)
 
 
 def fitted(encoder):
@@ -247,8 +240,10 @@ def fitted(encoder):
     return {name for name, weight in named.items() if np.array_equal(before[name], weight.numpy())}
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    ("kind", "policy"),
+    [*((kind, "float32") for kind in ALL), ("bert, bottleneck", "mixed_bfloat16")],
+)
 def test_where_only_adapters_learn_all_of_them_move_and_nothing_else(kind, policy):
     encoder = built(kind, dtype=policy)
     set_trainable(encoder.layer_groups, ["adapters"])
@@ -261,16 +256,6 @@ def test_where_only_adapters_learn_all_of_them_move_and_nothing_else(kind, polic
     assert len(frozen) > 10
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_where_adapters_are_frozen_they_stay_and_the_others_move(kind):
-    encoder = built(kind)
-    top = ["layer_1"] if "bert" in kind else ["lstm_1"]
-    set_trainable(encoder.layer_groups, top)
-    moved = set(encoder.weights_by_name()) - fitted(encoder)
-    assert {name.split("/")[0] for name in moved} == set(top)
-    assert not any("adapter" in name or "layer_norm" in name for name in moved)
-
-
 def gradients(encoder):
     """Gradient of every weight, trainable or not, by its name."""
     weights = {name: weight.value for name, weight in encoder.weights_by_name().items()}
@@ -280,53 +265,53 @@ def gradients(encoder):
     return tape.gradient(loss, weights)
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_nothing_flows_below_the_first_weight_that_learns(kind):
-    encoder = built(kind, spread=0.5)
-    set_trainable(encoder.layer_groups, ["adapters"])
-    without = {name for name, gradient in gradients(encoder).items() if gradient is None}
-    bottom = ("word_embeddings", "position_embeddings", "token_type_embeddings")
-    if "bert" in kind:
-        assert {n for n in without if "pooler" not in n} == {f"embeddings/{n}" for n in bottom}
-    else:
-        assert {name.split("/")[0] for name in without} == {"char_cnn", "lstm_0"}
-    set_trainable(encoder.layer_groups, ["layer_1"] if "bert" in kind else ["lstm_1"])
-    found = {name.split("/")[0] for name, one in gradients(encoder).items() if one is not None}
-    assert found <= {"layer_1", "lstm_1", "lstm_1_adapter", "projected_attention"}
-    assert found
+def test_nothing_flows_below_the_first_weight_that_learns():
+    for kind in ALL:
+        encoder = built(kind, spread=0.5)
+        set_trainable(encoder.layer_groups, ["adapters"])
+        without = {name for name, gradient in gradients(encoder).items() if gradient is None}
+        bottom = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+        if "bert" in kind:
+            assert {n for n in without if "pooler" not in n} == {f"embeddings/{n}" for n in bottom}
+        else:
+            assert {name.split("/")[0] for name in without} == {"char_cnn", "lstm_0"}
+        set_trainable(encoder.layer_groups, ["layer_1"] if "bert" in kind else ["lstm_1"])
+        found = {name.split("/")[0] for name, one in gradients(encoder).items() if one is not None}
+        assert found <= {"layer_1", "lstm_1", "lstm_1_adapter", "projected_attention"}
+        assert found
 
 
-@pytest.mark.parametrize("kind", ["bert, bottleneck", "bert, projected"])
-def test_dropout_runs_where_adapters_learn_and_only_there(kind):
-    encoder = built(kind, spread=0.5, dropout=0.5, attention_dropout=0.5)
-    set_trainable(encoder.layer_groups, ["pooler"])
-    quiet, noisy = (encoder(bert_inputs(), training=mode) for mode in (False, True))
-    np.testing.assert_array_equal(quiet["layers"][-1], noisy["layers"][-1])
-    set_trainable(encoder.layer_groups, ["adapters"])
-    noisy = encoder(bert_inputs(), training=True)
-    for one, other in zip(quiet["layers"], noisy["layers"], strict=True):
-        assert np.abs(one - other).max() > 0.01
+def test_dropout_runs_where_adapters_learn_and_only_there():
+    for kind in ["bert, bottleneck", "bert, projected"]:
+        encoder = built(kind, spread=0.5, dropout=0.5, attention_dropout=0.5)
+        set_trainable(encoder.layer_groups, ["pooler"])
+        quiet, noisy = (encoder(bert_inputs(), training=mode) for mode in (False, True))
+        np.testing.assert_array_equal(quiet["layers"][-1], noisy["layers"][-1])
+        set_trainable(encoder.layer_groups, ["adapters"])
+        noisy = encoder(bert_inputs(), training=True)
+        for one, other in zip(quiet["layers"], noisy["layers"], strict=True):
+            assert np.abs(one - other).max() > 0.01
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_a_module_fills_all_but_the_adapters(kind):
-    encoder, (layer, config, _) = built(kind), ALL[kind]
-    start = {name: weight.numpy() for name, weight in encoder.weights_by_name().items()}
-    plain = layer(**config)
-    plain.build()
-    arrays = {
-        name: np.full(weight.shape, 0.5, "float32")
-        for name, weight in plain.weights_by_name().items()
-    }
-    encoder.load_weights_by_name(arrays)
-    for name, weight in encoder.weights_by_name().items():
-        np.testing.assert_array_equal(weight, arrays.get(name, start[name]))
-    some = next(iter(arrays))
-    with pytest.raises(ArtifactError, match=f"missing.*{some}"):
-        encoder.load_weights_by_name({n: a for n, a in arrays.items() if n != some})
-    new = next(name for name in start if name not in arrays)
-    with pytest.raises(ArtifactError, match=f"unknown.*{new}"):
-        encoder.load_weights_by_name(arrays | {new: start[new]})
+def test_a_module_fills_all_but_the_adapters():
+    for kind in ALL:
+        encoder, (layer, config, _) = built(kind), ALL[kind]
+        start = {name: weight.numpy() for name, weight in encoder.weights_by_name().items()}
+        plain = layer(**config)
+        plain.build()
+        arrays = {
+            name: np.full(weight.shape, 0.5, "float32")
+            for name, weight in plain.weights_by_name().items()
+        }
+        encoder.load_weights_by_name(arrays)
+        for name, weight in encoder.weights_by_name().items():
+            np.testing.assert_array_equal(weight, arrays.get(name, start[name]))
+        some = next(iter(arrays))
+        with pytest.raises(ArtifactError, match=f"missing.*{some}"):
+            encoder.load_weights_by_name({n: a for n, a in arrays.items() if n != some})
+        new = next(name for name in start if name not in arrays)
+        with pytest.raises(ArtifactError, match=f"unknown.*{new}"):
+            encoder.load_weights_by_name(arrays | {new: start[new]})
 
 
 def test_a_convolution_is_keras_own_with_padding_at_zero():
@@ -349,33 +334,40 @@ def test_a_convolution_is_keras_own_with_padding_at_zero():
 CHOSEN = BottleneckAdapters(3, in_layers=(1,), activation="relu", operation="convolution")
 
 
-@pytest.mark.parametrize("layer", [BertEncoder, ElmoEncoder])
-def test_chosen_layers_have_adapters_and_nothing_flows_below(layer):
-    config = BERT if layer is BertEncoder else ELMO
-    encoder, plain = layer(**config, adapters=CHOSEN), layer(**config)
-    for one in (encoder, plain):
-        one.build()
-    random = np.random.default_rng(4)
-    for weight in encoder.weights:
-        if weight.dtype == "float32":
-            weight.assign(random.normal(0, 0.5, weight.shape))
-    named = encoder.weights_by_name()
-    plain.load_weights_by_name({n: named[n].numpy() for n in plain.weights_by_name()})
-    got, base = encoder(inputs(encoder))["layers"], plain(inputs(encoder))["layers"]
-    for index in (0, 1):
-        np.testing.assert_array_equal(got[index], base[index])
-    assert np.abs(got[2] - base[2]).max() > 0.01
-    group = set(map(id, dict(encoder.layer_groups)["adapters"]))
-    inside = [name for name, weight in named.items() if id(weight) in group]
-    parts = {"/".join(name.split("/")[:2]) for name in inside}
-    if layer is BertEncoder:
-        names = ("attention_adapter", "output_adapter", "attention_layer_norm", "output_layer_norm")
-        assert parts == {f"layer_1/{name}" for name in names}
-    else:
-        assert parts == {"lstm_1_adapter/forward", "lstm_1_adapter/backward"}
-    set_trainable(encoder.layer_groups, ["adapters"])
-    reached = {name.split("/")[0] for name, one in gradients(encoder).items() if one is not None}
-    assert reached == ({"layer_1"} if layer is BertEncoder else {"lstm_1_adapter"})
+def test_chosen_layers_have_adapters_and_nothing_flows_below():
+    for layer in [BertEncoder, ElmoEncoder]:
+        config = BERT if layer is BertEncoder else ELMO
+        encoder, plain = layer(**config, adapters=CHOSEN), layer(**config)
+        for one in (encoder, plain):
+            one.build()
+        random = np.random.default_rng(4)
+        for weight in encoder.weights:
+            if weight.dtype == "float32":
+                weight.assign(random.normal(0, 0.5, weight.shape))
+        named = encoder.weights_by_name()
+        plain.load_weights_by_name({n: named[n].numpy() for n in plain.weights_by_name()})
+        got, base = encoder(inputs(encoder))["layers"], plain(inputs(encoder))["layers"]
+        for index in (0, 1):
+            np.testing.assert_array_equal(got[index], base[index])
+        assert np.abs(got[2] - base[2]).max() > 0.01
+        group = set(map(id, dict(encoder.layer_groups)["adapters"]))
+        inside = [name for name, weight in named.items() if id(weight) in group]
+        parts = {"/".join(name.split("/")[:2]) for name in inside}
+        if layer is BertEncoder:
+            names = (
+                "attention_adapter",
+                "output_adapter",
+                "attention_layer_norm",
+                "output_layer_norm",
+            )
+            assert parts == {f"layer_1/{name}" for name in names}
+        else:
+            assert parts == {"lstm_1_adapter/forward", "lstm_1_adapter/backward"}
+        set_trainable(encoder.layer_groups, ["adapters"])
+        reached = {
+            name.split("/")[0] for name, one in gradients(encoder).items() if one is not None
+        }
+        assert reached == ({"layer_1"} if layer is BertEncoder else {"lstm_1_adapter"})
 
 
 def test_relu_and_convolutions_in_bert_compute_the_formulas():

@@ -65,33 +65,33 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_w_plus_alpha_b_a_by_r_with_its_gradient(name):
-    dense, shape, summed, others = LAYERS[name]
-    dense = type(dense).from_config(dense.get_config())
-    dense.build(shape)
-    low_rank = add_low_rank(dense, rank=3, alpha=6.0, name="mine")
-    for weight in dense.weights:
-        weight.assign(RANDOM.normal(size=weight.shape))
-    x = RANDOM.normal(size=shape).astype("float32")
-    a, b = np.float64(low_rank.a), np.float64(low_rank.b)
-    assert (a.shape, b.shape) == ((np.prod(summed), 3), (3, np.prod(others)))
-    kernel = np.float64(dense.kernel).reshape(a.shape[0], b.shape[1]) + 2.0 * a @ b
-    bias = 0.0 if dense.bias is None else np.float64(dense.bias).reshape(-1)
-    rows = np.float64(x).reshape(-1, a.shape[0])
-    lead = shape[: len(shape) - len(summed)]
-    linear = rows @ kernel + bias
-    expected = np.tanh(linear) if name == "dense" else linear
-    with tf.GradientTape() as tape:
-        found = dense(x)
-        loss = tf.reduce_sum(found**2) / 2
-    np.testing.assert_allclose(found, expected.reshape(*lead, *others), rtol=1e-5, atol=1e-5)
-    with merged(keras.Sequential([dense])):
-        np.testing.assert_allclose(dense(x), found, rtol=1e-5, atol=1e-5)
-    upstream = expected * (1 - expected**2) if name == "dense" else expected
-    of_a, of_b = tape.gradient(loss, [low_rank.a.value, low_rank.b.value])
-    np.testing.assert_allclose(of_a, 2.0 * rows.T @ upstream @ b.T, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(of_b, 2.0 * (rows @ a).T @ upstream, rtol=1e-4, atol=1e-4)
+def test_w_plus_alpha_b_a_by_r_with_its_gradient():
+    for name in LAYERS:
+        dense, shape, summed, others = LAYERS[name]
+        dense = type(dense).from_config(dense.get_config())
+        dense.build(shape)
+        low_rank = add_low_rank(dense, rank=3, alpha=6.0, name="mine")
+        for weight in dense.weights:
+            weight.assign(RANDOM.normal(size=weight.shape))
+        x = RANDOM.normal(size=shape).astype("float32")
+        a, b = np.float64(low_rank.a), np.float64(low_rank.b)
+        assert (a.shape, b.shape) == ((np.prod(summed), 3), (3, np.prod(others)))
+        kernel = np.float64(dense.kernel).reshape(a.shape[0], b.shape[1]) + 2.0 * a @ b
+        bias = 0.0 if dense.bias is None else np.float64(dense.bias).reshape(-1)
+        rows = np.float64(x).reshape(-1, a.shape[0])
+        lead = shape[: len(shape) - len(summed)]
+        linear = rows @ kernel + bias
+        expected = np.tanh(linear) if name == "dense" else linear
+        with tf.GradientTape() as tape:
+            found = dense(x)
+            loss = tf.reduce_sum(found**2) / 2
+        np.testing.assert_allclose(found, expected.reshape(*lead, *others), rtol=1e-5, atol=1e-5)
+        with merged(keras.Sequential([dense])):
+            np.testing.assert_allclose(dense(x), found, rtol=1e-5, atol=1e-5)
+        upstream = expected * (1 - expected**2) if name == "dense" else expected
+        of_a, of_b = tape.gradient(loss, [low_rank.a.value, low_rank.b.value])
+        np.testing.assert_allclose(of_a, 2.0 * rows.T @ upstream @ b.T, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(of_b, 2.0 * (rows @ a).T @ upstream, rtol=1e-4, atol=1e-4)
 
 
 def test_kernels_that_are_not_two_dimensional_are_refused():
@@ -159,8 +159,9 @@ def test_the_group_holds_a_and_b_alone():
     assert count_parameters(dict(encoder.layer_groups)["lora"]) == 4 * 2 * 8 * 3
 
 
-@pytest.mark.parametrize("checkpointing", [False, True])
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize(
+    ("policy", "checkpointing"), [("float32", True), ("mixed_bfloat16", False)]
+)
 def test_where_only_lora_learns_nothing_else_moves(policy, checkpointing):
     encoder = built(spread=None, dtype=policy)
     encoder.gradient_checkpointing = checkpointing
@@ -228,10 +229,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("message", WRONG)
-def test_impossible_settings_are_refused(message):
-    with pytest.raises(ConfigError, match=message):
-        BertEncoder(**BERT, adapters=Lora(**WRONG[message]))
+def test_impossible_settings_are_refused():
+    for message in WRONG:
+        with pytest.raises(ConfigError, match=message):
+            BertEncoder(**BERT, adapters=Lora(**WRONG[message]))
 
 
 def test_elmo_has_no_kernels_with_these_names():

@@ -42,28 +42,28 @@ def bi_head(num_words=50, width=4):
     return head, filled(head)
 
 
-@pytest.mark.parametrize("activation", ["gelu_exact", "gelu_tanh"])
-def test_masked_head_against_numpy(activation):
-    head = MaskedLanguageModelHead(6, 9, activation)
-    head.build()
-    weights = filled(head)
-    assert set(weights) == {
-        "dense/kernel", "dense/bias", "layer_norm/gamma", "layer_norm/beta", "bias",
-    }  # fmt: skip
-    random = np.random.default_rng(1)
-    states, table = random.normal(size=(2, 3, 6)), random.normal(size=(9, 6))
-    inner = states @ weights["dense/kernel"] + weights["dense/bias"]
-    if activation == "gelu_exact":
-        inner = inner * 0.5 * (1 + np.vectorize(math.erf)(inner / math.sqrt(2)))
-    else:
-        cubic = math.sqrt(2 / math.pi) * (inner + 0.044715 * inner**3)
-        inner = inner * 0.5 * (1 + np.tanh(cubic))
-    spread = np.sqrt(inner.var(-1, keepdims=True) + 1e-12)
-    normed = (inner - inner.mean(-1, keepdims=True)) / spread
-    normed = normed * weights["layer_norm/gamma"] + weights["layer_norm/beta"]
-    expected = normed @ table.T + weights["bias"]
-    got = head(states.astype("float32"), table.astype("float32"))
-    np.testing.assert_allclose(got, expected, atol=2e-5)
+def test_masked_head_against_numpy():
+    for activation in ["gelu_exact", "gelu_tanh"]:
+        head = MaskedLanguageModelHead(6, 9, activation)
+        head.build()
+        weights = filled(head)
+        assert set(weights) == {
+            "dense/kernel", "dense/bias", "layer_norm/gamma", "layer_norm/beta", "bias",
+        }  # fmt: skip
+        random = np.random.default_rng(1)
+        states, table = random.normal(size=(2, 3, 6)), random.normal(size=(9, 6))
+        inner = states @ weights["dense/kernel"] + weights["dense/bias"]
+        if activation == "gelu_exact":
+            inner = inner * 0.5 * (1 + np.vectorize(math.erf)(inner / math.sqrt(2)))
+        else:
+            cubic = math.sqrt(2 / math.pi) * (inner + 0.044715 * inner**3)
+            inner = inner * 0.5 * (1 + np.tanh(cubic))
+        spread = np.sqrt(inner.var(-1, keepdims=True) + 1e-12)
+        normed = (inner - inner.mean(-1, keepdims=True)) / spread
+        normed = normed * weights["layer_norm/gamma"] + weights["layer_norm/beta"]
+        expected = normed @ table.T + weights["bias"]
+        got = head(states.astype("float32"), table.astype("float32"))
+        np.testing.assert_allclose(got, expected, atol=2e-5)
 
 
 def test_two_directions_against_numpy():
@@ -76,15 +76,15 @@ def test_two_directions_against_numpy():
     np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, CHUNK, CHUNK + 5])
-def test_whole_softmax_in_chunks(count):
-    head, weights = bi_head()
-    random = np.random.default_rng(2)
-    states, targets = random.normal(size=(count, 4)), random.integers(0, 50, size=count)
-    scores = log_softmax(states @ weights["kernel"].T + weights["bias"]) if count else states
-    expected = -scores[np.arange(count), targets]
-    got = head.target_losses(tf.constant(states, tf.float32), tf.constant(targets, tf.int32))
-    np.testing.assert_allclose(got, expected, atol=1e-5)
+def test_whole_softmax_in_chunks():
+    for count in [0, 1, 3, CHUNK, CHUNK + 5]:
+        head, weights = bi_head()
+        random = np.random.default_rng(2)
+        states, targets = random.normal(size=(count, 4)), random.integers(0, 50, size=count)
+        scores = log_softmax(states @ weights["kernel"].T + weights["bias"]) if count else states
+        expected = -scores[np.arange(count), targets]
+        got = head.target_losses(tf.constant(states, tf.float32), tf.constant(targets, tf.int32))
+        np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
 def test_words_are_drawn_as_often_as_the_formula_says():
@@ -164,14 +164,11 @@ def test_words_by_their_characters():
     assert (words.begin, words.end) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_words_that_cannot_be():
+    for words, message in [
         (WORDS[1:], "expected <S>, </S> and <UNK>, got none of <S>"),
         ([*WORDS, "the"], "'the' on line 9 is already on line 4"),
         ([*WORDS, ""], "a word on line 9, got an empty line"),
-    ],
-)
-def test_words_that_cannot_be(words, message):
-    with pytest.raises(ArtifactError, match=message):
-        OutputWords(words)
+    ]:
+        with pytest.raises(ArtifactError, match=message):
+            OutputWords(words)
