@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from tf_adapt.statistics.scores import item_statistics
+from tf_adapt.statistics.scores import METRICS, RANGES, item_statistics, pseudo_values
 from tf_adapt.statistics.slice_score import SliceScore
 from tf_adapt.statistics.slices import is_defined, slice_score, with_challenging
 
@@ -63,6 +63,30 @@ def test_span_f1_of_the_sentences_of_a_slice():
     found = slice_score("span_f1", rows, members, np.arange(3))
     assert found.score == 2 * 1 / (2 + 2)
     assert found.rest is None  # no gold entity there
+
+
+@pytest.mark.parametrize(("metric", "score"), [("f1", (2 / 3 + 1) / 2), ("exact_match", 1 / 2)])
+def test_answers_of_a_slice(metric, score):
+    rows = item_statistics(metric, ["p", "r", "x"], [["p q"], ["r"], ["s"]])[None]
+    found = slice_score(metric, rows, np.array([True, True, False]), np.arange(3))
+    assert (found.score, found.rest) == (pytest.approx(score), 0)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_slice_of_any_metric(metric):
+    """Every function that asks for the metric knows it."""
+    gold, said = {
+        "pearson": ([1.0, 2.0, 3.0, 5.0], [1.0, 2.0, 4.0, 4.0]),
+        **dict.fromkeys(("span_f1", "strict_span_f1"), ([["B-X"]] * 4, [["B-X"]] * 3 + [["O"]])),
+        **dict.fromkeys(("micro_f1", "macro_f1"), ([("a",)] * 4, [("a",)] * 3 + [()])),
+        **dict.fromkeys(("f1", "exact_match"), ([["p"]] * 4, ["p", "p", "q", "q"])),
+    }.get(metric, (["a", "b", "a", "b"], ["a", "b", "b", "b"]))
+    rows = item_statistics(metric, said, gold, ["a", "b"], "IOB2")[None]
+    assert pseudo_values(metric, rows).shape == (1, 4)
+    assert is_defined(metric, rows[0].sum(0))
+    found = slice_score(metric, rows, np.array([True, True, True, False]), np.arange(4))
+    low, high = RANGES[metric]
+    assert found.examples == 3 and low <= found.score <= high
 
 
 @pytest.mark.parametrize("seeds", [1, 3])

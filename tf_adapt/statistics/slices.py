@@ -17,6 +17,7 @@ from tf_adapt.statistics.scores import (
 )
 from tf_adapt.statistics.slice_score import LEVEL, SliceScore
 from tf_adapt.statistics.two_cells import ROUNDING, CellSample, sample_of, sample_of_values
+from tf_adapt.tasks.answer_scores import ANSWER_METRICS
 
 
 def slice_score(
@@ -96,7 +97,7 @@ def is_defined(metric: str, sums: np.ndarray) -> bool:
 
     Shapes: `[k]`.
     """
-    if metric == "accuracy":
+    if metric == "accuracy" or metric in ANSWER_METRICS:
         return bool(sums[1] > 0)
     if metric == "matthews":
         true, _ = np.split(sums[1:], 2)
