@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,7 +5,6 @@ import tensorflow as tf
 from hub_modules.preprocess import CausalPreprocessor
 from hub_modules.preprocess.byte_pairs import byte_signs
 
-RECORDED = Path(__file__).parents[2] / "parity" / "recorded" / "huggingface_gpt2" / "model"
 VOCABULARY = [*byte_signs(), "<|endoftext|>", "ab", "abc", "bc", "aa", "Ġa"]
 MERGES = ["b c", "a b", "ab c", "a a", "Ġ a"]
 END, TOKEN = 256, 300
