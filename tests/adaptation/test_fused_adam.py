@@ -25,14 +25,13 @@ def step_of(optimizer, weights):
     return lambda gradients: optimizer.apply(gradients, weights)
 
 
-@pytest.mark.parametrize("in_graph", [True, False])
 @pytest.mark.parametrize(
-    "make",
+    ("make", "in_graph"),
     [
-        lambda: keras.optimizers.Adam(0.01, **OPTIONS),
-        lambda: keras.optimizers.AdamW(0.01, weight_decay=0.3, **OPTIONS),
-        lambda: keras.optimizers.Adam(0.01, weight_decay=0.3),
-        lambda: keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(0.01, 40)),
+        (lambda: keras.optimizers.Adam(0.01, **OPTIONS), False),
+        (lambda: keras.optimizers.AdamW(0.01, weight_decay=0.3, **OPTIONS), True),
+        (lambda: keras.optimizers.Adam(0.01, weight_decay=0.3), True),
+        (lambda: keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(0.01, 40)), True),
     ],
     ids=["adam", "adamw", "adam that decays", "schedule"],
 )
