@@ -433,35 +433,31 @@ SIGNALS = {
     "after_pairs": {"start": {"config": "first.yaml"}},
     "parts": {"folds": 2},
     "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "parts"}},
-    "together": TOGETHER,
 }
 
 
 @pytest.fixture(scope="module")
 def made(config_writer, tiny_bert, tmp_path_factory):
-    """A comparison of a start, an ensemble, its student and two tasks; it was killed while its
-    start trained, and again while the student did.
+    """A comparison of a start, an ensemble and its student, killed while the start trained.
 
     Returns:
         what writes its config with other signals, its folder, and what was found.
     """
     folder = tmp_path_factory.mktemp("signals")
     write = writer(config_writer(folder), tiny_bert, folder)
-    out, hand_over = folder / "out", running._hand_over
+    path, out, hand_over = write(SIGNALS, seeds=2), folder / "out", running._hand_over
+
+    def killed(worker, cache):
+        hand_over(worker, cache)
+        worker.process.kill()
+
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for killed in ("start_first", "-small"):
-
-            def killing(worker, cache, killed=killed):
-                hand_over(worker, cache)
-                if worker.run.cell.name.endswith(killed):
-                    worker.process.kill()
-
-            patch.setattr(running, "_hand_over", killing)
-            with pytest.raises(TrainingError, match="was ended by signal 9"):
-                compare(load_comparison(write(SIGNALS, seeds=2)), out, jobs=1)
+        patch.setattr(running, "_hand_over", killed)
+        with pytest.raises(TrainingError, match="was ended by signal 9"):
+            compare(load_comparison(path), out, jobs=1)
         patch.setattr(running, "_hand_over", hand_over)
-        content = compare(load_comparison(write(SIGNALS, seeds=2)), out, jobs=1)
+        content = compare(load_comparison(path), out, jobs=1)
     return write, out, content
 
 
@@ -545,35 +541,43 @@ def test_signals_are_in_report_and_verdict(beside, monkeypatch):
         if cell.settings["signal"] != "parts":
             assert len(cell.curves) == 2 and cell.costs.training_seconds
     assert content.teacher is None
-    assert "every run is trained on pairs too (sample_pair" in content.signals["together"][1]
     report = (out / "report.md").read_text("utf-8")
-    assert "signal together" in report and "Signal parts: folds: 2" in report
+    assert "signal small" in report and "Signal parts: folds: 2" in report
     assert json.loads((out / "report.json").read_text())["signals"].keys() == SIGNALS.keys()
     assert " signal " in content.verdict.sentence
-    # Of an ensemble and of several tasks too; their cards are those of their own export.
+    # Of an ensemble too; its card is that of its own export.
     monkeypatch.setattr(
         comparing, "_export", lambda run, folder: (folder / "1").mkdir(parents=True)
     )
     outcomes = Outcomes(load_comparison(write(SIGNALS, seeds=2)), out)
-    for name in ("parts", "together"):
-        best = next(cell.id for cell in content.cells if cell.settings["signal"] == name)
-        verdict = replace(content.verdict, recommended=best)
-        exported = comparing._export_best(outcomes, replace(content, verdict=verdict), anyway=True)
-        assert f"{best}-rate_" in exported and list((out / exported).iterdir()) == []
+    best = next(cell.id for cell in content.cells if cell.settings["signal"] == "parts")
+    verdict = replace(content.verdict, recommended=best)
+    exported = comparing._export_best(outcomes, replace(content, verdict=verdict), anyway=True)
+    assert f"{best}-rate_" in exported and list((out / exported).iterdir()) == []
 
 
-def test_what_is_said_of_a_given_teacher_and_of_votes(write, tmp_path):
-    outcomes = Outcomes(load_comparison(write({"alone": {}, "taught": {}, "voted": {}})), tmp_path)
+def test_what_is_said_of_a_given_teacher_of_votes_and_of_tasks(write, tmp_path):
+    names = ("alone", "taught", "voted", "together")
+    outcomes = Outcomes(load_comparison(write({name: {} for name in names})), tmp_path)
     scores = {"dev": {"accuracy": 0.5}, "test": {"accuracy": 0.5}}
     side = scores | {"parameters": 1000, "megabytes": 1, "serving_per_1000": 1}
     taught = {"run": "runs/big", "hash": "abc", "temperature": 2, "weight": 0.5, "unlabelled": 0}
     taught |= {"teacher": side, "student": side}
     voted = {"aggregate": "majority", "votes": 12, "examples": 4, "agreement": None, "sources": {}}
     voted |= {"entropy": 0.1, "undecided": 0, "votes_file": "votes.tsv"}
-    learned = {"taught": {"taught": taught}, "voted": {"weak": voted}}
+    task = {"dataset": "sample_pair_classification", "metric": "accuracy", "head": "linear"}
+    task |= scores | {"splits": {}, "truncated": {}, "serving_per_1000": 1}
+    learned = {
+        "taught": {"taught": taught},
+        "voted": {"weak": voted},
+        "together": {"tasks": {"pairs": task, "words": task}, "target": "words"},
+    }
     for run in list(outcomes.waiting()):
         finished_runs.finish(run.folder, **learned.get(run.cell.signal, {}))
     said = signals_in_words(outcomes, "accuracy")
     assert said["alone"] == ["nothing but the labels"]
     assert said["taught"][1].startswith("every run learns from the answers of runs/big (weight 0.5")
     assert said["voted"][1].startswith("every run is trained on labels from 0 sources: 12 votes")
+    assert said["together"][1].startswith(
+        "every run is trained on pairs too (sample_pair_classification), of which the first has"
+    )
