@@ -216,7 +216,7 @@ def assign(variables: Sequence, arrays: Arrays, where: str) -> None:
     """Sets Keras variables from `to_arrays`; nothing is set unless everything fits.
 
     Raises:
-        ArtifactError: an array is missing or unused, or has another shape or dtype.
+        ArtifactError: an array is missing or unused, has another shape or dtype, or is not finite.
     """
     check_fit(variables, arrays, where)
     for position, variable in enumerate(variables):
@@ -248,12 +248,21 @@ def check_fit(variables: Sequence, arrays: Arrays, where: str) -> None:
             raise ArtifactError(
                 f"{where}: {variable.path}: expected shape and type {wanted}, got {got}; {advice}"
             )
+        if _has_non_finite(arrays[name]):
+            raise ArtifactError(
+                f"{where}: {variable.path}: expected finite numbers, got others; such a file is "
+                "not one that a training wrote: make the run again"
+            )
+
+
+def _has_non_finite(value: np.ndarray) -> bool:
+    return np.issubdtype(value.dtype, np.floating) and not np.isfinite(value).all()
 
 
 def _write(path: Path, arrays: dict[str, Arrays], state: dict[str, Any]) -> None:
     for group, values in arrays.items():
         for name, value in values.items():
-            if np.issubdtype(value.dtype, np.floating) and not np.isfinite(value).all():
+            if _has_non_finite(value):
                 raise TrainingError(
                     f"array {name} of the {group} is not finite; nothing was saved. Lower "
                     "training.learning_rate and run again from the previous checkpoint"

@@ -13,7 +13,7 @@ from tf_adapt.data.batches import PreparedData, prepare, shortest_first, sorted_
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.encoder.hub_encoder import HubEncoder
-from tf_adapt.errors import ConfigError
+from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
 from tf_adapt.printing.progress import tracked
 from tf_adapt.serving.answers import FoundAnswer, answers_of_questions
@@ -139,7 +139,17 @@ def word_mask(inputs: dict) -> np.ndarray:
 
 
 def to_predictions(task: Task, records: list, answer: dict[str, np.ndarray]) -> list[Prediction]:
-    """One `Prediction` per record from the arrays of `batch_predictions`."""
+    """One `Prediction` per record from the arrays of `batch_predictions`.
+
+    Raises:
+        ArtifactError: a score is not a number: the largest of such scores would be the first label.
+    """
+    for name, values in answer.items():
+        if np.issubdtype(values.dtype, np.floating) and np.isnan(values).any():
+            raise ArtifactError(
+                f"the model's answers: expected numbers, got {name} that are none (NaN); its "
+                "weights are damaged, or its training has diverged: train it again"
+            )
     if task.is_span_extraction:
         return [
             Prediction(answers[0].text, (answers[0].score,), answers)

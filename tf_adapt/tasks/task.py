@@ -184,6 +184,11 @@ def _checked_labels(task: Task) -> tuple[str, ...] | None:
     for position, label in enumerate(labels):
         if not isinstance(label, str) or not label:
             raise ConfigError(f"labels[{position}]: expected a text, got {label!r}; quote it")
+        if any(one in label for one in "\t\n\r\0"):
+            raise ConfigError(
+                f"labels[{position}]: expected a text without tabs and line breaks, which separate "
+                f"columns and lines of predictions, got {label[:80]!r}; rename it"
+            )
         if label in labels[:position]:
             raise ConfigError(f"labels[{position}]: {label!r} is there twice; keep one")
         fault = check_label_name(label) if task.is_multilabel else None

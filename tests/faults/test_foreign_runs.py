@@ -1,0 +1,41 @@
+"""Runs that somebody else made: what their weights and their task cannot be."""
+
+import keras
+import numpy as np
+import pytest
+
+import tf_adapt as ta
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.runs import checkpoints
+from tf_adapt.serving.predict import to_predictions
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a8_weights_that_are_not_finite(value):
+    weights = [keras.Variable([1.0, 2.0]), keras.Variable([3])]
+    arrays = {"0": np.array([0.0, value], "float32"), "1": weights[1].numpy()}
+    with pytest.raises(ArtifactError, match="best: .*: expected finite numbers, got others"):
+        checkpoints.assign(weights, arrays, "best")
+    np.testing.assert_array_equal(weights[0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("task", "answer"),
+    [
+        (
+            ta.Task("classification", ["a", "b"]),
+            {"label": np.array([0]), "probabilities": np.full((1, 2), np.nan)},
+        ),
+        (ta.Task("multilabel_classification", ["a"]), {"probabilities": np.array([[np.nan]])}),
+        (ta.Task("regression"), {"score": np.array([np.nan])}),
+    ],
+)
+def test_n1_answers_that_are_no_numbers_have_no_label(task, answer):
+    with pytest.raises(ArtifactError, match=r"expected numbers, got .* that are none \(NaN\)"):
+        to_predictions(task, ["a text"], answer)
+
+
+@pytest.mark.parametrize("label", ["a\tb", "a\nb", "a\r", "a\0"])
+def test_a_label_that_would_break_a_table(label):
+    with pytest.raises(ConfigError, match=r"labels\[1\]: expected a text without tabs and line"):
+        ta.Task("classification", ["x", label])
