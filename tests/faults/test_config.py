@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tf_adapt.comparison.cells import Comparison
+from tf_adapt.comparison.settings import is_comparison, load_comparison
 from tf_adapt.config.reading import load_config
 from tf_adapt.config.sections import Config
-from tf_adapt.errors import ConfigError
+from tf_adapt.errors import ConfigError, TfAdaptError
 
 GOOD = {
     "about": {"summary": "a test", "expected": "none", "minutes": 1},
@@ -235,3 +237,43 @@ def test_c4_unknown_name_opens_nothing(good, tmp_path):
         watched[0] = None
         assert f"{key}: {expected}" in message
         assert [event for event in events if event != ("open", str(path))] == []
+
+
+def leaves(content, path=()):
+    if isinstance(content, dict):
+        for key, value in content.items():
+            yield from leaves(value, (*path, key))
+    else:
+        yield path
+
+
+def replacement(generator: random.Random):
+    return generator.choice(
+        [None, True, False, -1, 0, 1, 2.5, 1e30, -0.0, 10**400, float("nan"), float("inf"), "",
+         "x", "1e-3", "../../x", "\u2028", "a\0b", "é" * 10_000, [], [1], {}, {"a": 1}, [[[]]],
+         "os.system", "all", "cpu:1\n", "null"]
+    )  # fmt: skip
+
+
+def test_fuzz_one_leaf_replaced(good, tmp_path):
+    shipped = sorted((Path(__file__).resolve().parents[2] / "configs").rglob("*.yaml"))
+    bases = [good, *(yaml.safe_load(path.read_text(encoding="utf-8")) for path in shipped)]
+    assert sum("compare" in base for base in bases) >= 10
+    generator = random.Random(20)
+    for number in range(200):
+        content = yaml.safe_load(yaml.safe_dump(generator.choice(bases)))
+        *parents, key = generator.choice(list(leaves(content)))
+        section = content
+        for parent in parents:
+            section = section[parent]
+        section[key] = replacement(generator)
+        path = written(tmp_path, yaml.safe_dump(content, allow_unicode=True))
+        try:
+            if is_comparison(path):
+                assert isinstance(load_comparison(path), Comparison)
+            else:
+                assert isinstance(load_config(path), Config)
+        except TfAdaptError:
+            pass
+        except Exception as error:
+            pytest.fail(f"config {number}, {key} = {section[key]!r}: {error!r}")

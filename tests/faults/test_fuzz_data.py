@@ -94,13 +94,16 @@ def content_of(name: str) -> bytes:
     return (above + 12 * line).encode()
 
 
-@pytest.mark.slow
-def test_mutated_files(tmp_path):
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(400, marks=pytest.mark.slow), pytest.param(2000, marks=pytest.mark.large)],
+)
+def test_mutated_files(tmp_path, count):
     for name, (read, _, _) in READERS.items():
         path, good, refused = tmp_path / name, content_of(name), 0
         path.write_bytes(good)
         assert read(path)
-        for seed in range(400):
+        for seed in range(count):
             path.write_bytes(mutated(good, random.Random(seed)))
             try:
                 assert read(path)
@@ -109,7 +112,7 @@ def test_mutated_files(tmp_path):
                 refused += 1
             except Exception as error:
                 raise AssertionError(f"{name}, seed {seed}: {error!r}") from error
-        assert 0 < refused < 400
+        assert 0 < refused < count
 
 
 def test_every_reader_is_here():

@@ -255,27 +255,35 @@ def test_i5_other_surroundings(config, unfinished):
 
 
 @pytest.mark.slow
-def test_i5_i6_more_epochs_go_on_even_where_there_was_no_space(config, whole, tmp_path):
-    """A limit on the size of files stands in for a full disk."""
-    run, more = tmp_path / "run", ("--set", "training.epochs=4")
+def test_i5_more_epochs_go_on(config, whole, tmp_path):
+    run = tmp_path / "run"
     shutil.copytree(whole[0], run)
-    limits, limit = resource.getrlimit(resource.RLIMIT_FSIZE), 40_000
-    assert max(path.stat().st_size for path in run.rglob("*.npz")) > limit
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
-    try:
-        result = train(config, run, *more)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert result.exit_code == 4, result.output
-    assert last_line(result).startswith("ArtifactError: ")
-    assert "cannot be written" in last_line(result)
-    assert not list(run.rglob("*.partial"))
-    result = train(config, run, *more)
+    result = train(config, run, "--set", "training.epochs=4")
     assert result.exit_code == 0, result.output
     assert json.loads((run / "metrics.json").read_text())["epochs"] == 4
     history = (run / "history.csv").read_text().splitlines()
     assert history[:4] == (whole[0] / "history.csv").read_text().splitlines()
     assert len(history) == 5
+
+
+@pytest.mark.slow
+def test_i6_no_space(config, whole, unfinished):
+    """A limit on the size of files stands in for a full disk."""
+    shutil.rmtree(sorted((unfinished / "checkpoint").glob("checkpoint_*"))[-1])
+    limits, limit = resource.getrlimit(resource.RLIMIT_FSIZE), 40_000
+    assert max(path.stat().st_size for path in whole[0].rglob("*.npz")) > limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
+    try:
+        result = train(config, unfinished)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.exit_code == 4, result.output
+    assert last_line(result).startswith("ArtifactError: ")
+    assert "cannot be written" in last_line(result)
+    assert not list(unfinished.rglob("*.partial"))
+    result = train(config, unfinished)
+    assert result.exit_code == 0, result.output
+    assert results(unfinished) == results(whole[0])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
