@@ -1,6 +1,7 @@
 """Configs that must be refused (C1 to C4), and 200 that were damaged at random."""
 
 import copy
+import random
 import sys
 import time
 from pathlib import Path
