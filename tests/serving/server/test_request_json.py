@@ -105,6 +105,11 @@ REFUSED = {
     "unequal": (PAIR, {"inputs": {"text_a": ["a"], "text_b": ["b", "c"]}}, "1 of text_a, 2 of"),
     "no words": (WORDS, {"instances": ["a"]}, "tokens[0]: expected a list of words, got a text"),
     "rank 3": (WORDS, {"instances": [[["a"]]]}, "tokens[0][0]: expected a text, got a list"),
+    "an empty word": (
+        WORDS,
+        {"instances": [["a", "", "b", ""]]},
+        'tokens[0][1]: expected a word, got ""',
+    ),
     "ragged": (WORDS, {"instances": [["a", "b"], ["c"]]}, "expected 2 words as in the first row"),
     "a long sentence": (WORDS, {"instances": [["a"] * 6]}, "at most 10 characters, got 12"),
 }

@@ -178,6 +178,13 @@ def _sentence(value: Any, where: str, most: int) -> list[str]:
     characters = sum(map(len, words)) + len(words)
     if characters > most:
         raise RefusedError(400, f"{where}: expected at most {most} characters, got {characters}")
+    real = max((number for number, word in enumerate(words, 1) if word), default=0)
+    if "" in words[:real]:
+        raise RefusedError(
+            400,
+            f'{where}[{words.index("")}]: expected a word, got ""; only the end of a row is padded '
+            "with it",
+        )
     return words
 
 
