@@ -287,6 +287,10 @@ def test_poolings_fit_the_kind_of_task(config_file):
     for overrides, message in (
         (["head_pooling=sum"], "head_pooling: expected first, last, mean, max, or null"),
         (["head_word_pieces=mean"], "head_word_pieces: expected null for pair_classification, got"),
+        (
+            ["head=concat_pooling", "training.batch_size=1"],
+            "training.batch_size: expected at least 2 with head: concat_pooling",
+        ),
         ([*tagging, "head_pooling=mean"], "head_pooling: expected null for tagging, whose heads"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -50,6 +50,15 @@ def test_pairs_in_every_form():
         assert predictions_text(form, PAIR, TEXTS, ANSWERS, with_input) == expected
 
 
+def test_no_two_columns_have_one_name():
+    labels = ("text_a", "prediction", "score_prediction", "b")
+    answer = [SimpleNamespace(label="b", scores=(0.25,) * 4)]
+    found = predictions_text("csv", kind_of_task(labels=labels), TEXTS[:1], answer, True)
+    assert found.split("\r\n")[0] == (
+        "text_a,prediction,score_text_a,score_score_prediction,score_prediction,b"
+    )
+
+
 def test_scores_and_tags_in_every_form():
     answer = [SimpleNamespace(label=-1.0 / 3, scores=())]
     text = [Record("a\tb\n", where="in:7")]

@@ -35,6 +35,7 @@ def task_problems(config: Config) -> Found:
     yield from _context_problems(config)
     yield from _threshold_problems(config)
     yield from _pooling_problems(config)
+    yield from _batch_problems(config)
     yield from _slice_problems(config)
     yield from _span_problems(config)
     yield from signal_problems(config, kind_of(config))
@@ -148,6 +149,15 @@ def _pooling_problems(config: Config) -> Found:
             ("head_word_pieces",),
             f"expected null for {kind}, got {config.head_word_pieces}; it is for tagging, and "
             "head_pooling for the others",
+        )
+
+
+def _batch_problems(config: Config) -> Found:
+    if config.head == "concat_pooling" and config.training.batch_size == 1:
+        yield (
+            ("training", "batch_size"),
+            "expected at least 2 with head: concat_pooling, whose batch normalisation makes every "
+            "batch of one example the same, got 1",
         )
 
 

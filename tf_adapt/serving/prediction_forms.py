@@ -22,6 +22,7 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.tasks.label_sets import joined
 
+_OTHER_COLUMNS = ("text_a", "text_b", "prediction")
 _BREAKS = re.compile("[\t\n\r]+")
 
 
@@ -80,7 +81,7 @@ def predictions_text(
     if form == "jsonl":
         objects = (_object(task, record, one, names) for record, one in pairs)
         return "".join(f"{json.dumps(found, ensure_ascii=False)}\n" for found in objects)
-    columns = ("score", "start", "end") if task.is_span_extraction else task.labels or ()
+    columns = ("score", "start", "end") if task.is_span_extraction else _score_columns(task)
     rows = [[*names, "prediction", *columns]]
     rows += [
         [*(getattr(record, name) for name in names), *_fields(task, one)] for record, one in pairs
@@ -90,6 +91,17 @@ def predictions_text(
     content = io.StringIO()
     csv.writer(content).writerows(rows)
     return content.getvalue()
+
+
+def _score_columns(task: Any) -> list[str]:
+    """The labels; one that another column is called by gets `score_` before it."""
+    columns = []
+    for label in task.labels or ():
+        name = label
+        while name in _OTHER_COLUMNS or (name != label and name in task.labels):
+            name = f"score_{name}"
+        columns.append(name)
+    return columns
 
 
 def _fields(task: Any, one: Any) -> list[str]:
