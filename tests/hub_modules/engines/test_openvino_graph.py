@@ -108,23 +108,30 @@ def test_8_bits_are_those_of_the_formula(cache, capsys):
     assert len(sizes) == 2 and sizes[0] < sizes[1] / 3
 
 
-@pytest.mark.parametrize("name", ["model.xml", "model.bin", "record.json"])
-@pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])
-def test_a_damaged_entry_is_made_again(cache, caplog, name, damage):
+def test_a_damaged_entry_is_made_again(cache, caplog):
     product = Product()
     product.graph()
     (entry,) = cache.iterdir()
-    content = (entry / name).read_bytes()
-    changed = {"cut": content[:-3], "flipped": bytes([content[0] ^ 1]) + content[1:]}
-    (entry / name).unlink()
-    if damage in changed:
-        (entry / name).write_bytes(changed[damage])
-    with caplog.at_level(logging.WARNING):
-        assert_right(product.graph(), product)
-    assert product.traced == 2
-    assert str(entry) in caplog.text and "it is converted again" in caplog.text
-    product.graph()
-    assert product.traced == 2
+    for number, (name, damage) in enumerate(
+        [
+            ("model.xml", lambda content: content[:-3]),
+            ("model.bin", lambda content: bytes([content[0] ^ 1]) + content[1:]),
+            ("model.bin", None),
+            ("record.json", lambda content: bytes([content[0] ^ 1]) + content[1:]),
+            ("record.json", None),
+        ]
+    ):
+        content = (entry / name).read_bytes()
+        (entry / name).unlink()
+        if damage is not None:
+            (entry / name).write_bytes(damage(content))
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            assert_right(product.graph(), product)
+        assert product.traced == number + 2
+        assert str(entry) in caplog.text and "it is converted again" in caplog.text
+        product.graph()
+        assert product.traced == number + 2
 
 
 def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch, caplog):

@@ -30,9 +30,8 @@ def test_folders_and_names(preset, tmp_path):
     assert not is_preset_name("roberta_base_en")
 
 
-@pytest.mark.parametrize(
-    ("handle", "message"),
-    [
+def test_names_get_the_line_that_makes_them_work():
+    for handle, message in [
         (
             "roberta-base",
             "run `hf download roberta-base --local-dir roberta-base` and give keras:./roberta-base"
@@ -68,25 +67,26 @@ def test_folders_and_names(preset, tmp_path):
             "and give gpt2_base_en$",
         ),
         ("keras:no_such_preset", "no preset of this name; expected one of .*roberta_base_en"),
-    ],
-)
-def test_names_get_the_line_that_makes_them_work(handle, message):
-    with pytest.raises(ArtifactError, match=message):
-        load_module(handle)
+    ]:
+        with pytest.raises(ArtifactError, match=message):
+            load_module(handle)
 
 
-@pytest.mark.parametrize(
-    ("family", "changes", "message"),
-    [
+def test_a_folder_of_huggingface_given_by_itself(tmp_path):
+    for family, changes, message in [
         ("roberta", {}, "HuggingFace's format .roberta.; give it as keras:"),
         ("bert", {}, "tf-adapt module convert --from huggingface .* or give it as keras:"),
         ("bert", {"model_type": "t5"}, "expected one of the families"),
-    ],
-)
-def test_a_folder_of_huggingface_given_by_itself(family, changes, message, tmp_path):
-    folder = write_folder(family, tmp_path, **changes)
-    with pytest.raises(ArtifactError, match=message):
-        load_module(folder, trust=True)
+    ]:
+        folder = write_folder(family, tmp_path / family, **changes)
+        with pytest.raises(ArtifactError, match=message):
+            load_module(folder, trust=True)
+
+
+def line_of_conversion(handle) -> list[str]:
+    with pytest.raises(ArtifactError, match="GPT-2 reads from left to right") as refused:
+        load_module(handle)
+    return shlex.split(str(refused.value).split("`")[1])
 
 
 @pytest.mark.slow
@@ -94,33 +94,34 @@ def test_a_gpt2_that_is_not_converted_gets_the_line_that_converts_it(tmp_path):
     preset = tmp_path / "a preset"
     shutil.copytree(RECORDED / "keras_hub_gpt2" / "preset", preset)
     recorded = RECORDED / "huggingface_gpt2" / "model"
-    for number, handle in enumerate([preset, f"keras:{preset}", recorded, f"keras:{recorded}"]):
-        with pytest.raises(ArtifactError, match="GPT-2 reads from left to right") as refused:
-            load_module(handle)
-        command, *arguments = shlex.split(str(refused.value).split("`")[1])
-        assert command == "tf-adapt"
-        module = tmp_path / str(number)
-        arguments[-1] = str(module)
-        result = CliRunner().invoke(cli, arguments)
-        assert result.exit_code == 0, result.output
-        assert load_module(module).family == "causal"
+    for source, folder in (("keras-nlp", preset), ("huggingface", recorded)):
+        line = ["tf-adapt", "module", "convert", "--from", source]
+        for handle in (folder, f"keras:{folder}"):
+            found = line_of_conversion(handle)
+            assert found[:5] == line and found[6] == "--out"
+            assert Path(found[5].removeprefix("keras:")) == folder
+    _, *arguments, _ = line_of_conversion(f"keras:{recorded}")
+    result = CliRunner().invoke(cli, [*arguments, str(tmp_path / "module")])
+    assert result.exit_code == 0, result.output
+    assert load_module(tmp_path / "module").family == "causal"
 
 
-@pytest.mark.slow
 def test_a_preset_of_gpt2_is_converted_by_its_name(tmp_path, monkeypatch):
-    folder = RECORDED / "keras_hub_gpt2" / "preset"
-    asked = []
+    asked, written = [], []
 
     def download(handle):
         asked.append(handle)
-        return str(folder)
+        return str(RECORDED / "keras_hub_gpt2" / "preset")
 
     monkeypatch.setitem(sys.modules, "kagglehub", types.SimpleNamespace(model_download=download))
+    monkeypatch.setattr(
+        "hub_modules.export.write_module", lambda found, *_, **options: written.append(found)
+    )
     arguments = ["module", "convert", "--from", "keras-nlp", "keras:gpt2_base_en", "--out"]
     result = CliRunner().invoke(cli, [*arguments, str(tmp_path / "module")])
     assert result.exit_code == 0, result.output
     assert asked[0].startswith("keras/gpt2/keras/gpt2_base_en/")
-    assert load_module(tmp_path / "module").family == "causal"
+    assert [one.family for one in written] == ["causal"]
 
 
 def test_a_preset_is_downloaded_by_its_name(preset, monkeypatch):

@@ -58,9 +58,8 @@ def test_without_a_pooler_the_first_token_is_taken(tmp_path):
     np.testing.assert_array_equal(encoded["pooled"], encoded["layers"][-1][:, 0])
 
 
-@pytest.mark.parametrize(
-    ("family", "changes", "message"),
-    [
+def test_what_keras_hub_cannot_compute_is_refused(tmp_path):
+    for family, changes, message in [
         ("roberta", {"num_hidden_layers": 4}, "16 are missing"),
         ("roberta", {"num_hidden_layers": 2}, "weights are unknown"),
         ("roberta", {"vocab_size": 10**9}, "do not belong together: get both again"),
@@ -73,30 +72,25 @@ def test_without_a_pooler_the_first_token_is_taken(tmp_path):
         ("deberta_v3", {"max_relative_positions": 20}, "max_relative_positions: expected -1"),
         ("bert", {"model_type": "gpt2"}, "GPT-2 reads from left to right"),
         ("bert", {"model_type": "vit"}, "expected one of the families bert, roberta"),
-    ],
-)
-def test_what_keras_hub_cannot_compute_is_refused(family, changes, message, tmp_path):
-    folder = write_folder(family, tmp_path, **changes)
-    with pytest.raises(ArtifactError, match=message):
-        load_module(f"keras:{folder}")
+    ]:
+        folder = write_folder(family, tmp_path / family, **changes)
+        with pytest.raises(ArtifactError, match=message):
+            load_module(f"keras:{folder}")
 
 
-@pytest.mark.parametrize(
-    ("family", "name", "message"),
-    [
+def test_a_missing_file(tmp_path):
+    for family, name, message in [
         ("roberta", "model.safetensors", "expected the weights, got no such file"),
         ("roberta", "merges.txt", "merges.txt"),
         ("roberta", "vocab.json", "download it from the model's page"),
         ("electra", "vocab.txt", "download it from the model's page"),
         ("albert", "spiece.model", "download it from the model's page"),
         ("deberta_v3", "config.json", "was not downloaded as a whole"),
-    ],
-)
-def test_a_missing_file(family, name, message, tmp_path):
-    folder = write_folder(family, tmp_path)
-    (folder / name).unlink()
-    with pytest.raises(ArtifactError, match=message):
-        load_module(f"keras:{folder}")
+    ]:
+        folder = write_folder(family, tmp_path / family)
+        (folder / name).unlink()
+        with pytest.raises(ArtifactError, match=message):
+            load_module(f"keras:{folder}")
 
 
 def test_a_tokenizer_of_another_form_alone(tmp_path):
@@ -106,19 +100,16 @@ def test_a_tokenizer_of_another_form_alone(tmp_path):
         load_module(f"keras:{folder}")
 
 
-@pytest.mark.parametrize(
-    ("family", "name", "content"),
-    [
+def test_damaged_files_are_named(tmp_path):
+    for family, name, content in [
         ("roberta", "vocab.json", b"[1, 2]"),
         ("roberta", "vocab.json", json.dumps({"<s>": 10**6}).encode()),
         ("roberta", "merges.txt", b"#version: 0.2\nnot there\n"),
         ("albert", "spiece.model", b"no model"),
         ("deberta_v3", "spm.model", b""),
         ("distilbert", "model.safetensors", b"no weights"),
-    ],
-)
-def test_damaged_files_are_named(family, name, content, tmp_path):
-    folder = write_folder(family, tmp_path)
-    (folder / name).write_bytes(content)
-    with pytest.raises(ArtifactError, match=name.replace(".", r"\.")):
-        load_module(f"keras:{folder}")
+    ]:
+        folder = write_folder(family, tmp_path / family)
+        (folder / name).write_bytes(content)
+        with pytest.raises(ArtifactError, match=name.replace(".", r"\.")):
+            load_module(f"keras:{folder}")

@@ -15,7 +15,15 @@ if not keras_hub_is_new():
 TEXTS = ["Two dogs run", "They will be late", "the"]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    [
+        one
+        if one in ("roberta", "albert", "deberta_v3")
+        else pytest.param(one, marks=pytest.mark.large)
+        for one in FAMILIES
+    ],
+)
 def test_every_state_is_that_of_the_summed_kernels(family, tmp_path):
     folder = f"keras:{write_folder(family, tmp_path / family)}"
     lora = ta.Lora(rank=2, alpha=6.0, target=TARGETS)

@@ -29,8 +29,8 @@ def given(packed: dict) -> dict:
     }
 
 
-def test_the_top_states_are_those_of_keras_hub(family, preset):
-    folder, backbone, _ = preset(family)
+def test_states_and_ids_are_those_of_keras_hub_and_each_group_is_there_once(family, preset):
+    folder, backbone, tokenizer = preset(family)
     module = load_module(folder)
     packed = module.preprocessor((TEXTS, OTHERS))
     inputs = {name: value for name, value in given(packed).items() if name in backbone.input}
@@ -46,16 +46,20 @@ def test_the_top_states_are_those_of_keras_hub(family, preset):
     np.testing.assert_allclose(encoded["pooled"], first, atol=1e-5)
     assert module.max_length == 40
     assert (module.family, module.execution) == ("keras", "native")
-
-
-def test_ids_are_those_of_keras_hubs_own_tokenizer(family, preset):
-    folder, _, tokenizer = preset(family)
-    pieces = load_module(folder, pretrained=False).preprocessor.tokenize(tf.constant(TEXTS))
+    pieces = module.preprocessor.tokenize(tf.constant(TEXTS))
     assert pieces.to_list() == [list(map(int, row)) for row in tokenizer(TEXTS)]
+    groups = module.encoder.layer_groups
+    weights = [id(weight) for _, group in groups for weight in group]
+    assert sorted(weights) == sorted(map(id, module.encoder.weights))
+    blocks = 1 if family == "albert" else 2
+    names = ["embeddings", *(f"layer_{index}" for index in range(blocks))]
+    with_pooler = family in ("bert", "albert", "electra")
+    assert [name for name, _ in groups] == names + ["pooler"] * with_pooler
+    assert module.encoder.num_states == 3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "deberta_v3"], indirect=True)
+@pytest.mark.parametrize("family", ["bert", "roberta"], indirect=True)
 def test_pairs_are_packed_as_by_keras_hub(family, preset):
     folder, _, tokenizer = preset(family)
     name = type(tokenizer).__name__.replace("Tokenizer", "TextClassifierPreprocessor")
@@ -68,17 +72,6 @@ def test_pairs_are_packed_as_by_keras_hub(family, preset):
     np.testing.assert_array_equal(packed["input_mask"], expected["padding_mask"][:, :time])
     if "segment_ids" in expected:
         np.testing.assert_array_equal(packed["input_type_ids"], expected["segment_ids"][:, :time])
-
-
-def test_each_group_is_there_once(family, preset):
-    encoder = load_module(preset(family)[0]).encoder
-    weights = [id(weight) for _, group in encoder.layer_groups for weight in group]
-    assert sorted(weights) == sorted(map(id, encoder.weights))
-    blocks = 1 if family == "albert" else 2
-    names = ["embeddings", *(f"layer_{index}" for index in range(blocks))]
-    with_pooler = family in ("bert", "albert", "electra")
-    assert [name for name, _ in encoder.layer_groups] == names + ["pooler"] * with_pooler
-    assert encoder.num_states == 3
 
 
 def test_random_weights_on_request(preset):
@@ -108,7 +101,7 @@ def test_frozen_layers_are_in_inference_mode(preset):
     assert np.abs(got[2] - expected[2]).max() > 0.1
 
 
-@pytest.mark.parametrize("family", ["roberta", "deberta_v3"], indirect=True)
+@pytest.mark.parametrize("family", ["deberta_v3"], indirect=True)
 def test_a_call_can_start_above_a_layer(family, preset):
     module = load_module(preset(family)[0])
     packed = module.preprocessor(TEXTS)
@@ -148,9 +141,8 @@ def damage(folder):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
+def test_what_is_wrong_is_said(preset, tmp_path):
+    for edit, message in [
         (lambda f: (f / "model.weights.h5").unlink(), "model.weights.h5: expected the weights"),
         (lambda f: (f / "tokenizer.json").unlink(), "expected the preset's tokenizer, got no such"),
         (lambda f: (f / "assets/tokenizer/merges.txt").unlink(), "merges.txt"),
@@ -164,18 +156,18 @@ def damage(folder):
         (edit_config(num_heads=5), "a hidden_dim that is a multiple of num_heads, got 12 and 5"),
         (edit_config(num_layers="2"), "num_layers: expected an integer"),
         (damage, "expected a readable HDF5 file|do not belong together"),
-    ],
-)
-def test_what_is_wrong_is_said(edit, message, preset, tmp_path):
-    folder = changed(preset("roberta")[0], tmp_path, edit)
-    with pytest.raises(ArtifactError, match=message):
-        load_module(folder)
+    ]:
+        shutil.rmtree(tmp_path / "copy", ignore_errors=True)
+        folder = changed(preset("roberta")[0], tmp_path, edit)
+        with pytest.raises(ArtifactError, match=message):
+            load_module(folder)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [{"adapters": "bottleneck"}, {"execution": "saved_model"}, {"preprocessor": "bert_small"}],
-)
-def test_options_that_are_not_possible(option, preset):
-    with pytest.raises(ConfigError, match="expected none for an encoder of keras-hub's layers"):
-        load_module(preset("roberta")[0], **option)
+def test_options_that_are_not_possible(preset):
+    for option in [
+        {"adapters": "bottleneck"},
+        {"execution": "saved_model"},
+        {"preprocessor": "bert_small"},
+    ]:
+        with pytest.raises(ConfigError, match="expected none for an encoder of keras-hub's layers"):
+            load_module(preset("roberta")[0], **option)
