@@ -1,5 +1,4 @@
-import subprocess
-import sys
+"""Devices by name; two of one CPU are in test_losses_on_two_devices.py."""
 
 import pytest
 import tensorflow as tf
@@ -20,30 +19,16 @@ def test_missing_gpu():
         make_strategy("gpu:1", None)
 
 
-@pytest.mark.slow
-def test_two_parts_of_one_cpu():
-    # In a process of its own: devices can only be split before TensorFlow starts.
-    program = (
-        "from tf_adapt.training.devices import is_chief, make_strategy\n"
-        "strategy = make_strategy('cpu:2', None)\n"
-        "assert is_chief(strategy)\n"
-        "print(strategy.num_replicas_in_sync, make_strategy('cpu:2', None).num_replicas_in_sync)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.split() == ["2", "2"], done.stderr
-
-
 def test_too_late_to_split_the_cpu():
     tf.constant(1)
     with pytest.raises(ConfigError, match="TensorFlow has already started"):
         make_strategy("cpu:64", None)
 
 
-@pytest.mark.parametrize("value", [None, "{", "[]", '{"cluster": {}}', '{"cluster": 1, "task": 2}'])
-def test_multi_worker_without_tf_config(monkeypatch, value):
-    if value is None:
-        monkeypatch.delenv("TF_CONFIG", raising=False)
-    else:
-        monkeypatch.setenv("TF_CONFIG", value)
-    with pytest.raises(ConfigError, match="TF_CONFIG"):
-        make_strategy(None, "multi_worker")
+def test_multi_worker_without_tf_config(monkeypatch):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    for value in (None, "{", "[]", '{"cluster": {}}', '{"cluster": 1, "task": 2}'):
+        if value is not None:
+            monkeypatch.setenv("TF_CONFIG", value)
+        with pytest.raises(ConfigError, match="TF_CONFIG"):
+            make_strategy(None, "multi_worker")

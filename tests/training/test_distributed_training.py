@@ -1,4 +1,4 @@
-"""Two devices, and two processes, train to the same numbers as one device."""
+"""Two processes train to the same numbers as one. (Two devices: test_distribution.py.)"""
 
 import csv
 import json
@@ -9,10 +9,11 @@ import sys
 
 import numpy as np
 import pytest
-import yaml
 
 from hub_modules.export import native_encoder, write_module
 from hub_modules.sources import ModuleSource
+from tf_adapt.config.reading import load_config
+from tf_adapt.training.train import train
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]
 CONFIG = {
@@ -93,7 +94,7 @@ def history(run):
 @pytest.fixture(scope="module")
 def on_one_device(config):
     run = config.parent / "one"
-    finish(start(config, run))
+    train(load_config(config), run)
     return history(run)
 
 
@@ -101,34 +102,6 @@ def check_equal(one, other):
     assert len(one["loss"]) == 3 and one["loss"][2] < one["loss"][0]
     for name, values in one.items():
         np.testing.assert_allclose(other[name], values, rtol=2e-4, err_msg=name)
-
-
-@pytest.mark.large
-def test_two_devices_equal_one(config, on_one_device):
-    run = config.parent / "two_devices"
-    finish(start(config, run, "training.devices=cpu:2"))
-    check_equal(on_one_device, history(run))
-    assert (run / "predictions" / "dev.tsv").read_bytes() == (
-        config.parent / "one" / "predictions" / "dev.tsv"
-    ).read_bytes()
-
-
-@pytest.mark.large
-def test_phases_that_go_back_to_the_best_epoch(config):
-    overrides = (
-        "adaptation={name: gradual_unfreezing, patience: 1}",
-        "training.epochs=6",
-        "training.learning_rate=0.3",  # too high, so that phases end
-    )
-    runs = [config.parent / name for name in ("phases_one", "phases_two")]
-    for run, devices in zip(runs, ([], ["training.devices=cpu:2"]), strict=True):
-        finish(start(config, run, *overrides, *devices))
-        newest = sorted((run / "checkpoint").glob("checkpoint_*"))[-1]
-        state = json.loads((newest / "state.json").read_text())
-        assert state["position"]["phase"] == 3 and state["best"]["epoch"] == 1
-    one, two = (history(run) for run in runs)
-    for name, values in one.items():
-        np.testing.assert_allclose(two[name], values, rtol=2e-4, err_msg=name)
 
 
 @pytest.mark.slow
@@ -154,28 +127,3 @@ def test_two_processes_equal_one(config, on_one_device):
     for process in processes:
         finish(process)
     check_equal(on_one_device, history(run))
-
-
-@pytest.mark.large
-def test_several_tasks_on_two_devices(config):
-    """The tagging task, and one whose texts are its sentences, of other batch sizes a share."""
-    folder = config.parent
-    rows = [f"{'xy'[number % 2]}\ta{' b' * (number % 5)}" for number in range(13)]
-    for split in ("train", "dev"):
-        (folder / f"{split}.tsv").write_text("\n".join(["label\ttext", *rows]) + "\n")
-    content = yaml.safe_load(config.read_text())
-    tags = {"data": content.pop("data"), "head_dropout": content.pop("head_dropout")}
-    columns = {"text": "text", "label": "label"}
-    texts = {"format": "tsv", "kind": "classification", "columns": columns}
-    texts |= {split: str(folder / f"{split}.tsv") for split in ("train", "dev")}
-    content["tasks"] = {"tags": tags, "texts": {"data": texts, "head_dropout": 0.0, "weight": 2.0}}
-    content |= {"target": "tags", "sampling": "uniform"}
-    (folder / "tasks.yaml").write_text(yaml.safe_dump(content))
-    runs = [folder / name for name in ("tasks_one", "tasks_two")]
-    for run, devices in zip(runs, ([], ["training.devices=cpu:2"]), strict=True):
-        finish(start(folder / "tasks.yaml", run, *devices))
-    one, two = (list(csv.DictReader((run / "history.csv").open())) for run in runs)
-    assert [row.keys() for row in one] == [row.keys() for row in two]
-    for first, second in zip(one, two, strict=True):
-        for name in ("loss", "tags/loss", "texts/loss", "dev_tags/span_f1", "dev_texts/loss"):
-            assert float(second[name]) == pytest.approx(float(first[name]), rel=2e-4), name
