@@ -6,6 +6,9 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 PACKAGE = Path(__file__).parent / "tf_adapt" / "__init__.py"
+README = Path(__file__).with_name("README.md")
+# On the page of a package index, files of the project are not there: what a link says stays.
+_RELATIVE_LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)")
 # What only converting foreign weights needs; see CONTRIBUTING.md for the reason of each dependency.
 CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
 # Encoders of keras-hub's layers; safetensors for folders of HuggingFace's format.
@@ -33,8 +36,10 @@ TEST = [
 setup(
     name="tf_adapt",
     version=re.search(r'__version__ = "(.+)"', PACKAGE.read_text("utf-8")).group(1),
+    author="The tf_adapt authors",
+    project_urls={"Paper": "https://arxiv.org/abs/1903.05987"},
     description="Freeze the pretrained model, tune it, or something in between?",
-    long_description=Path(__file__).with_name("README.md").read_text("utf-8"),
+    long_description=_RELATIVE_LINK.sub(r"\1", README.read_text("utf-8")),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.11,<3.14",

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.settings import load_comparison
-from tf_adapt.comparison.starter import write_config
+from tf_adapt.comparison.starter import EXAMPLES, write_config
 from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ConfigError, DataError
 
@@ -49,6 +49,30 @@ def test_the_config_runs_as_it_is(tmp_path, monkeypatch, make):
     assert [cell["adaptation"] for cell in found["cells"]] == adaptations
     cells = load_comparison("config.yaml").cells
     assert [cell.config.adaptation.name for cell in cells] == adaptations * 2
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_are_read_as_they_are(name, tmp_path):
+    out = tmp_path / "c.yaml"
+    said = run("init", "--example", name, "--out", out)
+    assert said.exit_code == 0 and f"next: tf-adapt compare {out} --dry-run" in said.stdout
+    cells = load_comparison(out).cells
+    assert {cell.config.data.dataset for cell in cells} == {f"sample_{EXAMPLES[name]}"}
+    assert set(load_splits(cells[0].config.data).examples) == {"train", "dev", "test"}
+    assert run("init", "--example", name, "--out", out).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected a data file or --example"),
+        (["reviews.csv", "--example", "names"], "expected a data file or --example"),
+        (["--example", "name"], "--example: expected one of names, classification"),
+    ],
+)
+def test_a_file_or_an_example(arguments, message):
+    result = run("init", *arguments)
+    assert result.exit_code == 2 and message in result.stderr
 
 
 def test_what_was_guessed_is_said(tmp_path):

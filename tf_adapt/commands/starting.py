@@ -3,19 +3,35 @@
 import click
 
 from tf_adapt.commands.console import PATH, json_option, print_result
+from tf_adapt.errors import ConfigError
 
 
 @click.command()
-@click.argument("file", type=PATH)
+@click.argument("file", type=PATH, required=False)
+@click.option("--example", help="In place of FILE: data that ship, names or a kind of task.")
 @click.option(
     "--out", default="config.yaml", show_default=True, type=PATH, help="A file that is not there."
 )
 @json_option
-def init(file: str, out: str, as_json: bool) -> None:
+def init(file: str | None, example: str | None, out: str, as_json: bool) -> None:
     """Looks at a data FILE (CSV, TSV, JSON lines, CoNLL) and writes a config for `compare`."""
     from dataclasses import asdict
 
-    from tf_adapt.comparison.starter import lines, write_config
+    from tf_adapt.comparison.starter import (
+        EXAMPLES,
+        lines,
+        next_lines,
+        write_config,
+        write_example,
+    )
 
-    found = write_config(file, out)
-    print_result(asdict(found) | {"config": out}, lines(found, out), as_json)
+    if (file is None) == (example is None):
+        raise ConfigError("expected a data file or --example; name one of them")
+    if example is None:
+        found = write_config(file, out)
+        print_result(asdict(found) | {"config": out}, lines(found, out), as_json)
+        return
+    if example not in EXAMPLES:
+        raise ConfigError(f"--example: expected one of {', '.join(EXAMPLES)}, got {example!r}")
+    write_example(example, out)
+    print_result({"config": out}, next_lines(out), as_json)
