@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -89,6 +90,9 @@ def test_d4_a_folder_and_a_device(tmp_path):
         _read_table(tmp_path)
     with _refused("got a device, which may never end"):
         _read_table("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    with _refused("got a named pipe, which may never begin"):
+        _read_table(tmp_path / "pipe")
 
 
 def test_d5_byte_order_mark_line_ends_and_last_line(tmp_path):

@@ -126,6 +126,11 @@ def _read_bytes(path: str | Path | StandardInput | GzipText) -> bytes:
             return path.read_bytes()
         if Path(path).is_char_device() and not str(path).startswith(("/dev/std", "/dev/fd")):
             raise DataError(f"{path}: expected a file, got a device, which may never end")
+        if Path(path).is_fifo() and not str(path).startswith(("/dev/", "/proc/")):
+            raise DataError(
+                f"{path}: expected a file, got a named pipe, which may never begin; write what it "
+                "brings to a file"
+            )
         return Path(path).read_bytes()
     except FileNotFoundError:
         raise DataError(
