@@ -4,6 +4,7 @@ word2vec's text format, which has a first line `count width` more, is read too. 
 it is read as numbers, and nothing of it is executed.
 """
 
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -84,6 +85,11 @@ def _lines(path: Path, file, digest) -> Iterator[tuple[int, str]]:
                 f"{path}:{number}: expected UTF-8, got the byte 0x{line[error.start]:02x}; give a "
                 "file of word vectors in text form, converted to UTF-8"
             ) from None
+        if "\0" in text:
+            raise ArtifactError(
+                f"{path}:{number}: expected a word and its numbers, got NUL; give a file of word "
+                "vectors in text form"
+            )
         yield number, text.rstrip(" \r\n")
 
 
@@ -142,10 +148,10 @@ def _word_and_values(
             f"{path}:{number}: expected a word and {width} numbers, as in line {first}, got "
             f"{_shown(text)} and {got}; {_REMEDY}"
         )
-    try:
-        row = np.array([float(value) for value in numbers])
-    except ValueError:
-        row = np.array([np.nan])
+    row = np.array([np.nan])
+    if _is_plain(text[len(word) :]):
+        with contextlib.suppress(ValueError):
+            row = np.array([float(value) for value in numbers])
     if not (np.abs(row) <= _LARGEST_NUMBER).all():
         place = next(place for place, value in enumerate(numbers) if not _is_finite(value))
         raise ArtifactError(
@@ -160,9 +166,14 @@ def _are_values(parts: list[str]) -> bool:
     return any(_is_finite(part) for part in parts)
 
 
+def _is_plain(numbers: str) -> bool:
+    """Whether `float` reads them as other programs do: it also takes 1_0 and other digits."""
+    return numbers.isascii() and "_" not in numbers
+
+
 def _is_finite(text: str) -> bool:
     try:
-        return abs(float(text)) <= _LARGEST_NUMBER
+        return _is_plain(text) and abs(float(text)) <= _LARGEST_NUMBER
     except ValueError:
         return False
 
