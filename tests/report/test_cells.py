@@ -34,17 +34,10 @@ def test_names():
         contents.cell("bert", "feature_extraction", (0.5,), pretrained=False),
         contents.cell("bert", "gradual_unfreezing", (0.4,), settings={"every": 25}),
     ]
-    names = [(one.name, one.plain) for one in ranked(cells)]
-    assert names == [
-        (
-            "1. bert untrained · ❄ feature_extraction · esim",
-            "bert untrained · feature_extraction · esim",
-        ),
-        (
-            "2. bert · gradual_unfreezing · linear, every 25",
-            "bert · gradual_unfreezing · linear, every 25",
-        ),
-    ]
+    first, second = ranked(cells)
+    assert first.name == "1. bert untrained · ❄ feature_extraction · esim"
+    assert first.plain == "bert untrained · feature_extraction · esim"
+    assert second.name == "2. " + second.plain == "2. bert · gradual_unfreezing · linear, every 25"
 
 
 def test_an_encoder_is_called_by_what_of_it_is_unusual():
