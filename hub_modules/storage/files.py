@@ -2,17 +2,22 @@
 
 import contextlib
 import errno
+import fcntl
 import fnmatch
+import glob
 import hashlib
 import os
 import re
 import shutil
 import stat
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
+
+_NEW_SECONDS = 10
 
 
 def sha256(path: str | Path) -> str:
@@ -73,6 +78,8 @@ def write_text(path: str | Path, text: str) -> None:
 def publish_folder(path: str | Path) -> Iterator[Path]:
     """Yields an empty folder beside `path`; on success it is renamed to `path`.
 
+    What killed processes left of the same folder is removed.
+
     Raises:
         ArtifactError: `path` already exists, or cannot be written.
     """
@@ -83,17 +90,47 @@ def publish_folder(path: str | Path) -> Iterator[Path]:
             "choose another name"
         )
     aside = _aside(path)
+    _remove_abandoned(path)
     try:
         aside.mkdir(parents=True)
-        yield aside
-        for file in aside.rglob("*"):
-            if file.is_file():
-                _flush(file)
-        rename(aside, path)
+        with _locked(aside):
+            yield aside
+            for file in aside.rglob("*"):
+                if file.is_file():
+                    _flush(file)
+            rename(aside, path)
     except OSError as error:
         raise _not_written(path, error) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Holds a lock on a folder, which a killed process loses.
+
+    Raises:
+        BlockingIOError: somebody else holds it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove_abandoned(path: Path) -> None:
+    for other in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        # A new one may not be locked yet; a system without locks leaves all.
+        with contextlib.suppress(OSError):
+            if is_leftover(other.name, glob.escape(path.name)) and _age(other) > _NEW_SECONDS:
+                with _locked(other):
+                    shutil.rmtree(other)
+
+
+def _age(path: Path) -> float:
+    return time.time() - path.lstat().st_mtime
 
 
 def is_leftover(name: str, *patterns: str) -> bool:

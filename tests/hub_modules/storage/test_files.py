@@ -1,5 +1,6 @@
 """Files are whole or absent, and what cannot be written is said."""
 
+import fcntl
 import os
 import stat
 
@@ -98,3 +99,25 @@ def test_only_what_was_half_written_under_a_name_of_ours_is_removed(tmp_path):
     remove_leftovers(tmp_path, "config.yaml", "checkpoint_*")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
     remove_leftovers(tmp_path / "absent", "*")
+
+
+def test_what_a_killed_process_left_of_a_folder_is_removed(tmp_path):
+    """Not what somebody writes now, nor what has another name."""
+    left = {
+        name: tmp_path / f".{name}.{number:032x}.partial"
+        for number, name in enumerate(["1", "at_work", "new", "2"])
+    }
+    others = [tmp_path / ".1.partial", tmp_path / ".1.notes"]
+    for path in (*left.values(), *others):
+        path.mkdir()
+        (path / "part").write_text("x")
+        os.utime(path, (0, 0))
+    os.utime(left["new"])
+    descriptor = os.open(left["at_work"], os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    for name in ("1", "at_work", "new"):
+        with publish_folder(tmp_path / name) as aside:
+            (aside / "file").write_text("whole")
+    os.close(descriptor)
+    kept = {left["at_work"].name, left["new"].name, left["2"].name, *(one.name for one in others)}
+    assert {path.name for path in tmp_path.iterdir()} == kept | {"1", "at_work", "new"}
