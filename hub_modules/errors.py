@@ -5,10 +5,24 @@ remedy.
 """
 
 
+LONGEST_MESSAGE = 4000
+
+
 class TfAdaptError(Exception):
-    """Base of every error raised on purpose; the command line prints it without a traceback."""
+    """Base of every error raised on purpose; the command line prints it without a traceback.
+
+    A message quotes what it got, which may be megabytes: of more than `LONGEST_MESSAGE` characters
+    the middle is left out.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str = ""):
+        if len(message) > LONGEST_MESSAGE:
+            start, end = LONGEST_MESSAGE * 2 // 3, LONGEST_MESSAGE // 4
+            left_out = len(message) - start - end
+            message = f"{message[:start]} … [{left_out:,} characters] … {message[-end:]}"
+        super().__init__(message)
 
 
 class ConfigError(TfAdaptError):
