@@ -23,7 +23,7 @@ def make_model(handle, optimizer):
     keras.utils.set_random_seed(3)
     encoder = ta.HubEncoder(handle)
     model = ta.build_model(TASK, encoder, "linear", "fine_tuning", head_dropout=0.0)
-    model.compile(optimizer(encoder), TASK.loss, jit_compile=False)
+    model.compile(optimizer(encoder), TASK.loss, run_eagerly=True)
     return model, ta.batches(TEXTS, TASK, encoder, batch_size=2, shuffle=False)
 
 
@@ -71,11 +71,7 @@ AFTER_NEXT = (1, [1.0, 2.0, 3.0, 0.5], 2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "patience", "scores", "phase"),
-    [
-        ("adam", *NEXT),
-        pytest.param("amsgrad", *AFTER_NEXT, marks=pytest.mark.large),
-        pytest.param("momentum", *AFTER_NEXT, marks=pytest.mark.slow),
-    ],
+    [("adam", *NEXT), ("amsgrad", *AFTER_NEXT), ("momentum", *AFTER_NEXT)],
 )
 def test_as_if_the_phase_had_ended_after_its_best_epoch(tiny_elmo, name, patience, scores, phase):
     optimizer = discriminative(INNERS[name])
@@ -90,7 +86,7 @@ def test_as_if_the_phase_had_ended_after_its_best_epoch(tiny_elmo, name, patienc
     assert int(patient.optimizer.iterations) == 8
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_a_plain_optimizer_of_keras(tiny_elmo):
     def optimizer(encoder):
         return keras.optimizers.SGD(1e-1, momentum=0.9)
@@ -104,7 +100,7 @@ def test_a_plain_optimizer_of_keras(tiny_elmo):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["ours", pytest.param("Keras'", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["ours", "Keras'"])
 def test_gradients_at_weights_that_went_away_are_dropped(tiny_elmo, kind):
     def inner():
         return keras.optimizers.SGD(1e-1, gradient_accumulation_steps=4)

@@ -14,7 +14,6 @@ from tf_adapt.encoder.adapter_files import load_adapters, save_adapters
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ArtifactError, ConfigError, TrainingError
 
-KINDS = ["bottleneck", "projected_attention"]
 NARROW = BottleneckAdapters(4, in_layers=[1], activation="relu", operation="convolution")
 
 
@@ -53,16 +52,15 @@ def train(encoder, target):
 @pytest.mark.parametrize(
     ("handle", "adapters"),
     [
-        ("tiny", KINDS[0]),
-        ("tiny", KINDS[1]),
-        ("tiny", NARROW),
-        ("tiny", Lora(2)),
-        ("tiny", "bitfit"),
-        ("elmo_small", KINDS[0]),
+        ("tiny_bert", "projected_attention"),
+        ("tiny_bert", NARROW),
+        ("tiny_bert", Lora(2)),
+        ("tiny_bert", "bitfit"),
+        ("tiny_elmo", "bottleneck"),
     ],
 )
-def test_two_tasks_on_one_encoder_bit_by_bit(handle, adapters, tiny_bert, tmp_path):
-    handle = tiny_bert if handle == "tiny" else handle
+def test_two_tasks_on_one_encoder_bit_by_bit(handle, adapters, request, tmp_path):
+    handle = request.getfixturevalue(handle)
     encoder, expected = made(handle, adapters), {}
     start = [weight.numpy() for weight in group(encoder)]
     for name, target in (("a", 3.0), ("b", -3.0)):

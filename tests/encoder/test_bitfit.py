@@ -45,7 +45,6 @@ def biases(encoder) -> set[str]:
 @pytest.mark.parametrize(
     ("family", "head", "expected"),
     [
-        ("bert", "linear", BERT_BIASES),
         ("bert", "bcn", BERT_BIASES - {"pooler/bias"}),
         ("elmo", "bcn", ELMO_BIASES),
     ],

@@ -1,29 +1,21 @@
-"""Models on a sentence module: predictions served and saved, features, runs, a comparison."""
-
-import json
-import signal
+"""Models on a sentence module: predictions served and saved, features, runs."""
 
 import keras
 import numpy as np
 import pytest
 import sentence_modules as modules
 import tensorflow as tf
-import yaml
 
 import tf_adapt as ta
-from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.default_heads import default_heads
 from tf_adapt.comparison.default_rates import FROZEN_LINEAR, RATES, default_rates, family_of
 from tf_adapt.comparison.sections import EncoderEntry
-from tf_adapt.comparison.settings import load_comparison
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.prepare import prepare
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.models.language_model import build_language_model
-from tf_adapt.runs import checkpoints
 from tf_adapt.training.load_run import load_run
-from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 
 PAIRS = [("a man sings", "the man", "yes"), ("dull film", "dog", "no"), ("good", "good", "yes")]
@@ -46,19 +38,14 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return raised / raised.sum(axis=1, keepdims=True)
 
 
-def last_arrays(run) -> dict:
-    return checkpoints.read(sorted((run / "checkpoint").glob("checkpoint_*"))[-1]).arrays
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("adaptation", ["feature_extraction", "fine_tuning"])
-def test_pairs_trained_predicted_served_and_saved(folder, adaptation, tmp_path):
-    encoder = ta.HubEncoder(folder, trainable=adaptation == "fine_tuning", trust=True)
-    model = ta.build_model(TASK, encoder, adaptation=adaptation)
+def test_pairs_trained_predicted_served_and_saved(folder, tmp_path):
+    encoder = ta.HubEncoder(folder, trust=True)
+    model = ta.build_model(TASK, encoder, adaptation="fine_tuning")
     model.compile(keras.optimizers.Adam(0.1), loss=TASK.loss, metrics=TASK.metrics)
     model.fit(ta.batches(PAIRS, TASK, encoder, batch_size=2), epochs=2, verbose=0)
     table = encoder.weights[0].numpy()
-    assert np.array_equal(table, modules.TABLE) == (adaptation == "feature_extraction")
+    assert not np.array_equal(table, modules.TABLE)
     texts = [pair[:2] for pair in PAIRS]
     u, v = (modules.expected_vectors(column, table) for column in zip(*texts, strict=True))
     kernel, bias = kernel_of(model)
@@ -107,30 +94,14 @@ def test_it_is_no_language_model(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_stopped_run_ends_with_the_same_bits_and_is_loaded_again(folder, tmp_path, monkeypatch):
+def test_a_run_is_loaded_again_as_long_as_its_module_is_the_same(folder, tmp_path):
     content = {
         "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 32},
         "encoder": {"handle": str(folder), "trust": True},
         "adaptation": "fine_tuning",
-        "training": {"epochs": 2, "batch_size": 8, "learning_rate": 1e-1},
+        "training": {"epochs": 1, "batch_size": 8, "learning_rate": 1e-1},
     }
-    after_step = Steps.on_train_batch_end
-
-    def stopping(self, batch, logs=None):
-        if self.run.state.global_step == 5:  # in the second epoch of four steps
-            signal.raise_signal(signal.SIGTERM)
-        after_step(self, batch, logs)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Steps, "on_train_batch_end", stopping)
-        with pytest.raises(SystemExit):
-            train(config_from(content, "test"), tmp_path / "run")
     metrics = train(config_from(content, "test"), tmp_path / "run")
-    whole = train(config_from(content, "test"), tmp_path / "whole")
-    assert metrics["dev"] == whole["dev"]
-    for group, arrays in last_arrays(tmp_path / "whole").items():
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(last_arrays(tmp_path / "run")[group][name], array)
     assert (metrics["family"], metrics["head"]) == ("sentence", "linear")
     trained = load_run(tmp_path / "run")
     assert trained.encoder.family == "sentence"
@@ -154,33 +125,3 @@ def test_default_heads_and_rates_of_a_comparison(folder, tiny_bert, reference, t
     assert default_rates(str(folder), "feature_extraction") == list(FROZEN_LINEAR)
     assert default_rates(str(folder), "fine_tuning") == list(RATES["bert"]["default"])
     assert default_rates(str(words), "fine_tuning") == list(RATES["elmo"]["default"])
-
-
-@pytest.mark.slow
-def test_a_comparison_has_cells_of_both(folder, tmp_path):
-    lines = [f"{word} {number} {number % 3} 1" for number, word in enumerate(modules.WORDS)]
-    (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n")
-    content = {
-        "data": {
-            "dataset": "sample_pair_classification", "source": "sample", "train_examples": 16,
-        },
-        "compare": {
-            "encoders": [
-                {"handle": str(folder), "trust": True},
-                str(tmp_path / "vectors.txt"),
-            ],
-            "adaptations": ["feature_extraction"],
-            "heads": ["linear"],
-            "seeds": 2,
-            "learning_rates": [1e-2],
-        },
-        "training": {"epochs": 1, "batch_size": 8},
-    }  # fmt: skip
-    (tmp_path / "c.yaml").write_text(yaml.safe_dump(content), "utf-8")
-    found = compare(load_comparison(tmp_path / "c.yaml"), tmp_path / "out")
-    assert {(cell.family, cell.head) for cell in found.cells} == {
-        ("sentence", "skip_thoughts"),
-        ("words", "linear"),
-    }
-    assert all(None not in cell.results.scores for cell in found.cells)
-    assert json.loads((tmp_path / "out" / "report.json").read_text())["verdict"]
