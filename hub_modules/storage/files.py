@@ -20,6 +20,52 @@ from hub_modules.errors import ArtifactError
 _NEW_SECONDS = 10
 
 
+# Folders that this process holds, each with the lock in it and what that lock is.
+_held: dict[Path, tuple[Path, os.stat_result]] = {}
+
+
+@contextlib.contextmanager
+def held(folder: Path, lock: Path) -> Iterator[None]:
+    """While it lasts, nothing is written below a folder that is no longer the one it was.
+
+    Args:
+        lock: a file in the folder that this process has locked; it tells the folder from another
+            one of its name.
+
+    Raises:
+        ArtifactError: at the end, or from each write below it: the folder was moved, removed or
+            replaced.
+    """
+    folder = folder.absolute()
+    _held[folder] = (lock.absolute(), lock.stat())
+    try:
+        yield
+        check_held(folder)
+    finally:
+        del _held[folder]
+
+
+def check_held(path: str | Path) -> None:
+    """Checks the folders that this process holds and that a path is in.
+
+    Raises:
+        ArtifactError: one was moved, removed or replaced.
+    """
+    path = Path(path).absolute()
+    for folder, (lock, before) in list(_held.items()):
+        if path != folder and folder not in path.parents:
+            continue
+        try:
+            is_same = os.path.samestat(before, lock.stat())
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise ArtifactError(
+                f"{folder}: it was moved, removed or replaced by another process; nothing more was "
+                "written; bring it back and run the command again"
+            )
+
+
 def sha256(path: str | Path) -> str:
     """Hexadecimal SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
@@ -53,6 +99,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     if _is_stream(path):
         _write_in_place(Path(path), content)
         return
+    check_held(path)
     path = Path(os.path.realpath(path))
     aside = _aside(path)
     try:
@@ -84,6 +131,7 @@ def publish_folder(path: str | Path) -> Iterator[Path]:
         ArtifactError: `path` already exists, or cannot be written.
     """
     path = Path(path)
+    check_held(path)
     if path.exists():
         raise ArtifactError(
             f"{path}: expected a folder that does not exist yet, got an existing one; "
@@ -98,6 +146,7 @@ def publish_folder(path: str | Path) -> Iterator[Path]:
             for file in aside.rglob("*"):
                 if file.is_file():
                     _flush(file)
+            check_held(path)
             rename(aside, path)
     except OSError as error:
         raise _not_written(path, error) from error

@@ -17,6 +17,7 @@ CASES = [
     *(f"V{number}" for number in range(1, 6)),
     *(f"S{number}" for number in range(1, 6)),
     "P1",
+    "P2",
 ]
 _NUMBERS = re.compile(r"test((?:_[dcainvsp]\d+)+)_")
 

@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from hub_modules.storage import records
-from hub_modules.storage.files import is_leftover, remove_leftovers
+from hub_modules.storage.files import held, is_leftover, remove_leftovers
 from hub_modules.storage.json_files import parse_json
 from tf_adapt.config.reading import config_from, dump_config
 from tf_adapt.config.sections import Config, SliceConfig
@@ -52,7 +52,7 @@ def locked(folder: Path) -> Iterator[None]:
     """Locks a run folder for this process, and creates it; the lock ends with the process.
 
     Raises:
-        ArtifactError: another process holds it, or the folder is not writable.
+        ArtifactError: another process holds it, or the folder is not writable; later, as `held`.
     """
     lock = folder / LOCK
     try:
@@ -64,9 +64,12 @@ def locked(folder: Path) -> Iterator[None]:
             f"{folder}: not writable as a run folder ({error.strerror}); choose another --out"
         ) from None
     try:
-        yield
+        with held(folder, lock):
+            yield
     finally:
-        lock.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            if _is_of(descriptor, lock):  # else it is another process's
+                lock.unlink()
         os.close(descriptor)
         if created:
             with contextlib.suppress(OSError):  # only where nothing was written
@@ -267,11 +270,15 @@ def _acquire(lock: Path) -> int:
             ) from None
         # Between opening and locking, the last owner may have removed the locked file.
         with contextlib.suppress(FileNotFoundError):
-            if os.fstat(descriptor).st_ino == lock.stat().st_ino:
+            if _is_of(descriptor, lock):
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, str(os.getpid()).encode("ascii"))
                 return descriptor
         os.close(descriptor)
+
+
+def _is_of(descriptor: int, lock: Path) -> bool:
+    return os.path.samestat(os.fstat(descriptor), lock.stat())
 
 
 def flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
