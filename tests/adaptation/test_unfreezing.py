@@ -1,5 +1,6 @@
 """Frozen is frozen and trained is trained: bit by bit, for each adaptation, phase and family."""
 
+import itertools
 import json
 import runpy
 import subprocess
@@ -37,17 +38,23 @@ def check(found: list[dict], groups: list[str], name: str) -> None:
         assert phase["slots_changed"] == phase["changed"], "slots of frozen groups moved"
 
 
-# Each phase is traced anew: every adaptation with one family in CI, by turns.
+# Each phase is traced anew: in CI one adaptation that only grows, one that goes back as well.
+IN_CI = [("bert", "sequential_unfreezing"), ("elmo", "chain_thaw")]
 CASES = [
-    pytest.param(family, name, marks=pytest.mark.slow if (number + side) % 2 else pytest.mark.large)
-    for side, family in enumerate(FAMILIES)
-    for number, name in enumerate(SHARED["ADAPTATIONS"])
+    pytest.param(*case, marks=pytest.mark.slow if case in IN_CI else pytest.mark.large)
+    for case in itertools.product(FAMILIES, SHARED["ADAPTATIONS"])
 ]
 
 
 @pytest.mark.parametrize(("family", "name"), CASES)
 def test_exactly_the_named_weights_change_in_each_phase(encoders, family, name):
-    check(observed(encoders[family], name), FAMILIES[family], name)
+    phases = observed(encoders[family], name)
+    check(phases, FAMILIES[family], name)
+    if (family, name) == ("elmo", "chain_thaw"):
+        # The head trains in the first and the last phase: between them its slots stay.
+        assert all("head" not in phase["slots_changed"] for phase in phases[1:-1])
+        assert phases[0]["slots"]["head"] == phases[-2]["slots"]["head"]
+        assert phases[-1]["slots"]["head"] != phases[0]["slots"]["head"]
 
 
 @pytest.mark.large
@@ -63,23 +70,15 @@ def test_on_two_replicas_and_in_half_precision(encoders, family):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("name", ["gradual_unfreezing", "chain_thaw"])
-def test_groups_of_a_black_box_change_as_told(name, tiny_program):
-    check(observed(str(tiny_program), name, execution="saved_model"), FAMILIES["bert"], name)
-
-
-@pytest.mark.slow
-def test_slots_survive_a_phase_in_which_their_group_is_frozen(encoders):
-    phases = observed(encoders["elmo"], "chain_thaw")
-    # The head trains in the first and the last phase: between them its slots are what they were.
-    assert all("head" not in phase["slots_changed"] for phase in phases[1:-1])
-    assert phases[0]["slots"]["head"] == phases[-2]["slots"]["head"]
-    assert phases[-1]["slots"]["head"] != phases[0]["slots"]["head"]
+def test_groups_of_a_black_box_change_as_told(tiny_program):
+    found = observed(str(tiny_program), "chain_thaw", execution="saved_model")
+    check(found, FAMILIES["bert"], "chain_thaw")
 
 
 @pytest.mark.slow
 def test_a_phase_ends_early_when_the_score_gets_no_better_and_the_best_weights_return(encoders):
     model, batches = make_model(encoders["elmo"], gradual_unfreezing(every=9, patience=2))
+    model.run_eagerly = True
     seen = []
 
     class Scores(keras.callbacks.Callback):
@@ -133,25 +132,14 @@ def test_what_cannot_work_is_said_before_the_first_step(encoders):
     task = ta.Task("classification", labels=["no", "yes"])
     encoder = ta.HubEncoder(encoders["bert"], trainable=False)
     model = ta.build_model(task, encoder)
-    model.compile(keras.optimizers.Adam(1e-3), task.loss)
+    model.compile(keras.optimizers.Adam(1e-3), task.loss, run_eagerly=True)
     batches = ta.batches([("a b", "yes"), ("c", "no")], task, encoder, batch_size=2)
     model.fit(batches, verbose=0)
     with pytest.raises(ConfigError, match="two_stage trains embeddings.*with a new optimizer"):
         model.fit(batches, epochs=2, verbose=0, callbacks=[Unfreezing(encoder, two_stage())])
     model, batches = make_model(encoders["bert"], two_stage(patience=1))
+    model.run_eagerly = True
     with pytest.raises(ConfigError, match="monitor: expected one of loss.*'val_loss'.*validation"):
         model.fit(batches, verbose=0, callbacks=[Unfreezing(model.encoder, two_stage(patience=1))])
     with pytest.raises(ConfigError, match="mode: expected min or max, got 'least'"):
         Unfreezing(encoder, two_stage(), mode="least")
-
-
-@pytest.mark.slow
-def test_a_head_that_an_earlier_fit_left_frozen_learns_again(encoders):
-    model, batches = make_model(encoders["elmo"], "chain_thaw")
-    callbacks = [Unfreezing(model.encoder, "chain_thaw")]
-    model.fit(batches, epochs=2, verbose=0, callbacks=callbacks)
-    assert not model.head.trainable_weights
-    before = [weight.numpy() for weight in model.head.weights]
-    model.fit(batches, verbose=0, callbacks=[Unfreezing(model.encoder, "fine_tuning")])
-    after = [weight.numpy() for weight in model.head.weights]
-    assert all(np.any(one != other) for one, other in zip(before, after, strict=True))
