@@ -331,7 +331,7 @@ def test_two_devices_add_the_penalty_once(tiny_bert):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("handle", "execution"),
-    [("tiny", "native"), ("tiny", "saved_model"), ("elmo_small", "saved_model")],
+    [("bert_small", "native"), ("tiny", "saved_model"), ("elmo_small", "saved_model")],
 )
 def test_every_encoder_has_names_for_its_pretrained_weights(handle, execution, tiny_program):
     handle = tiny_program if handle == "tiny" else handle

@@ -36,12 +36,14 @@ TASKS = {
         ("classification", "feature_extraction", "saved_model"),
     ],
 )
-def test_every_trainable_weight_learns_and_no_other(kind, adaptation, execution, tiny_program):
+def test_every_trainable_weight_learns_and_no_other(kind, adaptation, execution, tiny_bert):
     task, data = TASKS[kind]
     tuned = adaptation == "fine_tuning"
-    encoder = ta.HubEncoder(tiny_program, trainable=tuned, execution=execution)
+    handle = tiny_bert if execution == "native" else "bert_small"
+    encoder = ta.HubEncoder(handle, trainable=tuned, execution=execution)
     model = ta.build_model(task, encoder, adaptation=adaptation)
-    model.compile(keras.optimizers.Adam(1e-3), loss=task.loss, metrics=task.metrics)
+    optimizer = keras.optimizers.Adam(1e-3)
+    model.compile(optimizer, loss=task.loss, metrics=task.metrics, run_eagerly=True)
     before = [weight.numpy() for weight in model.weights]
     history = model.fit(ta.batches(data, task, encoder, batch_size=2), epochs=2, verbose=0).history
     moved = {
