@@ -374,7 +374,8 @@ def test_s4_no_answer_without_the_token():
         ):
             assert found.get(path).status == 401
             assert found.get(path, Authorization=f"Bearer {TOKEN}").status == 200
-        for wrong in ("", TOKEN, f"Bearer {TOKEN[:-1]}", f"bearer {TOKEN}", f"Bearer {TOKEN}x"):
+        assert found.get(path, Authorization=f"bearer {TOKEN}").status == 200
+        for wrong in ("", TOKEN, f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", f"Bearer {TOKEN}x"):
             answer = found.ask("POST", PREDICT, GOOD, Authorization=wrong)
             assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
             assert TOKEN not in answer.error

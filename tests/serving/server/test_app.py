@@ -176,6 +176,7 @@ def test_what_there_is_not(served):
         ("POST", "/v1/models/films:explain", 400),
         ("GET", "/v2/models/films", 404),
         ("DELETE", "/v1/models/films", 405),
+        ("POST", "/v1/models", 405),
         ("GET", "/page/other.js", 404),
     ):
         answer = served.ask(method, path, {"instances": ["a"]} if method == "POST" else None)

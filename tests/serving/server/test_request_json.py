@@ -103,6 +103,12 @@ REFUSED = {
         "2 of question, 1 of context",
     ),
     "unequal": (PAIR, {"inputs": {"text_a": ["a"], "text_b": ["b", "c"]}}, "1 of text_a, 2 of"),
+    "no signature": (WORDS, {"signature_name": None, "instances": [["a"]]}, "signature_name: exp"),
+    "a number as signature": (
+        WORDS,
+        {"signature_name": 0, "instances": [["a"]]},
+        "signature_name: expected one of",
+    ),
     "no words": (WORDS, {"instances": ["a"]}, "tokens[0]: expected a list of words, got a text"),
     "rank 3": (WORDS, {"instances": [[["a"]]]}, "tokens[0][0]: expected a text, got a list"),
     "an empty word": (

@@ -84,8 +84,9 @@ class Access:
         # The page's files hold no answer; it asks for the token itself.
         is_page = path == "/" or (path.startswith("/page/") and not path.endswith(".json"))
         if self._token is not None and not is_page:
-            given = headers.get("authorization", "").encode("utf-8", "replace")
-            if not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
+            scheme, _, given = headers.get("authorization", "").partition(" ")
+            is_right = hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
+            if scheme.lower() != "bearer" or not is_right:
                 return _error(401, "authorization: expected 'Bearer TOKEN' with the server's token")
         return None
 

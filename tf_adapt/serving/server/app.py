@@ -139,6 +139,8 @@ class Server:
         if status and request.method in ("GET", "HEAD"):
             answer = self._metadata if status[3] else self._status
             return answer(status[1], _version(status[2]))
+        if request.scope["path"] == "/v1/models":
+            raise RefusedError(405, f"expected GET, got {request.method}")
         raise RefusedError(
             400, f"Malformed request: {request.method} {request.scope['path'][:100]}"
         )

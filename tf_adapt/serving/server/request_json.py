@@ -88,7 +88,8 @@ def _object(body: bytes, keys: set[str]) -> dict[str, Any]:
 
 
 def _signature(content: dict[str, Any], signatures: Mapping[str, Inputs]) -> str:
-    name = content.get("signature_name", "") or DEFAULT
+    name = content.get("signature_name", "")
+    name = DEFAULT if name == "" else name
     if not isinstance(name, str) or name not in signatures:
         raise RefusedError(
             400, f"signature_name: expected one of {', '.join(signatures)}, got {_shown(name)}"
