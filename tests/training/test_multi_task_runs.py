@@ -3,12 +3,12 @@
 import csv
 import json
 import shutil
-import signal
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from click.testing import CliRunner
+from cut_runs import assert_same_results, best_arrays, keep_at
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import tf_adapt as ta
@@ -16,10 +16,8 @@ from tf_adapt.commands.main import cli
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.errors import ConfigError, TrainingError
-from tf_adapt.runs import checkpoints
 from tf_adapt.training import callbacks
 from tf_adapt.training.dry_run import dry_run, tasks_table
-from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file, export_run, export_runs, predict_file
 
@@ -61,9 +59,12 @@ def make_config(handle, **changes):
 
 @pytest.fixture(scope="module")
 def whole(tiny_bert, tmp_path_factory):
-    """A run that nothing disturbed."""
+    """A run that nothing disturbed; beside it, in `cut`, the same cut off in the epoch on the
+    target."""
     run = tmp_path_factory.mktemp("whole") / "run"
-    train(make_config(tiny_bert), run)
+    with pytest.MonkeyPatch.context() as patch:
+        keep_at(patch, 9, run.with_name("cut"))
+        train(make_config(tiny_bert), run)
     return run
 
 
@@ -73,10 +74,6 @@ def metrics_of(run) -> dict:
 
 def history(run) -> list[dict[str, str]]:
     return list(csv.DictReader((run / "history.csv").open()))
-
-
-def best_weights(run) -> dict:
-    return checkpoints.load_best(run / "checkpoint").arrays["model"]
 
 
 def test_a_run_has_everything_by_task(whole):
@@ -94,13 +91,13 @@ def test_a_run_has_everything_by_task(whole):
     # In the last epoch no word was tagged.
     assert rows[2]["name/loss"] == "" and float(rows[2]["question/loss"]) > 0
     total = metrics["parameters"]["total"]
-    assert total == sum(array.size for array in best_weights(whole).values())
+    assert total == sum(array.size for array in best_arrays(whole).values())
     for part in ("train", "dev"):
         found = EventAccumulator(str(whole / "tensorboard" / part)).Reload().Tags()["tensors"]
         assert {"question/accuracy", "name/span_f1"} <= set(found)
 
 
-def test_the_predictions_of_each_task_are_those_of_the_best_weights(whole):
+def test_the_predictions_of_each_task_are_those_of_the_best_arrays(whole):
     lines = DEV["question"].read_text("utf-8").splitlines()
     column = lines[0].split("\t").index("label")
     gold = [line.split("\t")[column] for line in lines[1:]]
@@ -111,42 +108,13 @@ def test_the_predictions_of_each_task_are_those_of_the_best_weights(whole):
     assert words == DEV["name"].read_text("utf-8").split()[::2]
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
-        pytest.param(2, marks=pytest.mark.slow),
-        pytest.param(9, marks=pytest.mark.slow),  # in the epoch on the target
-        pytest.param("evaluation", marks=pytest.mark.large),
-    ],
-)
-def test_it_goes_on_where_a_signal_stopped_it(tiny_bert, whole, tmp_path, monkeypatch, moment):
-    on_train_batch_end, on_test_batch_end = Steps.on_train_batch_end, Steps.on_test_batch_end
-
-    def after_step(self, batch, logs=None):
-        if self.run.state.global_step + 1 == moment:
-            self.run.interruption.unsaved = True
-            signal.raise_signal(signal.SIGTERM)
-        on_train_batch_end(self, batch, logs)
-
-    def after_test_batch(self, batch, logs=None):
-        if moment == "evaluation" and self.run.state.epoch == 1:
-            signal.raise_signal(signal.SIGTERM)
-        on_test_batch_end(self, batch, logs)
-
-    monkeypatch.setattr(Steps, "on_train_batch_end", after_step)
-    monkeypatch.setattr(Steps, "on_test_batch_end", after_test_batch)
-    with pytest.raises(SystemExit) as stopped:
-        train(make_config(tiny_bert), tmp_path / "run")
-    assert stopped.value.code == 143
-    assert not (tmp_path / "run" / "metrics.json").exists()
-    monkeypatch.undo()
-    train(make_config(tiny_bert), tmp_path / "run")
-    found, expected = best_weights(tmp_path / "run"), best_weights(whole)
-    assert found.keys() == expected.keys()
-    for name, array in expected.items():
-        np.testing.assert_array_equal(found[name], array)
-    for file in ("history.csv", "predictions/question/dev.tsv", "predictions/name/dev.tsv"):
-        assert (tmp_path / "run" / file).read_bytes() == (whole / file).read_bytes()
+def test_cut_off_it_ends_with_the_same_bits(tiny_bert, whole, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(whole.with_name("cut"), run)
+    assert not (run / "metrics.json").exists()
+    train(make_config(tiny_bert), run)
+    assert_same_results(run, whole)
+    assert len(list(run.glob("predictions/*/dev.tsv"))) == 2
 
 
 def test_a_finished_run_takes_no_other_number_of_epochs(tiny_bert, whole):
@@ -247,9 +215,3 @@ def test_a_dry_run_shows_the_tasks(tiny_bert):
         np.testing.assert_allclose(drawn, expected)
     assert tasks["question"]["probabilities"][3] == 1 and tasks["name"]["weight"] == 0.5
     assert tasks_table(found).row_count == 2
-
-
-def test_one_task_takes_no_name(tmp_path):
-    (tmp_path / "run").mkdir()
-    result = CliRunner().invoke(cli, ["evaluate", "--help"])
-    assert "--task NAME" in result.output

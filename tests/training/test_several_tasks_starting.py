@@ -2,19 +2,22 @@
 
 import numpy as np
 import pytest
+from finished_runs import METRICS
+from made_runs import make_run
 
+import tf_adapt as ta
 from tf_adapt.config.reading import config_from
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ConfigError
-from tf_adapt.runs import checkpoints
-from tf_adapt.training import epochs as training_epochs
+from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
+from tf_adapt.training.finish import write_tasks
 from tf_adapt.training.load_run import load_run
-from tf_adapt.training.starting import starting_run
-from tf_adapt.training.train import train
+from tf_adapt.training.starting import in_metrics, starting_run
+from tf_adapt.training.teacher import taught
 
-# Nearly every one trains a model or more.
+# Nearly every one builds several models.
 pytestmark = pytest.mark.slow
 
 QUESTION = {"dataset": "sample_classification", "source": "sample", "train_examples": 40}
@@ -41,19 +44,40 @@ def make_config(tiny_bert):
 
 
 @pytest.fixture(scope="module")
-def several(make_config, tmp_path_factory):
-    """A finished run of a classification, its target, and a tagging."""
-    run = tmp_path_factory.mktemp("several") / "run"
-    train(make_config(tasks=TASKS, target="question"), run)
-    return run
+def made_run(make_config, tmp_path_factory):
+    """A function that makes a finished run of several tasks, its weights random."""
+
+    def make(**more):
+        run = tmp_path_factory.mktemp("several") / "run"
+        config = make_config(tasks=TASKS, target="question", **more)
+        run.mkdir(exist_ok=True)
+        model = build_parts(config).model
+        random = np.random.default_rng(1)
+        for weight in model.weights:
+            weight.assign_add(random.normal(0, 0.1, weight.shape))
+        run_folder.start(run, config)
+        write_tasks(run, model)
+        weights = checkpoints.to_arrays(model.weights)
+        checkpoints.save_best(run / "checkpoint", checkpoints.best_name(0), weights)
+        of_task = {"dataset": "x", "head": "x", "dev": {"accuracy": 0.5}, "metric": "accuracy"}
+        of_task |= {"splits": {}, "truncated": {}, "serving_per_1000": 1.0}
+        tasks = {"target": "question", "tasks": dict.fromkeys(TASKS, of_task)}
+        run_folder.write_metrics(run, METRICS | tasks | {"module": model.encoder.module_hash})
+        return run
+
+    return make
 
 
 @pytest.fixture(scope="module")
-def one(make_config, tmp_path_factory):
+def several(made_run):
+    """A finished run of a classification, its target, and a tagging."""
+    return made_run()
+
+
+@pytest.fixture(scope="module")
+def one(tiny_bert, tmp_path_factory):
     """A finished run of the classification alone."""
-    run = tmp_path_factory.mktemp("one") / "run"
-    train(make_config(data=QUESTION), run)
-    return run
+    return make_run(tmp_path_factory.mktemp("one") / "run", tiny_bert, "classification")
 
 
 def started(config):
@@ -83,7 +107,7 @@ def test_one_task_goes_on_with_its_head_among_several(make_config, several):
     assert_same(pair.encoder.weights, source.encoder.weights)
 
 
-def test_several_tasks_begin_with_the_encoder_of_one(make_config, one, tmp_path):
+def test_several_tasks_begin_with_the_encoder_of_one(make_config, one):
     source = load_run(one)
     config = make_config(one, tasks=TASKS, target="name", task_attention=3)
     model, new = started(config), build_parts(config).model
@@ -91,9 +115,7 @@ def test_several_tasks_begin_with_the_encoder_of_one(make_config, one, tmp_path)
     assert_same([own[name] for name in known], known.values())
     assert_same(model.models["question"].head.weights, source.head.weights)
     assert differs(new.models["question"].head.weights, source.head.weights)
-    metrics = train(config, tmp_path / "run")
-    assert metrics["start"]["head"] == ["question"]
-    assert metrics["start"]["dataset"] == "sample_classification"
+    assert in_metrics(config, model, starting_run(config))["head"] == ["question"]
 
 
 def test_a_task_of_the_same_name_gives_its_head(make_config, several):
@@ -105,35 +127,6 @@ def test_a_task_of_the_same_name_gives_its_head(make_config, several):
         assert_same(model.models[name].head.weights, source.head.weights)
     tagger = load_run(several, task="name").head
     assert_same(model.models["name"].head.weights, tagger.weights)
-
-
-def test_a_killed_run_of_several_tasks_goes_on_without_its_start(
-    make_config, one, tmp_path, monkeypatch
-):
-    config = make_config(one, tasks=TASKS, target="question", epochs=2)
-    train(config, tmp_path / "whole")
-    save = training_epochs.save_state
-
-    def stop(*args):
-        save(*args)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(training_epochs, "save_state", stop)
-    with pytest.raises(KeyboardInterrupt):
-        train(config, tmp_path / "run")
-    monkeypatch.undo()
-    one.rename(one.with_name("away"))
-    try:
-        train(config, tmp_path / "run")
-    finally:
-        one.with_name("away").rename(one)
-    found, expected = (
-        checkpoints.load_best(tmp_path / name / "checkpoint").arrays["model"]
-        for name in ("run", "whole")
-    )
-    assert found.keys() == expected.keys()
-    for name, array in expected.items():
-        np.testing.assert_array_equal(found[name], array)
 
 
 def test_several_tasks_may_be_trained_first(make_config, tmp_path, tiny_bert):
@@ -152,14 +145,10 @@ def test_several_tasks_may_be_trained_first(make_config, tmp_path, tiny_bert):
     config = config_from(config | {"start": {"config": str(first)}}, "test")
     found = dry_run(config)
     assert set(found["first"]["tasks"]) == {"question", "name"}
-    metrics = train(config, tmp_path / "run")
-    assert metrics["start"]["head"] is True
-    assert load_run(tmp_path / "run" / "start", task="name").task.kind == "tagging"
 
 
-def test_c1_attention_of_tasks_has_no_other_place(make_config, tmp_path):
-    run = tmp_path / "run"
-    train(make_config(tasks=TASKS, target="question", task_attention=3), run)
+def test_c1_attention_of_tasks_has_no_other_place(make_config, made_run):
+    run = made_run(task_attention=3)
     with pytest.raises(ConfigError, match=r"task_attention: expected that of .*question, name: "):
         dry_run(make_config(run, data=QUESTION))
     again = started(make_config(run, tasks=TASKS, target="question", task_attention=3))
@@ -175,9 +164,9 @@ def test_c1_another_head_is_named_with_its_task(make_config, several):
 
 def test_a_run_of_several_tasks_teaches_its_target(make_config, several, tmp_path):
     config = make_config(data=QUESTION, teacher={"run": str(several)})
-    metrics = train(config, tmp_path / "run")
-    expected = load_run(several).task.labels
-    assert metrics["taught"]["teacher"]["dev"]["accuracy"] >= 0
-    assert load_run(tmp_path / "run").task.labels == expected
+    parts, answers = taught(config, build_parts(config), tmp_path / "run")
+    said = ta.predict(load_run(several), parts.splits.examples["train"])
+    found = answers.arrays["train"].argmax(axis=1)
+    assert [parts.model.task.labels[number] for number in found] == [one.label for one in said]
     with pytest.raises(ConfigError, match="teacher.run: "):
         dry_run(make_config(data=PAIR, teacher={"run": str(several)}))

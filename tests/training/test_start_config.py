@@ -1,15 +1,17 @@
 """A run that starts from one that is trained first: `start: {config: FILE}`."""
 
-import numpy as np
+import shutil
+
 import pytest
 import yaml
+from cut_runs import assert_same_weights, keep_at
 
+from hub_modules.storage import records
 from tf_adapt.config.reading import config_from, load_config
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs import run_folder
 from tf_adapt.runs.finished_run import chain_in_words
-from tf_adapt.training import epochs as training_epochs
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.train import train
@@ -21,52 +23,56 @@ PAIRS = {"dataset": "sample_pair_classification", "source": "sample", "train_exa
 WORDS = {"dataset": "sample_classification", "source": "sample", "train_examples": 48}
 
 
+def write_config(path, module, data=WORDS, epochs=1, **more):
+    content = {
+        "data": data,
+        "encoder": {"handle": str(module)},
+        "adaptation": "fine_tuning",
+        "training": {"epochs": epochs, "batch_size": 16, "learning_rate": 1e-2},
+    }
+    path.write_text(yaml.safe_dump(content | more), "utf-8")
+    return path
+
+
 @pytest.fixture
 def write(tiny_bert, tmp_path):
     """Writes a config, and returns its path."""
-
-    def write(name, data=WORDS, epochs=1, **more):
-        content = {
-            "data": data,
-            "encoder": {"handle": str(tiny_bert)},
-            "adaptation": "fine_tuning",
-            "training": {"epochs": epochs, "batch_size": 16, "learning_rate": 1e-2},
-        }
-        path = tmp_path / name
-        path.write_text(yaml.safe_dump(content | more), "utf-8")
-        return path
-
-    return write
+    return lambda name, *args, **more: write_config(tmp_path / name, tiny_bert, *args, **more)
 
 
-def best_arrays(run):
-    return checkpoints.load_best(run / "checkpoint").arrays["model"]
+@pytest.fixture(scope="module")
+def chain(tiny_bert, tmp_path_factory):
+    """A chain of three configs, of which the last is trained: the run `whole`; and `cut`, the same
+    killed while the second trains."""
+    folder = tmp_path_factory.mktemp("chain")
+
+    def write(name, *args, **more):
+        return str(write_config(folder / name, tiny_bert, *args, **more))
+
+    second = write("second.yaml", start={"config": write("first.yaml", PAIRS)})
+    third = write("third.yaml", start={"config": second}, epochs=2)
+    with pytest.MonkeyPatch.context() as patch:
+        keep_at(patch, 2, folder / "cut_second", of=folder / "whole" / run_folder.START)
+        train(load_config(folder / third), folder / "whole")
+    (folder / "cut").mkdir()
+    (folder / "cut_second").rename(folder / "cut" / run_folder.START)
+    return folder
 
 
-def assert_same_weights(one, two):
-    one, two = best_arrays(one), best_arrays(two)
-    assert one.keys() == two.keys()
-    for name in one:
-        np.testing.assert_array_equal(one[name], two[name])
-
-
-def test_it_is_the_run_that_start_run_would_name(write, tmp_path):
-    first = write("first.yaml", PAIRS)
-    second = write("second.yaml", start={"config": str(first)}, epochs=2)
-    train(load_config(first), tmp_path / "first")
-    by_hand = write("by_hand.yaml", start={"run": str(tmp_path / "first")}, epochs=2)
+def test_it_is_the_run_that_start_run_would_name(write, chain, tmp_path):
+    start = chain / "whole" / run_folder.START
+    by_hand = write("by_hand.yaml", start={"run": str(start)}, epochs=2)
     expected = train(load_config(by_hand), tmp_path / "by_hand")
-    metrics = train(load_config(second), tmp_path / "run")
-    assert_same_weights(tmp_path / "run", tmp_path / "by_hand")
-    start = tmp_path / "run" / run_folder.START
-    assert_same_weights(start, tmp_path / "first")
+    assert_same_weights(chain / "whole", tmp_path / "by_hand")
+    metrics = run_folder.finished_metrics(chain / "whole")
     assert metrics["dev"] == expected["dev"]
-    assert metrics["start"] == expected["start"] | {"run": str(first)}
-    assert chain_in_words(metrics["start"]).startswith(f"{first}: sample_pair_classification, fi")
-    assert load_run(start).task.kind == "pair_classification"  # a whole run
-    # Finished runs need neither file.
-    first.unlink()
-    assert train(load_config_without_check(second), tmp_path / "run") == metrics
+    second, first = chain / "second.yaml", chain / "first.yaml"
+    assert metrics["start"] == expected["start"] | {"run": str(second)}
+    assert metrics["start"]["start"]["run"] == str(first)
+    said = chain_in_words(metrics["start"])
+    assert said.startswith(f"{second}: sample_classification, fi") and f"{first}: sample_p" in said
+    for name, kind in (("start", "classification"), ("start/start", "pair_classification")):
+        assert load_run(chain / "whole" / name).task.kind == kind  # a whole run
 
 
 def load_config_without_check(path):
@@ -74,51 +80,31 @@ def load_config_without_check(path):
     return config_from(yaml.safe_load(path.read_text()), str(path))
 
 
-def test_i1_killed_while_the_first_run_trains(write, tmp_path, monkeypatch):
-    first = write("first.yaml", PAIRS, epochs=2)
-    config = load_config(write("second.yaml", start={"config": str(first)}))
-    train(config, tmp_path / "whole")
-    save = training_epochs.save_state
-
-    def stop(*args):
-        save(*args)
-        raise KeyboardInterrupt
-
+def test_i1_killed_while_a_first_run_trains(chain, tmp_path):
     run = tmp_path / "run"
-    for epoch in (1, 2, 3):  # in the first run, at its end, in the second
-        monkeypatch.setattr(training_epochs, "save_state", stop)
-        with pytest.raises(KeyboardInterrupt):
-            train(config, run)
-        monkeypatch.undo()
-        assert (run / "config.yaml").is_file() == (epoch == 3)
-        assert not (run / run_folder.LOCK).exists()
-    train(config, run)
-    assert_same_weights(run, tmp_path / "whole")
-    assert_same_weights(run / run_folder.START, tmp_path / "whole" / run_folder.START)
+    shutil.copytree(chain / "cut", run)
+    assert not (run / "config.yaml").exists()
+    train(load_config(chain / "third.yaml"), run)
+    assert_same_weights(run, chain / "whole")
+    assert_same_weights(run / run_folder.START, chain / "whole" / run_folder.START)
+    assert not (run / run_folder.LOCK).exists()
 
 
-def test_another_config_by_now_is_refused(write, tmp_path):
-    first = write("first.yaml", PAIRS)
-    config = load_config(write("second.yaml", start={"config": str(first)}))
-    train(config, tmp_path / "run")
-    write("first.yaml", PAIRS, epochs=2)
-    longer = load_config(write("second.yaml", start={"config": str(first)}, epochs=2))
-    with pytest.raises(
-        ConfigError, match=r"start.config: .*first.yaml is another config than when"
-    ):
+def test_another_config_by_now_is_refused(write, chain, tmp_path):
+    shutil.copytree(chain / "whole", tmp_path / "run")
+    second = write("second.yaml", start={"config": str(chain / "first.yaml")})
+    moved = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text("utf-8"))
+    moved["start"] = {"config": str(second)}
+    records.write(tmp_path / "run", "config.yaml", yaml.safe_dump(moved))
+    third = write("third.yaml", start={"config": str(second)}, epochs=3)
+    longer = load_config(third)
+    write("second.yaml", PAIRS, start={"config": str(chain / "first.yaml")})
+    message = r"start.config: .*second.yaml is another config than when"
+    with pytest.raises(ConfigError, match=message):
         train(longer, tmp_path / "run")
-    first.unlink()
-    assert train(longer.model_copy(), tmp_path / "run")["epochs"] == 2
-
-
-def test_a_chain_is_trained_from_its_beginning(write, tmp_path):
-    first = write("first.yaml", PAIRS)
-    second = write("second.yaml", start={"config": str(first)})
-    third = write("third.yaml", start={"config": str(second)})
-    metrics = train(load_config(third), tmp_path / "run")
-    assert metrics["start"]["run"] == str(second)
-    assert metrics["start"]["start"]["run"] == str(first)
-    assert (tmp_path / "run" / "start" / "start" / "metrics.json").is_file()
+    # Finished runs do not need the file.
+    second.unlink()
+    assert train(load_config_without_check(third), tmp_path / "run")["epochs"] == 3
 
 
 def test_dry_run_shows_the_first_run_and_trains_nothing(write, tmp_path):
