@@ -18,3 +18,18 @@ def compare(record_property):
         assert largest <= tolerance, what
 
     return compare_arrays
+
+
+@pytest.fixture
+def set_lstm():
+    """Gives an LSTM of both directions what AllenNLP recorded under a name."""
+
+    def set_weights(layer, recorded: dict, name: str) -> None:
+        for direction, suffix in ((layer.forward, ""), (layer.backward, "_reverse")):
+            kernel, recurrent, *biases = (
+                recorded[f"weight:{name}._module.{part}_l0{suffix}"]
+                for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            )
+            direction.set_weights([kernel.T, recurrent.T, sum(biases)])
+
+    return set_weights

@@ -5,7 +5,7 @@ import numpy as np
 from tf_adapt.heads.esim import ESIM
 
 
-def test_logits_are_allennlps(reference, compare):
+def test_logits_are_allennlps(reference, compare, set_lstm):
     with np.load(reference / "allennlp" / "esim.npz", allow_pickle=False) as arrays:
         recorded = dict(arrays)
     head = ESIM(
@@ -24,15 +24,6 @@ def test_logits_are_allennlps(reference, compare):
     set_dense(head.hidden, recorded, "_output_feedforward")
     set_dense(head.dense, recorded, "_output_logit")
     compare("AllenNLP ESIM, logits", head(encoded), recorded["logits"], 1e-5)
-
-
-def set_lstm(layer, recorded: dict, name: str) -> None:
-    for direction, suffix in ((layer.forward, ""), (layer.backward, "_reverse")):
-        kernel, recurrent, *biases = (
-            recorded[f"weight:{name}._module.{part}_l0{suffix}"]
-            for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        )
-        direction.set_weights([kernel.T, recurrent.T, sum(biases)])
 
 
 def set_dense(layer, recorded: dict, name: str) -> None:
