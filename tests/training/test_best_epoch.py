@@ -1,14 +1,15 @@
 """Runs in phases that end by patience: what comes back, from memory and from disk."""
 
 import shutil
-import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tf_adapt.config.reading import config_from
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.runs import checkpoints
+from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.training import epochs
 from tf_adapt.training import train as training
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.steps import Steps
@@ -17,7 +18,7 @@ from tf_adapt.training.train import train
 STEPS = 2
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def make_config(tiny_elmo):
     def make(epochs, name="gradual_unfreezing", **options):
         content = {
@@ -32,10 +33,10 @@ def make_config(tiny_elmo):
     return make
 
 
-@pytest.fixture
-def scores(monkeypatch):
-    """The dev scores of the epochs, to be filled in; no report after the last."""
-    found, evaluate = [], AdaptedModel.evaluate
+@pytest.fixture(scope="module", autouse=True)
+def scores():
+    """The dev scores of the epochs are 0.9, 0.1, 0.2 and 0.95; no report after the last."""
+    found, evaluate = [0.9, 0.1, 0.2, 0.95], AdaptedModel.evaluate
 
     def scripted(self, *args, callbacks=(), **options):
         values = evaluate(self, *args, callbacks=callbacks, **options)
@@ -43,21 +44,44 @@ def scores(monkeypatch):
             values["accuracy"] = found[callback.run.state.epoch]
         return values
 
-    monkeypatch.setattr(AdaptedModel, "evaluate", scripted)
-    monkeypatch.setattr(training, "finish_run", lambda run: None)
-    return found
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AdaptedModel, "evaluate", scripted)
+        patch.setattr(training, "finish_run", lambda run: None)
+        yield
 
 
-def stop_after(monkeypatch, step: int) -> None:
-    after_step = Steps.on_train_batch_end
+def recorded(config, run):
+    """Trains a run; beside it are copies `after N` steps, in mid-epoch or after the evaluation."""
+    save, step_ends = epochs.save_state, Steps.on_train_batch_end
+
+    def kept(folder, state, model, *rest):
+        save(folder, state, model, *rest)
+        copy = run.with_name(f"after {state.global_step}")
+        shutil.copytree(run, copy, ignore=shutil.ignore_patterns(run_folder.LOCK))
 
     def on_train_batch_end(self, batch, logs=None):
-        if self.run.state.global_step + 1 == step:
-            self.run.interruption.unsaved = True
-            signal.raise_signal(signal.SIGTERM)
-        after_step(self, batch, logs)
+        step_ends(self, batch, logs)
+        if self.run.state.step < self.run.state.steps_of_epoch:
+            kept(self.run.checkpoints, self.run.state, self.run.model)
 
-    monkeypatch.setattr(Steps, "on_train_batch_end", on_train_batch_end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(epochs, "save_state", kept)
+        patch.setattr(Steps, "on_train_batch_end", on_train_batch_end)
+        train(config, run)
+    return run
+
+
+@pytest.fixture(scope="module")
+def whole(make_config, tmp_path_factory):
+    """A run of four epochs. Both phases that end go back to the first epoch, which a resumed run
+    finds on disk alone."""
+    return recorded(make_config(4), tmp_path_factory.mktemp("whole") / "whole")
+
+
+@pytest.fixture
+def run_after(whole, tmp_path):
+    """Steps → a copy of the run as it was then."""
+    return lambda steps: Path(shutil.copytree(whole.with_name(f"after {steps}"), tmp_path / "run"))
 
 
 def newest(run, number=-1) -> checkpoints.Checkpoint:
@@ -75,10 +99,8 @@ def assert_same_bits(some: dict, others: dict) -> None:
 
 
 @pytest.mark.slow
-def test_the_next_phase_begins_where_the_best_epoch_ended(make_config, scores, tmp_path):
-    scores += [0.9, 0.1]
-    train(make_config(2), tmp_path / "run")
-    best, ended = newest(tmp_path / "run", -2), newest(tmp_path / "run")
+def test_the_next_phase_begins_where_the_best_epoch_ended(whole):
+    best, ended = (newest(whole.with_name(f"after {epochs * STEPS}")) for epochs in (1, 2))
     assert ended.state["position"] == {"phase": 1, "since": 2}
     assert_same_bits(ended.arrays["model"], best.arrays["model"])
     before, after = best.arrays["optimizer"], ended.arrays["optimizer"]
@@ -94,36 +116,20 @@ def test_the_next_phase_begins_where_the_best_epoch_ended(make_config, scores, t
     )
 
 
-@pytest.mark.parametrize(
-    "stop",
-    [
-        pytest.param(5, marks=pytest.mark.slow),
-        *(pytest.param(epoch, marks=pytest.mark.large) for epoch in (3, 6)),
-    ],
-)
-def test_goes_on_with_the_same_bits(make_config, scores, tmp_path, monkeypatch, stop):
-    # Both phases that end go back to the first epoch, which a resumed run finds on disk alone.
-    scores += [0.9, 0.1, 0.2, 0.95]
-    config = make_config(4)
-    train(config, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        stop_after(patch, stop)
-        with pytest.raises(SystemExit):
-            train(config, tmp_path / "run")
-    train(config, tmp_path / "run")
-    whole, resumed = newest(tmp_path / "whole"), newest(tmp_path / "run")
+@pytest.mark.slow
+def test_goes_on_with_the_same_bits(make_config, whole, run_after):
+    run = run_after(5)
+    train(make_config(4), run)
+    resumed = newest(run)
     assert resumed.state["position"] == {"phase": 2, "since": 3}
-    for group, arrays in whole.arrays.items():
+    for group, arrays in newest(whole).arrays.items():
         assert_same_bits(resumed.arrays[group], arrays)
 
 
 @pytest.mark.slow
-def test_slots_are_on_disk_while_a_phase_may_begin_with_them(make_config, scores, tmp_path):
-    scores += [0.9, 0.1, 0.2, 0.95]
-    found = []
-    for epochs in (1, 2, 3, 4):
-        train(make_config(epochs, "two_stage"), tmp_path / "run")
-        found.append(kept_slots(tmp_path / "run"))
+def test_slots_are_on_disk_while_a_phase_may_begin_with_them(make_config, tmp_path):
+    run = recorded(make_config(4, "two_stage"), tmp_path / "whole")
+    found = [kept_slots(run.with_name(f"after {epochs * STEPS}")) for epochs in (1, 2, 3, 4)]
     # From the second epoch on, the last checkpoint but one alone has to know them.
     assert found == [["slots_0001"], ["slots_0001"], [], []]
     train(make_config(1, patience=None), tmp_path / "other")
@@ -131,23 +137,19 @@ def test_slots_are_on_disk_while_a_phase_may_begin_with_them(make_config, scores
 
 
 @pytest.mark.slow
-def test_a_run_of_before_slots_were_kept(make_config, scores, tmp_path, monkeypatch, caplog):
-    scores += [0.9, 0.1]
-    with monkeypatch.context() as patch:
-        stop_after(patch, 3)
-        with pytest.raises(SystemExit):
-            train(make_config(2), tmp_path / "run")
-    folder = tmp_path / "run" / "checkpoint"
-    stopped = newest(tmp_path / "run")
+def test_a_run_of_before_slots_were_kept(make_config, run_after, caplog):
+    run = run_after(3)
+    folder, stopped = run / "checkpoint", newest(run)
     del stopped.state["best"]["slots"]
     checkpoints.save(folder, stopped.arrays, stopped.state)
     shutil.rmtree(stopped.path)
     shutil.rmtree(folder / "slots_0001")
     best = checkpoints.load_best(folder).arrays["model"]
-    assert_same_bits(checkpoints.to_arrays(load_run(tmp_path / "run").weights), best)
-    train(make_config(2), tmp_path / "run")
+    assert_same_bits(checkpoints.to_arrays(load_run(run).weights), best)
+    run_folder.start(run, make_config(2))  # as if no more had been asked for
+    train(make_config(2), run)
     assert "best_0001: expected the optimizer's slots beside these weights, got none" in caplog.text
-    ended = newest(tmp_path / "run")
+    ended = newest(run)
     assert_same_bits(ended.arrays["model"], best)
     # The head's own counters of steps are those of the second epoch.
     counts = [a for a in ended.arrays["optimizer"].values() if a.dtype == "int64" and a > 0]

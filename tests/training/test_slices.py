@@ -32,28 +32,22 @@ DEV = SAMPLE_FOLDER / "pair_classification" / "dev.tsv"
 
 
 @pytest.fixture(scope="module")
-def make_config(tiny_bert):
-    def make(dataset="sample_pair_classification", **slices):
-        content = {
-            "data": {"dataset": dataset, "source": "sample", "train_examples": 32},
-            "encoder": {"handle": str(tiny_bert)},
-            "adaptation": "fine_tuning",
-            "head": "linear" if "pair" in dataset else "default",
-            "training": {"epochs": 1, "batch_size": 16, "learning_rate": 1e-2},
-            "slices": slices,
-        }
-        return config_from(content, "test")
+def with_slices(finished_run):
+    """The config of a finished run, with slices."""
+
+    def make(kind="pair_classification", **slices):
+        config = run_folder.saved_config(finished_run(kind)).model_dump(exclude_none=True)
+        return config_from(config | {"slices": slices}, "test")
 
     return make
 
 
 @pytest.fixture(scope="module")
-def runs(make_config, tmp_path_factory):
+def runs(finished_run, with_slices, tmp_path_factory):
     """Two folders of one seed, without and with slices."""
-    folder = tmp_path_factory.mktemp("slices")
-    train(make_config(), folder / "without")
-    train(make_config(negation=NEGATION, long=LONG), folder / "with")
-    return folder / "without", folder / "with"
+    run = tmp_path_factory.mktemp("slices") / "with"
+    train(with_slices(negation=NEGATION, long=LONG), run)
+    return finished_run("pair_classification"), run
 
 
 def subset(name):
@@ -92,7 +86,7 @@ def test_scores_of_a_run_are_those_of_scikit_learn(runs):
         assert found["interval"][0] < found["score"] < found["interval"][1]
     events = EventAccumulator(str(runs[1] / "tensorboard" / "dev")).Reload()
     (event,) = events.Tensors("slices/long")
-    assert event.step == 2
+    assert event.step == 3
     score = metrics["slices"]["dev"]["long"]["score"]
     assert tf.make_ndarray(event.tensor_proto) == pytest.approx(score)
 
@@ -106,12 +100,12 @@ def test_evaluate_scores_them_on_any_file(runs):
     assert "slices" not in evaluate_file(runs[0], DEV)
 
 
-def test_other_slices_of_a_finished_run_are_scored_without_training(runs, make_config, tmp_path):
+def test_other_slices_of_a_finished_run_are_scored_without_training(runs, with_slices, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(runs[1], run)
     places = tmp_path / "ids.txt"
     places.write_text("dev.tsv:2\npair_classification/dev.tsv:3\n", "utf-8")
-    config = make_config(long=LONG, hard={"wrong_in": str(runs[0])}, mine={"file": str(places)})
+    config = with_slices(long=LONG, hard={"wrong_in": str(runs[0])}, mine={"file": str(places)})
     before = (run / "checkpoint").stat().st_mtime_ns
     metrics = train(config, run)
     assert (run / "checkpoint").stat().st_mtime_ns == before
@@ -132,12 +126,12 @@ def test_other_slices_of_a_finished_run_are_scored_without_training(runs, make_c
     assert scores["hard"] == found["hard"]
     lines = CliRunner().invoke(cli, ["evaluate", str(run), "--data", str(DEV)]).stdout
     assert "  mine: unknown of these examples" in lines
-    assert "slices" not in train(make_config(), run)
+    assert "slices" not in train(with_slices(), run)
 
 
-def test_train_prints_a_line_for_each_slice(runs, make_config, tmp_path):
+def test_train_prints_a_line_for_each_slice(runs, with_slices, tmp_path):
     path = tmp_path / "config.yaml"
-    path.write_text(dump_config(make_config(negation=NEGATION, long=LONG)), "utf-8")
+    path.write_text(dump_config(with_slices(negation=NEGATION, long=LONG)), "utf-8")
     done = CliRunner().invoke(cli, ["train", str(path), "--out", str(runs[1])])
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
@@ -146,8 +140,8 @@ def test_train_prints_a_line_for_each_slice(runs, make_config, tmp_path):
     assert lines[2].startswith("  long: accuracy ")
 
 
-def test_an_empty_slice_ends_a_run_before_its_first_step(make_config, tmp_path):
-    config = make_config(longest={"longer_than": 500})
+def test_an_empty_slice_ends_a_run_before_its_first_step(with_slices, tmp_path):
+    config = with_slices(longest={"longer_than": 500})
     for start in (lambda: train(config, tmp_path / "run"), lambda: dry_run(config)):
         with pytest.raises(ConfigError, match="slices.longest: expected at least one of the 60 ex"):
             start()
@@ -155,22 +149,21 @@ def test_an_empty_slice_ends_a_run_before_its_first_step(make_config, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("dataset", "slices"),
+    ("kind", "slices"),
     [
-        ("sample_tagging", {"the": {"words": ["the"]}}),
-        pytest.param("sample_pair_regression", {"not": NEGATION}, marks=pytest.mark.slow),
-        pytest.param("sample_multilabel_classification", {"long": LONG}, marks=pytest.mark.slow),
+        ("tagging", {"the": {"words": ["the"]}}),
+        ("pair_regression", {"not": NEGATION}),
+        ("multilabel_classification", {"long": LONG}),
     ],
 )
-def test_other_kinds(make_config, tmp_path, dataset, slices):
-    metrics = train(make_config(dataset, **slices), tmp_path / "run")
+def test_other_kinds(finished_run, with_slices, tmp_path, kind, slices):
+    shutil.copytree(finished_run(kind), tmp_path / "run")
+    metrics = train(with_slices(kind, **slices), tmp_path / "run")
     (found,) = metrics["slices"]["dev"].values()
     assert 0 < found["examples"] < 200
     assert found["score"] is not None
-    folder = SAMPLE_FOLDER / dataset.removeprefix("sample_")
-    path = next(path for path in folder.iterdir() if path.name.startswith("dev"))
-    again = evaluate_file(tmp_path / "run", path)["slices"]
-    (again,) = again.values()
+    path = next(path for path in (SAMPLE_FOLDER / kind).iterdir() if path.name.startswith("dev"))
+    (again,) = evaluate_file(tmp_path / "run", path)["slices"].values()
     assert again["examples"] == found["examples"]
     assert [again[key] for key in ("score", "rest")] == pytest.approx(
         [found[key] for key in ("score", "rest")], abs=1e-2

@@ -1,25 +1,21 @@
-"""A run whose training labels come from several sources: its loss, its identity, what it shows."""
+"""A run whose training labels come from several sources: its loss, its identity, what it shows.
+
+(On two devices: test_losses_on_two_devices.py.)
+"""
 
 import csv
-import json
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from language_models import without_dropout
+from cut_runs import keep_at
 
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.prepared import SOFT_LABELS
 from tf_adapt.errors import ArtifactError
-from tf_adapt.runs import checkpoints
 from tf_adapt.runs.run_folder import finished_metrics
 from tf_adapt.serving.model_card import run_card
-from tf_adapt.training import epochs as training_epochs
 from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.inspect import inspect_data
@@ -72,17 +68,6 @@ def make_config(files, tiny_bert):
     return make
 
 
-def best_arrays(run):
-    return checkpoints.load_best(run / "checkpoint").arrays["model"]
-
-
-def same_results(one, two):
-    for name in (arrays := best_arrays(one)):
-        np.testing.assert_array_equal(arrays[name], best_arrays(two)[name])
-    for name in ("history.csv", "predictions/dev.tsv"):
-        assert (one / name).read_bytes() == (two / name).read_bytes()
-
-
 def test_the_loss_is_cross_entropy_with_the_posteriors(make_config):
     config = make_config({"aggregate": "majority"}, penalties={"l2_sp": {"alpha": 0.5}})
     parts = build_parts(config)
@@ -110,37 +95,19 @@ def test_the_loss_is_cross_entropy_with_the_posteriors(make_config):
     assert SOFT_LABELS not in parts.data["dev"].batch(np.array([0]))[0]["a"]
 
 
-def test_a_resumed_run_has_the_same_bits_and_shows_its_sources(make_config, tmp_path, monkeypatch):
+def test_a_run_shows_its_sources_and_is_another_with_other_votes(
+    make_config, files, tmp_path, monkeypatch
+):
     config, whole, run = make_config(), tmp_path / "whole", tmp_path / "run"
-    metrics = train(config, whole)
+    with monkeypatch.context() as patch:
+        keep_at(patch, 4, run)
+        metrics = train(config, whole)
     found = metrics["weak"]
     assert list(found["sources"]) == ["ann", "ben", "coin"]
     assert (found["aggregate"], found["examples"]) == ("dawid_skene", 24)
     assert finished_metrics(whole)["weak"] == found
     assert "- trained on labels from 3 sources: " in run_card(whole)
-    save = training_epochs.save_state
-
-    def interrupted(*args):
-        save(*args)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(training_epochs, "save_state", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train(config, run)
-    monkeypatch.undo()
-    train(config, run)
-    same_results(run, whole)
-
-
-def test_other_votes_are_another_run(make_config, files, tmp_path, monkeypatch):
-    def interrupted(*args):
-        save(*args)
-        raise KeyboardInterrupt
-
-    save, run = training_epochs.save_state, tmp_path / "run"
-    monkeypatch.setattr(training_epochs, "save_state", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train(make_config(), run)
+    assert fisher_of_run(whole, tmp_path / "fisher.npz", examples=4) == 4
     votes = (files / "votes.tsv").read_text()
     # The most probable labels stay as they are.
     lines = votes.splitlines()
@@ -150,7 +117,7 @@ def test_other_votes_are_another_run(make_config, files, tmp_path, monkeypatch):
     with pytest.raises(
         ArtifactError, match="cannot go on, since this differs: weak.votes .*weak l"
     ):
-        train(make_config(), run)
+        train(config, run)
 
 
 def test_a_frozen_encoder_learns_from_votes_too(make_config, tmp_path):
@@ -169,33 +136,18 @@ def test_a_frozen_encoder_learns_from_votes_too(make_config, tmp_path):
     assert float(row["loss"]) == pytest.approx(expected, rel=1e-4)
 
 
-def test_commands_that_read_train_read_the_votes(make_config, tmp_path):
-    config = make_config(training={"epochs": 1})
+def test_commands_that_read_train_read_the_votes(make_config):
+    config = make_config()
     assert dry_run(config)["steps_per_epoch"] == 3
     assert inspect_data(config)
-    train(config, tmp_path / "run")
-    assert fisher_of_run(tmp_path / "run", tmp_path / "fisher.npz", examples=4) == 4
 
 
-def test_a_shared_session_has_the_bits_of_a_run_alone(make_config, files, tmp_path):
-    session = Session()
-    train(make_config(), tmp_path / "first", session)
-    for aggregate in ("dawid_skene", "majority"):
-        config = make_config({"aggregate": aggregate}, training={"seed": 1})
-        train(config, tmp_path / f"{aggregate} shared", session)
-        train(config, tmp_path / f"{aggregate} alone")
-        same_results(tmp_path / f"{aggregate} shared", tmp_path / f"{aggregate} alone")
-
-
-def test_two_devices_equal_one(tiny_bert, tmp_path):
-    module = tmp_path / "bert"
-    shutil.copytree(tiny_bert, module)
-    without_dropout(module)
-    child = Path(__file__).parents[1] / "children" / "soft_labels_on_two_devices.py"
-    done = subprocess.run([sys.executable, str(child), str(module)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout)
-    one, two = found["one"], found["two"]
-    assert two["loss"] == pytest.approx(one["loss"], rel=1e-5)
-    np.testing.assert_allclose(two["weights"], one["weights"], atol=2e-6)
-    assert np.abs(np.subtract(one["weights"], found["of_hard_labels"]["weights"])).max() > 1e-3
+def test_a_shared_session_has_the_posteriors_of_a_run_alone(make_config):
+    session, models = Session(), []
+    for aggregate in ("dawid_skene", "majority", "majority"):
+        config = make_config({"aggregate": aggregate}, training={"seed": len(models)})
+        parts = session.parts(config)
+        models.append(parts.model)
+        expected = build_parts(config).data["train"].soft_labels
+        np.testing.assert_array_equal(parts.data["train"].soft_labels, expected)
+    assert models[0] is not models[1] is models[2]
