@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import click
 import jsonschema
+import keras
 import pytest
 import yaml
+from made_runs import make_run
 
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.schema import config_schema
@@ -38,8 +40,6 @@ NOT_RUN = {
     "guide_serving": {"needs a container": 1, "needs a server": 2},
     "guide_signal": {"needs finished runs": 1},
 }
-# Pages whose programs take longest, so that the others stay below forty seconds together.
-SLOW = ("guide_heads", "guide_keras")
 _BLOCK = re.compile(
     r"(?:^<!-- not run: ([^\n]+) -->\n)?^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
@@ -75,35 +75,30 @@ def check_keras(found: dict) -> None:
     assert [one.label in ("bad", "good") for one in found["predictions"]] == [True] * 3
 
 
-def a_finished_run(module: Path) -> None:
-    from tf_adapt.training.train import train
-
-    content = {
-        "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 16},
-        "encoder": {"handle": str(module)},
-        "adaptation": "fine_tuning",
-        "training": {"epochs": 1, "batch_size": 16, "learning_rate": 1e-3},
-    }
-    train(config_from(content, "guide"), "runs/questions")
-
-
-# What a page's program finds in its folder.
-FOUND = {"guide_start_and_teacher": a_finished_run}
 # What is to be seen of a page's program once it has run.
 CHECKS = {"guide_your_data": check_your_data, "guide_keras": check_keras}
-PROGRAMS = [
-    pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW))
-    for page in sorted({block.page for block in blocks("python")})
-]
+PROGRAMS = sorted({block.page for block in blocks("python")})
+
+
+@pytest.fixture
+def eagerly(monkeypatch):
+    """A page trains for a step or two: a graph of it takes ten times longer than the steps."""
+    compile_model = keras.Model.compile
+
+    def compile_eagerly(self, *arguments, **changes):
+        compile_model(self, *arguments, **changes | {"run_eagerly": True})
+
+    monkeypatch.setattr(keras.Model, "compile", compile_eagerly)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PROGRAMS)
-def test_the_programs_of_a_page_run(page, tiny_bert, tiny_elmo, tmp_path, monkeypatch):
+def test_the_programs_of_a_page_run(page, tiny_bert, tiny_elmo, eagerly, tmp_path, monkeypatch):
     """All blocks in order, in an empty folder; tiny modules play the shipped ones."""
     monkeypatch.chdir(tmp_path)
     tiny = {'"bert_small"': repr(str(tiny_bert)), '"elmo_small"': repr(str(tiny_elmo))}
-    FOUND.get(page, lambda _: None)(tiny_bert)
+    if page == "guide_start_and_teacher":
+        make_run(Path("runs/questions"), tiny_bert, "classification")
     found = {"__name__": page}
     for block in blocks("python"):
         if block.page == page:
@@ -212,19 +207,16 @@ def test_the_commands_and_their_options_exist():
     assert found >= 3
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_wrong_command_is_found():
+    for line in [
         "tf-adapt trian c.yaml --out r",
         "tf-adapt train c.yaml --outt r",
         "A=1 .venv/bin/tf-adapt train c.yaml --out",
         "cd x && tf-adapt module convert --from nowhere SOURCE --out r  # why",
         "tf-adapt evaluate a b --data c",
-    ],
-)
-def test_a_wrong_command_is_found(line):
-    (arguments,) = commands_of(line)
-    assert wrong_in(arguments) is not None
+    ]:
+        (arguments,) = commands_of(line)
+        assert wrong_in(arguments) is not None
 
 
 def test_the_shell_completes_commands(tmp_path):

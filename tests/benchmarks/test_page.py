@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.__main__ import BENCHMARKS, write
 from benchmarks.side_by_side import machine
-from benchmarks.side_by_side.page import duration, page, table
+from benchmarks.side_by_side.page import page, table
 from benchmarks.side_by_side.summary import our_failure, problems
 
 
@@ -64,34 +64,6 @@ def test_a_table_by_pencil():
     ]
 
 
-def test_columns_without_content_are_left_out():
-    lines = table({"a chip": measurement(contestant("ours", [0.012, 0.010]))})
-    assert [cells(line) for line in lines[2:]] == [
-        ["", "a chip"],
-        ["---"] * 2,
-        ["ours", "11 ms (10 ms to 12 ms), 512 MB"],
-    ]
-
-
-def test_each_processor_has_a_column():
-    ours = contestant("ours", [2.0], difference=0.0)
-    slow = contestant("theirs", [3.0], difference=0.1, tolerance=0.2)
-    fast = contestant("theirs", [1.0], difference=0.3, tolerance=0.2)
-    one = measurement(ours, slow, contestant("third", [8.0]), at_least={"theirs": 1.2})
-    other = measurement(ours, fast, at_least={"theirs": 1.2})
-    lines = table({"one chip": one, "another": other})
-    assert [cells(line)[:4] for line in (lines[2], *lines[5:7])] == [
-        ["", "one chip", "another", "difference (allowed)"],
-        [
-            "theirs",
-            "3 s, ratio 1.50 (1.50 to 1.50), 512 MB",
-            "1 s, ratio 0.50 (0.50 to 0.50), 512 MB, **missed**",
-            "**0.3 (0.2)**",
-        ],
-        ["third", "8 s, ratio 4.00 (4.00 to 4.00), 512 MB", "", ""],
-    ]
-
-
 def test_a_failure_stands_where_its_time_would():
     broken = contestant("theirs", [], failure="not installed: pip install x", peak_mb=None)
     lines = table({"a chip": measurement(contestant("ours", [1.0]), broken)})
@@ -118,48 +90,8 @@ def test_outputs_that_differ_are_a_problem():
     assert [line.strip() for line in lines[6:]] == [said, "theirs: it rounds."]
 
 
-def test_conditions_and_notes():
-    ours = contestant("ours", [1.0], notes=["dev 0.8", "dev 0.8"])
-    lines = table({"a chip": measurement(ours, rounds=7, calls=15, fastest=True)})
-    assert lines[0] == "**some work** (7 turns; the fastest of 15 calls in each)"
-    assert cells(lines[4]) == ["ours", "1 s (1 s to 1 s), 512 MB, dev 0.8"]
-
-
-DURATIONS = [(75.26, "75.3 s"), (1234.6, "1,235 s"), (0.0421, "42.1 ms"), (0.000256, "0.256 ms")]
-
-
-def test_durations_have_three_digits():
-    for seconds, text in DURATIONS:
-        assert duration(seconds) == text
-
-
 def result(*measurements, **changes) -> dict:
     return {"machine": "a machine", "measurements": list(measurements), "notes": []} | changes
-
-
-def test_the_page_has_a_section_for_each_benchmark():
-    one, other = measurement(contestant("ours", [1.0])), measurement(contestant("ours", [2.0]))
-    processors = {"x": result(one), "y": result(other, notes=["No."])}
-    lines = page(
-        {
-            "b": {"about": "More.", "processors": {"x": result()}},
-            "a": {"about": "What it is.", "processors": processors},
-        }
-    ).splitlines()
-    assert lines[lines.index("## a") :] == [
-        *("## a", "", "What it is.", "", "**some work** (3 turns)", ""),
-        *("|  | x | y |", "| --- | --- | --- |"),
-        *("| ours | 1 s (1 s to 1 s), 512 MB | 2 s (2 s to 2 s), 512 MB |", ""),
-        *("- x: a machine.", "- y: a machine. No.", ""),
-        *("## b", "", "More.", "", "- x: a machine."),
-    ]
-
-
-def test_work_under_other_conditions_has_a_table_of_its_own():
-    one, other = (measurement(contestant("ours", [1.0]), rounds=rounds) for rounds in (3, 5))
-    found = page({"a": {"about": "", "processors": {"x": result(one), "y": result(other)}}})
-    assert "(3 turns)\n\n|  | x |\n" in found
-    assert "(5 turns)\n\n|  | y |\n" in found
 
 
 def test_a_new_result_stands_beside_those_of_other_processors(tmp_path, monkeypatch):
@@ -187,6 +119,7 @@ def test_names_of_processors(monkeypatch):
 
 
 def test_the_recorded_page_is_that_of_the_recorded_results():
+    """Of several processors, work under other conditions, notes, failures, and durations."""
     docs = Path(__file__).parents[2] / "docs"
     recorded = json.loads((docs / "benchmarks.json").read_text("utf-8"))
     assert set(recorded) == set(BENCHMARKS)
