@@ -36,7 +36,9 @@ def operations(loaded) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize(
+    "policy", ["float32", pytest.param("mixed_bfloat16", marks=pytest.mark.large)]
+)
 def test_a_served_model_with_lora_costs_nothing_more(policy, tiny_bert, tmp_path):
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(policy)

@@ -10,7 +10,7 @@ import tf_adapt as ta
 from hub_modules.native.half_kernels import given_kernels, half_kernels
 from tf_adapt.training.compiled_model import precision
 
-HALF = ("bfloat16", "float16")
+HALF = ["bfloat16", pytest.param("float16", marks=pytest.mark.large)]
 
 
 def model_of(handle, half=None, **options):
@@ -26,7 +26,13 @@ def inputs_of(model) -> dict:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("half", HALF)
-@pytest.mark.parametrize("adapters", [None, "bottleneck", "projected_attention"])
+@pytest.mark.parametrize(
+    "adapters",
+    [
+        "bottleneck",
+        *(pytest.param(one, marks=pytest.mark.large) for one in (None, "projected_attention")),
+    ],
+)
 def test_the_same_bits(tiny_bert, half, adapters):
     options = {"adapters": adapters, "adapter_size": 4} if adapters else {}
     model = model_of(tiny_bert, half, **options)
@@ -57,9 +63,8 @@ def test_none_in_float32(tiny_bert):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("half", [None, "bfloat16"])
-def test_weights_that_changed_are_read(tiny_bert, half):
-    model = model_of(tiny_bert, half)
+def test_weights_that_changed_are_read(tiny_bert):
+    model = model_of(tiny_bert, "bfloat16")
     texts = [record[0] for record in RECORDS["classification"]]
     before, vectors = ta.predict(model, texts), ta.encode(model.encoder, texts)
     kernel = model.encoder.native.blocks[0].intermediate.kernel
