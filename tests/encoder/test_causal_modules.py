@@ -91,14 +91,14 @@ def test_a_changed_merge_is_noticed(converted, tmp_path):
         load_module(tmp_path / "changed")
 
 
-def trained(handle, kind: str, adaptation: str, eager: bool = False, **options):
+def trained(handle, kind: str, adaptation: str, **options):
     keras.utils.set_random_seed(2)
     task, records = TASKS[kind], RECORDS[kind]
     frozen = adaptation == "feature_extraction"
     encoder = ta.HubEncoder(handle, trainable=not frozen, **options)
     model = ta.build_model(task, encoder, adaptation=adaptation)
     optimizer = keras.optimizers.Adam(0.01)
-    model.compile(optimizer, loss=task.loss, metrics=task.metrics, run_eagerly=eager)
+    model.compile(optimizer, loss=task.loss, metrics=task.metrics, run_eagerly=True)
     before = {name: weight.numpy() for name, weight in encoder.native.weights_by_name().items()}
     model.fit(ta.batches(records, task, encoder, batch_size=2), epochs=1, verbose=0)
     after = encoder.native.weights_by_name()
@@ -121,7 +121,7 @@ def test_tags_tuned_and_served(tiny_causal, tmp_path):
 
 @pytest.mark.slow
 def test_pairs_tuned_and_a_module_again(tiny_causal):
-    model, changed = trained(tiny_causal, "pair_classification", "fine_tuning", eager=True)
+    model, changed = trained(tiny_causal, "pair_classification", "fine_tuning")
     assert changed >= everything_but_key_biases(model)
     source = module_source(model)
     assert CausalArguments(**source.config).model_dump() == source.config
@@ -151,7 +151,7 @@ def everything_but_key_biases(model) -> set[str]:
     ],
 )
 def test_only_what_an_adaptation_trains_changes(tiny_causal, adaptation, options, learning):
-    model, changed = trained(tiny_causal, "classification", adaptation, eager=True, **options)
+    model, changed = trained(tiny_causal, "classification", adaptation, **options)
     assert {name.split("/")[0] for name in changed} == learning
     if "embeddings" in learning:
         inside = {name for name in changed if name.startswith("embeddings")}
