@@ -58,8 +58,9 @@ def check_shared(data, encoder, folder, dtype, passes, first, *others):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("kind", ["classification", "pair_classification"])
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [("classification", "float16"), ("pair_classification", "float32")]
+)
 def test_of_all_layers_nothing_is_computed_again(encoders, kind, dtype, tmp_path, passes):
     encoder = encoders["bert"]
     data = texts(kind, encoder)
