@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+import tensorflow as tf
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 
@@ -135,10 +136,14 @@ def test_what_is_damaged_or_not_trusted_is_not_served(exports, tmp_path, nothing
         server_of({"m": tmp_path})
 
 
-def test_a_saved_model_as_text_is_none_of_ours(exports, tmp_path):
+def test_a_saved_model_as_text_is_none_of_ours(exports, tmp_path, monkeypatch):
+    monkeypatch.setattr("hub_modules.programs.saved_model.try_out", lambda folder, kind: None)
     publish(exports["films"] / "1", tmp_path / "1")
     binary = tmp_path / "1" / "saved_model.pb"
-    graph = SavedModel.FromString(binary.read_bytes())
+    tf.saved_model.save(tf.Module(), str(tmp_path / "empty"))
+    graph = SavedModel.FromString((tmp_path / "empty" / binary.name).read_bytes())
+    shutil.rmtree(tmp_path / "1" / "variables")
+    shutil.move(tmp_path / "empty" / "variables", tmp_path / "1")
     binary.with_suffix(".pbtxt").write_text(text_format.MessageToString(graph))
     binary.unlink()
     write_manifest(tmp_path / "1", {"kind": "export"})
