@@ -4,7 +4,6 @@ A message names the location (file:line or key path), the expected value, the ac
 remedy.
 """
 
-
 LONGEST_MESSAGE = 4000
 
 
