@@ -27,7 +27,7 @@ def moved_groups(encoder, steps=2):
     }
     top = keras.ops.max(encoder(inputs)["layers"][-1], axis=1)
     model = keras.Model(inputs, keras.layers.Dense(1)(top))
-    model.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=False)
+    model.compile(keras.optimizers.SGD(0.1), "mse", run_eagerly=True)
     before = {name: [w.numpy() for w in weights] for name, weights in encoder.layer_groups}
     model.fit(pack(encoder), np.ones((2, 1)), epochs=steps, verbose=0)
     return {
@@ -75,10 +75,10 @@ def test_groups_are_printed_as_names_and_counts(tiny_elmo):
 
 
 @pytest.mark.slow
-def test_groups_of_elmo_learn_as_told():
-    encoder = HubEncoder("elmo_small")
+def test_groups_of_elmo_learn_as_told(tiny_elmo):
+    encoder = HubEncoder(tiny_elmo)
     assert [name for name, _ in encoder.layer_groups] == ELMO
-    assert (encoder.family, encoder.num_layers, encoder.output_width) == ("elmo", 3, 256)
+    assert (encoder.family, encoder.num_layers, encoder.output_width) == ("elmo", 3, 16)
     encoder.set_trainable_groups(["lstm_1"])
     assert moved_groups(encoder) == {"lstm_1"}
     encoder.trainable = True
@@ -112,9 +112,9 @@ def test_a_frozen_black_box_runs_in_inference_mode(tiny_program):
 
 
 @pytest.mark.slow
-def test_adapters_are_a_group_that_learns_alone():
-    encoder = HubEncoder("bert_small", adapters="bottleneck", adapter_size=8)
-    assert [name for name, _ in encoder.layer_groups] == [*BERT, "adapters"]
+def test_adapters_are_a_group_that_learns_alone(tiny_bert):
+    encoder = HubEncoder(tiny_bert, adapters="bottleneck", adapter_size=8)
+    assert [name for name, _ in encoder.layer_groups][-2:] == ["pooler", "adapters"]
     encoder.set_trainable_groups(["adapters"])
     assert encoder.trainable_groups == ["adapters"]
     assert moved_groups(encoder) == {"adapters"}
