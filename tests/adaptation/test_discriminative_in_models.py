@@ -85,8 +85,8 @@ def any_order():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"use_ema": True, "ema_overwrite_frequency": 2}])
-def test_compiled_by_xla(options, any_order):
+def test_compiled_by_xla(any_order):
+    options = {"use_ema": True, "ema_overwrite_frequency": 2}
     plain, compiled = (
         dense_model(keras.optimizers.AdamW(0.01, global_clipnorm=0.1, **options), jit_compile=jit)
         for jit in (False, True)
@@ -124,27 +124,10 @@ def test_half_precision(policy):
     np.testing.assert_allclose(weights(model).astype("float32"), weights(whole), atol=0.15 * moved)
 
 
-def test_a_saved_model_goes_on_as_if_never_saved(tmp_path):
-    model = dense_model(keras.optimizers.AdamW(0.01))
-    fit(model)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert isinstance(loaded.optimizer, DiscriminativeOptimizer)
-    assert loaded.optimizer.rates() == model.optimizer.rates()
-    fit(model)
-    fit(loaded)
-    np.testing.assert_array_equal(weights(loaded), weights(model))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("inner", "options"),
-    [
-        (keras.optimizers.AdamW, {}),
-        pytest.param(
-            keras.optimizers.Nadam, {"gradient_accumulation_steps": 3}, marks=pytest.mark.slow
-        ),
-    ],
+    [(keras.optimizers.AdamW, {}), (keras.optimizers.Nadam, {"gradient_accumulation_steps": 3})],
 )
 def test_slots_of_frozen_layers_are_in_the_file(tmp_path, inner, options):
     """Keras builds a loaded optimizer over what trains then: here over all but layer_0."""
@@ -202,7 +185,7 @@ def test_a_plain_keras_model_around_a_shipped_encoder():
     model = keras.Model(shapes, keras.layers.Dense(1, name="head")(pooled))
     inner = keras.optimizers.Adam(1e-3, epsilon=1e-12)
     optimizer = DiscriminativeOptimizer(inner, encoder, decay=0.5)
-    model.compile(optimizer, "mse", jit_compile=False)
+    model.compile(optimizer, "mse", run_eagerly=True)
     moved = moved_groups(
         model, encoder, lambda: model.fit(inputs, np.ones((2, 1)), epochs=1, verbose=0)
     )
@@ -212,47 +195,21 @@ def test_a_plain_keras_model_around_a_shipped_encoder():
     assert moved["embeddings"] == pytest.approx(1e-3 * 0.5**5, rel=1e-2)
 
 
-@pytest.mark.slow
-def test_a_model_of_ours_shrinks_and_grows(tiny_bert):
-    task = ta.Task("classification", labels=["no", "yes"])
-    encoder = ta.HubEncoder(tiny_bert)
-    model = ta.build_model(task, encoder)
-    optimizer = DiscriminativeOptimizer(
-        keras.optimizers.AdamW(1e-3, global_clipnorm=1.0), encoder, decay=0.5
-    )
-    model.compile(optimizer, task.loss, jit_compile=False)
-    optimizer.build(model.trainable_weights)
-    batches = ta.batches([("good", "yes"), ("dull", "no")], task, encoder, batch_size=2)
-    for groups in (["layer_1"], [], ["embeddings", "layer_1"]):
-        encoder.set_trainable_groups(groups)
-        model.make_train_function(force=True)
-        moved = moved_groups(model, encoder, lambda: model.fit(batches, verbose=0))
-        assert [name for name, distance in moved.items() if distance] == [*groups, "head"]
-
-
-@pytest.fixture(scope="module")
-def on_devices() -> dict:
+@pytest.mark.large
+def test_two_devices_equal_one():
     child = Path(__file__).parents[1] / "children" / "optimizer.py"
     done = subprocess.run([sys.executable, str(child)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout)
-
-
-@pytest.mark.large
-@pytest.mark.parametrize("case", ["decay", "schedule", "average", "loss scaled"])
-def test_two_devices_equal_one(on_devices, case):
-    one, two = on_devices[case]["one"], on_devices[case]["two"]
-    np.testing.assert_allclose(two["weights"], one["weights"], atol=1e-5)
-    assert two["rates"] == one["rates"]
-    for moved in (one["moved"], two["moved"]):
-        assert moved == [
-            [f"{group}/{name}" for group in groups for name in ("kernel", "bias")]
-            for groups in (["layer_1", "head"], ["head"], ["layer_0", "layer_1", "head"])
-        ]
-
-
-@pytest.mark.large
-def test_what_keras_cannot_do_on_two_devices_is_refused(on_devices):
-    assert len(on_devices["refused"]) == 2
-    for message in on_devices["refused"]:
+    found = json.loads(done.stdout)
+    for case in ("decay", "schedule", "average", "loss scaled"):
+        one, two = found[case]["one"], found[case]["two"]
+        np.testing.assert_allclose(two["weights"], one["weights"], atol=1e-5)
+        assert two["rates"] == one["rates"]
+        for moved in (one["moved"], two["moved"]):
+            assert moved == [
+                [f"{group}/{name}" for group in groups for name in ("kernel", "bias")]
+                for groups in (["layer_1", "head"], ["head"], ["layer_0", "layer_1", "head"])
+            ]
+    assert len(found["refused"]) == 2
+    for message in found["refused"]:
         assert "on several devices (2 here) Keras can neither accumulate gradients" in message

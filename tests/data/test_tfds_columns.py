@@ -264,8 +264,10 @@ def test_a_name_under_the_wrong_key_is_told_the_right_ones():
 
 
 @pytest.mark.slow
-def test_a_run_on_it_reads_tables_with_columns_of_the_same_names(data_dir, tmp_path, tiny_bert):
-    content = _content(data_dir) | {"encoder": {"handle": str(tiny_bert)}, "adaptation": "tune"}
+def test_a_run_on_it_reads_tables_with_columns_of_the_same_names(data_dir, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("é 0.1 0.2\ntext 0.3 -0.4\n", "utf-8")
+    content = _content(data_dir) | {"encoder": {"handle": str(vectors)}, "head": "linear"}
     run = tmp_path / "run"
     metrics = train(config_from(content, "here"), run)
     assert metrics["dataset"] == "tiny_news"
