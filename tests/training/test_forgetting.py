@@ -1,6 +1,5 @@
-"""What a run has forgotten: in its metrics, with every kind of adaptation; wrong configs."""
+"""What a run has forgotten: measured after every kind of adaptation; wrong configs."""
 
-import json
 import math
 
 import numpy as np
@@ -12,21 +11,24 @@ import tf_adapt as ta
 from hub_modules.native.lora import merged
 from tf_adapt.commands.main import cli
 from tf_adapt.config.reading import config_from, dump_config
-from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.data.prepare import prepare
 from tf_adapt.encoder.starting_point import pretrained_weights
-from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.language_model import build_language_model
 from tf_adapt.models.source_task import source_loss
+from tf_adapt.runs import run_folder
 from tf_adapt.serving.model_card import run_card
 from tf_adapt.tasks.task import Task
 from tf_adapt.training import forgetting as measuring
+from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
+from tf_adapt.training.forgetting import source_task_of
+from tf_adapt.training.input_hashes import input_hashes
 from tf_adapt.training.load_run import load_run
+from tf_adapt.training.starting import starting_run
 from tf_adapt.training.train import train
-from tf_adapt.training.trained_run import evaluate_file
 
-# Nearly every one trains a model or more.
+# Nearly every one builds two encoders or more.
 pytestmark = pytest.mark.slow
 
 TEXTS = ["who is the cat ?", "a b c d e f g h the what is", "what is of the time", "e f g a"]
@@ -58,18 +60,24 @@ def make_config(folder):
 
 
 @pytest.fixture(scope="module")
-def measured(make_config, tmp_path_factory):
-    """Adaptation → its run folder and `forgetting` of `metrics.json`."""
-    made = {}
+def run(make_config, tmp_path_factory):
+    """A finished run."""
+    run = tmp_path_factory.mktemp("runs") / "run"
+    train(make_config(), run)
+    return run
 
-    def measure(adaptation):
-        name = adaptation if isinstance(adaptation, str) else adaptation["name"]
-        if name not in made:
-            run = tmp_path_factory.mktemp("runs") / name
-            made[name] = run, train(make_config(adaptation), run)["forgetting"]
-        return made[name]
 
-    return measure
+def moved_encoder(config, start=None):
+    """The encoder of a run, whose trained weights are others than at first."""
+    encoder = build_parts(config, start).model.encoder
+    random = np.random.default_rng(2)
+    for weight in encoder.trainable_weights:
+        weight.assign_add(random.normal(0, 0.05, weight.shape))
+    return encoder
+
+
+def measured(config, encoder):
+    return source_task_of(config, encoder).measured(encoder)
 
 
 def prepared(encoder):
@@ -84,7 +92,7 @@ def evaluated(encoder):
     return math.log(model.evaluate(texts, return_dict=True, verbose=0)["perplexity"])
 
 
-def test_a_frozen_encoder_forgets_nothing_and_is_asked_once(make_config, tmp_path, monkeypatch):
+def test_a_frozen_encoder_forgets_nothing_and_is_asked_once(make_config, monkeypatch):
     asked = []
 
     def counted(*given):
@@ -92,7 +100,8 @@ def test_a_frozen_encoder_forgets_nothing_and_is_asked_once(make_config, tmp_pat
         return source_loss(*given)
 
     monkeypatch.setattr(measuring, "source_loss", counted)
-    found = train(make_config("feature_extraction"), tmp_path / "run")["forgetting"]
+    config = make_config("feature_extraction")
+    found = measured(config, moved_encoder(config))
     assert len(asked) == 1
     assert found["after"] == found["before"]
     assert set(found["distances"].values()) == {0.0}
@@ -100,18 +109,12 @@ def test_a_frozen_encoder_forgets_nothing_and_is_asked_once(make_config, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "adaptation",
-    [
-        "fine_tuning",
-        pytest.param("bitfit", marks=pytest.mark.large),
-        pytest.param(LORA, marks=pytest.mark.slow),
-        pytest.param("adapters", marks=pytest.mark.slow),
-    ],
-    ids=["fine_tuning", "bitfit", "lora", "adapters"],
+    "adaptation", ["fine_tuning", LORA, "adapters"], ids=["fine_tuning", "lora", "adapters"]
 )
-def test_after_adaptation(measured, folder, adaptation):
-    run, found = measured(adaptation)
-    pretrained, adapted = ta.HubEncoder(str(folder / "bert")), load_run(run).encoder
+def test_after_adaptation(make_config, folder, adaptation):
+    config = make_config(adaptation)
+    adapted, pretrained = moved_encoder(config), ta.HubEncoder(str(folder / "bert"))
+    found = measured(config, adapted)
     assert found["before"] == pytest.approx(evaluated(pretrained), rel=1e-6)
     # With LoRA and adapters in place.
     assert found["after"] == pytest.approx(source_loss(adapted, prepared(adapted))[0], rel=1e-6)
@@ -129,45 +132,38 @@ def test_after_adaptation(measured, folder, adaptation):
     assert found["distances"]["layer_0"] > 0
 
 
-def test_two_runs_give_the_same_numbers(measured, make_config, tmp_path):
-    run, found = measured("fine_tuning")
-    assert train(make_config(), tmp_path / "again")["forgetting"] == found
-    assert json.loads((run / "metrics.json").read_text())["forgetting"] == found
+def test_it_is_in_the_metrics_of_a_run(run, make_config):
+    found = run_folder.finished_metrics(run)["forgetting"]
+    expected = measured(make_config(), load_run(run).encoder)
+    assert found["before"] != found["after"]
+    assert found.pop("distances") == pytest.approx(expected.pop("distances"))
+    assert found == pytest.approx(expected)
 
 
-def test_of_a_run_that_starts_from_another_it_is_the_modules_task(measured, make_config, tmp_path):
-    run, found = measured("fine_tuning")
+def test_of_a_run_that_starts_from_another_it_is_the_modules_task(run, make_config):
+    found = run_folder.finished_metrics(run)["forgetting"]
     config = make_config("feature_extraction", start={"run": str(run), "head": False})
-    again = train(config, tmp_path / "run")["forgetting"]
+    again = measured(config, moved_encoder(config, starting_run(config)))
     assert again.pop("distances") == pytest.approx(found["distances"])
     assert again == pytest.approx({key: found[key] for key in again})
 
 
-def test_of_several_tasks_it_is_that_of_their_encoder(make_config, tmp_path):
-    """And slices are those of the target."""
+def test_of_several_tasks_it_is_that_of_their_encoder(make_config):
     data = {"source": "sample", "train_examples": 16}
     tasks = {
         "questions": {"data": data | {"dataset": "sample_classification"}},
         "names": {"data": data | {"dataset": "sample_tagging"}, "head": "linear_tagger"},
     }
-    config = make_config(
-        data=None,
-        head="default",
-        tasks=tasks,
-        target="questions",
-        slices={"who": {"words": ["who"]}},
-    )
+    config = make_config(data=None, head="default", tasks=tasks, target="questions")
     dry_run(config)
-    metrics = train(config, tmp_path / "run")
-    adapted, found = load_run(tmp_path / "run").encoder, metrics["forgetting"]
+    adapted = moved_encoder(config)
+    found = measured(config, adapted)
     assert found["after"] == pytest.approx(source_loss(adapted, prepared(adapted))[0], rel=1e-6)
     assert found["after"] != found["before"] and found["distances"]["layer_0"] > 0
-    again = evaluate_file(tmp_path / "run", SAMPLE_FOLDER / "classification" / "dev.tsv")
-    assert again["slices"] == metrics["slices"]["dev"]
 
 
-def test_the_command_and_the_card_say_it(measured, make_config, tmp_path):
-    run, found = measured("fine_tuning")
+def test_the_command_and_the_card_say_it(run, make_config, tmp_path):
+    found = run_folder.finished_metrics(run)["forgetting"]
     (tmp_path / "run.yaml").write_text(dump_config(make_config()), "utf-8")
     done = CliRunner().invoke(cli, ["train", str(tmp_path / "run.yaml"), "--out", str(run)])
     assert done.exit_code == 0, done.output
@@ -206,25 +202,24 @@ def test_another_text_is_another_run(make_config, tmp_path):
     text.write_text("the cat\n", "utf-8")
     config = make_config(forgetting={"text": str(text)})
     with pytest.raises(DataError, match="expected text of which words are predicted, got 1 lines"):
-        train(config, tmp_path / "run")  # two pieces, none of them masked
+        measured(config, moved_encoder(config))  # two pieces, none of them masked
+    before = input_hashes(config)
     text.write_text("the cat is what\n" * 20, "utf-8")
-    with pytest.raises(ArtifactError, match="forgetting.text"):
-        train(config, tmp_path / "run")
+    after = input_hashes(config)
+    assert {key for key in before if before[key] != after[key]} == {"forgetting.text"}
 
 
-def test_a_language_model_and_the_other_families(folder, tiny_causal, make_config, tmp_path):
+def test_a_language_model_and_the_other_families(folder, tiny_causal, make_config):
     tiny_elmo_module(folder / "elmo")
-    found = {
-        family: train(make_config(handle=handle), tmp_path / family)["forgetting"]
-        for family, handle in (("elmo", folder / "elmo"), ("causal", tiny_causal))
-    }
-    assert found["elmo"]["task"] == "bidirectional_language_model"
-    assert found["causal"]["task"] == "causal_language_model"
     text = {"format": "text", "kind": "language_model", "skip_empty": True}
     text |= {split: str(folder / "held.txt") for split in ("train", "dev")}
-    training = {"epochs": 40, "batch_size": 16, "learning_rate": 1e-2}
-    config = make_config(objective="language_model", data=text, head="default", training=training)
-    found["text"] = train(config, tmp_path / "text")["forgetting"]
-    assert all(one["after"] != one["before"] for one in found.values())
-    # It learned from this very text.
-    assert found["text"]["after"] < found["text"]["before"], found["text"]
+    for task, config in (
+        ("bidirectional_language_model", make_config(handle=folder / "elmo")),
+        ("causal_language_model", make_config(handle=tiny_causal)),
+        (
+            "masked_language_model",
+            make_config(objective="language_model", data=text, head="default"),
+        ),
+    ):
+        found = measured(config, moved_encoder(config))
+        assert found["task"] == task and found["after"] != found["before"]

@@ -1,4 +1,7 @@
-"""A run that starts from another: whose weights it has, what it refuses, and what it remembers."""
+"""A run that starts from another: whose weights it has, what it refuses, and what it remembers.
+
+(Cut off and resumed without its start: test_resuming.py.)
+"""
 
 import json
 import shutil
@@ -19,16 +22,14 @@ from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.finished_run import chain_in_words
 from tf_adapt.serving.model_card import run_card
-from tf_adapt.training import epochs as training_epochs
-from tf_adapt.training import train as training
 from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.session import Session
-from tf_adapt.training.starting import starting_run
+from tf_adapt.training.starting import in_metrics, starting_run
 from tf_adapt.training.train import train
 
-# Nearly every one trains several runs.
+# Nearly every one builds several models.
 pytestmark = pytest.mark.slow
 
 LORA = {"name": "lora", "rank": 2}
@@ -48,7 +49,7 @@ def make_config(tiny_bert):
             "data": {"dataset": dataset, "source": "sample", "train_examples": 48},
             "encoder": {"handle": str(tiny_bert)} | (encoder or {}),
             "adaptation": adaptation,
-            "training": {"epochs": 2, "batch_size": 16, "learning_rate": 1e-2} | (training or {}),
+            "training": {"epochs": 1, "batch_size": 16, "learning_rate": 1e-2} | (training or {}),
         }
         if start is not None:
             content["start"] = start if isinstance(start, dict) else {"run": str(start)}
@@ -58,16 +59,15 @@ def make_config(tiny_bert):
 
 
 @pytest.fixture(scope="module")
-def finished(make_config, tmp_path_factory):
-    """Adaptation → a finished run of one epoch, on the sample of classification."""
+def finished(tiny_bert, tmp_path_factory):
+    """Adaptation → a finished run on the sample of classification."""
     made = {}
 
     def finish(adaptation="fine_tuning"):
         name = adaptation if isinstance(adaptation, str) else adaptation["name"]
         if name not in made:
             folder = tmp_path_factory.mktemp("starts") / name
-            train(make_config(adaptation=adaptation, training={"epochs": 1}), folder)
-            made[name] = folder
+            made[name] = make_run(folder, tiny_bert, "classification", adaptation=adaptation)
         return made[name]
 
     return finish
@@ -79,7 +79,8 @@ def started(config):
 
 
 def best_arrays(run):
-    return checkpoints.load_best(run / "checkpoint").arrays["model"]
+    (best,) = (run / "checkpoint").glob("best_*")
+    return checkpoints.read(best).arrays["model"]
 
 
 def assert_equal(weights, arrays):
@@ -135,7 +136,7 @@ def test_lora_is_added_to_the_kernels_of_an_encoder_without(make_config, finishe
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-@pytest.mark.parametrize("adaptation", ["adapters", "bitfit", "feature_extraction", LORA], ids=str)
+@pytest.mark.parametrize("adaptation", ["adapters", LORA], ids=str)
 def test_every_adaptation_begins_with_a_tuned_encoder(make_config, finished, adaptation):
     run = finished()
     config = make_config({"run": str(run), "head": False}, adaptation)
@@ -152,7 +153,7 @@ def test_a_language_model_is_a_start(make_config, tiny_bert, tmp_path):
     files = {"format": "text", "kind": "language_model", "train": str(text), "dev": str(text)}
     language = {"data": files, "objective": "language_model", "encoder": {"handle": str(module)}}
     run = tmp_path / "language"
-    train(make_config(training={"epochs": 1}, **language), run)
+    train(make_config(**language), run)
     best = best_arrays(run)
     arrays = [best[str(number)] for number in range(len(best))]
     assert_equal(started(make_config(run, **language)).weights, arrays)
@@ -163,7 +164,7 @@ def test_a_language_model_is_a_start(make_config, tiny_bert, tmp_path):
 
 def test_an_elmo_is_a_start(make_config, tiny_elmo, tmp_path):
     elmo = {"encoder": {"handle": str(tiny_elmo)}, "head": "linear"}
-    train(make_config(training={"epochs": 1}, **elmo), tmp_path / "run")
+    make_run(tmp_path / "run", tiny_elmo, "classification", head="linear")
     known = pretrained_weights(load_run(tmp_path / "run").encoder)
     for adaptation in ("adapters", "fine_tuning"):
         own = pretrained_weights(started(make_config(tmp_path / "run", adaptation, **elmo)).encoder)
@@ -207,88 +208,50 @@ def test_features_are_those_of_the_started_weights(make_config, finished, tmp_pa
     assert_equal(model.encoder.weights, [best[str(number)] for number in range(inside)])
 
 
-def test_a_chain_is_in_metrics_and_card(make_config, finished, tmp_path):
-    first = finished()
-    second, third = tmp_path / "second", tmp_path / "third"
-    short = {"epochs": 1}
-    pairs = "sample_pair_classification"
-    train(make_config(first, dataset=pairs, training=short), second)
-    metrics = train(make_config(second, dataset=pairs, training=short), third)
-    before = json.loads((second / "metrics.json").read_text())
-    assert before["start"]["dataset"] == "sample_classification" and not before["start"]["head"]
-    assert metrics["start"]["start"] == before["start"]
-    split = metrics["start"]["split"]
-    assert metrics["start"]["score"] == before[split]["accuracy"] and metrics["start"]["head"]
-    said = chain_in_words(metrics["start"])
-    score = f"{before[split]['accuracy'] * 100:.1f}".replace("-", "−")
-    assert said.startswith(f"{second}: sample_pair_classification, fine_tuning, ")
-    assert f" {score} on {split}, which started from {first}: sample_classification" in said
-    assert f"- starts from {said}" in run_card(third)
+def test_a_chain_is_in_metrics_and_card(make_config, finished, tiny_bert, tmp_path):
+    first, pairs, known = finished(), "pair_classification", {}
+    chain = [first, tmp_path / "second", tmp_path / "third"]
+    for start, run in zip(chain, chain[1:], strict=False):
+        config = make_config(start, dataset=f"sample_{pairs}")
+        make_run(run, tiny_bert, pairs)
+        found = starting_run(config)
+        known[run.name] = in_metrics(config, build_parts(config, found).model, found)
+        metrics = json.loads((run / "metrics.json").read_text()) | {"start": known[run.name]}
+        run_folder.write_metrics(run, metrics | {"dataset": f"sample_{pairs}"})
+    second, third = known.values()
+    assert second["dataset"] == "classification" and not second["head"]
+    assert third["start"] == second and third["head"]
+    assert (third["split"], third["score"]) == ("dev", 0.5)
+    said = chain_in_words(third)
+    assert said.startswith(f"{chain[1]}: sample_pair_classification, f")
+    assert f" 50.0 on dev, which started from {first}: " in said
+    assert f"- starts from {said}" in run_card(chain[2])
 
 
-@pytest.mark.parametrize("penalties", [{}, {"l2_sp": {"alpha": 0.1}}], ids=["plain", "l2_sp"])
-def test_an_interrupted_run_goes_on_without_the_start(
-    make_config, finished, tmp_path, monkeypatch, penalties
-):
-    start = tmp_path / "start"
-    shutil.copytree(finished(), start)
-    config = make_config(start, penalties=penalties)
-    train(config, tmp_path / "whole")
-    assert (tmp_path / "whole" / run_folder.START / "metrics.json").is_file()
-
-    def stop(run, describe):
-        run_epochs(run, describe) if run.state.epoch else stop_after_one(run, describe)
-
-    def stop_after_one(run, describe):
-        save = training_epochs.save_state
-
-        def saved(*args):
-            save(*args)
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(training_epochs, "save_state", saved)
-        run_epochs(run, describe)
-
-    run_epochs = training.run_epochs
-    monkeypatch.setattr(training, "run_epochs", stop)
-    with pytest.raises(KeyboardInterrupt):
-        train(config, tmp_path / "run")
-    monkeypatch.undo()
-    shutil.rmtree(start)
-    metrics = train(config, tmp_path / "run")
-    one, two = best_arrays(tmp_path / "run"), best_arrays(tmp_path / "whole")
-    assert one.keys() == two.keys()
-    for name in one:
-        np.testing.assert_array_equal(one[name], two[name])
-    history = "history.csv"
-    assert (tmp_path / "run" / history).read_bytes() == (tmp_path / "whole" / history).read_bytes()
-    assert metrics["start"]["run"] == str(start)
-    shutil.rmtree(tmp_path / "run" / run_folder.START)
-    ta.export(load_run(tmp_path / "run"), tmp_path / "export")
-    with pytest.raises(ConfigError, match="start.run: expected the folder of a finished run"):
-        train(make_config(start), tmp_path / "new")
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_run_of_other_weights_by_now_is_refused(make_config, finished, tmp_path):
+def test_a_run_of_other_weights_by_now_is_refused(make_config, finished, tiny_bert, tmp_path):
     start, run = tmp_path / "start", tmp_path / "run"
     shutil.copytree(finished(), start)
-    train(make_config(start, training={"epochs": 1}), run)
+    config = make_config(start)
+    starting_run(config).copy_to(run / run_folder.START)
     shutil.rmtree(start)
-    train(make_config(training={"epochs": 1, "seed": 1}), start)
+    make_run(start, tiny_bert, "classification", seed=1)
     with pytest.raises(ArtifactError, match="start.run: .* has other weights than when this run"):
-        train(make_config(start, training={"epochs": 2}), run)
+        starting_run(config, run)
 
 
-def test_a_session_gives_the_bits_of_a_process_of_its_own(make_config, finished, tmp_path):
-    session, run = Session(), finished()
-    for seed in (0, 1):
-        config = make_config(run, training={"epochs": 1, "seed": seed})
-        train(config, tmp_path / f"shared_{seed}", session)
-    train(config, tmp_path / "alone")
-    one, two = best_arrays(tmp_path / "shared_1"), best_arrays(tmp_path / "alone")
-    for name in one:
-        np.testing.assert_array_equal(one[name], two[name])
+def test_a_session_gives_the_weights_of_a_process_of_its_own(make_config, finished):
+    session, found = Session(), []
+    for seed, parts_of in ((0, session.parts), (1, session.parts), (1, build_parts)):
+        config = make_config({"run": str(finished()), "head": False}, training={"seed": seed})
+        keras.utils.set_random_seed(seed)
+        model = parts_of(config, starting_run(config)).model
+        found.append((model, values(model)))
+        for weight in model.weights:
+            weight.assign_add(np.ones(weight.shape, weight.dtype))
+    first, second, alone = found
+    assert first[0] is second[0]
+    for one, two in zip(second[1], alone[1], strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 def test_what_cannot_be_a_start(make_config, finished, tiny_elmo, tmp_path):
@@ -387,7 +350,7 @@ def test_execution_is_what_runs_not_what_was_written(
         dry_run(make_config({"run": str(small), "head": False}, encoder=program))
 
 
-@pytest.mark.parametrize("adaptation", ["fine_tuning", {"name": "lora", "rank": 3}, LORA], ids=str)
+@pytest.mark.parametrize("adaptation", ["fine_tuning", LORA], ids=str)
 def test_the_classification_token_is_carried(make_config, tiny_causal, tmp_path, adaptation):
     encoder = {"handle": str(tiny_causal), "classification_token": True}
     folder = tmp_path / "run"
@@ -402,10 +365,6 @@ def test_the_classification_token_is_carried(make_config, tiny_causal, tmp_path,
     one, two = (ta.encode(encoder, texts) for encoder in (model.encoder, source))
     for a, b in zip(one, two, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4)
-
-
-def test_a_start_with_another_classification_token(make_config, tiny_causal, tmp_path):
-    causal = {"handle": str(tiny_causal)}
-    run = make_run(tmp_path / "run", tiny_causal, "classification", encoder=causal)
-    with pytest.raises(ConfigError, match="encoder.classification_token: expected false .*to fal"):
-        dry_run(make_config(run, encoder=causal | {"classification_token": True}))
+    without = make_config(head, adaptation, encoder={"handle": str(tiny_causal)})
+    with pytest.raises(ConfigError, match="encoder.classification_token: expected true .*to true"):
+        dry_run(without)
