@@ -6,15 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import sentence_modules
+import tensorflow as tf
 from random_modules import write_random_module
 
 from hub_modules.native import bert
 from tf_adapt.config.reading import config_from
 from tf_adapt.runs import checkpoints
-from tf_adapt.training import train as training
+from tf_adapt.training.build import build_parts
 
 # Nearly every one trains a model or more.
 pytestmark = pytest.mark.slow
@@ -43,7 +45,7 @@ def module(tiny_bert, tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def content(module):
     def make(**changes):
         options = changes.pop("training", {})
@@ -82,29 +84,25 @@ def assert_close(folder: Path, expected: Path) -> None:
     assert metrics[0]["dev"] == pytest.approx(metrics[1]["dev"], abs=1e-4)
 
 
-def test_gradient_checkpointing(content, tmp_path, monkeypatch):
+def test_gradient_checkpointing(content, monkeypatch):
     calls, recomputed = [], bert.recomputed
     monkeypatch.setattr(
         bert, "recomputed", lambda *a, **options: calls.append(1) or recomputed(*a, **options)
     )
-    training.train(config_from(content(), "test"), tmp_path / "kept")
-    assert calls == []
-    changed = content(training={"gradient_checkpointing": True})
-    training.train(config_from(changed, "test"), tmp_path / "again")
-    assert len(calls) >= 2  # of each layer one, each time a step is traced
-    assert_close(tmp_path / "again", tmp_path / "kept")
-
-
-def test_two_batches_that_make_one_update_are_a_batch_of_both(content, tmp_path):
-    for name, options in (
-        ("one", {"batch_size": 32}),
-        ("two", {"batch_size": 16, "accumulate_steps": 2}),
-    ):
-        options |= {"warmup": 0.0, "learning_rate": 1e-2}
-        changed = content(training=options, schedule={"name": "constant"})
-        changed["data"] = changed["data"] | {"train_examples": 32}
-        training.train(config_from(changed, "test"), tmp_path / name)
-    assert_close(tmp_path / "two", tmp_path / "one")
+    found = []
+    for checkpointing in (False, True):
+        config = config_from(content(training={"gradient_checkpointing": checkpointing}), "test")
+        keras.utils.set_random_seed(0)
+        parts = build_parts(config)
+        model, (inputs, targets) = parts.model, parts.data["train"].batch(np.arange(16))
+        with tf.GradientTape() as tape:
+            outputs = model(inputs, training=True)
+            loss = model.compute_loss(inputs, targets, outputs, training=True)
+        gradients = tape.gradient(loss, model.trainable_weights)
+        found.append([tf.convert_to_tensor(one).numpy() for one in gradients])
+        assert len(calls) == 2 * checkpointing  # one of each layer
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-6)
 
 
 @pytest.mark.large
@@ -127,31 +125,33 @@ def test_two_devices_of_which_one_gets_no_text(content, tmp_path, changes):
     assert_close(tmp_path / "two", tmp_path / "one")
 
 
-@pytest.mark.parametrize(
-    "checkpointing",
-    [pytest.param(False, marks=pytest.mark.large), pytest.param(True, marks=pytest.mark.slow)],
-)
-def test_jit_compile(content, tmp_path, checkpointing):
-    options = {"gradient_checkpointing": checkpointing}
-    # XLA first: it is not used after a run with deterministic operations.
-    runs = {
-        str(tmp_path / "xla"): content(training=options | {"jit_compile": True}),
-        str(tmp_path / "plain"): content(training=options),
-    }
-    trained_elsewhere(runs)
-    assert_close(tmp_path / "xla", tmp_path / "plain")
-
-
-def test_a_program_with_dropout_is_tuned(content, tmp_path):
-    module = sentence_modules.write_sentence_module(
-        tmp_path / "sentences", sentence_modules.WithDropout
+@pytest.fixture(scope="module")
+def elsewhere(content, tmp_path_factory) -> Path:
+    """Runs of one process. Deterministic operations, which the last one switches on, would make
+    the program fail, and keep XLA from being used."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    program = sentence_modules.write_sentence_module(
+        folder / "sentences", sentence_modules.WithDropout
     )
-    tuned = content(encoder={"handle": str(module), "trust": True})
-    # The program first: it fails after a run with deterministic operations.
-    trained_elsewhere({str(tmp_path / "tuned"): tuned, str(tmp_path / "native"): content()})
+    options = {"gradient_checkpointing": True}
+    runs = {
+        "program": content(encoder={"handle": str(program), "trust": True}),
+        "xla": content(training=options | {"jit_compile": True}),
+        "plain": content(training=options),
+    }
+    trained_elsewhere({str(folder / name): content for name, content in runs.items()})
+    return folder
+
+
+def test_jit_compile(elsewhere):
+    """With gradient checkpointing."""
+    assert_close(elsewhere / "xla", elsewhere / "plain")
+
+
+def test_a_program_with_dropout_is_tuned(elsewhere):
     [embeddings] = [
         value
-        for value in weights_of(tmp_path / "tuned").values()
+        for value in weights_of(elsewhere / "program").values()
         if value.shape == sentence_modules.TABLE.shape
     ]
     assert np.abs(embeddings - sentence_modules.TABLE).max() > 1e-3

@@ -17,6 +17,7 @@ from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.serving import answer_graph
 from tf_adapt.tasks.answer_scores import answer_scores
 from tf_adapt.training import ensembling
+from tf_adapt.training.build import build_parts
 from tf_adapt.training.inspect import inspect_data
 from tf_adapt.training.load_run import load_run
 from tf_adapt.training.train import train
@@ -78,18 +79,13 @@ def test_scores_are_those_of_the_written_answers(run, folder):
     assert "dev_f1" in history and "dev_exact_match" in history
 
 
-def test_the_threshold_is_chosen_on_dev_and_kept(run, folder):
-    model = load_run(run)
-    assert model.task.spans.no_answer_threshold is not None
-    assert (model.task.spans.stride, model.task.spans.n_best) == (6, 3)
-    dev = load_dataset("squad", "dev", data_dir=folder)
-    said = [one.label for one in ta.predict(model, dev, max_length=18)]
-    assert said == read_predictions(run, "dev", "span_extraction")
-
-
-def test_loss_is_that_of_keras(run, folder):
+def test_threshold_and_loss_of_a_loaded_run(run, folder):
     model = load_run(run)
     task, dev = model.task, load_dataset("squad", "dev", data_dir=folder)
+    assert task.spans.no_answer_threshold is not None
+    assert (task.spans.stride, task.spans.n_best) == (6, 3)
+    said = [one.label for one in ta.predict(model, dev, max_length=18)]
+    assert said == read_predictions(run, "dev", "span_extraction")
     model.compile(loss=task.loss)
     batches = ta.batches(dev, task, model.encoder, batch_size=100, max_length=18)
     found = evaluate_file(run, folder / "dev-v2.0.json")
@@ -152,14 +148,15 @@ def test_windows_are_read_some_at_a_time(run, exported, tmp_path, monkeypatch):
         np.testing.assert_allclose(at_once["score"], in_slices["score"], atol=1e-5)
 
 
-def test_an_answer_of_version_1_is_never_none(folder, tiny_elmo, tmp_path):
+def test_an_answer_of_version_1_is_never_none(tiny_elmo, tmp_path):
     answered = write_squad(tmp_path, unanswerable=0.0)
     config = config_of(answered, tiny_elmo, training__choose_thresholds=False)
-    train(config, tmp_path / "run")
-    assert load_run(tmp_path / "run").task.spans.no_answer_threshold is None
-    assert "" not in read_predictions(tmp_path / "run", "dev", "span_extraction")
+    model = build_parts(config).model
+    assert model.task.spans.no_answer_threshold is None
+    dev = load_dataset("squad", "dev", data_dir=answered)
+    assert "" not in [one.label for one in ta.predict(model, dev, max_length=18)]
     with pytest.raises(ConfigError, match="choose_thresholds: expected false, for every question"):
-        train(config_of(answered, tiny_elmo), tmp_path / "other")
+        build_parts(config_of(answered, tiny_elmo))
 
 
 def test_own_files_and_what_is_said_of_them(folder, tiny_bert):
