@@ -165,15 +165,6 @@ def in_colours(browser, scheme: str):
     return emulated(browser, command, chosen, command, none)
 
 
-def test_each_kind_of_task_by_its_sample(browser, served):
-    open_page(browser, served)
-    for name, selector in SHOWN.items():
-        choose(browser, "first", name)
-        one(browser, "#sample").click()
-        one(browser, f"#results {selector}")
-    assert [line for line in browser.get_log("browser") if line["level"] == "SEVERE"] == []
-
-
 def test_probabilities_of_two_models(browser, served):
     open_page(browser, served)
     choose(browser, "second", "topics")
@@ -205,11 +196,7 @@ def test_entities_and_a_score(browser, served):
     line, point = (one(browser, name).rect for name in (".scale", ".point"))
     middle = point["x"] + point["width"] / 2 - line["x"]
     assert middle / line["width"] == pytest.approx(0.8, abs=0.01)
-
-
-def test_a_score_without_a_range(browser, served):
-    open_page(browser, served)
-    choose(browser, "first", "grades")
+    choose(browser, "first", "grades")  # of no range
     ask(browser, "a text")
     said = one(browser, ".score").get_property("textContent")
     assert said == "2.50 on a scale from 0 to 3"
@@ -425,7 +412,8 @@ def brightness(colour: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out_in_light_and_dark(browser, served, scheme):
+def test_each_kind_of_task_by_its_sample_stands_out_in_light_and_dark(browser, served, scheme):
+    browser.get_log("browser")  # what was before
     with in_colours(browser, scheme):
         open_page(browser, served)
         seen = []
@@ -440,6 +428,7 @@ def test_texts_stand_out_in_light_and_dark(browser, served, scheme):
         one(browser, "#ask").click()
         seen += browser.execute_script(COLOURS)
         paper = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert [line for line in browser.get_log("browser") if line["level"] == "SEVERE"] == []
     for name in ("H1", "H2", "MARK", "SMALL", "P wrong", "P kind", "BUTTON", "SELECT"):
         assert any(text.startswith(name) for text, _, _ in seen)
     assert (brightness(paper) < 0.1) == (scheme == "dark")
