@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 from click.testing import CliRunner
+from made_runs import make_run
 
 import tf_adapt as ta
 from hub_modules.export import native_encoder, write_module
@@ -22,10 +23,8 @@ from hub_modules.programs import saved_model, trusted
 from hub_modules.shipped import PRETRAINED
 from hub_modules.sources import ModuleSource
 from tf_adapt.commands.main import cli
-from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.training.load_run import load_run
-from tf_adapt.training.train import train
 from tf_adapt.training.trained_run import evaluate_file, export_run, predict_file
 
 ELMO = {
@@ -163,28 +162,21 @@ def test_the_hash_covers_what_links_lead_to(tmp_path):
         module_hash(tmp_path / "module")
 
 
-@pytest.mark.parametrize("place", ["a file", "no home"])
 def test_a_record_that_cannot_be_written_is_a_warning(
-    tmp_path, nothing_trusted, quick, monkeypatch, caplog, place
+    tmp_path, nothing_trusted, quick, monkeypatch, caplog
 ):
-    write_stranger(tmp_path / "module")
-    if place == "a file":
-        (tmp_path / "state").write_text("")
-    else:
-        monkeypatch.delenv("XDG_STATE_HOME")
-        monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    load_module(tmp_path / "module", execution="saved_model", trust=True)
-    assert "will ask again for trust" in caplog.text
-    load_module(tmp_path / "module", execution="saved_model")  # this process remembers
+    def load_twice(name: str) -> None:
+        write_stranger(tmp_path / name)
+        load_module(tmp_path / name, execution="saved_model", trust=True)
+        assert "will ask again for trust" in caplog.text
+        caplog.clear()
+        load_module(tmp_path / name, execution="saved_model")  # this process remembers
 
-
-def run_config(data: dict, folder: Path, **encoder):
-    training = {"epochs": 1, "batch_size": 16, "learning_rate": 1e-3}
-    content = {"data": data, "encoder": {"handle": str(folder)} | encoder}
-    return config_from(content | {"adaptation": "feature_extraction", "training": training}, "test")
-
-
-SAMPLE = {"dataset": "sample_pair_regression", "source": "sample", "train_examples": 32}
+    (tmp_path / "state").write_text("")
+    load_twice("a file")
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    load_twice("no home")
 
 
 @pytest.mark.slow
@@ -192,7 +184,8 @@ def test_a_runs_config_is_not_the_users_word(tmp_path, nothing_trusted, quick):
     write_stranger(tmp_path / "module")
     (tmp_path / "pairs.tsv").write_text("text_a\ttext_b\tscore\nIt rains .\tSun .\t1\n", "utf-8")
     settings = {"execution": "saved_model", "trust": True}
-    train(run_config(SAMPLE, tmp_path / "module", **settings), tmp_path / "run")
+    arguments = {"adaptation": "feature_extraction", "encoder": settings}
+    make_run(tmp_path / "run", tmp_path / "module", "pair_regression", **arguments)
     assert load_run(tmp_path / "run").encoder.execution == "saved_model"  # a run of one's own
     nothing_trusted.unlink()
     trusted._here.clear()
@@ -221,13 +214,6 @@ def test_a_saved_layer_is_not_the_users_word(tmp_path, nothing_trusted, quick):
         ta.HubEncoder.from_config(encoder.get_config())
 
 
-@pytest.fixture(scope="module")
-def exported(tiny_bert, tmp_path_factory) -> Path:
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
-    model = ta.build_model(ta.Task("classification", labels=["no", "yes"]), encoder, "linear")
-    return ta.export(model, tmp_path_factory.mktemp("export") / "1")
-
-
 def predicted(folder: Path, tmp_path: Path, *options: str):
     (tmp_path / "texts.tsv").write_text("text_a\nA warm film .\n", "utf-8")
     places = ["--input", str(tmp_path / "texts.tsv"), "--output", str(tmp_path / "out.tsv")]
@@ -235,23 +221,23 @@ def predicted(folder: Path, tmp_path: Path, *options: str):
 
 
 @pytest.mark.slow
-def test_an_export_from_elsewhere_needs_trust_once(exported, tmp_path, nothing_trusted):
-    done = predicted(exported, tmp_path)
-    assert done.exit_code == 4, done.output
-    assert "neither ships with this project nor was written or trusted by you" in done.output
-    assert "--trust" in done.output and not (tmp_path / "out.tsv").exists()
-    assert predicted(exported, tmp_path, "--trust").exit_code == 0
-    trusted._here.clear()
-    assert predicted(exported, tmp_path).exit_code == 0
-
-
-@pytest.mark.slow
-def test_an_export_of_ones_own_is_predicted_with(tiny_bert, tmp_path, nothing_trusted, quick):
+def test_an_export_of_ones_own_is_predicted_with_and_one_from_elsewhere_needs_trust_once(
+    tiny_bert, tmp_path, nothing_trusted
+):
     encoder = ta.HubEncoder(tiny_bert, trainable=False)
     model = ta.build_model(ta.Task("classification", labels=["no", "yes"]), encoder, "linear")
     folder = ta.export(model, tmp_path / "1")
     assert predicted(folder, tmp_path).exit_code == 0
-    assert not quick
+    (tmp_path / "out.tsv").unlink()
+    nothing_trusted.unlink()
+    trusted._here.clear()
+    done = predicted(folder, tmp_path)
+    assert done.exit_code == 4, done.output
+    assert "neither ships with this project nor was written or trusted by you" in done.output
+    assert "--trust" in done.output and not (tmp_path / "out.tsv").exists()
+    assert predicted(folder, tmp_path, "--trust").exit_code == 0
+    trusted._here.clear()
+    assert predicted(folder, tmp_path).exit_code == 0
 
 
 @pytest.mark.slow
@@ -278,7 +264,9 @@ def test_a4_a_module_that_crashes_on_load(tmp_path, nothing_trusted, monkeypatch
 
 
 @pytest.mark.slow
-def test_a4_a_module_that_fails_in_its_trial(tmp_path, nothing_trusted):
+def test_a4_a_module_that_fails_in_its_trial_which_imports_nothing_from_the_current_folder(
+    tmp_path, nothing_trusted, monkeypatch
+):
     class Failing(Stranger):
         @tf.function(
             input_signature=[{"tokens": WORD, "sequence_len": LENGTH}, tf.TensorSpec([], bool)]
@@ -289,24 +277,18 @@ def test_a4_a_module_that_fails_in_its_trial(tmp_path, nothing_trusted):
                 return {"word_emb": tf.identity(self.weight)}
 
     write_stranger(tmp_path / "module", Failing)
-    with pytest.raises(ArtifactError, match="it loads, but fails when it is called"):
-        load_module(tmp_path / "module", execution="saved_model", trust=True)
-    assert not nothing_trusted.exists()
-
-
-@pytest.mark.slow
-def test_a4_the_trial_does_not_import_from_the_current_folder(tmp_path, monkeypatch):
-    write_stranger(tmp_path / "module")
     for name in ("click", "pydantic", "numpy", "hub_modules"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')")
     monkeypatch.chdir(tmp_path)
-    saved_model.try_out(tmp_path / "module" / "encoder", "encoder")
-    assert not (tmp_path / "imported").exists()
-
-
-@pytest.mark.parametrize("value", ["0", "-3", "nan", "long"])
-def test_a4_a_limit_that_is_none(tmp_path, nothing_trusted, monkeypatch, value):
-    write_stranger(tmp_path / "module")
-    monkeypatch.setenv("TF_ADAPT_LOAD_TIMEOUT", value)
-    with pytest.raises(ConfigError, match="TF_ADAPT_LOAD_TIMEOUT: expected a number of seconds"):
+    with pytest.raises(ArtifactError, match="it loads, but fails when it is called"):
         load_module(tmp_path / "module", execution="saved_model", trust=True)
+    assert not (tmp_path / "imported").exists()
+    assert not nothing_trusted.exists()
+
+
+def test_a4_a_limit_that_is_none(tmp_path, nothing_trusted, monkeypatch):
+    write_stranger(tmp_path / "module")
+    for value in ("0", "-3", "nan", "long"):
+        monkeypatch.setenv("TF_ADAPT_LOAD_TIMEOUT", value)
+        with pytest.raises(ConfigError, match="TF_ADAPT_LOAD_TIMEOUT: expected a number of sec"):
+            load_module(tmp_path / "module", execution="saved_model", trust=True)

@@ -20,9 +20,10 @@ training: {{epochs: 2, batch_size: 8, learning_rate: 1.0e-2}}
 # The threads of data and of operations side by side; those within one operation change last bits.
 SURROUNDINGS = {
     "as it is": {"PYTHONHASHSEED": "0", "TF_NUM_INTEROP_THREADS": "1"},
-    "another hash seed": {"PYTHONHASHSEED": "1", "TF_NUM_INTEROP_THREADS": "1"},
-    "eight data threads": {"PYTHONHASHSEED": "0", "TF_NUM_INTEROP_THREADS": "8"},
-    "another folder": {"PYTHONHASHSEED": "0", "TF_NUM_INTEROP_THREADS": "1"},
+    "another hash seed, eight data threads and another folder": {
+        "PYTHONHASHSEED": "1",
+        "TF_NUM_INTEROP_THREADS": "8",
+    },
 }
 
 
@@ -45,7 +46,7 @@ def test_n3_the_same_bits_in_other_surroundings(tiny_bert, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     results = {}
     for name, environment in SURROUNDINGS.items():
-        folder = tmp_path / "elsewhere" if name == "another folder" else tmp_path
+        folder = tmp_path / "elsewhere" if "another folder" in name else tmp_path
         paths = [os.path.relpath(tmp_path / one, folder) for one in ("config.yaml", name)]
         command = [sys.executable, "-m", "tf_adapt", "train", paths[0], "--out", paths[1]]
         done = subprocess.run(
