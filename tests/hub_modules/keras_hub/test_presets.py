@@ -59,7 +59,9 @@ def test_states_and_ids_are_those_of_keras_hub_and_each_group_is_there_once(fami
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["bert", "roberta"], indirect=True)
+@pytest.mark.parametrize(
+    "family", ["bert", pytest.param("roberta", marks=pytest.mark.large)], indirect=True
+)
 def test_pairs_are_packed_as_by_keras_hub(family, preset):
     folder, _, tokenizer = preset(family)
     name = type(tokenizer).__name__.replace("Tokenizer", "TextClassifierPreprocessor")
