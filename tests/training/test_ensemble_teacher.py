@@ -11,6 +11,7 @@ import tf_adapt as ta
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.runs import ensemble_folder
 from tf_adapt.runs.teachers import identity_of
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.build import build_parts
@@ -37,11 +38,10 @@ def runs(tiny_bert, tiny_elmo, tmp_path_factory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def made(runs, tmp_path_factory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("ensembles")
-    for combine in ("probabilities", "votes"):
-        ta.ensemble(runs, folder / combine, combine=combine)
-    return {path.name: path for path in folder.iterdir()}
+def votes(runs, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("ensembles") / "votes"
+    ta.ensemble(runs, folder, combine="votes")
+    return folder
 
 
 def make_config(handle, teacher, dataset="classification", **more):
@@ -55,19 +55,17 @@ def make_config(handle, teacher, dataset="classification", **more):
     return config_from(content | more, "test")
 
 
-@pytest.mark.parametrize("combine", ["probabilities", "votes"])
-def test_its_answers_are_its_probabilities(tiny_bert, made, runs, tmp_path, combine):
-    config = make_config(tiny_bert, made[combine])
+def test_its_answers_are_its_probabilities(tiny_bert, votes, runs, tmp_path):
+    config = make_config(tiny_bert, votes)
     parts, answers = taught(config, build_parts(config), tmp_path / "run")
     train = parts.splits.examples["train"]
-    said = ta.load_ensemble(made[combine]).predict(train)
+    said = ta.load_ensemble(votes).predict(train)
     logits = answers.arrays["train"].astype("float64")
     assert np.isfinite(logits).all()
     found = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
     np.testing.assert_allclose(found, [one.scores for one in said], atol=1e-6)
-    if combine == "votes":
-        assert (found < 1e-6).any()  # labels without a vote
-    reached = evaluate_file(made[combine], DEV)
+    assert (found < 1e-6).any()  # labels without a vote
+    reached = evaluate_file(votes, DEV)
     assert answers.facts["dev"] == pytest.approx(reached)
     sizes = [sum(int(np.prod(w.shape)) for w in ta.load_run(run).weights) for run in runs]
     assert answers.facts["parameters"] == sum(sizes)
@@ -88,18 +86,24 @@ def test_logits_of_every_kind():
     np.testing.assert_array_equal(logits_of(task, {"score": scores}), scores)
 
 
-def test_it_is_its_members_and_their_weights(runs, made, tmp_path):
-    folder = Path(shutil.copytree(made["votes"], tmp_path / "copy"))
-    assert identity_of(folder) == identity_of(made["votes"])
-    ta.ensemble(runs[:2], tmp_path / "fewer", combine="votes")
-    known = {identity_of(one).hash for one in (*made.values(), tmp_path / "fewer")}
-    assert len(known) == 3
+def test_it_is_its_members_and_their_weights(votes, tmp_path):
+    """And how they are combined."""
+    found, known = ensemble_folder.read(votes), {identity_of(votes).hash}
+    first, *others = found.members
+    fewer = [first.model_copy(update={"weight": 0.0}), *others]
+    for name, changed in (
+        ("copy", {}), ("mean", {"combine": "probabilities"}), ("fewer", {"members": fewer})
+    ):  # fmt: skip
+        folder = Path(shutil.copytree(votes, tmp_path / name))
+        ensemble_folder.write(folder, found.model_copy(update=changed))
+        assert (identity_of(folder).hash in known) == (name == "copy")
+        known.add(identity_of(folder).hash)
 
 
-def test_what_is_refused(tiny_bert, tiny_elmo, runs, made, tmp_path):
+def test_what_is_refused(tiny_bert, tiny_elmo, runs, votes, tmp_path):
     with pytest.raises(ConfigError, match="teacher.run: expected a teacher with the kind of the"):
-        dry_run(make_config(tiny_bert, made["votes"], "pair_classification"))
-    assert dry_run(make_config(tiny_bert, made["votes"]))["plan"]
+        dry_run(make_config(tiny_bert, votes, "pair_classification"))
+    assert dry_run(make_config(tiny_bert, votes))["plan"]
     taggers = [
         make_run(tmp_path / "crf", tiny_elmo, "tagging", 0, head="crf"),
         make_run(tmp_path / "linear", tiny_bert, "tagging", 1, head="linear_tagger"),
@@ -115,10 +119,8 @@ def test_what_is_refused(tiny_bert, tiny_elmo, runs, made, tmp_path):
     words = sum(len(one.words) for one in parts.splits.examples["train"])
     assert len(answers.arrays["train"]) == words
 
-    moved = [Path(shutil.copytree(run, tmp_path / "moved" / run.name)) for run in runs[:2]]
-    ta.ensemble(moved, tmp_path / "moved" / "both")
-    shutil.rmtree(moved[0])
-    config = make_config(tiny_bert, tmp_path / "moved" / "both")
+    moved = shutil.copytree(votes, tmp_path / "moved" / "votes")
+    config = make_config(tiny_bert, moved)
     with pytest.raises(ArtifactError, match="expected its member in .*got no run there"):
         taught(config, build_parts(config), tmp_path / "run")
 
