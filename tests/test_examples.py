@@ -35,11 +35,11 @@ def programs() -> dict[str, str]:
     return found | {f"readme_{number}": program for number, program in enumerate(in_readme)}
 
 
-# The README's is the whole of `keras_script`, but for a few lines.
+# The README's is the whole of `keras_script`, but for a few lines; the other is run in short below.
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.large if "keras_script" in name else pytest.mark.slow)
+        pytest.param(name, marks=pytest.mark.slow if "readme" in name else pytest.mark.large)
         for name in sorted(programs())
     ],
 )
@@ -92,24 +92,40 @@ def test_a_notebook_runs(name, tmp_path):
     assert len(reports) == (name == "quick_start")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CELLS)
-def test_the_program_of_a_notebook_runs(name, tmp_path, monkeypatch):
-    """For two batches wherever it trains; its comparison is planned, not run."""
+@pytest.fixture
+def two_batches(tmp_path, monkeypatch):
+    """Wherever a program trains, it does so for two batches, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    fit, planned = keras.Model.fit, []
+    fit = keras.Model.fit
 
     @functools.wraps(fit)
     def fit_two_batches(self, **given):
         self.run_eagerly = True
-        short = {name: given[name].take(2) for name in ("x", "validation_data")}
+        names = [name for name in ("x", "validation_data") if name in given]
+        short = {name: given[name].take(2) for name in names}
         return fit(self, **given | short | {"epochs": 1})
+
+    monkeypatch.setattr(keras.Model, "fit", fit_two_batches)
+
+
+@pytest.mark.slow
+def test_a_script_runs_in_short(two_batches, capsys):
+    exec(compile(programs()["gradual_unfreezing"], "gradual_unfreezing", "exec"), {})
+    assert "Prediction(label=" in capsys.readouterr().out
+    assert Path("export/1/saved_model.pb").is_file()
+    assert list(Path("logs").rglob("events*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CELLS)
+def test_the_program_of_a_notebook_runs(name, two_batches, monkeypatch):
+    """Its comparison is planned, not run."""
+    planned = []
 
     def plan(config, out):
         planned.append(dry_run(comparison_from(config, "config")))
         return SimpleNamespace(headline="", frame=None)
 
-    monkeypatch.setattr(keras.Model, "fit", fit_two_batches)
     monkeypatch.setattr(ta, "compare", plan)
     found = {}
     for cell in code_of(NOTEBOOKS[name]):
