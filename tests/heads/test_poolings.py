@@ -225,7 +225,6 @@ def test_layers_refuse_other_names_and_numbers():
         message = "pooling: expected one of first, last, mean, max, got"
         with pytest.raises(ValueError, match=message):
             make(2, pooling="sum")
-    for make in (BCN, ESIM, LinearHead, MaxPoolingHead, SentencePairHead):
         with pytest.raises(ValueError, match="num_outputs: expected 1 for regression, got 2"):
             make(2, regression=True)
     with pytest.raises(ValueError, match="word_pieces: expected one of first, last, mean, max"):

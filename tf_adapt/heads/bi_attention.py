@@ -48,6 +48,8 @@ class BiAttentionHead(keras.layers.Layer):
         super().__init__(**kwargs)
         if pooling is not None:
             check_pooling(pooling)
+        if regression and num_outputs != 1:
+            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
         self.num_outputs = num_outputs
         self.mixed = mixed
         self.dropout = dropout
