@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -13,7 +14,7 @@ from openvino_engine import needs_openvino, own_cache
 import tf_adapt as ta
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ConfigError
-from tf_adapt.serving.export import ServedModel
+from tf_adapt.serving.export_parts import signature_in
 from tf_adapt.serving.server.loaded import load_export
 from tf_adapt.serving.shared_export import ServedTask, export_shared
 
@@ -41,34 +42,30 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def exports(tiny_bert, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("exports")
+def shared(tiny_bert, tmp_path_factory) -> Path:
     encoder = ta.HubEncoder(tiny_bert, trainable=False)
     models = {name: ta.build_model(task, encoder, head) for name, (task, head) in TASKS.items()}
-    for name, model in models.items():
-        ta.export(model, folder / name)
-    export_shared({name: ServedTask(models[name]) for name in ("films", "names")}, folder / "both")
-    return folder
+    tasks = {name: ServedTask(model) for name, model in models.items()}
+    return export_shared(tasks, tmp_path_factory.mktemp("exports") / "all")
 
 
 @needs_openvino
-@pytest.mark.parametrize("name", [*TASKS, "both"])
-def test_an_export(exports, name):
-    expected, found = (
-        load_export(exports / name, False, engine) for engine in ("tensorflow", "openvino")
-    )
-    for signature, one in expected.signatures.items():
-        columns = {key: COLUMNS[key] for key in one.inputs}
-        outputs = one.call(columns)
-        for key, values in found.signatures[signature].call(columns).items():
-            if key in ("label", "tags"):
-                assert values == outputs[key]
-            else:
-                np.testing.assert_allclose(values, outputs[key], atol=1e-5)
+def test_an_export(shared, finished_export):
+    for folder in (finished_export(), shared):
+        expected, found = (load_export(folder, False, one) for one in ("tensorflow", "openvino"))
+        for signature, one in expected.signatures.items():
+            columns = {key: COLUMNS[key] for key in one.inputs}
+            outputs = one.call(columns)
+            for key, values in found.signatures[signature].call(columns).items():
+                if key in ("label", "tags"):
+                    assert values == outputs[key]
+                else:
+                    np.testing.assert_allclose(values, outputs[key], atol=1e-5)
 
 
+@pytest.mark.large
 @needs_openvino
-def test_an_export_in_half_precision(exports, tiny_bert, tmp_path):
+def test_an_export_in_half_precision(tiny_bert, tmp_path):
     """Its products are in bfloat16 in both engines, with other orders of their sums."""
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
@@ -89,7 +86,7 @@ def test_an_export_in_half_precision(exports, tiny_bert, tmp_path):
 
 
 @needs_openvino
-def test_a_model_in_openvino_is_exported_as_tensorflow_computes_it(exports, tiny_bert, tmp_path):
+def test_a_model_in_openvino_is_exported_as_tensorflow_computes_it(tiny_bert, tmp_path):
     task, head = TASKS["films"]
     encoder = ta.HubEncoder(tiny_bert, trainable=False, engine="openvino")
     model = ta.build_model(task, encoder, head)
@@ -102,28 +99,24 @@ def test_a_model_in_openvino_is_exported_as_tensorflow_computes_it(exports, tiny
 
 
 @needs_openvino
-def test_the_command_predicts_with_an_export(exports, tmp_path):
-    (tmp_path / "texts.csv").write_text("text_a\nAnn lives here .\nwhat is it\n")
+def test_the_command_predicts_with_an_export(finished_export, tmp_path):
+    (tmp_path / "texts.csv").write_text("text\nAnn lives here .\nwhat is it\n")
     found = {}
     for engine in ("tensorflow", "openvino"):
         output = tmp_path / f"{engine}.jsonl"
-        arguments = ["predict", exports / "films", "--input", tmp_path / "texts.csv"]
+        arguments = ["predict", finished_export(), "--input", tmp_path / "texts.csv"]
         arguments += ["--output", output, "--engine", engine]
         result = CliRunner().invoke(cli, list(map(str, arguments)))
         assert result.exit_code == 0, result.output
         found[engine] = [json.loads(line) for line in output.read_text().splitlines()]
+    assert len(found["openvino"]) == 2
     for one, other in zip(*found.values(), strict=True):
         assert one["prediction"] == other["prediction"]
 
 
-@needs_openvino
-def test_an_export_without_the_encoder_as_a_function(tiny_bert, tmp_path, monkeypatch):
-    task, head = TASKS["films"]
-    model = ta.build_model(task, ta.HubEncoder(tiny_bert, trainable=False), head)
-    monkeypatch.setattr(ServedModel, "add_parts", lambda self: None)
-    ta.export(model, tmp_path / "1")
+def test_an_export_without_the_encoder_as_a_function():
     with pytest.raises(ConfigError, match="expected an export of one model with a transformer"):
-        load_export(tmp_path / "1", False, "openvino")
+        signature_in("openvino", SimpleNamespace(), "serving_default", "export x", "")
 
 
 def test_an_unknown_engine():
