@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 import tensorflow as tf
 from tensorflow.python.framework import ops
+from tensorflow.python.saved_model import function_deserialization
 
 from hub_modules.native.untracked import Untracked
 
@@ -55,8 +56,15 @@ def loaded_with_gradients(load: Callable):
     with _loading:
         before = set(registered)
         loaded = load()
-        _give(loaded, set(registered) - before)
+        # Another thread may trace a graph meanwhile.
+        new = [name for name in set(registered) - before if _is_loaded(registered[name]["type"])]
+        _give(loaded, new)
     return loaded
+
+
+def _is_loaded(gradient: Callable) -> bool:
+    """Whether TensorFlow's loader of SavedModels has made it."""
+    return gradient.__module__ == function_deserialization.__name__
 
 
 def _with_branches(graph: tf.Graph) -> Iterator[tf.Graph]:
