@@ -104,7 +104,7 @@ REFUSED = {
     ),
     "unequal": (PAIR, {"inputs": {"text_a": ["a"], "text_b": ["b", "c"]}}, "1 of text_a, 2 of"),
     "no signature": (WORDS, {"signature_name": None, "instances": [["a"]]}, "signature_name: exp"),
-    "a number as signature": (
+    "zero as signature": (
         WORDS,
         {"signature_name": 0, "instances": [["a"]]},
         "signature_name: expected one of",
