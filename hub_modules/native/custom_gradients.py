@@ -28,6 +28,7 @@ def custom_gradient(function: Callable) -> Callable:
     """
     decorated = tf.custom_gradient(function)
 
+    @tf.autograph.experimental.do_not_convert
     @functools.wraps(function)
     def with_gradient(*inputs):
         results = decorated(*inputs)
@@ -39,6 +40,7 @@ def custom_gradient(function: Callable) -> Callable:
     return with_gradient
 
 
+@tf.autograph.experimental.do_not_convert
 def own_gradients() -> None:
     """As `custom_gradient`, for what other code has called in the graph that is being traced.
 
