@@ -26,6 +26,8 @@ def pytest_configure(config):
         os.environ[_STATE] = tempfile.mkdtemp(prefix="tf_adapt_tests_")
         config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(_STATE), ignore_errors=True))
     os.environ["XDG_STATE_HOME"] = os.environ[_STATE]
+    # oneDNN keeps the memory of all tensors that were freed, which grows with each model.
+    os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
     # A shell has its background jobs ignore Ctrl-C, and every child would inherit that.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
