@@ -98,7 +98,7 @@ def distill_module(
     tf.config.experimental.enable_op_determinism()
     with run_folder.locked(work):
         _distill(source, text, values, out, work, DistillationDisplay(progress), progress)
-        shutil.rmtree(work)
+    shutil.rmtree(work)
     return out
 
 
