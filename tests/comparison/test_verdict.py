@@ -169,9 +169,17 @@ def test_decided():
 
 
 def test_items_of_the_tests_are_told():
-    items = ScoredItems(count=425, text="500 pairs in 425 groups", overlap_with_train=487)
+    items = ScoredItems(
+        count=425, text="500 pairs in 425 groups", overlap_with_train=25, overlap_with_dev=26
+    )
     found = judged([COLD, WARM], FAR, items=items)
-    said_of(found, "Items of the tests: 500 pairs in 425 groups; 487 of 500 share a text with tr")
+    said_of(
+        found,
+        "Items of the tests: 500 pairs in 425 groups; 25 of 500 share a text with train; 26 of "
+        "500 share a text with dev.",
+    )
+    # Above five in a hundred the headline says it.
+    assert found.sentence.endswith(" (of the scored examples 26 of 500 share a text with dev).")
     assert "share a text" not in behind(judged([COLD, WARM], FAR))
 
 

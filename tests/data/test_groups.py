@@ -9,7 +9,7 @@ import pytest
 
 from tf_adapt.data.datasets import load_dataset
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.groups import item_groups, items_in_words, overlap_with_train
+from tf_adapt.data.groups import item_groups, items_in_words, overlap
 
 
 def pairs(*texts: str) -> list[Record]:
@@ -94,7 +94,7 @@ def test_texts_are_compared_to_the_character():
     ):
         records = [Record(one), Record(other), Record(one), Record(other)]
         assert item_groups(records).tolist() == [0, 1, 0, 1]
-        assert overlap_with_train([Record(one)], records) == 2
+        assert overlap([Record(one)], records) == 2
 
 
 def test_components_are_those_of_a_search():
@@ -131,8 +131,8 @@ def test_a_long_chain_is_one_item():
         ([TaggedSentence(("a b",))], [TaggedSentence(("a", "b")), TaggedSentence(("a b",))], 1),
     ],
 )
-def test_overlap_with_train(train, scored, expected):
-    assert overlap_with_train(train, scored) == expected
+def test_overlap(train, scored, expected):
+    assert overlap(train, scored) == expected
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_real_sick(shared):
     assert (len(dev), len(sizes), sizes.max()) == (500, 425, 6)
     assert sizes[sizes > 1].sum() == 134
     known = {record.text_a for record in train} | {record.text_b for record in train}
-    assert overlap_with_train(train, dev) == 487
+    assert overlap(train, dev) == 487
     assert sum(not {record.text_a, record.text_b} & known for record in dev) == 13
     assert items_in_words(dev, found) == (
         "500 pairs in 425 groups, joined by shared texts; the largest has 6"

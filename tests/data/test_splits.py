@@ -228,6 +228,37 @@ def table(rows: list[str], header: str = "text\tlabel") -> str:
     return "\n".join([header, *rows]) + "\n"
 
 
+@pytest.mark.parametrize(
+    ("dev", "test", "held_out", "message"),
+    [
+        ("b", "a", None, "data.test: .* those of data.train, got the same"),
+        ("b", "b", None, "data.test: .* those of data.dev, got the same"),
+        ("a", None, 0.4, "data.dev: .* those of data.train, got the same"),
+    ],
+)
+def test_what_is_scored_has_examples_of_its_own(tmp_path, dev, test, held_out, message):
+    lines = ["good\tyes", "bad\tno", "fine\tyes", "poor\tno", "nice\tyes"]
+    tables = {"a": lines, "b": [f"not {line}" for line in reversed(lines)]}
+    splits = {"train": "a", "dev": dev} | ({"test": test} if test else {})
+    for number, (split, name) in enumerate(splits.items()):
+        order = tables[name][number:] + tables[name][:number]
+        write(tmp_path, **{split: "\n".join(["text\tlabel", *order])})
+    data = own_files(tmp_path, held_out=held_out, test=str(tmp_path / "test") if test else None)
+    with pytest.raises(ConfigError, match=message):
+        load_splits(data)
+
+
+def test_dev_that_is_train_is_warned_of(tmp_path, caplog):
+    table = "text\tlabel\ngood\tyes\nbad\tno\n"
+    write(tmp_path, train=table, dev=table)
+    load_splits(own_files(tmp_path))
+    assert "data.dev: expected other examples than those of data.train" in caplog.text
+    write(tmp_path, text=table)
+    texts = str(tmp_path / "text")
+    with pytest.raises(ConfigError, match="data.test: .* those of data.train, got the same"):
+        load_splits(TextConfig(format="text", kind="language_model", train=texts, test=texts))
+
+
 def test_train_alone_is_enough(tmp_path):
     write(tmp_path, train=table(reviews(200)))
     data = own_files(tmp_path, dev=None)

@@ -3,6 +3,7 @@
 import csv
 import json
 import signal
+from dataclasses import replace
 
 import keras
 import numpy as np
@@ -11,9 +12,11 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError, DataError, TrainingError
-from tf_adapt.runs import checkpoints
+from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training import callbacks as monitoring
+from tf_adapt.training import same_data
 from tf_adapt.training.compiled_model import compiled_model, precision
+from tf_adapt.training.configured_splits import splits_of
 from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 
@@ -134,6 +137,24 @@ def test_n3_one_seed_one_result_another_seed_another(make_config, whole, tmp_pat
     train(make_config(seed=1, epochs=1), tmp_path / "other")
     assert not same(best_weights(tmp_path / "other"), best_weights(whole))
     assert (tmp_path / "other" / "task.json").read_bytes() == (whole / "task.json").read_bytes()
+
+
+def test_changed_data_of_a_finished_run(finished_run, monkeypatch, caplog):
+    folder = finished_run()
+    config = run_folder.saved_config(folder)
+    splits = splits_of(config)
+    first, *others = splits.examples["dev"]
+    splits.examples["dev"] = [replace(first, label="time"), *others]
+    monkeypatch.setattr(same_data, "splits_of", lambda config: splits)
+    with pytest.raises(DataError, match="expected the dev examples of this finished run"):
+        train(config, folder)
+
+    def gone(config):
+        raise DataError("train.tsv: no such file")
+
+    monkeypatch.setattr(same_data, "splits_of", gone)
+    assert train(config, folder) == run_folder.finished_metrics(folder)
+    assert "cannot be read now: train.tsv: no such file" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -59,11 +59,20 @@ def _how_it_was_made(content: Content) -> str:
     )
 
 
-def _items(content: Content) -> str:
+def overlaps(content: Content, above: float = 0.0) -> list[str]:
+    """`30 of 500 share a text with train`, and with dev, where it is more than a share of them."""
     items, examples = content.items, content.examples[content.scored_on]
-    shared = items.overlap_with_train
-    overlap = f"; {shared:,} of {examples:,} share a text with train" if shared else ""
-    return f"Items of the tests: {items.text}{overlap}."
+    shared = {"train": items.overlap_with_train, content.chosen_on: items.overlap_with_dev}
+    return [
+        f"{count:,} of {examples:,} share a text with {split}"
+        for split, count in shared.items()
+        if count > above * examples
+    ]
+
+
+def _items(content: Content) -> str:
+    shared = "".join(f"; {one}" for one in overlaps(content))
+    return f"Items of the tests: {content.items.text}{shared}."
 
 
 def _truncated(truncated: dict[str, dict[str, int]], names: dict[str, str]) -> list[str]:

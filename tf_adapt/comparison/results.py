@@ -22,7 +22,7 @@ from tf_adapt.comparison.looks import Looks
 from tf_adapt.comparison.runs import CellRun, Outcomes
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.slices import data_slices
-from tf_adapt.data.groups import item_groups, items_in_words, overlap_with_train
+from tf_adapt.data.groups import item_groups, items_in_words, overlap
 from tf_adapt.data.parts import missing_labels, part_of
 from tf_adapt.data.splits import Splits
 from tf_adapt.report.content import (
@@ -100,7 +100,8 @@ def results(
         items=ScoredItems(
             count=int(scored.groups.max()) + 1,
             text=items_in_words(examples, scored.groups),
-            overlap_with_train=overlap_with_train(splits.examples["train"], examples),
+            overlap_with_train=overlap(splits.examples["train"], examples),
+            overlap_with_dev=overlap(splits.examples[CHOSEN_ON], examples),
         ),
         seeds=list(comparison.seeds),
         trials=comparison.trials,

@@ -9,7 +9,7 @@ then it recommends the best mean, or a cheaper cell that is shown to be alike.
 
 from dataclasses import replace
 
-from tf_adapt.comparison.evidence import SEEDS, evidence
+from tf_adapt.comparison.evidence import SEEDS, evidence, overlaps
 from tf_adapt.comparison.guidelines import agreement
 from tf_adapt.comparison.headline import (
     Headline,
@@ -23,6 +23,9 @@ from tf_adapt.comparison.standing import alone, standing
 from tf_adapt.comparison.wording import describe_all, failures
 from tf_adapt.printing.words import counted
 from tf_adapt.report.content import Agreement, Content, Verdict
+
+# Scores of more shared texts than this are not those of new texts, which the headline must say.
+SHARED = 0.05
 
 
 def verdict(content: Content) -> Verdict:
@@ -45,11 +48,12 @@ def verdict(content: Content) -> Verdict:
 
 
 def _sentence(said: Headline, content: Content) -> str:
-    """The headline as a sentence, with the number of failed seeds, which qualify any verdict."""
+    """The headline as a sentence, with what qualifies any verdict: the number of failed seeds, and
+    of scored examples with a text of train or dev."""
     failed = sum(cell.results.failed.total for cell in content.cells if cell.pretrained)
-    if not failed or said.tells_failures:
-        return f"{said.sentence}."
-    return f"{said.sentence} ({counted(failed, 'seed')} failed)."
+    told = [] if not failed or said.tells_failures else [f"{counted(failed, 'seed')} failed"]
+    told += [f"of the scored examples {one}" for one in overlaps(content, SHARED)]
+    return f"{said.sentence} ({'; '.join(told)})." if told else f"{said.sentence}."
 
 
 def _failed_cells(content: Content, names: dict[str, str]) -> list[str]:

@@ -78,13 +78,14 @@ def items_in_words(examples: Examples, groups: np.ndarray) -> str:
     return f"{total} in {items}{joined}; the largest has {sizes.max():,}"
 
 
-def overlap_with_train(train: Examples, scored: Examples) -> int:
-    """Number of scored examples with a text that is also in train (tagging: the whole sentence).
+def overlap(seen: Examples, scored: Examples) -> int:
+    """Number of scored examples with a text that is also in another split (tagging: the whole
+    sentence), in train or in dev.
 
     Their scores may be better than those of new texts. They join no items: a test of two cells is
     conditional on the training examples.
     """
-    known = {text for example in train for text in _texts(example)}
+    known = {text for example in seen for text in _texts(example)}
     return sum(not known.isdisjoint(_texts(example)) for example in scored)
 
 

@@ -14,6 +14,7 @@ from tf_adapt.data.datasets import (
     read_file,
     split_description,
 )
+from tf_adapt.data.equal_splits import check_distinct
 from tf_adapt.data.formats import Answers, Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
@@ -78,7 +79,7 @@ def load_splits(data, weak=None) -> Splits:
             (`data.votes`), and those of the user's own train file are not read.
 
     Raises:
-        ConfigError: `held_out` leaves one side empty; no such genre.
+        ConfigError: `held_out` leaves one side empty; no such genre; test is train or dev.
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
     if getattr(data, "kind", None) == "language_model":
@@ -131,6 +132,7 @@ def _texts(data) -> Splits:
             examples[split], skipped = read_texts(path, data.skip_empty)
             note = f": {skipped} empty lines skipped" if skipped else ""
             descriptions[split] = f"{split} (file {path}){note}"
+    check_distinct(examples)
     if data.dev is None:
         with_dev(examples, descriptions, str(data.train))
     return Splits(str(data.train), data.kind, None, None, None, "IOB2", examples, descriptions)
@@ -299,6 +301,7 @@ def _of_user(
     label_range = None if data.label_range is None else tuple(data.label_range)
     for split, found in examples.items():
         check_labels(found, labels, f"{split} ({getattr(data, split)})", label_range)
+    check_distinct(examples, scored="test" if data.held_out is None else "dev")
     if data.dev is None:
         reason = "there is no dev file" if hasattr(data, "format") else "data.dev names no split"
         with_dev(examples, descriptions, name, reason)

@@ -22,12 +22,14 @@ class ScoredItems:
 
     Attributes:
         text: their number as a phrase.
-        overlap_with_train: the number of scored examples that share a text with train.
+        overlap_with_train, overlap_with_dev: the number of scored examples that share a text with
+            train, and with dev.
     """
 
     count: int
     text: str
     overlap_with_train: int
+    overlap_with_dev: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

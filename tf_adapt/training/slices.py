@@ -10,9 +10,9 @@ from tf_adapt.config.sections import Config
 from tf_adapt.data.groups import item_groups
 from tf_adapt.data.labels import gold_answers
 from tf_adapt.data.slices import Examples
-from tf_adapt.data.splits import Splits, fingerprint, load_splits
+from tf_adapt.data.splits import load_splits
 from tf_adapt.errors import ArtifactError, DataError
-from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs import run_folder
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.runs.slices import Members, Slices, checked_members, members_of
 from tf_adapt.serving.predict import Prediction
@@ -20,6 +20,7 @@ from tf_adapt.serving.served_predictions import saved_task
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.slices import slice_score, with_challenging
 from tf_adapt.tasks.task import Task
+from tf_adapt.training.same_data import check_same_data
 
 log = logging.getLogger(__name__)
 # Of the tests of one run: see `statistics.slices.with_challenging`.
@@ -107,7 +108,7 @@ def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[s
         own = config if target is None else config.of_task(target)
         splits = load_splits(own.data, own.weak)
         members = checked_members(config.slices, splits, config.slice_heads)
-        _check_data(folder, splits, list(members), "" if target is None else f"{target} ")
+        check_same_data(folder, splits, members, "" if target is None else f"{target} ")
         task = saved_task(saved.task or saved.tasks[target], folder / run_folder.TASK)
         metrics["slices"] = scores_of_run(
             folder, config.slices, members, task, splits.examples, target
@@ -116,19 +117,3 @@ def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[s
     run_folder.write_metrics(folder, metrics)
     run_folder.write_slices(folder, config.slices)
     return metrics
-
-
-def _check_data(folder: Path, splits: Splits, names: list[str], task: str) -> None:
-    """Checks that the predictions of a run are those of these examples.
-
-    Args:
-        task: its prefix in the run's identity; empty for one task.
-    """
-    state = checkpoints.latest_state(folder / "checkpoint") or {}
-    before = state.get("identity", {})
-    for name in names:
-        if before.get(f"{task}{name} data") != fingerprint(splits.examples[name]):
-            raise DataError(
-                f"{folder}: slices: expected the {name} examples that this run predicted, got "
-                "others; bring the data back, or give --out another folder"
-            )

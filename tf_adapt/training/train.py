@@ -47,6 +47,7 @@ from tf_adapt.training.forgetting import source_task_of
 from tf_adapt.training.input_hashes import input_hashes
 from tf_adapt.training.memory import forget_peak
 from tf_adapt.training.run import Run
+from tf_adapt.training.same_data import check_unchanged
 from tf_adapt.training.session import Session
 from tf_adapt.training.slices import score_again
 from tf_adapt.training.starting import in_metrics, starting_run
@@ -86,6 +87,7 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
         metrics = run_folder.finished_metrics(folder)
         if metrics is not None and before.training.epochs == config.training.epochs:
             run_folder.check_finished(folder, metrics)
+            check_unchanged(folder, config)
             shutil.rmtree(folder / run_folder.FEATURES, ignore_errors=True)
             if before.slices == config.slices:
                 return metrics

@@ -1,0 +1,45 @@
+"""Splits of a user's data that hold the same examples: their scores are not those of new ones."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.errors import ConfigError
+
+_log = logging.getLogger(__name__)
+
+
+def check_distinct(
+    examples: Mapping[str, Sequence[Record | TaggedSentence]], scored: str = "test"
+) -> None:
+    """Checks that no two splits have the same examples, in whatever order.
+
+    Dev may be train, which some want for a look at overfitting: a warning is logged.
+
+    Args:
+        scored: the split that plays test; with `held_out` it is dev.
+
+    Raises:
+        ConfigError: the scored split is one that trains or chooses epochs.
+    """
+    names = [name for name in ("train", "dev", "test") if name in examples]
+    for other, split in combinations(names, 2):
+        if not _same(examples[split], examples[other]):
+            continue
+        said = f"data.{split}: expected other examples than those of data.{other}, got the same"
+        if split == scored:
+            raise ConfigError(
+                f"{said}, whose scores say nothing about new examples; leave data.{split} out, or "
+                f"give data.{other} a file of its own"
+            )
+        _log.warning("%s: scores and chosen epochs are not those of new examples", said)
+
+
+def _same(one: Sequence, other: Sequence) -> bool:
+    return len(one) == len(other) and _contents(one) == _contents(other)
+
+
+def _contents(examples: Sequence) -> list[str]:
+    return sorted(repr(replace(one, where="")) for one in examples)
