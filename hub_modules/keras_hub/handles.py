@@ -12,6 +12,7 @@ from pathlib import Path
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.keras_hub.backbones import BACKBONES, INSTALL, backbone_class
 from hub_modules.sources.folder import read_json
+from hub_modules.storage.fetching import check_fetching
 
 PREFIX = "keras:"
 CONFIG = "config.json"
@@ -151,6 +152,13 @@ def _settings(folder: Path) -> dict:
         return {}
 
 
+def _is_cached(handle: str) -> bool:
+    from kagglehub.cache import get_cached_path
+    from kagglehub.handle import parse_model_handle
+
+    return Path(get_cached_path(parse_model_handle(handle))).is_dir()
+
+
 def downloaded_preset(name: str, backbones: Iterable[str]) -> Path:
     """The folder of a preset in kagglehub's cache, downloaded where it is not there yet.
 
@@ -158,7 +166,7 @@ def downloaded_preset(name: str, backbones: Iterable[str]) -> Path:
         backbones: names of the classes that it may be a preset of.
 
     Raises:
-        ArtifactError: there is no such preset, or it cannot be downloaded.
+        ArtifactError: there is no such preset, or it cannot be downloaded; as `check_fetching`.
         ConfigError: keras-hub or kagglehub is not installed.
     """
     presets: dict[str, dict] = {}
@@ -175,12 +183,15 @@ def downloaded_preset(name: str, backbones: Iterable[str]) -> Path:
         import kagglehub
 
         handle = presets[name]["kaggle_handle"].removeprefix("kaggle://")
+        check_fetching(f"{PREFIX}{name}", is_cached=lambda: _is_cached(handle))
         return Path(kagglehub.model_download(handle))
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"module {PREFIX}{name}: downloading a preset needs the package {error.name}; install "
             "it: pip install kagglehub"
         ) from None
+    except ArtifactError:
+        raise
     # kagglehub reports a lost connection, an unknown version and a refused login in many classes.
     except Exception as error:
         raise ArtifactError(

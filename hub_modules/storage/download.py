@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
 from hub_modules.storage.archive import unpack
+from hub_modules.storage.fetching import check_fetching
 from hub_modules.storage.limits import DOWNLOAD_TIMEOUT, limit_seconds
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ def fetch(url: str) -> Path:
     Raises:
         ArtifactError: the server cannot be reached, sends nothing, or less than
             `LEAST_BYTES`, for TF_ADAPT_DOWNLOAD_TIMEOUT seconds, has no such module, or sends an
-            archive that is damaged or unsafe; the cache cannot be written.
+            archive that is damaged or unsafe; the cache cannot be written; as `check_fetching`.
         ConfigError: TF_ADAPT_DOWNLOAD_TIMEOUT is not a positive number.
     """
     # Imported here: only URLs need it, and it depends on the deprecated pkg_resources.
@@ -48,6 +49,7 @@ def fetch(url: str) -> Path:
     folder = cache_folder() / hashlib.sha1(url.encode("utf-8")).hexdigest()
     if folder.is_dir() and any(folder.iterdir()):
         return folder
+    check_fetching(url, is_cached=lambda: False)
 
     def download(handle: str, aside: str) -> None:
         with _opened(server, _address(compressed, server, handle), handle, seconds) as response:

@@ -161,6 +161,14 @@ def test_an_encoder_without_adapters_says_how_to_get_them(saved, tiny_bert, tmp_
         save_adapters(plain, tmp_path / "task.npz")
 
 
+def test_an_untrained_encoder_takes_and_gives_no_file(saved, tiny_bert, tmp_path):
+    untrained = HubEncoder(tiny_bert, adapters="bottleneck", adapter_size=4, pretrained=False)
+    with pytest.raises(ConfigError, match="module's pretrained weights .* got pretrained=False"):
+        load_adapters(untrained, saved[1])
+    with pytest.raises(ConfigError, match="module's pretrained weights .* got pretrained=False"):
+        save_adapters(untrained, tmp_path / "task.npz")
+
+
 def test_a_missing_file_is_named(saved, tmp_path):
     assert_refused(saved[0], tmp_path / "none.npz", "none.npz: .* got no file")
     assert_refused(saved[0], tmp_path, "cannot be read")

@@ -6,7 +6,7 @@ import pytest
 
 import tf_adapt as ta
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.runs import checkpoints
+from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.serving.predict import to_predictions
 
 
@@ -39,3 +39,15 @@ def test_n1_answers_that_are_no_numbers_have_no_label(task, answer):
 def test_a_label_that_would_break_a_table(label):
     with pytest.raises(ConfigError, match=r"labels\[1\]: expected a text without tabs and line"):
         ta.Task("classification", ["x", label])
+
+
+def test_a_module_that_only_a_run_names_is_not_fetched(finished_run, tmp_path, monkeypatch):
+    config = run_folder.saved_config(finished_run())
+    encoder = config.encoder.model_copy(update={"handle": "https://localhost:9/bert/4"})
+    config = config.model_copy(update={"encoder": encoder})
+    monkeypatch.setattr(run_folder, "saved_config", lambda folder: config)
+    monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path))
+    with pytest.raises(ArtifactError, match="it is not on this machine.* --trust"):
+        ta.load_run(finished_run())
+    with pytest.raises(ArtifactError, match="cannot be fetched"):
+        ta.load_run(finished_run(), trust=True)

@@ -87,7 +87,7 @@ def load_adapters(encoder: HubEncoder, path: str | os.PathLike) -> None:
     Either all weights are set or none.
 
     Raises:
-        ConfigError: the encoder has neither adapters nor LoRA nor `bitfit`.
+        ConfigError: the encoder has neither adapters nor LoRA nor `bitfit`, or is untrained.
         ArtifactError: the file is missing or damaged, or was saved for another module or with other
             settings.
     """
@@ -133,6 +133,11 @@ def check_rest_is_the_modules(encoder: HubEncoder) -> None:
 
 
 def _weights(encoder: HubEncoder) -> dict:
+    if not encoder.pretrained:
+        raise ConfigError(
+            "encoder: expected the module's pretrained weights beside those of the file, got "
+            "pretrained=False; make it with HubEncoder(…, pretrained=True)"
+        )
     if encoder.bitfit:
         # Those that no head reads, too: which they are is not known before there is a head.
         found = {n: weight for n, weight in pretrained_weights(encoder).items() if is_bias(weight)}

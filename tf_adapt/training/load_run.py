@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.manifest import MANIFEST
+from hub_modules.storage.fetching import fetching
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
@@ -23,11 +24,12 @@ def load_run(
     Args:
         task: which task of a run of several; by default the target.
         trust: as in `HubEncoder`. The value in the run's own config is ignored: a run must not
-            vouch for its own module. A module that you trusted in training is on record.
+            vouch for its own module, nor have it fetched. A module that you trusted in training
+            is on record, and one that was fetched is in the cache.
 
     Raises:
         ArtifactError: the folder is not a run, the run has no finished epoch, its files are
-            damaged, or its module is a program that is not trusted.
+            damaged, or its module is a program that is not trusted, or not on this machine.
         ConfigError: `task` is not one of the run's tasks.
     """
     return loaded_run(Path(folder), trust, task)[0]
@@ -58,7 +60,9 @@ def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedMod
     config = _with_trust(run_folder.saved_config(folder), trust)
     description = run_folder.saved_task(folder)
     best = _best(folder)
-    model = configured_model(config, _saved_tasks(description, config, folder / run_folder.TASK))
+    tasks = _saved_tasks(description, config, folder / run_folder.TASK)
+    with fetching(allowed=trust):
+        model = configured_model(config, tasks)
     if model.encoder.module_hash != description.module:
         raise ArtifactError(
             f"{folder}: the run was trained on another module than the one that is now at "

@@ -15,6 +15,7 @@ from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.find import find_module
 from hub_modules.keras_hub.handles import is_preset_name, keras_folder
 from hub_modules.load import load_module
+from hub_modules.storage.fetching import fetching
 from tf_adapt.commands.main import cli
 
 RECORDED = Path(__file__).parents[2] / "parity" / "recorded"
@@ -106,14 +107,26 @@ def test_a_gpt2_that_is_not_converted_gets_the_line_that_converts_it(tmp_path, c
     assert [one.family for one in converted] == ["causal"] * 4
 
 
-def test_a_preset_of_gpt2_is_converted_by_its_name(tmp_path, monkeypatch, converted):
+@pytest.fixture
+def downloading(monkeypatch):
+    """A function in the place of kagglehub's download."""
+    import keras_hub  # noqa: F401  # needs the real one
+
+    def replaced(download):
+        found = types.SimpleNamespace(model_download=download)
+        monkeypatch.setitem(sys.modules, "kagglehub", found)
+
+    return replaced
+
+
+def test_a_preset_of_gpt2_is_converted_by_its_name(tmp_path, downloading, converted):
     asked = []
 
     def download(handle):
         asked.append(handle)
         return str(RECORDED / "keras_hub_gpt2" / "preset")
 
-    monkeypatch.setitem(sys.modules, "kagglehub", types.SimpleNamespace(model_download=download))
+    downloading(download)
     arguments = ["module", "convert", "--from", "keras-nlp", "keras:gpt2_base_en", "--out"]
     result = CliRunner().invoke(cli, [*arguments, str(tmp_path / "module")])
     assert result.exit_code == 0, result.output
@@ -121,23 +134,29 @@ def test_a_preset_of_gpt2_is_converted_by_its_name(tmp_path, monkeypatch, conver
     assert [one.family for one in converted] == ["causal"]
 
 
-def test_a_preset_is_downloaded_by_its_name(preset, monkeypatch):
+def test_a_preset_is_downloaded_by_its_name(preset, downloading):
     asked = []
 
     def download(handle):
         asked.append(handle)
         return str(preset("roberta")[0])
 
-    monkeypatch.setitem(sys.modules, "kagglehub", types.SimpleNamespace(model_download=download))
+    downloading(download)
     assert load_module("keras:roberta_base_en").family == "keras"
     assert asked[0].startswith("keras/roberta/keras/roberta_base_en/")
 
 
-def test_a_download_that_fails(monkeypatch):
+def test_what_a_foreign_run_names_is_not_downloaded(tmp_path, monkeypatch):
+    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
+    with fetching(allowed=False), pytest.raises(ArtifactError, match="roberta_base_en.*--trust"):
+        load_module("keras:roberta_base_en")
+
+
+def test_a_download_that_fails(downloading):
     def download(handle):
         raise OSError("no route")
 
-    monkeypatch.setitem(sys.modules, "kagglehub", types.SimpleNamespace(model_download=download))
+    downloading(download)
     with pytest.raises(
         ArtifactError, match="cannot be downloaded .OSError: no route.*keras:FOLDER"
     ):
