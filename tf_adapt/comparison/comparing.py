@@ -21,8 +21,8 @@ from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.cells import Cell, Comparison
 from tf_adapt.comparison.display import Display
 from tf_adapt.comparison.folds import check_folds
+from tf_adapt.comparison.jobs import jobs_at_once
 from tf_adapt.comparison.looks import looks_at, read_looks
-from tf_adapt.comparison.machine import jobs_at_once
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.running import check_ended, run_all
 from tf_adapt.comparison.runs import CellRun, Outcomes, config_name

@@ -17,7 +17,7 @@ from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.cells import Cell, Comparison
 from tf_adapt.comparison.default_rates import family_of
 from tf_adapt.comparison.folds import check_folds
-from tf_adapt.comparison.machine import jobs_at_once
+from tf_adapt.comparison.jobs import jobs_at_once
 from tf_adapt.comparison.sizes import known_sizes
 from tf_adapt.config.strict_yaml import float_text
 from tf_adapt.data.prepare import prepare, task_of

@@ -18,6 +18,7 @@ from tf_adapt.data.span_windows import Contexts, SpanWindows, pack_spans
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
+from tf_adapt.heads.size import check_size
 from tf_adapt.heads.table import build_head
 from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.layers.scalar_mix import ScalarMix
@@ -238,6 +239,8 @@ class AdaptedModel(PhasedModel):
 
     def _encoded_and_outputs(self, texts: dict, training) -> tuple:
         encoded = [self.encoded(texts[name], training) for name in text_columns(texts)]
+        if not self.head.built:
+            check_size(self.head, encoded, texts["a"])
         outputs = self.head(encoded, texts["a"], training=training and is_trainable(self.head))
         return encoded, outputs
 

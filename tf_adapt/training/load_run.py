@@ -8,6 +8,7 @@ from hub_modules.manifest import MANIFEST
 from hub_modules.storage.fetching import fetching
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.heads.size import at_most_weights
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs import checkpoints, run_folder, run_schemas
 from tf_adapt.runs.ensemble_folder import is_ensemble
@@ -61,7 +62,8 @@ def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedMod
     description = run_folder.saved_task(folder)
     best = _best(folder)
     tasks = _saved_tasks(description, config, folder / run_folder.TASK)
-    with fetching(allowed=trust):
+    stored = sum(array.size for array in best.arrays.get("model", {}).values())
+    with fetching(allowed=trust), at_most_weights(stored):
         model = configured_model(config, tasks)
     if model.encoder.module_hash != description.module:
         raise ArtifactError(

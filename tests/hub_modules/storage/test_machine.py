@@ -1,10 +1,10 @@
-"""How many processes a machine takes, read from the files in which Linux says it."""
+"""What a machine has, read from the files in which Linux says it."""
 
 import os
 
 import pytest
 
-from tf_adapt.comparison import machine
+from hub_modules.storage import machine
 
 GB = 10**9
 
@@ -84,23 +84,3 @@ def test_a_gpu_counts_unless_it_is_hidden(system, monkeypatch):
     for value, expected in (("", False), ("-1", False), ("0", True)):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
         assert machine.has_gpu(root) is expected
-
-
-MACHINES = [
-    (6, 1, 4, None, False, 4),  # as many as cores
-    (3, 1, 4, 64 * GB, False, 3),  # as cells
-    (6, 1, 4, 7 * GB, False, 2),  # as 3 GB each
-    (6, 2, 5, 64 * GB, False, 2),  # a process has two threads
-    (6, 8, 4, 64 * GB, False, 1),
-    (6, 1, 4, GB, False, 1),
-    (0, 1, 4, 64 * GB, False, 1),  # nothing is left to run
-    (6, 1, 4, 64 * GB, True, 1),
-]
-
-
-def test_processes_at_a_time(monkeypatch):
-    for cells, threads, cores, memory, gpu, expected in MACHINES:
-        monkeypatch.setattr(machine, "cores", lambda given=cores: given)
-        monkeypatch.setattr(machine, "free_memory", lambda given=memory: given)
-        monkeypatch.setattr(machine, "has_gpu", lambda given=gpu: given)
-        assert machine.jobs_at_once(cells, threads) == expected
