@@ -11,7 +11,7 @@ from hub_modules.storage.machine import free_memory
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.table import HEADS
 
-WIDEST_PUBLISHED = 300  # up to here nothing is computed
+WIDEST_PUBLISHED = 300
 # Of each weight in training: itself, its gradient and the two moments of Adam, in float32.
 BYTES_PER_WEIGHT = 16
 _most: contextvars.ContextVar[int | None] = contextvars.ContextVar("most_weights", default=None)
@@ -27,8 +27,14 @@ def at_most_weights(number: int) -> Iterator[None]:
         _most.reset(token)
 
 
+def is_wide(head: keras.layers.Layer) -> bool:
+    """Whether a head has LSTMs that are wider than any published one's."""
+    with_lstms = {row.layer for row in HEADS.values() if row.has_lstm}
+    return type(head) in with_lstms and head.units > WIDEST_PUBLISHED
+
+
 def check_size(head: keras.layers.Layer, encoded: Sequence[dict], inputs: Any) -> None:
-    """Checks that a wide head fits into memory; it is not built for that.
+    """Checks that a head with LSTMs fits into memory; it is not built for that.
 
     The number of weights is a polynomial of degree two in the width of the LSTMs, known from heads
     of the widths 1, 2 and 3.
@@ -39,9 +45,6 @@ def check_size(head: keras.layers.Layer, encoded: Sequence[dict], inputs: Any) -
     Raises:
         ConfigError: it does not fit.
     """
-    with_lstms = {row.layer for row in HEADS.values() if row.has_lstm}
-    if type(head) not in with_lstms or head.units <= WIDEST_PUBLISHED:
-        return
     units = head.units
     weights, most = weights_of_width(units, head, encoded, inputs), _most.get()
     if most is not None and weights > most:

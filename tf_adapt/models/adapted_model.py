@@ -18,7 +18,7 @@ from tf_adapt.data.span_windows import Contexts, SpanWindows, pack_spans
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
-from tf_adapt.heads.size import check_size
+from tf_adapt.heads.size import check_size, is_wide
 from tf_adapt.heads.table import build_head
 from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.layers.scalar_mix import ScalarMix
@@ -188,6 +188,8 @@ class AdaptedModel(PhasedModel):
         # Built here: under a distribution strategy Keras would otherwise read the data once to
         # build, and in several processes reduce that data across workers.
         inputs = example_inputs(task, encoder)
+        if is_wide(head):
+            check_size(head, [self.encoded(inputs[n]) for n in text_columns(inputs)], inputs["a"])
         outputs = self(inputs)
         for auxiliary in self.auxiliaries:
             if isinstance(auxiliary, SliceHeads):
@@ -239,8 +241,6 @@ class AdaptedModel(PhasedModel):
 
     def _encoded_and_outputs(self, texts: dict, training) -> tuple:
         encoded = [self.encoded(texts[name], training) for name in text_columns(texts)]
-        if not self.head.built:
-            check_size(self.head, encoded, texts["a"])
         outputs = self.head(encoded, texts["a"], training=training and is_trainable(self.head))
         return encoded, outputs
 
