@@ -359,6 +359,55 @@ def test_sums_that_are_dropped_are_in_no_mean():
         np.testing.assert_allclose(got, old - mean, atol=1e-6)
 
 
+def test_the_rest_moves_what_learns_then():
+    """By the mean of what each got, clipped together, within constraints; then nothing is left."""
+    made, (first, second) = layers(), gradients(2)
+    made["head"][1].constraint = keras.constraints.NonNeg()
+    joint = {"gradient_accumulation_steps": 5, "global_clipnorm": 0.5}
+    optimizer = wrapped(keras.optimizers.SGD(1.0, **joint), made, decay=None)
+    step(optimizer, made, first, ["layer_1", "head"])
+    step(optimizer, made, second, ["layer_0", "head"])
+    for weight in made["layer_1"]:
+        weight.trainable = False
+    before = {group: values(weights) for group, weights in made.items()}
+    means = {
+        "layer_0": of(second, ["layer_0"]),
+        "head": [np.mean(pair, 0) for pair in zip(first["head"], second["head"], strict=True)],
+    }
+    norm = math.sqrt(sum(np.sum(g**2) for those in means.values() for g in those))
+    for _ in range(2):
+        optimizer.update_rest()
+        assert_same_bits(made["layer_1"], before["layer_1"])
+        for group, mean in means.items():
+            moved = [w - 0.5 / norm * g for w, g in zip(before[group], mean, strict=True)]
+            if group == "head":
+                moved[1] = np.maximum(moved[1], 0)
+            assert_close(made[group], moved)
+        assert (int(optimizer.iterations), int(optimizer._iterations)) == (1, 2)
+    assert not any(np.any(v.numpy()) for v in optimizer.variables if "accumulat" in v.path)
+    # A group of which nothing learns any more ends without an update.
+    step(optimizer, made, first, ["layer_0"])
+    for weight in made["layer_0"]:
+        weight.trainable = False
+    before = values(made["layer_0"])
+    optimizer.update_rest()
+    assert_same_bits(made["layer_0"], before)
+
+
+def test_a_file_of_before_the_rest_was_an_update():
+    made = layers()
+    inner = keras.optimizers.SGD(0.1, momentum=0.9, gradient_accumulation_steps=2)
+    optimizer = wrapped(inner, made)
+    for gradient in gradients(3):
+        step(optimizer, made, gradient)
+    kept = [v.numpy() for v in optimizer.variables if v is not optimizer._missing]
+    restored = DiscriminativeOptimizer.from_config(optimizer.get_config())
+    restored.build(flat(layers()))
+    restored.load_own_variables({str(number): value for number, value in enumerate(kept)})
+    assert int(restored.iterations) == 1
+    assert_same_bits(restored.variables, optimizer.variables)
+
+
 def test_weight_decay_leaves_out_what_it_is_told():
     for where in ("inner before", "list", "names"):
         made = layers()
@@ -441,8 +490,10 @@ def test_a_restored_optimizer_goes_on_bit_by_bit(way, inner, tmp_path):
 
     (made, optimizer), (other, restored) = fresh(), fresh()
     phases = list(zip(PHASES, gradients(), strict=True))
-    for phase, gradient in phases[:3]:
+    for number, (phase, gradient) in enumerate(phases[:4]):
         step(optimizer, made, gradient, phase.split())
+        if number == 0:
+            optimizer.update_rest()
     optimizer.learning_rate = 0.05
     state = [variable.numpy() for variable in optimizer.variables]
     if way == "variables":
@@ -459,7 +510,7 @@ def test_a_restored_optimizer_goes_on_bit_by_bit(way, inner, tmp_path):
         tf.train.Checkpoint(optimizer=restored).restore(path).assert_consumed()
     for weight, value in zip(flat(other), flat(made), strict=True):
         weight.assign(value)
-    for phase, gradient in phases[3:]:
+    for phase, gradient in phases[4:]:
         step(optimizer, made, gradient, phase.split())
         step(restored, other, gradient, phase.split())
     assert_same_bits(flat(made), flat(other))

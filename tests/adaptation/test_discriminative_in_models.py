@@ -15,6 +15,7 @@ from tensorflow.python.framework.config import disable_op_determinism, is_op_det
 
 import tf_adapt as ta
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
+from tf_adapt.adaptation.last_update import LastUpdate
 
 RANDOM = np.random.default_rng(3)
 INPUTS = RANDOM.normal(size=(8, 4)).astype("float32")
@@ -85,14 +86,16 @@ def any_order():
 
 
 @pytest.mark.slow
-def test_compiled_by_xla(any_order):
-    options = {"use_ema": True, "ema_overwrite_frequency": 2}
+@pytest.mark.parametrize(
+    "options", [{"use_ema": True, "ema_overwrite_frequency": 2}, {"gradient_accumulation_steps": 4}]
+)
+def test_compiled_by_xla(any_order, options):
     plain, compiled = (
         dense_model(keras.optimizers.AdamW(0.01, global_clipnorm=0.1, **options), jit_compile=jit)
         for jit in (False, True)
     )
-    fit(plain)
-    fit(compiled)
+    fit(plain, callbacks=[LastUpdate()])
+    fit(compiled, callbacks=[LastUpdate()])
     assert compiled.jit_compile
     np.testing.assert_allclose(weights(compiled), weights(plain), atol=1e-6)
 

@@ -80,7 +80,7 @@ def assert_same_state(model, other):
 # The model, its optimizer, what it goes through, the epochs after which it is saved, and the last.
 CASES = {
     "ours": (ours, adamw(global_clipnorm=1.0), two_stage(), [1], 2),
-    # Three batches an epoch: two of four are summed up where it is saved, then one.
+    # Three batches an epoch, after which each group of four ends.
     "accumulating": (plain, adamw(gradient_accumulation_steps=4), chain_thaw(every=2), [2, 3], 4),
 }
 

@@ -4,12 +4,16 @@
 test_losses_on_two_devices.py.)
 """
 
+from types import SimpleNamespace
+
 import pytest
 
+import tf_adapt as ta
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
+from tf_adapt.training.train import _anneal_signal
 
 # Nearly every one builds a model.
 pytestmark = pytest.mark.slow
@@ -44,6 +48,14 @@ def test_weight_0_is_no_consistency(make_config, unlabelled):
     assert parts.unlabelled is None and list(parts.model.auxiliaries) == []
     parts = build_parts(make_config(unlabelled))
     assert parts.unlabelled is not None and len(parts.model.auxiliaries) == 1
+
+
+def test_signal_annealing_counts_updates(make_config, unlabelled):
+    training = {"epochs": 3, "batch_size": 8, "learning_rate": 1e-2, "accumulate_steps": 2}
+    config = make_config(unlabelled, more={"training": training}, signal_annealing="linear")
+    model = SimpleNamespace(task=ta.Task("classification", labels=["no", "yes"]))
+    _anneal_signal(config, model, batches=5)
+    assert model.signal_annealing.steps == 9
 
 
 def test_files_that_are_refused(make_config, unlabelled, tmp_path):

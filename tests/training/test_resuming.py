@@ -93,8 +93,10 @@ def test_a_teacher_is_not_asked_again(make_config, finished_run, unlabelled, tmp
 def test_consistency_goes_on_with_the_next_texts(make_config, unlabelled, tmp_path, monkeypatch):
     section = {"unlabelled": str(unlabelled), "perturbation": "words", "signal_annealing": "log"}
     section |= {"confidence": 0.251, "temperature": 0.8, "final_weight": 0.5, "anneal_steps": 4}
+    # Three batches an epoch: it is cut off between those of an update.
+    training = {"epochs": 2, "batch_size": 8, "learning_rate": 1e-2, "accumulate_steps": 2}
     config, whole, run = (
-        make_config(auxiliary={"consistency": section}),
+        make_config(auxiliary={"consistency": section}, training=training),
         *(tmp_path / name for name in ("whole", "run")),
     )
     with monkeypatch.context() as patch:

@@ -41,7 +41,10 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
 
     With `gradient_accumulation_steps` the update of a weight uses the mean of its gradients since
     the last update. A weight that became trainable in between has fewer of them; one that has been
-    frozen since is not updated. All these gradients are taken at the same weights.
+    frozen since is not updated. All these gradients are taken at the same weights. The last
+    batches of an epoch, if fewer, make an update too: in `fit` of a model from `build_model` and
+    with the callback `Unfreezing`; in another `fit` at its end, or where a callback of yours calls
+    `update_rest`.
 
     Create it after `build_model`, which decides what groups the head uses. Build it over every
     weight that is ever going to be trainable (`optimizer.build(weights)`; the callback `Unfreezing`
@@ -91,6 +94,9 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
                 "gradients nor overwrite weights by averages before the end; leave out "
                 "gradient_accumulation_steps and ema_overwrite_frequency, or take one device"
             )
+        if inner.gradient_accumulation_steps:
+            # How many batches less than these the updates at the ends of epochs had.
+            self._missing = self.add_variable((), dtype="int", name="missing_batches")
         self.inner = inner
         # Read here: while a step is traced, the value of a rate cannot be read.
         self._copy_config = inner.get_config() | dict.fromkeys(JOINT)
@@ -120,6 +126,13 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         weights = list(self._weights.values())
         found = {group: [w.variable for w in weights if w.group == group] for group in self.factors}
         return {group: variables for group, variables in found.items() if variables}
+
+    @property
+    def iterations(self):
+        """The number of updates."""
+        if not self.gradient_accumulation_steps:
+            return self._iterations
+        return self._position() // self.gradient_accumulation_steps
 
     def rates(self) -> dict[str, float]:
         """The current learning rate of each group, bottom to top."""
@@ -199,8 +212,39 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             self._backend_update_step(self._clip_gradients(means), variables, self.learning_rate)
             self.drop_partial_sums()
 
-        is_update = (self._iterations + 1) % self.gradient_accumulation_steps == 0
+        is_update = (self._position() + 1) % self.gradient_accumulation_steps == 0
         keras.ops.cond(is_update, move, keep)
+
+    def _position(self):
+        """The number of batches, as if every update had all of its batches."""
+        return tf.convert_to_tensor(self._iterations) + self._missing
+
+    def update_rest(self) -> None:
+        """Ends a group of fewer than `gradient_accumulation_steps` batches with its update.
+
+        Call it between two steps; without such batches it does nothing.
+        """
+        steps = self.gradient_accumulation_steps
+        rest = int(self._position()) % steps if steps else 0
+        if not rest:
+            return
+        weights = [w for w in self._weights.values() if w.variable.trainable and int(w.sums[1])]
+        if weights:
+            # A schedule has the rate of the last batch by its number.
+            self._iterations.assign_sub(1)
+            self._distribution_strategy.run(self._update_with_sums, (weights,))
+            self._iterations.assign_add(1)
+        self.drop_partial_sums()
+        self._missing.assign_add(steps - rest)
+
+    def _update_with_sums(self, weights: list["_Weight"]) -> None:
+        sums = [map(tf.convert_to_tensor, weight.sums) for weight in weights]
+        means = [total / tf.cast(batches, total.dtype) for total, batches in sums]
+        variables = [weight.variable for weight in weights]
+        self._backend_update_step(self._clip_gradients(means), variables, self.learning_rate)
+        for variable in variables:
+            if variable.constraint is not None:
+                variable.assign(variable.constraint(variable))
 
     def drop_partial_sums(self) -> None:
         """Resets the gradients accumulated since the last update."""
@@ -244,6 +288,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         self.inner.exclude_from_weight_decay(var_list, var_names)
 
     def finalize_variable_values(self, var_list):
+        self.update_rest()
         for variable in var_list:
             optimizer = self._weights[self._var_key(variable)].optimizer
             if _number(optimizer.iterations):  # before the first step its average is zero
@@ -268,10 +313,12 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     def load_own_variables(self, store):
         """As in Keras; weight by weight from the file whose config created this optimizer."""
         joint = len(self.variables) - sum(len(weight.own) for weight in self._weights.values())
-        if self._saved.is_read or len(store.keys()) != joint + self._saved.count:
+        values = [np.asarray(store[str(number)]) for number in range(len(store.keys()))]
+        if self.gradient_accumulation_steps and len(values) == joint - 1 + self._saved.count:
+            values.insert(joint - 1, 0)  # version 0.2 has no `_missing`
+        if self._saved.is_read or len(values) != joint + self._saved.count:
             super().load_own_variables(store)
             return
-        values = [np.asarray(store[str(number)]) for number in range(len(store.keys()))]
         for variable, value in zip(self.variables[:joint], values[:joint], strict=True):
             variable.assign(value)
         self._saved.read(values[joint:])

@@ -7,6 +7,7 @@ import keras
 
 from tf_adapt.adaptation.best_weights import BestWeights
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
+from tf_adapt.adaptation.last_update import LastUpdate, all_callbacks, with_first
 from tf_adapt.adaptation.phases import HEAD, Adaptation, Phase, Position, as_adaptation
 from tf_adapt.adaptation.slots import unscaled
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -15,7 +16,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.paper import FROZEN
 
 
-class Unfreezing(keras.callbacks.Callback):
+class Unfreezing(LastUpdate):
     """Makes the layer groups trainable that an adaptation names for each epoch or step.
 
     At each change of phase the train step is rebuilt: frozen groups of the encoder run in inference
@@ -26,8 +27,8 @@ class Unfreezing(keras.callbacks.Callback):
     score. At the end of each phase the weights of the best epoch so far are restored, with the
     optimizer's slots at that time: their moments belong to those weights, and a group unfrozen
     later starts as with a new optimizer. The optimizer's `iterations` and learning rate are not
-    restored, so schedules continue. Accumulated gradients (`gradient_accumulation_steps`) are
-    dropped, because they belong to other weights.
+    restored, so schedules continue. Gradients that one of Keras' optimizers has accumulated
+    (`gradient_accumulation_steps`) are dropped, because they belong to other weights.
 
     They are restored at the end of the phase's last epoch: later callbacks get them there, and so
     does a `fit` that ends with that epoch.
@@ -35,8 +36,9 @@ class Unfreezing(keras.callbacks.Callback):
     A `fit` from epoch 0 restarts the phases.
 
     If a phase begins between two updates of an optimizer that accumulates gradients, a newly
-    unfrozen group has gradients of fewer batches. `DiscriminativeOptimizer` averages over these;
-    Keras' optimizers divide by the number of all batches.
+    unfrozen group has gradients of fewer batches. `DiscriminativeOptimizer` averages over these,
+    and at the end of an epoch over the last ones; Keras' optimizers divide by the number of all
+    batches, and go on with the next epoch's.
 
     `fit` of a model from `build_model` adds this callback for the adaptation that the model was
     built with, unless the callbacks have one for its encoder.
@@ -144,6 +146,7 @@ class Unfreezing(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         """With `patience`: keeps the best weights, and ends the phase when patience runs out."""
+        super().on_epoch_end(epoch, logs)
         patience = self.adaptation.patience
         if patience is None or self.monitor is None:
             return
@@ -219,15 +222,10 @@ def with_unfreezing(callbacks: Any, unfreezing: Unfreezing) -> Any:
     Args:
         callbacks: as `fit` takes them: None, one, a nested structure, or a `CallbackList`.
     """
-    is_list = isinstance(callbacks, keras.callbacks.CallbackList)
-    given = keras.tree.flatten(callbacks.callbacks if is_list else callbacks)
-    if any(isinstance(one, Unfreezing) and one.encoder is unfreezing.encoder for one in given):
+    given = [one for one in all_callbacks(callbacks) if isinstance(one, Unfreezing)]
+    if any(one.encoder is unfreezing.encoder for one in given):
         return callbacks
-    if is_list:  # Keras uses the list itself
-        unfreezing.set_model(callbacks.model)
-        callbacks.callbacks.insert(0, unfreezing)
-        return callbacks
-    return [unfreezing, *(one for one in given if one is not None)]
+    return with_first(callbacks, unfreezing)
 
 
 def in_order_of(model: keras.Model, groups: Iterable[list[keras.Variable]]) -> list:

@@ -124,8 +124,8 @@ MEANINGS = {
     "TrainingConfig": {
         "epochs": "maximum number of epochs; the weights of the best epoch on dev are kept",
         "batch_size": "examples per batch",
-        "accumulate_steps": "batches per update, with the mean of their gradients; an incomplete "
-        "rest makes no update",
+        "accumulate_steps": "batches per update, with the mean of their gradients; the last ones "
+        "of an epoch may be fewer",
         "learning_rate": "peak learning rate of the schedule",
         "warmup": "fraction of the steps in which the learning rate rises",
         "weight_decay": "decoupled weight decay",

@@ -99,7 +99,7 @@ class TrainingConfig(Section):
 
     epochs: int = whole(1, MOST_EPOCHS)
     batch_size: int = whole(1, MOST_EXAMPLES)
-    # Batches per update, with the mean of their gradients; an incomplete rest makes no update.
+    # Batches per update, with the mean of their gradients; an epoch's last ones may be fewer.
     accumulate_steps: int | None = whole(2, 1000, ", or null for an update a batch", default=None)
     learning_rate: float = Field(gt=0, description="a number above 0")
     warmup: float = Field(0.1, ge=0, le=1, description="a fraction of all steps, from 0 to 1")

@@ -32,10 +32,9 @@ class TaskOrder:
         lengths: task → tokens of each of its examples, `[examples]`.
         sampling: a name of `tf_adapt.data.task_sampling.SAMPLINGS`.
         epochs: number of epochs over which sampling is annealed.
-        steps: number of steps of an epoch; None: as many as the tasks have batches together. It is
-            rounded up to a multiple of `accumulate_steps`.
+        steps: number of steps of an epoch; None: as many as the tasks have batches together.
         accumulate_steps: successive batches of one task, those of one step of an optimizer that
-            accumulates gradients.
+            accumulates gradients; the last step of an epoch may have fewer.
         target: the only task of all later epochs, each one pass over its data.
 
     Raises:
@@ -68,8 +67,7 @@ class TaskOrder:
         """Number of steps of an epoch."""
         if self._is_on_target(epoch):
             return self.batches_of(self.target)
-        steps = self.steps or sum(map(self.batches_of, self.lengths))
-        return -(-steps // self.accumulate_steps) * self.accumulate_steps
+        return self.steps or sum(map(self.batches_of, self.lengths))
 
     def batches_of(self, task: str) -> int:
         """Number of batches of one pass over a task's data."""
@@ -98,8 +96,9 @@ class TaskOrder:
         """The number of the task of each step."""
         random = np.random.default_rng([self.seed, epoch, 1])
         share = list(self.probabilities(epoch).values())
-        updates = self.steps_of(epoch) // self.accumulate_steps
-        return random.choice(len(share), updates, p=share).repeat(self.accumulate_steps)
+        steps = self.steps_of(epoch)
+        updates = -(-steps // self.accumulate_steps)
+        return random.choice(len(share), updates, p=share).repeat(self.accumulate_steps)[:steps]
 
     def _counts(self, epoch: int) -> np.ndarray:
         return np.bincount(self._drawn(epoch), minlength=len(self.lengths))
@@ -154,8 +153,8 @@ def multi_task_batches(
             length: for `evaluate`.
         max_length, truncate, document_context: see `tf_adapt.data.prepare.prepare`.
         first_epoch: the epoch of the first pass.
-        accumulate_steps: `gradient_accumulation_steps` of the optimizer, all of whose batches are
-            then of one task.
+        accumulate_steps: `gradient_accumulation_steps` of the `DiscriminativeOptimizer`: all
+            batches of an update are then of one task.
 
     Raises:
         ConfigError: a task is not among `tasks`, `sampling` is unknown, or annealed without

@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 
 from hub_modules.native.untracked import Untracked
+from tf_adapt.adaptation.last_update import with_last_update
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import Unfreezing, group_names, with_unfreezing
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -45,6 +46,7 @@ class PhasedModel(TrainSteps):
             given["callbacks"] = with_unfreezing(
                 given.get("callbacks"), self._own_unfreezing(given.get("verbose", "auto"))
             )
+        given["callbacks"] = with_last_update(given.get("callbacks"), self.optimizer)
         given.pop("self")
         if given.get("class_weight"):
             _check_class_weight(getattr(self, "task", None))

@@ -209,7 +209,7 @@ def _prepared_run(
                 for split, prepared in data.items()
             }
         plan = settings.plan
-        _anneal_signal(config, model, plan.steps)
+        _anneal_signal(config, model, plan.steps_per_epoch)
         last = {"last_from": plan.last_from, "last_steps": plan.last_steps}
         identity = _identity(config, parts, start, answers)
         state = RunState(identity, plan.steps_per_epoch, **last)
@@ -247,10 +247,10 @@ def _prepared_run(
     )
 
 
-def _anneal_signal(config: Config, model: AdaptedModel | MultiTaskModel, steps: int) -> None:
+def _anneal_signal(config: Config, model: AdaptedModel | MultiTaskModel, batches: int) -> None:
     section = config.auxiliary.consistency
     if section is not None and section.signal_annealing is not None:
-        updates = max(1, steps // (config.training.accumulate_steps or 1))
+        updates = config.training.epochs * -(-batches // (config.training.accumulate_steps or 1))
         model.signal_annealing = SignalAnnealing(model.task, section.signal_annealing, updates)
 
 
