@@ -32,14 +32,31 @@ def check_numbers(settings: dict, stored: int, where: Path) -> None:
     Raises:
         ArtifactError: the weights of the largest layers alone need more numbers.
     """
-    width, blocks = settings["hidden_dim"], settings.get("num_groups", settings["num_layers"])
-    embeddings = vocabulary_rows(settings) * settings.get("embedding_dim", width)
-    needed = embeddings + blocks * (4 * width**2 + 2 * width * settings["intermediate_dim"])
-    if needed > stored:
+    needed = _needed_numbers(settings)
+    total, most = sum(needed.values()), max(needed, key=needed.__getitem__)
+    if total > stored:
         raise ArtifactError(
-            f"{where}: expected at least {needed:,} numbers, as config.json says, got {stored:,}; "
-            "the weights and the configuration do not belong together: get both again"
+            f"{where}: expected at least {total:,} numbers, as config.json says ({most} alone: "
+            f"{needed[most]:,}), got {stored:,}; the weights and the configuration do not belong "
+            "together: get both again"
         )
+
+
+def _needed_numbers(settings: dict) -> dict[str, int]:
+    """How many numbers the tables and the blocks of a backbone have."""
+    width = settings["hidden_dim"]
+    embedded = settings.get("embedding_dim", width)
+    blocks = settings.get("num_groups", settings["num_layers"])
+    blocks *= settings.get("num_inner_repetitions", 1)
+    if "bucket_size" in settings:  # DeBERTa has no table of positions, but one of distances
+        positions = {"distances": 2 * settings["bucket_size"] * width}
+    else:
+        positions = {"positions": settings["max_sequence_length"] * embedded}
+    return positions | {
+        "word embeddings": vocabulary_rows(settings) * embedded,
+        "token types": settings.get("num_segments", 0) * embedded,
+        "layers": blocks * (4 * width**2 + 2 * width * settings["intermediate_dim"]),
+    }
 
 
 def count_numbers(shapes) -> int:

@@ -60,10 +60,14 @@ def test_without_a_pooler_the_first_token_is_taken(tmp_path):
 
 def test_what_keras_hub_cannot_compute_is_refused(tmp_path):
     for family, changes, message in [
-        ("roberta", {"num_hidden_layers": 4}, "16 are missing"),
+        ("roberta", {"num_hidden_layers": 4, "intermediate_size": 8}, "16 are missing"),
         ("roberta", {"num_hidden_layers": 2}, "weights are unknown"),
         ("roberta", {"vocab_size": 10**9}, "do not belong together: get both again"),
         ("roberta", {"max_position_embeddings": 81}, "expected shape"),
+        ("roberta", {"max_position_embeddings": 10**9}, r"\(positions alone: 15,999,999,968\)"),
+        ("bert", {"type_vocab_size": 10**9}, r"\(token types alone: 16,000,000,000\)"),
+        ("albert", {"inner_group_num": 1000}, r"\(layers alone: "),
+        ("deberta_v3", {"position_buckets": 10**9}, r"\(distances alone: 32,000,000,000\)"),
         ("roberta", {"hidden_act": "silu"}, "hidden_act: expected one of"),
         ("bert", {"position_embedding_type": "relative_key"}, "expected 'absolute'"),
         ("bert", {"is_decoder": True}, "is_decoder: expected False"),

@@ -154,6 +154,7 @@ def test_what_is_wrong_is_said(preset, tmp_path):
         (edit_class("GPT2Backbone"), "GPT-2 reads from left to right"),
         (edit_config(num_layers=1), "the weights and the configuration do not belong together"),
         (edit_config(vocabulary_size=10**9), "expected at least 12,000,.* numbers"),
+        (edit_config(max_sequence_length=10**9), r"\(positions alone: 12,000,000,000\)"),
         (edit_config(max_sequence_length=41), "do not belong together"),
         (edit_config(num_heads=5), "a hidden_dim that is a multiple of num_heads, got 12 and 5"),
         (edit_config(num_layers="2"), "num_layers: expected an integer"),
