@@ -9,7 +9,14 @@ from sklearn.metrics import accuracy_score, matthews_corrcoef
 from sklearn.metrics import f1_score as label_f1
 
 from tf_adapt.data.labels import scheme_tags
-from tf_adapt.statistics.scores import Summary, item_statistics, pseudo_values, score_of, summary
+from tf_adapt.statistics.scores import (
+    Summary,
+    item_statistics,
+    of_groups,
+    pseudo_values,
+    score_of,
+    summary,
+)
 
 LABELS = ["contradiction", "entailment", "neutral"]
 SEQEVAL = {"IOB1": seqeval.scheme.IOB1, "IOB2": seqeval.scheme.IOB2, "BIOES": seqeval.scheme.IOBES}
@@ -66,6 +73,11 @@ def statistics_of(metric, gold, predicted):
     return item_statistics(metric, predicted, gold, labels=LABELS, scheme="IOB2")
 
 
+def test_sums_of_groups_by_pencil():
+    found = of_groups(np.array([[1, 2], [3, 4], [5, 6], [7, 8]]), np.array([1, 0, 1, 1]))
+    assert found.tolist() == [[3, 4], [13, 16]]
+
+
 def test_summary_by_pencil():
     # Mean 4, squares of the distances 4 + 1 + 9 = 14, over n − 1 = 2.
     expected = Summary(mean=4.0, deviation=pytest.approx(7**0.5), min=2.0, max=7.0)
@@ -110,6 +122,13 @@ def test_pseudo_values_leave_out_one_item(metric):
 def test_pseudo_values_of_accuracy_are_right_and_wrong():
     statistics = item_statistics("accuracy", [3, 1, 2, 2], [3, 2, 2, 0])
     np.testing.assert_allclose(pseudo_values("accuracy", statistics), [1, 0, 1, 0], atol=1e-14)
+
+
+def test_the_accuracy_of_tags_counts_words():
+    gold, said = [["NN", "VB", "DT"], ["NN"]], [["NN", "NN", "DT"], ["VB"]]
+    statistics = item_statistics("accuracy", said, gold, scheme="words")
+    assert statistics.tolist() == [[2, 3], [0, 1]]
+    assert score_of("accuracy", statistics.sum(axis=0)) == 0.5
 
 
 @pytest.mark.parametrize("scheme", SEQEVAL)

@@ -61,6 +61,10 @@ def test_members_of_a_pencil_example():
     assert greedy_members(lambda members: 0.0, alone) == [2]
 
 
+def test_one_step_takes_the_best_alone():
+    assert greedy_weights(lambda weights: weights[1], 3, steps=1) == (0, 1, 0)
+
+
 def test_no_members_are_refused():
     with pytest.raises(ValueError, match="at least one member and one step, got 0 and 20"):
         greedy_weights(lambda weights: 0.0, 0)

@@ -132,6 +132,8 @@ def test_the_interval_of_one_run_is_students():
     expected = stats.t.interval(0.95, 41, right.mean(), stats.sem(right))
     assert found.interval == pytest.approx(expected)
     assert (found.rest, found.p) == (None, None)
+    small = slice_score("accuracy", rows * [1e-7, 1], np.ones(42, bool), np.arange(42))
+    assert small.interval == pytest.approx(1e-7 * np.array(expected))
     same = slice_score("accuracy", np.ones((1, 42, 2)), right == 1, np.arange(42))
     assert (same.score, same.interval, same.p) == (1, None, None)  # all right; 12 others
 

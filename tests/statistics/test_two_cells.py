@@ -155,6 +155,7 @@ def test_perfect_cells(seeds):
     for cell in (mean_cell(np.ones((seeds, 9))), pearson_cell(perfect, gold)):
         result = compare_cells(cell, cell)
         assert (result.difference, result.interval, result.p) == (0, (0, 0), 1)
+        assert result.p_alike == 2 / 2**9
     # Two of the 2⁹ ways to flip the signs of nine equal differences are as far from 0.
     result = compare_cells(mean_cell(np.ones((seeds, 9))), mean_cell(np.zeros((seeds, 9))))
     assert (result.difference, result.interval, result.p) == (1, (1, 1), 2 / 2**9)
@@ -239,10 +240,36 @@ def test_seeds_needed_are_the_first_with_enough_power():
     assert 2 < expected[0] < expected[1] < 20
     assert seeds_needed(*known_cells(0.12)) == expected
     assert seeds_needed(*known_cells(-0.12)) == expected
+    assert seeds_needed(*known_cells(0.12), most=expected[1]) == expected
     assert seeds_needed(*known_cells(0.12), most=expected[1] - 1) == (expected[0], None)
     # Scores of seeds that happen to agree differ by what is left over, at the least.
     alike = [replace(cell, seed_variance=0.0) for cell in known_cells(0.12)]
     assert seeds_needed(*alike) == seeds_needed(*known_cells(0.12, seed=0.0))
+
+
+def test_no_scale_is_too_small():
+    """Rounding is far below scores that differ in their seventh digit."""
+    cells = known_cells(0.12)
+    small = [
+        CellSample(
+            cell.scores * 1e-7,
+            cell.items * 1e-7,
+            cell.seed_variance * 1e-14,
+            cell.residual * 1e-14,
+        )
+        for cell in cells
+    ]
+    assert seeds_needed(*small) == seeds_needed(*cells)
+    assert compare_cells(*small).p == pytest.approx(compare_cells(*cells).p)
+    # Without a residual there is nothing but the seeds, of which each number is enough.
+    exact = [replace(cell, seed_variance=0.0, residual=0.0) for cell in cells]
+    assert seeds_needed(*exact) == (2, 2)
+
+
+def test_what_is_left_over_is_the_mean_square_of_a_two_way_table():
+    # Row means 1/3, column means 0, 1/2, 1/2: four times 1/2 is left, over (2 − 1)(3 − 1).
+    cell = mean_cell([[0, 1, 0], [0, 0, 1]])
+    assert cell.residual == pytest.approx(0.5)
 
 
 def test_power_at_the_seeds_needed_is_as_said():

@@ -3,9 +3,22 @@
 import numpy as np
 import pytest
 
-from tf_adapt.statistics.votes import agreement, entropies, estimated_accuracies, majority
+from tf_adapt.errors import DataError
+from tf_adapt.statistics.votes import (
+    agreement,
+    checked_votes,
+    entropies,
+    estimated_accuracies,
+    majority,
+)
 
 VOTES = np.array([[0, 0, 1], [1, 2, -1], [2, 2, 2], [-1, 1, -1]])
+
+
+def test_two_sources_are_enough():
+    assert checked_votes([[0, 1], [2, -1]])[1] == 3
+    with pytest.raises(DataError, match="at least 2 sources, got 1"):
+        checked_votes([[0], [1]])
 
 
 def test_the_majority_shares_ties():

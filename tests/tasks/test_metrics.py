@@ -11,7 +11,13 @@ from sklearn.metrics import f1_score as label_f1
 from sklearn.metrics import matthews_corrcoef
 
 from tf_adapt.data.labels import scheme_tags
-from tf_adapt.tasks.metrics import LabelSetF1, MatthewsCorrelation, PearsonCorrelation, SpanF1
+from tf_adapt.tasks.metrics import (
+    LabelSetF1,
+    MatthewsCorrelation,
+    PearsonCorrelation,
+    SpanF1,
+    WordAccuracy,
+)
 
 SEQEVAL = {
     "IOB1": seqeval.scheme.IOB1,
@@ -88,6 +94,12 @@ def test_pearson_is_zero_where_undefined():
         assert score(PearsonCorrelation(), [(rising, flat)], jit_compile=True) == 0
         assert score(PearsonCorrelation(), [(flat, rising)]) == 0
     assert score(PearsonCorrelation(), [(rising[:1], rising[:1])]) == 0
+    # The limit is a deviation of 1e-6 of the root mean square, whatever the number of values.
+    around = np.tile([-1.0, 1.0], 50)
+    for deviation, expected in ((5e-7, 0), (2e-6, 1)):
+        near = 30 * (1 + deviation * around)
+        assert score(PearsonCorrelation(), [(near, around)]) == pytest.approx(expected, abs=1e-3)
+        assert score(PearsonCorrelation(), [(around, near)]) == pytest.approx(expected, abs=1e-3)
     assert score(PearsonCorrelation(), []) == 0
 
 
@@ -230,11 +242,20 @@ def test_a_span_f1_written_before_it_could_be_other_than_strict():
     assert score(metric, [(np.array([[1, 2]]), np.eye(3)[[[2, 2]]])]) == 1
 
 
+def test_the_accuracy_of_words_ignores_padding():
+    targets, logits = np.array([[0, 1, 1], [2, -1, -1]]), np.eye(3)[[[0, 0, 1], [1, 0, 2]]]
+    assert score(WordAccuracy(), [(targets, logits)]) == 0.5
+    metric = WordAccuracy()
+    metric.update_state(targets, logits, sample_weight=[1.0, 0.0])
+    assert float(metric.result()) == pytest.approx(2 / 3)
+
+
 @pytest.mark.parametrize(
     "metric",
     [
         MatthewsCorrelation(3, name="mine"),
         PearsonCorrelation(name="mine"),
+        WordAccuracy(name="mine"),
         SpanF1(["O", "S-A"], "BIOES", name="mine"),
         SpanF1(["O", "S-A"], "BIOES", name="mine", strict=True),
     ],
