@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tf_adapt as ta
+from tests.helpers.spelled_tags import LETTERS, TYPES, all_entities, sentence_of, spell
 from tf_adapt.data.formats import Record, TaggedSentence, read_conll2003
 from tf_adapt.data.labels import (
     check_labels,
@@ -18,66 +19,26 @@ from tf_adapt.data.labels import (
 from tf_adapt.errors import ConfigError, DataError
 
 SCHEMES = ("IOB1", "IOB2", "BIOES")
-TYPES = ("X", "Y")
-
-
-def _sentence(tags, where="f.txt:10"):
-    return TaggedSentence(tuple(f"w{i}" for i in range(len(tags))), tuple(tags), where, 3)
-
-
-def _all_entities(length: int, start: int = 0):
-    """Every way to place entities of the two types on words start … length - 1."""
-    if start >= length:
-        yield ()
-        return
-    yield from _all_entities(length, start + 1)
-    for end in range(start + 1, length + 1):
-        for kind in TYPES:
-            for rest in _all_entities(length, end):
-                yield ((start, end, kind), *rest)
-
-
-def _spell(entities, length: int, scheme: str) -> tuple[str, ...]:
-    """The definition of each scheme, word by word."""
-    tags = []
-    for word in range(length):
-        inside = [entity for entity in entities if entity[0] <= word < entity[1]]
-        if not inside:
-            tags.append("O")
-            continue
-        start, end, kind = inside[0]
-        first, last = word == start, word == end - 1
-        if scheme == "BIOES":
-            prefix = {(True, True): "S", (True, False): "B", (False, True): "E"}.get(
-                (first, last), "I"
-            )
-        elif scheme == "IOB2":
-            prefix = "B" if first else "I"
-        else:
-            follows = any(entity[1:] == (start, kind) for entity in entities)
-            prefix = "B" if first and follows else "I"
-        tags.append(f"{prefix}-{kind}")
-    return tuple(tags)
 
 
 def test_conversions_keep_every_possible_set_of_entities():
-    every = ((length, entities) for length in range(6) for entities in _all_entities(length))
+    every = ((length, entities) for length in range(6) for entities in all_entities(length))
     for length, entities in every:
-        spelled = {scheme: _spell(entities, length, scheme) for scheme in SCHEMES}
-        for source, target in itertools.product(SCHEMES, repeat=2):
-            (converted,) = convert_scheme([_sentence(spelled[source])], source, target)
-            assert converted == _sentence(spelled[target])
+        spelled = {scheme: spell(entities, length, scheme) for scheme in (*SCHEMES, *LETTERS)}
+        for source, target in itertools.product(spelled, SCHEMES):
+            (converted,) = convert_scheme([sentence_of(spelled[source])], source, target)
+            assert converted == sentence_of(spelled[target])
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_exactly_the_sequences_that_spell_entities_are_legal(scheme):
     lengths = range(1, 5)
-    legal = {_spell(entities, n, scheme) for n in lengths for entities in _all_entities(n)}
+    legal = {spell(entities, n, scheme) for n in lengths for entities in all_entities(n)}
     tags = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in TYPES)]
     every = itertools.chain.from_iterable(itertools.product(tags, repeat=n) for n in lengths)
     for sequence in every:
         try:
-            check_scheme([_sentence(sequence)], scheme)
+            check_scheme([sentence_of(sequence)], scheme)
             accepted = True
         except DataError:
             accepted = False
@@ -89,7 +50,7 @@ def test_d13_malformed_tags(scheme):
     for tag in ("B_PER", "B-", "-", "b-per", "PER", "O-PER", "o", "BI-PER", " O"):
         message = f"f.txt:12: tag {tag!r} is not legal in the scheme {scheme}: expected O, B-TYPE "
         with pytest.raises(DataError, match=re.escape(message)):
-            check_scheme([_sentence(["O", "O"]), _sentence(["O", "O", tag])], scheme)
+            check_scheme([sentence_of(["O", "O"]), sentence_of(["O", "O", tag])], scheme)
 
 
 @pytest.mark.parametrize(
@@ -107,11 +68,11 @@ def test_d13_malformed_tags(scheme):
 )
 def test_d13_illegal_neighbours_are_named_with_their_line(scheme, tags, line, message):
     with pytest.raises(DataError, match=f"f.txt:{line}: tag .* scheme {scheme}: .*{message}"):
-        check_scheme([_sentence(tags)], scheme)
+        check_scheme([sentence_of(tags)], scheme)
 
 
 def test_a_type_may_hold_a_hyphen():
-    sentence = _sentence(["B-PER-X", "I-PER-X", "B-PER"])
+    sentence = sentence_of(["B-PER-X", "I-PER-X", "B-PER"])
     (converted,) = convert_scheme([sentence], "IOB2", "BIOES")
     assert converted.tags == ("B-PER-X", "E-PER-X", "S-PER")
 
@@ -129,7 +90,7 @@ def test_unknown_scheme():
         lambda: convert_scheme([], "IOB2", "BIO"),
         lambda: scheme_tags(["PER"], "BIO"),
     ):
-        with pytest.raises(ConfigError, match="scheme: expected one of IOB1, IOB2, BIOES, got 'BI"):
+        with pytest.raises(ConfigError, match="scheme: expected one of IOB1, IOB2.*, got 'BIO'"):
             call()
 
 
@@ -139,9 +100,9 @@ def test_scheme_tags():
 
 
 def test_places_of_words():
-    assert word_where(_sentence("OOO", "a:b/c:7"), 2) == "a:b/c:9"
-    assert word_where(_sentence("OOO", "glue/x:train[3]"), 2) == "glue/x:train[3], word 3"
-    assert word_where(_sentence("OOO", ""), 0) == "sentence, word 1"
+    assert word_where(sentence_of("OOO", "a:b/c:7"), 2) == "a:b/c:9"
+    assert word_where(sentence_of("OOO", "glue/x:train[3]"), 2) == "glue/x:train[3], word 3"
+    assert word_where(sentence_of("OOO", ""), 0) == "sentence, word 1"
 
 
 @pytest.mark.parametrize(("name", "entities"), [("eng.train", 23_499), ("eng.testa", 5_942)])
@@ -164,7 +125,7 @@ def test_iob1_on_disk_is_not_taken_for_iob2(shared):
 def test_label_sets():
     records = [Record("a", label=label) for label in ("y", "x", "y")]
     assert label_set(records, "train") == ["x", "y"]
-    sentences = [_sentence(["B-X", "I-X"]), _sentence(["O", "B-A"])]
+    sentences = [sentence_of(["B-X", "I-X"]), sentence_of(["O", "B-A"])]
     assert label_set(sentences, "train") == ["O", "B-A", "B-X", "I-X"]
 
 
@@ -192,7 +153,7 @@ def test_unknown_label_is_named_with_place_and_count():
 
 def test_unknown_tag_is_named_with_its_own_line():
     with pytest.raises(DataError, match="'B-Y', first at f.txt:12, 1 in all"):
-        check_labels([_sentence(["O", "B-X", "B-Y"])], ["O", "B-X", "I-X"], "dev")
+        check_labels([sentence_of(["O", "B-X", "B-Y"])], ["O", "B-X", "I-X"], "dev")
 
 
 def test_d12_ids_outside_the_labels_are_refused():

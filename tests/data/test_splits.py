@@ -6,6 +6,7 @@ import pytest
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.own_files import recognised
+from tf_adapt.data.prepare import task_of
 from tf_adapt.data.splits import fingerprint, has_test, load_splits
 from tf_adapt.errors import ConfigError, DataError
 
@@ -353,29 +354,41 @@ CONLL = {
     "IOB1": "Ann NN I-PER\nBob NN B-PER\nran V O\n",
     "IOB2": "Ann NN B-PER\nBob NN B-PER\nran V O\n",
     "BIOES": "Ann NN S-PER\nBob NN S-PER\nran V O\n",
+    "BILOU": "Ann NN U-PER\nBob NN U-PER\nran V O\n",
 }
 
 
-@pytest.mark.parametrize("scheme", CONLL)
-def test_columns_and_scheme_of_conll_files_are_recognised(tmp_path, scheme, caplog):
-    write(tmp_path, train=CONLL[scheme], dev=CONLL[scheme])
-    caplog.set_level("INFO", "tf_adapt")
+@pytest.mark.parametrize("dev", CONLL)
+@pytest.mark.parametrize("train", CONLL)
+def test_columns_and_the_scheme_of_each_conll_file_are_recognised(tmp_path, train, dev):
+    write(tmp_path, train=CONLL[train], dev=CONLL[dev].replace("Bob", "Eve"))
     data = own_files(tmp_path, "tagging", columns={})
     found = load_splits(data)
-    assert found.examples["dev"][0].words == ("Ann", "Bob", "ran")
+    assert found.examples["dev"][0].words == ("Ann", "Eve", "ran")
     assert found.examples["dev"][0].tags == ("B-PER", "B-PER", "O")
-    said = f"words in column 0, tags in column 2, tags in the scheme {scheme}, as the file shows"
-    assert said in found.descriptions["train"]
-    assert f"tags in the scheme {scheme}" in caplog.text
+    for split, scheme in (("train", train), ("dev", dev)):
+        said = f"words in column 0, tags in column 2, tags in the scheme {scheme}, as the file"
+        assert said in found.descriptions[split]
     full = recognised(data)
-    assert (full.columns.words, full.columns.tags, full.scheme) == (0, 2, scheme)
+    assert (full.columns.words, full.columns.tags, full.scheme) == (0, 2, None)
     assert recognised(full) == full
     assert load_splits(full).examples == found.examples
 
 
-def test_d13_a_dev_file_in_another_scheme_than_train(tmp_path):
+def test_d13_a_dev_file_in_another_scheme_than_the_one_that_is_said(tmp_path):
     write(tmp_path, train=CONLL["IOB1"], dev=CONLL["IOB2"])
     with pytest.raises(DataError, match="dev:1: tag 'B-PER' is not legal in the scheme IOB1"):
+        load_splits(own_files(tmp_path, "tagging", columns={}, scheme="IOB1"))
+
+
+def test_parts_of_speech(tmp_path):
+    write(tmp_path, train="the DT\ndog NN\n\nran VBD\n", dev="a DT\ndog NN\n")
+    found = load_splits(own_files(tmp_path, "tagging", columns={}))
+    assert (found.labels, found.scheme) == (["DT", "NN", "VBD"], "words")
+    assert "tags in the scheme words, as the file shows" in found.descriptions["train"]
+    assert task_of(found).metric == "accuracy"
+    write(tmp_path, dev="Ann B-PER\n")
+    with pytest.raises(DataError, match="expected the labels 'DT', 'NN', 'VBD' .*, got 'B-PER'"):
         load_splits(own_files(tmp_path, "tagging", columns={}))
 
 

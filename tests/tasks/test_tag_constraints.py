@@ -61,7 +61,9 @@ def test_a_type_may_contain_a_dash():
 
 
 def test_an_unknown_scheme():
-    with pytest.raises(ConfigError, match="scheme: expected one of IOB1, IOB2, BIOES, got 'BIO'"):
+    with pytest.raises(
+        ConfigError, match="scheme: expected one of IOB1, IOB2, BIOES, words, got 'BIO'"
+    ):
         tag_constraints(["O"], "BIO")
 
 

@@ -52,7 +52,7 @@ def make(kind):
         ({"kind": "pair_regression", "metric": "accuracy"}, "metric: expected one of pearson for"),
         (
             {"kind": "tagging", "labels": TAGS, "scheme": "IOB3"},
-            "scheme: expected one of IOB1, IOB2, BIOES, got 'IOB3'",
+            "scheme: expected one of IOB1, IOB2, BIOES, words, got 'IOB3'",
         ),
         (
             {"kind": "tagging", "labels": [*TAGS, "E-PER"]},
@@ -179,6 +179,7 @@ def test_the_metrics_know_the_task():
         Task("classification", ["a", "b"], metric="matthews"),
         Task("pair_regression", label_range=[0, 5]),
         Task("tagging", ["O", "B-PER-X"], scheme="IOB1"),
+        Task("tagging", ["NN", "O"], scheme="words"),
         Task("multilabel_classification", ["a", "b"], thresholds=[0.25, 0.5]),
         Task("span_extraction", spans=SpanSearch(64, n_best=2, no_answer_threshold=-1.0)),
     ],

@@ -1,11 +1,13 @@
 """The baseline of every comparison: a constant prediction.
 
 Classification: the most frequent label of train. Multilabel: the set of labels with the highest
-micro F1 on train. Tagging: `O`. Regression: the mean of train. Span extraction: no answer.
+micro F1 on train. Tagging: `O`, or the most frequent tag where each is of its word alone.
+Regression: the mean of train. Span extraction: no answer.
 """
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from tf_adapt.data.splits import Splits
 from tf_adapt.report.scored_cells import AT_BASELINE, DIVERGED, TRAINED
 from tf_adapt.statistics.scores import item_statistics, score_of
 from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.tasks.tag_schemes import WORDS
 
 # Runs compute dev scores in float32.
 ROUNDING = 1e-6
@@ -75,11 +78,13 @@ def gold_labels(splits: Splits, split: str) -> list:
 
 
 def _constant(splits: Splits) -> str | float | tuple[str, ...]:
-    if splits.kind == "tagging":
+    if splits.kind == "tagging" and splits.scheme != WORDS:
         return "O"
     if splits.kind == SPAN_EXTRACTION:
         return ""
     labels = gold_labels(splits, "train")
+    if splits.kind == "tagging":
+        labels = chain.from_iterable(labels)
     if splits.kind in REGRESSIONS:
         return float(np.mean(labels))
     if splits.kind == MULTILABEL:

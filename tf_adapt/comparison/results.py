@@ -38,7 +38,7 @@ from tf_adapt.runs.finished_run import chain_in_words, module_in_words
 from tf_adapt.runs.slices import members_of
 from tf_adapt.statistics.pairs import above_baseline, compare_pairs
 from tf_adapt.statistics.scores import item_statistics, of_groups
-from tf_adapt.tasks.kinds import METRICS_OF
+from tf_adapt.tasks.kinds import metrics_of
 
 
 def results(
@@ -187,7 +187,7 @@ def _metric_of(splits: Splits) -> str:
     """The metric of the data, for when no run has finished."""
     if splits.metric is not None:
         return splits.metric
-    return METRICS_OF[splits.kind][0]
+    return metrics_of(splits.kind, splits.scheme)[0]
 
 
 def _rows(outcomes: Outcomes, scored: Scored) -> dict[str, np.ndarray]:

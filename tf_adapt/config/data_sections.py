@@ -10,6 +10,7 @@ from pydantic import Field
 from tf_adapt.config.fields import MOST_FOLDS, VERY_MANY, WIDEST, Section, whole
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.tasks.kinds import KINDS, SPAN_EXTRACTION
+from tf_adapt.tasks.tag_schemes import FILE_SCHEMES
 
 TEXT_KINDS = tuple(kind for kind in KINDS if kind not in ("tagging", SPAN_EXTRACTION))
 Column = Field(None, ge=0, le=WIDEST, description=f"a column number from 0 to {WIDEST}, or null")
@@ -96,8 +97,9 @@ class FilesConfig(Section):
     delimiter: Literal[",", ";", "\t", "|"] | None = Field(
         None, description='";", "\\t" or "|" in quotes (csv), or null for a comma'
     )
-    scheme: Literal["IOB1", "IOB2", "BIOES"] | None = Field(
-        None, description="IOB1, IOB2, BIOES, or null for the one that the tags show"
+    scheme: Literal[FILE_SCHEMES] | None = Field(
+        None,
+        description=f"{', '.join(FILE_SCHEMES)}, or null for the one that each file's tags show",
     )
     labels: list[str] | None = Field(None, description="a list of label names, or null")
     label_range: list[float] | None = LabelRange

@@ -14,6 +14,7 @@ from tf_adapt.data.catalogue import DATASETS, DatasetInfo
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels, check_scheme, convert_scheme, scheme_tags
+from tf_adapt.data.tag_files import with_types
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS, SPAN_EXTRACTION
 
@@ -270,7 +271,7 @@ def _read_own_sentences(
         raise ConfigError(f"data.format: expected conll for kind tagging, got {data.format!r}")
     sentences = formats.read_conll(path, **columns, labelled=labelled)
     if labelled and data.scheme is not None:
-        check_scheme(sentences, data.scheme)
+        check_scheme(with_types(sentences, data.scheme), data.scheme)
     return sentences
 
 

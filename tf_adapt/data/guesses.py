@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tf_adapt.data.formats.columns import guessed_delimiter, table_columns
-from tf_adapt.data.formats.conll import last_column
+from tf_adapt.data.formats.conll import last_column, word_lines
 from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
 from tf_adapt.errors import DataError
 
@@ -30,7 +30,7 @@ TEXTS = ("text", "sentence", "review", "body", "content", "comment", "message", 
 # Numbers with more distinct values than this are no classes.
 MOST_CLASSES_OF_NUMBERS = 10
 WORDS_OF_A_TEXT = 2.5
-_TAG = re.compile(r"O|[BIES]-.+")
+_TAG = re.compile(r"O|[BIESLUM](-.+)?")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _SUFFIXES = {
     ".csv": "csv",
@@ -100,9 +100,9 @@ def _format(path: Path) -> tuple[str, str]:
     return form, f"its name ends in {suffix}"
 
 
-def _are_tagged(lines: Sequence[str]) -> bool:
-    rows = [line.split("\t" if "\t" in line else " ") for line in lines]
-    return all(len(row) > 1 and _TAG.fullmatch(row[-1]) for row in rows)
+def _are_tagged(lines: list[str]) -> bool:
+    rows = word_lines(lines)
+    return bool(rows) and all(len(row) > 1 and _TAG.fullmatch(row[-1]) for row in rows)
 
 
 def _label(found: dict[str, list], path: str | Path) -> str:

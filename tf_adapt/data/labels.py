@@ -4,6 +4,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral
 
 from tf_adapt.data.formats.label_sets import check_separated
@@ -18,7 +19,17 @@ from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.tasks.answer_scores import exact_match
 from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
 from tf_adapt.tasks.spans import spans
-from tf_adapt.tasks.tag_schemes import SCHEMES, can_follow, is_tag, split_tag, tag_forms
+from tf_adapt.tasks.tag_schemes import (
+    FILE_SCHEMES,
+    SCHEMES,
+    SPELLINGS,
+    TASK_SCHEMES,
+    WORDS,
+    can_follow,
+    is_tag,
+    split_tag,
+    tag_forms,
+)
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _FILE_AND_LINE = re.compile(r"(?s)(.*):([0-9]+)")
@@ -54,7 +65,7 @@ def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:
         DataError: a tag that is malformed, of another scheme, or illegal next to its neighbour; a
             sentence without tags, or with another number of tags than of words.
     """
-    _check_name(scheme)
+    _check_name(scheme, FILE_SCHEMES)
     for sentence in sentences:
         tags = _tags(sentence)
         before = "O"
@@ -69,43 +80,26 @@ def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:
             before = tag
 
 
-def recognised_scheme(sentences: Sequence[TaggedSentence], where: str) -> str:
-    """The scheme in which every tag is legal; it is unique if there is an entity.
-
-    Raises:
-        DataError: the tags fit none; `where` names the data.
-    """
-    faults = {}
-    for scheme in ("IOB2", *SCHEMES):  # without entities any scheme fits
-        try:
-            check_scheme(sentences, scheme)
-            return scheme
-        except DataError as error:
-            faults[scheme] = str(error).partition("; correct it")[0]
-    raise DataError(
-        f"{where}: expected tags that are legal in one of {', '.join(SCHEMES)}, got tags that fit "
-        f"none: {', and '.join(faults.values())}; correct them"
-    )
-
-
 def convert_scheme(
     sentences: Sequence[TaggedSentence], source: str, target: str
 ) -> list[TaggedSentence]:
-    """The same entities in another scheme, after `check_scheme` in the source scheme.
+    """The same entities in a scheme of tasks, after `check_scheme` in the source scheme.
 
     Raises:
-        ConfigError, DataError: as `check_scheme`.
+        ConfigError, DataError: as `check_scheme`; one of both is `words`, which has no entities.
     """
-    _check_name(target)
+    _check_name(target, TASK_SCHEMES)
     check_scheme(sentences, source)
     if source == target:
         return list(sentences)
+    if WORDS in (source, target):
+        raise ConfigError(f"scheme: expected {target}, got {source}; one of them has no entities")
     return [
-        TaggedSentence(
-            sentence.words,
-            tuple(_write_tags(spans(_tags(sentence)), len(sentence.words), target)),
-            sentence.where,
-            sentence.document,
+        replace(
+            sentence,
+            tags=tuple(
+                _write_tags(spans(_in_letters(sentence, source)), len(sentence.words), target)
+            ),
         )
         for sentence in sentences
     ]
@@ -117,7 +111,7 @@ def scheme_tags(types: Iterable[str], scheme: str) -> list[str]:
     Raises:
         ConfigError: no such scheme.
     """
-    _check_name(scheme)
+    _check_name(scheme, SCHEMES)
     return ["O", *(f"{prefix}-{kind}" for kind in types for prefix in SCHEMES[scheme])]
 
 
@@ -210,9 +204,15 @@ def label_ids(labels: Sequence[str]) -> Callable[[object], int | None]:
     return id_of
 
 
-def _check_name(scheme: str) -> None:
-    if scheme not in SCHEMES:
-        raise ConfigError(f"scheme: expected one of {', '.join(SCHEMES)}, got {scheme!r}")
+def _check_name(scheme: str, known: Iterable[str]) -> None:
+    if scheme not in known:
+        raise ConfigError(f"scheme: expected one of {', '.join(known)}, got {scheme!r}")
+
+
+def _in_letters(sentence: TaggedSentence, scheme: str) -> list[str]:
+    """The tags with the letters of the scheme that is the same but for them."""
+    letters = SPELLINGS[scheme][1] | {"O": "O"}
+    return [letters[tag[0]] + tag[1:] for tag in _tags(sentence)]
 
 
 def _tags(sentence: TaggedSentence) -> tuple[str, ...]:
@@ -230,17 +230,22 @@ def _fault(before: str, tag: str, after: str, scheme: str) -> str | None:
     """Why `tag` is illegal after `before` or before `after`; None if it is legal."""
     if not is_tag(tag, scheme):
         return f"expected {tag_forms(scheme)}"
+    if scheme == WORDS:
+        return None
     prefix, kind = split_tag(tag)
+    base, letters = SPELLINGS[scheme]
+    written = {meaning: letter for letter, meaning in letters.items()}
     if not can_follow(before, tag, scheme):
-        if scheme == "IOB1":
+        if base == "IOB1":
             return (
                 f"B-{kind} only separates two neighbouring entities of that type, but follows "
                 f"{before}"
             )
-        return f"expected B-{kind} or I-{kind} before it, got {before}"
+        return f"expected B-{kind} or {written['I']}-{kind} before it, got {before}"
     # An illegal tag after it is reported at its own position.
-    if scheme == "BIOES" and prefix in ("B", "I") and not can_follow(tag, after, scheme):
-        return f"expected I-{kind} or E-{kind} after it, got {after}"
+    is_open = base == "BIOES" and letters.get(prefix) in ("B", "I")
+    if is_open and not can_follow(tag, after, scheme):
+        return f"expected {written['I']}-{kind} or {written['E']}-{kind} after it, got {after}"
     return None
 
 

@@ -1,53 +1,59 @@
-"""Defaults for a user's own files: their columns, their tag scheme, a dev split."""
+"""Defaults for a user's own files: their columns, a dev split."""
 
-import logging
 from typing import Any
 
 from tf_adapt.data.cut import FEWEST, cut_off
 from tf_adapt.data.datasets import DEV_PERCENT, DEV_SEED
-from tf_adapt.data.formats import TaggedSentence, read_conll
+from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.formats.conll import last_column
-from tf_adapt.data.labels import recognised_scheme
+from tf_adapt.data.tag_files import recognised_scheme, task_scheme
 from tf_adapt.errors import DataError
-
-_log = logging.getLogger(__name__)
 
 
 def recognised(data: Any) -> Any:
-    """A config's `data` section with columns and tag scheme inferred from its train file.
+    """A config's `data` section with the columns inferred from its train file.
 
     CoNLL files without `columns` have the words in their first column and the tags in the last.
     Other sections, and given values, are not changed.
 
     Raises:
-        DataError: the file cannot be read, or its tags fit no scheme.
+        DataError: the file cannot be read.
     """
     if getattr(data, "kind", None) != "tagging" or not hasattr(data, "format"):
         return data
-    given = data
-    if data.columns.words is None:
-        columns = data.columns.model_copy(update={"words": 0, "tags": last_column(data.train)})
-        data = data.model_copy(update={"columns": columns})
-    if data.scheme is None:
-        sentences = read_conll(data.train, data.columns.words, data.columns.tags)
-        data = data.model_copy(update={"scheme": recognised_scheme(sentences, str(data.train))})
-    if data != given:
-        _log.info("%s%s", data.train, in_words(given, data))
-    return data
+    if data.columns.words is not None:
+        return data
+    found = {"words": 0, "tags": last_column(data.train)}
+    return data.model_copy(update={"columns": data.columns.model_copy(update=found)})
 
 
-def in_words(given: Any, data: Any) -> str:
+def file_schemes(examples: dict[str, list[TaggedSentence]], data: Any) -> dict[str, str]:
+    """The tag scheme of the file of each split, train first: the section's, or what it shows.
+
+    Raises:
+        DataError: the tags of a file fit no scheme.
+    """
+    schemes, target = {}, None
+    for split, sentences in examples.items():
+        path = str(getattr(data, split))
+        schemes[split] = data.scheme or recognised_scheme(sentences, path, target)
+        target = task_scheme(schemes["train"])
+    return schemes
+
+
+def in_words(given: Any, data: Any, scheme: str) -> str:
     """The inferred values, for the description of a split; empty if there are none.
 
     Args:
         given: the section as written.
         data: `recognised(given)`.
+        scheme: of the split's file.
     """
     inferred = []
     if given.columns != data.columns:
         inferred.append(f"words in column {data.columns.words}, tags in column {data.columns.tags}")
-    if given.scheme != data.scheme:
-        inferred.append(f"tags in the scheme {data.scheme}")
+    if given.scheme is None:
+        inferred.append(f"tags in the scheme {scheme}")
     return f": {', '.join(inferred)}, as the file shows" if inferred else ""
 
 

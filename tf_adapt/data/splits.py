@@ -17,10 +17,11 @@ from tf_adapt.data.datasets import (
 from tf_adapt.data.equal_splits import check_distinct
 from tf_adapt.data.formats import Answers, Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
-from tf_adapt.data.labels import check_labels, convert_scheme, label_set, scheme_tags
-from tf_adapt.data.own_files import in_words, recognised, with_dev
+from tf_adapt.data.labels import check_labels, label_set
+from tf_adapt.data.own_files import file_schemes, in_words, recognised, with_dev
 from tf_adapt.data.parts import document_indices, example_indices, part_of, without_fold
 from tf_adapt.data.span_settings import span_search
+from tf_adapt.data.tag_files import in_scheme, task_scheme, task_tags
 from tf_adapt.data.votes import (
     WeakLabels,
     check_rows,
@@ -64,7 +65,8 @@ def load_splits(data, weak=None) -> Splits:
 
     Labels are the dataset's own. For data that the user describes (own files, or a dataset of
     TensorFlow Datasets with `columns`) they are those of the section, else the names of its
-    classes, else those of train in sorted order. Tags are converted to IOB2.
+    classes, else those of train in sorted order. Tags are converted to IOB2, but not those of words
+    alone (`data.tag_files`).
 
     - `train_examples`: that many examples of train, sampled with `train_examples_seed`
       (`data.parts`), in the order of the file; of these all but those of `fold`.
@@ -72,7 +74,7 @@ def load_splits(data, weak=None) -> Splits:
     - `held_out`: this share of train, sampled first with a fixed seed, serves as dev; dev then
       serves as test, and a test split is not read.
     - Without a dev split, a part of train serves as dev (`data.cut`).
-    - Columns and tag scheme of CoNLL files are optional (`data.own_files`).
+    - Columns and tag schemes of CoNLL files are optional (`data.own_files`).
 
     Args:
         weak: a config's `weak` section, or None: the labels of train come from its file of votes
@@ -245,14 +247,6 @@ def _cut_at_random(examples: list, count: int) -> tuple[list, list]:
     return cut, [example for index, example in enumerate(examples) if index not in picked]
 
 
-def _own_labels(data) -> list[str] | None:
-    """The labels of the section; tags of another scheme are converted to IOB2."""
-    if data.labels is None or data.kind != "tagging" or data.scheme == "IOB2":
-        return data.labels
-    types = dict.fromkeys(tag.partition("-")[2] for tag in data.labels if tag != "O")
-    return scheme_tags(types, "IOB2")
-
-
 def _own_files(given, train_labelled: bool = True) -> Splits:
     data = recognised(given)
     paths = _split_names(data)
@@ -262,14 +256,16 @@ def _own_files(given, train_labelled: bool = True) -> Splits:
     }
     if not train_labelled:  # placeholders
         examples["train"] = [replace(one, label=data.labels[0]) for one in examples["train"]]
-    if data.kind == "tagging":
-        examples = {
-            split: convert_scheme(sentences, data.scheme, "IOB2")
-            for split, sentences in examples.items()
-        }
     descriptions = {split: f"{split} (file {path})" for split, path in paths.items()}
-    descriptions["train"] += in_words(given, data)
-    return _of_user(data, str(data.train), examples, descriptions, _own_labels(data))
+    labels, scheme = data.labels, "IOB2"
+    if data.kind == "tagging":
+        schemes = file_schemes(examples, data)
+        scheme = task_scheme(schemes["train"])
+        labels = None if labels is None else task_tags(labels, schemes["train"])
+        for split, path in paths.items():
+            examples[split] = in_scheme(examples[split], schemes[split], scheme, path)
+            descriptions[split] += in_words(given, data, schemes[split])
+    return _of_user(data, str(data.train), examples, descriptions, labels, scheme)
 
 
 def _from_tfds(data) -> Splits:
@@ -291,7 +287,12 @@ def _split_names(data) -> dict[str, str]:
 
 
 def _of_user(
-    data, name: str, examples: dict, descriptions: dict, labels: list[str] | None
+    data,
+    name: str,
+    examples: dict,
+    descriptions: dict,
+    labels: list[str] | None,
+    scheme: str = "IOB2",
 ) -> Splits:
     """The splits of a user's own data, after checks, with a dev split."""
     if data.kind in (*REGRESSIONS, SPAN_EXTRACTION):
@@ -309,7 +310,7 @@ def _of_user(
     _cut_train(examples, descriptions, data)
     spans = span_search(data.kind, data, examples["train"])
     return Splits(
-        name, data.kind, labels, None, label_range, "IOB2", examples, descriptions, spans=spans
+        name, data.kind, labels, None, label_range, scheme, examples, descriptions, spans=spans
     )
 
 

@@ -22,6 +22,7 @@ from tf_adapt.serving.prediction_forms import check_texts, form_of, predictions_
 from tf_adapt.statistics.scores import item_statistics, score_of
 from tf_adapt.tasks.kinds import METRICS_OF, MULTILABEL
 from tf_adapt.tasks.spans import span_scores
+from tf_adapt.tasks.tag_schemes import WORDS
 from tf_adapt.tasks.task import Task
 from tf_adapt.tasks.thresholds import chosen
 
@@ -188,13 +189,16 @@ def to_predictions(task: Task, records: list, answer: dict[str, np.ndarray]) -> 
 def sentence_scores(
     task: Task, sentences: list[TaggedSentence], predictions: list[Prediction]
 ) -> dict[str, float]:
-    """Span F1, precision and recall, and strict span F1, of whole sentences.
+    """Span F1, precision and recall, and strict span F1, of whole sentences; or the accuracy.
 
     The Keras metrics of the same names see the parts of a split sentence separately, and would
     count an entity across a split as two.
     """
-    predicted = [one.label for one in predictions]
-    return span_scores([sentence.tags for sentence in sentences], predicted, task.scheme)
+    predicted, true = [one.label for one in predictions], [one.tags for one in sentences]
+    if task.scheme == WORDS:
+        sums = item_statistics("accuracy", predicted, true, scheme=WORDS).sum(0)
+        return {"accuracy": float(score_of("accuracy", sums))}
+    return span_scores(true, predicted, task.scheme)
 
 
 def label_set_scores(

@@ -7,7 +7,7 @@ import numpy as np
 
 from tf_adapt.tasks.answer_scores import ANSWER_METRICS
 from tf_adapt.tasks.spans import spans
-from tf_adapt.tasks.tag_schemes import SCHEMES
+from tf_adapt.tasks.tag_schemes import SCHEMES, WORDS
 
 SPAN_METRICS = ("span_f1", "strict_span_f1")
 SET_METRICS = ("micro_f1", "macro_f1")
@@ -63,7 +63,8 @@ def item_statistics(
 ) -> np.ndarray:
     """The summands of each test item; `score_of` is a function of their sums.
 
-    accuracy: right, 1. matthews: right, then one-hot the true label and the predicted one.
+    accuracy: right, 1; of tags in the scheme `words` right words, words. matthews: right, then
+    one-hot the true label and the predicted one.
     pearson: 1, x, y, x², y², xy with x the gold and y the predicted score, both centred by their
     means, which does not change the correlation and keeps differences of large sums exact; a
     constant side (as in `tf_adapt.tasks.metrics.PearsonCorrelation`) becomes zeros. span_f1: right,
@@ -80,7 +81,8 @@ def item_statistics(
             (pearson), the tags of a sentence (span_f1, strict_span_f1), a collection of labels
             (micro_f1, macro_f1), or an answer and the gold answers (exact_match, f1).
         labels: all labels, for matthews, micro_f1 and macro_f1.
-        scheme: "IOB1", "IOB2" or "BIOES", for span_f1 and strict_span_f1.
+        scheme: of the tags of sentences: "IOB1", "IOB2" or "BIOES" for span_f1 and strict_span_f1,
+            "words" for accuracy.
 
     Raises:
         ValueError: unknown metric or scheme; numbers of items or tags differ, or there are none; a
@@ -108,6 +110,10 @@ def item_statistics(
     if metric in ANSWER_METRICS:
         score = ANSWER_METRICS[metric]
         return np.array([[score(*pair), 1] for pair in zip(predictions, gold, strict=True)])
+    if metric == "accuracy" and scheme == WORDS:
+        return np.array(
+            [_right_words(*pair) for pair in zip(gold, predictions, strict=True)], np.float64
+        )
     right = np.array([a == b for a, b in zip(predictions, gold, strict=True)], np.float64)
     if metric == "accuracy":
         return np.stack([right, np.ones_like(right)], axis=1)
@@ -172,11 +178,20 @@ def pseudo_values(metric: str, statistics: np.ndarray) -> np.ndarray:
     return count * score_of(metric, sums) - (count - 1) * score_of(metric, sums - statistics)
 
 
+def _right_words(true: Sequence[str], predicted: Sequence[str]) -> list[int]:
+    _check_lengths(true, predicted)
+    return [sum(a == b for a, b in zip(true, predicted, strict=True)), len(true)]
+
+
 def _entities(true: Sequence[str], predicted: Sequence[str], strict: str | None) -> list[int]:
-    if len(true) != len(predicted):
-        raise ValueError(f"predictions: expected {len(true)} tags, got {len(predicted)}")
+    _check_lengths(true, predicted)
     real, found = spans(true, strict), spans(predicted, strict)
     return [len(set(real).intersection(found)), len(real), len(found)]
+
+
+def _check_lengths(true: Sequence[str], predicted: Sequence[str]) -> None:
+    if len(true) != len(predicted):
+        raise ValueError(f"predictions: expected {len(true)} tags, got {len(predicted)}")
 
 
 def _products(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Kinds of task, by the form of an example and of its label. Imports no TensorFlow."""
 
+from tf_adapt.tasks.tag_schemes import WORDS
+
 # The first metric of each is the default: it selects the best epoch.
 METRICS_OF = {
     "classification": ("accuracy", "matthews"),
@@ -20,3 +22,10 @@ MULTILABEL = "multilabel_classification"
 SPAN_EXTRACTION = "span_extraction"
 # The label is a number.
 REGRESSIONS = ("regression", "pair_regression")
+
+
+def metrics_of(kind: str, scheme: str | None = None) -> tuple[str, ...]:
+    """The metrics of a kind of task; of tags that are each of its word alone, the accuracy."""
+    if kind == "tagging" and scheme == WORDS:
+        return ("accuracy",)
+    return METRICS_OF[kind]

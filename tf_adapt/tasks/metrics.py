@@ -270,6 +270,25 @@ class SpanF1(keras.metrics.Metric):
         }
 
 
+@keras.saving.register_keras_serializable("tf_adapt")
+class WordAccuracy(keras.metrics.SparseCategoricalAccuracy):
+    """Share of words with the right tag.
+
+    Shapes: targets `[batch, words] int` (−1 is padding, which is ignored), logits
+    `[batch, words, labels]`.
+    """
+
+    def __init__(self, name: str = "accuracy", dtype=None):
+        super().__init__(name=name, dtype=dtype)
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """Counts a batch's words; sample weights are per sentence."""
+        real = ops.cast(ops.convert_to_tensor(y_true) >= 0, "float32")
+        if sample_weight is not None:
+            real *= ops.reshape(ops.cast(sample_weight, "float32"), (-1, 1))
+        super().update_state(y_true, y_pred, real)
+
+
 def find_entities(prefixes, kinds, strict: str | None = None):
     """`tf_adapt.tasks.spans.spans` for a batch.
 

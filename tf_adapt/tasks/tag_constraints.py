@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks.tag_schemes import SCHEMES, can_follow, is_tag, tag_forms
+from tf_adapt.tasks.tag_schemes import TASK_SCHEMES, can_follow, is_tag, tag_forms
 
 
 def tag_constraints(labels: Sequence[str], scheme: str) -> list[list[bool]]:
-    """The legal transitions between `labels` in IOB1, IOB2 or BIOES.
+    """The legal transitions between `labels` in IOB1, IOB2, BIOES or words (any).
 
     Entry `[i][j]` is whether tag j may follow tag i. Index `len(labels)` is the start of the
     sentence, `len(labels) + 1` its end; both are like a neighbouring `O`. The rules are those of
@@ -20,8 +20,8 @@ def tag_constraints(labels: Sequence[str], scheme: str) -> list[list[bool]]:
 
     Source: Ramshaw and Marcus 1995; Tjong Kim Sang and Veenstra 1999.
     """
-    if scheme not in SCHEMES:
-        raise ConfigError(f"scheme: expected one of {', '.join(SCHEMES)}, got {scheme!r}")
+    if scheme not in TASK_SCHEMES:
+        raise ConfigError(f"scheme: expected one of {', '.join(TASK_SCHEMES)}, got {scheme!r}")
     for label in labels:
         if not is_tag(label, scheme):
             raise ConfigError(

@@ -6,9 +6,23 @@ Veenstra 1999, "Representing text chunks"):
 - IOB1: an entity is I-X …; its first word is B-X only right after an entity of the same type.
 - IOB2: an entity is B-X I-X ….
 - BIOES: an entity of one word is S-X, a longer one B-X I-X … E-X.
+
+Files may also be in IO (IOB1 without B-X), BILOU (BIOES with L-X for E-X and U-X for S-X) and BMES
+(BIOES with M-X for I-X). In `words` each tag is of its word alone, as a part of speech.
 """
 
 SCHEMES = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES"}
+WORDS = "words"
+# Of a task.
+TASK_SCHEMES = (*SCHEMES, WORDS)
+# Of files: the scheme that is the same but for letters, and its letters by theirs.
+SPELLINGS = {
+    **{scheme: (scheme, {one: one for one in letters}) for scheme, letters in SCHEMES.items()},
+    "IO": ("IOB1", {"I": "I"}),
+    "BILOU": ("BIOES", {"B": "B", "I": "I", "L": "E", "U": "S"}),
+    "BMES": ("BIOES", {"B": "B", "M": "I", "E": "E", "S": "S"}),
+}
+FILE_SCHEMES = (*SPELLINGS, WORDS)
 
 
 def split_tag(tag: str) -> tuple[str, str]:
@@ -18,22 +32,31 @@ def split_tag(tag: str) -> tuple[str, str]:
 
 
 def is_tag(tag: str, scheme: str) -> bool:
-    """Whether a tag can occur in a scheme: "O", or a prefix of the scheme, "-" and a type."""
+    """Whether a tag can occur in a scheme: "O", or a prefix of the scheme, "-" and a type; in
+    `words` any text."""
+    if scheme == WORDS:
+        return bool(tag)
     prefix, kind = split_tag(tag)
-    return tag == "O" or (prefix in tuple(SCHEMES[scheme]) and bool(kind))
+    return tag == "O" or (prefix in SPELLINGS[scheme][1] and bool(kind))
 
 
 def tag_forms(scheme: str) -> str:
     """The form of a scheme's tags, for messages: `O, B-TYPE or I-TYPE`."""
-    return f"O, {' or '.join(f'{prefix}-TYPE' for prefix in SCHEMES[scheme])}"
+    if scheme == WORDS:
+        return "a text"
+    return f"O, {' or '.join(f'{prefix}-TYPE' for prefix in SPELLINGS[scheme][1])}"
 
 
 def can_follow(before: str, tag: str, scheme: str) -> bool:
     """Whether `tag` may follow `before`; the ends of a sentence are like `O`."""
+    if scheme == WORDS:
+        return True
+    base, letters = SPELLINGS[scheme]
     (last, last_kind), (prefix, kind) = split_tag(before), split_tag(tag)
-    if scheme == "IOB1":  # B-X only separates two neighbouring entities of the type X
+    last, prefix = letters.get(last, last), letters.get(prefix, prefix)
+    if base == "IOB1":  # B-X only separates two neighbouring entities of the type X
         return prefix != "B" or kind == last_kind
-    if scheme == "IOB2":  # I-X only continues an entity of the type X
+    if base == "IOB2":  # I-X only continues an entity of the type X
         return prefix != "I" or kind == last_kind
     # B-X and I-X are continued, I-X and E-X continue, within the type X.
     is_open, continues = last in ("B", "I"), prefix in ("I", "E")

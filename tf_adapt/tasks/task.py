@@ -14,6 +14,7 @@ from tf_adapt.tasks.kinds import (
     PAIRS,
     REGRESSIONS,
     SPAN_EXTRACTION,
+    metrics_of,
 )
 from tf_adapt.tasks.label_sets import check_label_name
 from tf_adapt.tasks.losses import (
@@ -29,9 +30,10 @@ from tf_adapt.tasks.metrics import (
     PearsonCorrelation,
     Perplexity,
     SpanF1,
+    WordAccuracy,
 )
 from tf_adapt.tasks.span_search import SpanSearch
-from tf_adapt.tasks.tag_schemes import SCHEMES, is_tag
+from tf_adapt.tasks.tag_schemes import SCHEMES, TASK_SCHEMES, is_tag
 
 LOSSES = {
     **dict.fromkeys(CLASSIFICATIONS, CrossEntropy),
@@ -50,7 +52,11 @@ TASKS = {
 LOWER_IS_BETTER = ("perplexity",)
 
 METRICS = {
-    "accuracy": lambda task: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
+    "accuracy": lambda task: (
+        WordAccuracy()
+        if task.is_tagging
+        else keras.metrics.SparseCategoricalAccuracy(name="accuracy")
+    ),
     "macro_f1": lambda task: LabelSetF1("macro", task.num_outputs, task.thresholds),
     "matthews": lambda task: MatthewsCorrelation(task.num_outputs),
     "micro_f1": lambda task: LabelSetF1("micro", task.num_outputs, task.thresholds),
@@ -71,7 +77,8 @@ class Task:
         labels: the labels (for tagging, the tags) in the order of their ids, as texts, or as whole
             numbers for their digits; none for regression and span extraction.
         metric: the score that selects the best epoch; by default the kind's first metric.
-        scheme: of the tags: "IOB1", "IOB2" or "BIOES"; used by tagging only.
+        scheme: of the tags: "IOB1", "IOB2" or "BIOES"; "words" for tags that are each of its word
+            alone, as parts of speech, whose metric is the accuracy; used by tagging only.
         label_range: lowest and highest target of a regression, for display; the loss and the metric
             stay on the targets' own scale.
         thresholds: for multilabel classification: for each label the lowest probability at which it
@@ -154,7 +161,7 @@ class Task:
         """
         if self.is_span_extraction:
             return []
-        names = sorted(TASKS[self.kind]["metrics"], key=lambda name: name != self.metric)
+        names = sorted(_metric_names(self), key=lambda name: name != self.metric)
         return [METRICS[name](self) for name in names]
 
     def get_config(self) -> dict:
@@ -201,8 +208,14 @@ def _is_integer(label: object) -> bool:
     return isinstance(label, Integral) and not isinstance(label, bool)
 
 
+def _metric_names(task: Task) -> tuple[str, ...]:
+    if task.is_language_model:
+        return TASKS[task.kind]["metrics"]
+    return metrics_of(task.kind, task.scheme)
+
+
 def _checked_metric(task: Task) -> str:
-    metrics = TASKS[task.kind]["metrics"]
+    metrics = _metric_names(task)
     if task.metric is None:
         return metrics[0]
     if task.metric not in metrics:
@@ -256,12 +269,12 @@ def _checked_spans(task: Task) -> SpanSearch | None:
 
 
 def _check_tags(task: Task) -> None:
-    if task.scheme not in SCHEMES:
-        raise ConfigError(f"scheme: expected one of {', '.join(SCHEMES)}, got {task.scheme!r}")
+    if task.scheme not in TASK_SCHEMES:
+        raise ConfigError(f"scheme: expected one of {', '.join(TASK_SCHEMES)}, got {task.scheme!r}")
     for position, tag in enumerate(task.labels):
         if not is_tag(tag, task.scheme):
             raise ConfigError(
                 f"labels[{position}]: expected a tag of the scheme {task.scheme} "
                 f"(O, or one of {', '.join(SCHEMES[task.scheme])} followed by - and a type), "
-                f"got {tag!r}"
+                f"got {tag!r}; for tags without a type: scheme='words'"
             )

@@ -15,8 +15,8 @@ from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, batches_from, prepare, sorted_batches
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats.text import named_input
-from tf_adapt.data.labels import convert_scheme
 from tf_adapt.data.splits import load_splits
+from tf_adapt.data.tag_files import in_scheme
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
@@ -357,7 +357,7 @@ def _labelled(path: str | os.PathLike, task: Task, data: Any) -> list:
     records = read_file(named_input(path), of_file(path, data))
     # A dataset's tags are read in the scheme of the task, those of a user's own files unchanged.
     if task.is_tagging and isinstance(data, FilesConfig):
-        return convert_scheme(records, data.scheme, task.scheme)
+        return in_scheme(records, data.scheme, task.scheme, str(path))
     return records
 
 

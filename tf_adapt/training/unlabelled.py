@@ -3,12 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
+from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.config.sections import Config
 from tf_adapt.data.consistency_batches import Unlabelled, prepared_unlabelled
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import StandardInput, read_lines
+from tf_adapt.data.labels import check_labels
 from tf_adapt.data.perturbed_words import CHANGED_SHARE
+from tf_adapt.data.tag_files import in_scheme
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
@@ -42,7 +45,7 @@ def read_unlabelled(
         return []
     section = of_file(path, data)
     examples = read_file(path, section, labelled=False)
-    where = _first_with_label(path, section, examples)
+    where = _first_with_label(path, section, examples, task)
     if where is not None:
         raise DataError(
             f"{where}: expected texts without labels ({key}), got some with labels; train on these "
@@ -86,7 +89,7 @@ def with_placeholders(train: list, unlabelled: list, task: Task) -> list:
     return [*train, *(replace(one, label=label) for one in unlabelled)]
 
 
-def _first_with_label(path: str, section: object, examples: list) -> str | None:
+def _first_with_label(path: str, section: Any, examples: list, task: Task) -> str | None:
     """The place of the first example that can be read with a label.
 
     Each is read alone: in a whole file one wrong label would hide all others.
@@ -96,7 +99,10 @@ def _first_with_label(path: str, section: object, examples: list) -> str | None:
     header = lines[: starts[0]]
     for one, start, end in zip(examples, starts, [*starts[1:], len(lines)], strict=True):
         try:
-            read_file(_Lines([*header, *lines[start:end]]), section)
+            found = read_file(_Lines([*header, *lines[start:end]]), section)
+            if task.is_tagging and isinstance(section, FilesConfig):
+                found = in_scheme(found, section.scheme, task.scheme, path)
+                check_labels(found, task.labels, path)
         except DataError:  # as it should be: the label is missing
             continue
         return one.where

@@ -1,6 +1,7 @@
 import pytest
 
 from tf_adapt.data.formats import TaggedSentence, read_conll, read_conll2003
+from tf_adapt.data.formats.conll import last_column
 from tf_adapt.errors import DataError
 
 
@@ -48,6 +49,31 @@ def test_a_tab_file_keeps_blanks_in_words(tmp_path):
     assert sentence.words == ("New York", ".")
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "documents"),
+    [
+        ("# text = a b\na O\nb O\n", "ab", [0]),
+        ("# id 1\n# a b c\n#\na\tO\n\n# id 2\nb\tO\n", "ab", [0, 0]),
+        ("# O\na O\n# O\n", "#a#", [0]),
+        ("#\tO\n# a\n", None, None),
+        ("# O\n\n# O\n", "##", [0, 0]),
+        ("#begin document (a); part 0\na O\n#end document\n", "a", [0]),
+        ("a O\n\n#end document\n#begin document (b); part 1\n\nb O\n", "ab", [0, 1]),
+        ("# newdoc id = 1\na\tO\n\n# newdoc\n# sent_id = 2\nb\tO\n", "ab", [0, 1]),
+    ],
+)
+def test_comments(tmp_path, text, words, documents):
+    path = _write(tmp_path, text)
+    if words is None:  # in the middle of a sentence
+        with pytest.raises(DataError, match="txt:2: expected 2 columns, got 1"):
+            read_conll(path)
+        return
+    sentences = read_conll(path)
+    assert "".join(word for one in sentences for word in one.words) == words
+    assert [one.document for one in sentences] == documents
+    assert last_column(path) == 1
+
+
 @pytest.mark.parametrize("text", ["a\nb\n\nc\n", "a X\nb X\n\nc X\n"])
 def test_words_alone_can_be_read_without_labels(tmp_path, text):
     sentences = read_conll(_write(tmp_path, text), labelled=False)
@@ -69,6 +95,13 @@ def test_conll2003_without_labels_has_one_column_or_four(tmp_path):
     [
         ("a O\nb\n", {}, r"txt:2: expected 2 columns, got 1; columns are separated by one space"),
         ("a O\nb O O\n", {}, r"txt:2: expected 2 columns, got 3"),
+        ("a O O\nb O\nc O\n", {}, r"txt:1: expected 2 columns, got 3; .* one space"),
+        ("a\tO\nb O\nc O\n", {}, r"txt:1: expected 2 columns, got 1; .* one space"),
+        ("a O\nb\tO\nc\tO\n", {}, r"txt:1: expected 2 columns, got 1; .* one tab"),
+        ("a\nb O\nc O\n", {}, r"txt:1: expected 2 columns, got 1"),
+        ("b O\n# c O\nd O\n", {}, r"txt:2: expected 2 columns, got 3"),
+        ("b O\n\n#c\nd O\n", {}, r"txt:3: expected 2 columns, got 1"),
+        ("# c\n# d e\n", {}, r"txt:2: expected 2 columns, got 3"),
         ("a  O\n", {"num_columns": 2}, r"txt:1: expected 2 columns, got 3"),
         ("a\tO\nb O\n", {}, r"txt:2: expected 2 columns, got 1; columns are separated by one tab"),
         ("a O\n O\n", {}, r"txt:2: expected a value in every column, got nothing in column 1"),

@@ -1,5 +1,10 @@
-"""CoNLL columns: a word a line, an empty line after a sentence, `-DOCSTART-` before a document."""
+"""CoNLL columns: a word a line, an empty line after a sentence, `-DOCSTART-` before a document.
 
+Comments are `#begin document (…`, `#end document`, and before a sentence lines that are `#` or
+begin with `# ` and have another number of columns than the others; with as many, `#` is the word.
+"""
+
+from collections import Counter
 from pathlib import Path
 
 from tf_adapt.data.formats.records import TaggedSentence
@@ -7,6 +12,8 @@ from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
 from tf_adapt.errors import DataError
 
 DOCUMENT_START = "-DOCSTART-"
+# Of CoNLL-2012 and CoNLL-U.
+_DOCUMENT_COMMENTS = ("#begin document (", "# newdoc")
 
 
 def read_conll(
@@ -18,8 +25,8 @@ def read_conll(
 ) -> list[TaggedSentence]:
     """Reads sentences from columns that are separated by one space or by one tab each.
 
-    The line of the first word decides which, and, without `num_columns`, the number of columns. A
-    line that starts with `-DOCSTART-` begins a document and is no word. Tags are returned as
+    Most lines decide which, and, without `num_columns`, the number of columns. `-DOCSTART-`,
+    `#begin document` or `# newdoc` at the start of a line begins a document. Tags are returned as
     written: `tf_adapt.data.labels.check_scheme` checks the scheme.
 
     Args:
@@ -35,16 +42,16 @@ def read_conll(
     """
     sentences: list[TaggedSentence] = []
     rows: list[list[str]] = []
-    layout = None
+    lines = read_lines(path)
+    layout = _layout(lines, words, tags, num_columns, labelled)
     first_line = document = 0
     # The empty line at the end closes the last sentence of a file that lacks one.
-    for number, line in enumerate([*read_lines(path), ""], start=1):
-        starts_document = _starts_document(line)
-        if not is_blank(line) and not starts_document:
-            where = f"{path}:{number}"
-            layout = layout or _layout(line, words, tags, num_columns, labelled)
+    for number, line in enumerate([*lines, ""], start=1):
+        is_comment = _is_comment(line, layout, before_sentence=not rows)
+        starts_document = _starts_document(line, is_comment)
+        if not (is_blank(line) or starts_document or is_comment):
             first_line = first_line if rows else number
-            rows.append(_split(line, layout, where))
+            rows.append(_split(line, layout, f"{path}:{number}"))
             continue
         if rows:
             tag_column = tags if labelled else None
@@ -58,37 +65,74 @@ def read_conll(
 
 
 def last_column(path: str | Path) -> int:
-    """The number, from 0, of the last column, by the line of the first word.
+    """The number, from 0, of the last column of most lines.
 
     Raises:
         DataError: not UTF-8 text; only one column; no word.
     """
-    for number, line in enumerate(read_lines(path), start=1):
-        if not is_blank(line) and not _starts_document(line):
-            last = line.count("\t" if "\t" in line else " ")
-            if last == 0:
-                raise DataError(
-                    f"{path}:{number}: expected a word and its tag, separated by a space or a tab, "
-                    "got 1 column; is this a CoNLL file?"
-                )
-            return last
-    raise no_examples(path)
+    found = _most_common(read_lines(path))
+    if found is None:
+        raise no_examples(path)
+    (_, columns), number = found
+    if columns == 1:
+        raise DataError(
+            f"{path}:{number}: expected a word and its tag, separated by a space or a tab, "
+            "got 1 column; is this a CoNLL file?"
+        )
+    return columns - 1
 
 
-def _starts_document(line: str) -> bool:
+def word_lines(lines: list[str]) -> list[list[str]]:
+    """The columns of each line that is a word, whatever their number."""
+    layout = _layout(lines, 0, 0, None, labelled=False)
+    return [
+        line.split(layout[0])
+        for line in lines
+        if not (is_blank(line) or _starts_document(line, False) or _is_comment(line, layout, True))
+    ]
+
+
+def _starts_document(line: str, is_comment: bool) -> bool:
+    if is_comment:
+        return line.startswith(_DOCUMENT_COMMENTS)
     return line == DOCUMENT_START or line.startswith((DOCUMENT_START + " ", DOCUMENT_START + "\t"))
 
 
+def _is_comment(line: str, layout: tuple[str, int], before_sentence: bool) -> bool:
+    if line == "#end document" or line.startswith("#begin document ("):
+        return True
+    separator, columns = layout
+    is_marked = line == "#" or line.startswith(("# ", "#\t"))
+    return before_sentence and is_marked and line.count(separator) + 1 != columns
+
+
 def _layout(
-    line: str, words: int, tags: int, num_columns: int | None, labelled: bool
+    lines: list[str], words: int, tags: int, num_columns: int | None, labelled: bool
 ) -> tuple[str, int]:
-    """Separator and number of columns, from the line of the first word."""
-    separator = "\t" if "\t" in line else " "
-    got = line.count(separator) + 1
+    """Separator and number of columns of most lines, of several such the first."""
+    (separator, got), _ = _most_common(lines) or ((" ", 1), 0)
     if not labelled and got == 1:
         return separator, words + 1
     needed = max(words, tags) if labelled else words
     return separator, num_columns or max(got, needed + 1)
+
+
+def _most_common(lines: list[str]) -> tuple[tuple[str, int], int] | None:
+    """Separator and number of columns of most lines with a word, and the first such line."""
+    counts: Counter = Counter()
+    first: dict[tuple[str, int], int] = {}
+    for without in (("#",), ()):  # comments may be more than words; every word may be a `#`
+        for number, line in enumerate(lines, start=1):
+            if is_blank(line) or line.startswith(without) or _starts_document(line, False):
+                continue
+            separator = "\t" if "\t" in line else " "
+            layout = separator, line.count(separator) + 1
+            counts[layout] += 1
+            first.setdefault(layout, number)
+        if counts:
+            layout = counts.most_common(1)[0][0]
+            return layout, first[layout]
+    return None
 
 
 def _split(line: str, layout: tuple[str, int], where: str) -> list[str]:
