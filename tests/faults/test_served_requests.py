@@ -10,6 +10,7 @@ import socket
 import time
 
 import pytest
+import tensorflow as tf
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 
@@ -18,6 +19,7 @@ from servers import always_yes, running, server_of_function  # noqa: E402
 from tf_adapt.serving.server import slow_clients  # noqa: E402
 from tf_adapt.serving.server.access import Names  # noqa: E402
 from tf_adapt.serving.server.limits import Limits  # noqa: E402
+from tf_adapt.serving.server.loaded import _function  # noqa: E402
 
 PREDICT = "/v1/models/m:predict"
 GOOD = {"instances": ["a"]}
@@ -74,21 +76,94 @@ def test_s1_packed_bodies(served):
     assert packed(good, "br").status == 415
 
 
-def test_s1_what_is_no_http(served):
-    for request in (b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"\x00" * 100 + b"\r\n\r\n"):
-        assert b"400" in raw(served, request).split(b"\r\n")[0]
-    long = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 200_000 + b"\r\n\r\n"
-    assert b"Traceback" not in raw(served, long)
+HOST = "Host: localhost\r\n"
+CHUNKED = f"POST {PREDICT} HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00", 400),
+        (b"\x00" * 100 + b"\r\n\r\n", 400),
+        ("GET\r\n\r\n", 400),
+        (f"G@T /healthz HTTP/1.1\r\n{HOST}\r\n", 400),
+        ("GET /healthz HTTP/1.1\r\n\r\n", 400),
+        (f"POST {PREDICT} HTTP/1.1\r\n{HOST}Content-Length: -1\r\n\r\n", 400),
+        (f"{CHUNKED}zz\r\n", 400),
+        (f"GET / HTTP/1.1\r\n{HOST}X: {'a' * 200_000}\r\n\r\n", 431),
+        (f"GET /{'a' * 200_000} HTTP/1.1\r\n{HOST}\r\n", 431),
+        (CHUNKED.replace("chunked", "gzip"), 501),
+        (f"GET /healthz HTTP/2.0\r\n{HOST}\r\n", 505),
+        (f"FOO /healthz HTTP/1.1\r\n{HOST}Connection: close\r\n\r\n", 405),
+    ],
+)
+def test_s1_what_is_no_http(served, request_, status):
+    found = raw(served, request_.encode() if isinstance(request_, str) else request_)
+    head, body = found.split(b"\r\n\r\n")
+    assert int(head.split()[1]) == status
+    assert b"content-type: application/json" in head
+    assert list(json.loads(body)) == ["error"]
+
+
+def test_s1_what_is_no_http_behind_an_answer(served, caplog):
+    """The answer stays; where none may have a body, or has begun, there is no second one."""
+    head, wrong = f"GET /healthz HTTP/1.1\r\n{HOST}\r\n", b"\x00\r\n\r\n"
+    assert raw(served, head.encode() + wrong).count(b"HTTP/1.1 ") == 2
+    for request, status in (
+        (CHUNKED.replace("localhost", "example.org"), b"403"),
+        (CHUNKED.replace("POST", "HEAD"), b"400"),
+    ):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+            connection.sendall(request.encode())
+            found = connection.recv(4096) if status == b"403" else b""
+            connection.sendall(b"zz\r\n")
+            while part := connection.recv(4096):
+                found += part
+        assert (found.split()[1], found.count(b"HTTP/1.1 ")) == (status, 1)
+    assert "Traceback" not in caplog.text
+
+
+def test_s2_a_client_that_closes_its_half_is_answered():
+    def slow(columns: dict) -> dict:
+        time.sleep(0.1)
+        return always_yes(columns)
+
+    body = json.dumps(GOOD)
+    head = f"POST {PREDICT} HTTP/1.1\r\n{HOST}Content-Length: {len(body)}\r\n\r\n"
+    with running(server_of_function(slow, Limits())) as found:
+        for request, statuses in (
+            (head + body, ["200"]),
+            ((head + body) * 3, ["200"] * 3),
+            (head + body + head, ["200"]),
+            (head + body[:-1], ["400"]),
+            (head[:-2], ["400"]),
+            ("", []),
+        ):
+            began = time.monotonic()
+            with socket.create_connection(("127.0.0.1", found.port), timeout=10) as connection:
+                connection.sendall(request.encode())
+                connection.shutdown(socket.SHUT_WR)
+                answer = b"".join(iter(lambda: connection.recv(65536), b""))
+            parts = answer.decode().split("HTTP/1.1 ")[1:]
+            assert [part.split()[0] for part in parts] == statuses
+            assert all('{"error": ' in part for part in parts if part.startswith("400"))
+            assert time.monotonic() - began < 3  # closed, not timed out
+        assert b"tf_adapt_active_requests 1.0" in found.get("/metrics").body
 
 
 def test_s1_an_error_of_the_server_is_not_shown(caplog):
     def broken(columns: dict) -> dict:
         raise RuntimeError("a secret of the server")
 
-    with running(server_of_function(broken, Limits())) as found:
-        answer = found.ask("POST", PREDICT, GOOD)
-    assert (answer.status, answer.error) == (500, "an error of the server; its log says which")
-    assert "RuntimeError: a secret of the server" in caplog.text
+    def kernel(text):
+        return {"label": tf.gather(text, 9)}
+
+    calls = {"RuntimeError: a secret": broken, "indices": _function(None, kernel, {"text": 1})}
+    for words, call in calls.items():
+        with running(server_of_function(call, Limits())) as found:
+            answer = found.ask("POST", PREDICT, GOOD)
+        assert (answer.status, answer.error) == (500, "an error of the server; its log says which")
+        assert words in caplog.text
 
 
 def test_s2_a_byte_a_second_of_a_body(served):

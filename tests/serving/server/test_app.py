@@ -186,7 +186,8 @@ def test_what_there_is_not(served):
 def test_what_the_model_refuses_is_the_callers_error(served):
     refused = served.predict("films", instances=["fine", "a " * 2000])
     assert refused.status == 400
-    assert re.match(r"an input is longer than the \d+ tokens", refused.error)
+    expected = r"an input is longer than the \d+ tokens that the model takes; shorten it, or export"
+    assert re.fullmatch(f"{expected} with truncation", refused.error)
     assert served.predict("films", instances=["fine"]).status == 200
 
 

@@ -66,7 +66,9 @@ def test_s3_a_new_version_under_load_and_a_damaged_one(exports, tmp_path, caplog
                 file.write(b"x")
             (tmp_path / "damaged").rename(folder / "3")
             wait_for(lambda: states(served).get("3", ("", ""))[0] == "END")
-            assert "saved_model.pb" in states(served)["3"][1]
+            message = "this version cannot be loaded; the server's log says why"
+            assert states(served)["3"] == ("END", message)
+            assert "saved_model.pb" in caplog.text
             assert states(served)["2"] == ("AVAILABLE", "")
             assert "version 3 is not served, version 2 stays" in caplog.text
 

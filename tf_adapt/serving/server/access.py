@@ -61,7 +61,7 @@ class Access:
                 message = message | {"headers": [*message["headers"], *_HEADERS]}
             await send(message)
 
-        refused = self._refused(Headers(scope=scope), scope["path"])
+        refused = _of_another_version(scope) or self._refused(Headers(scope=scope), scope["path"])
         if refused is not None:
             self._observe(refused.status_code)
         app = self._app if refused is None else refused
@@ -87,8 +87,18 @@ class Access:
             scheme, _, given = headers.get("authorization", "").partition(" ")
             is_right = hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
             if scheme.lower() != "bearer" or not is_right:
-                return _error(401, "authorization: expected 'Bearer TOKEN' with the server's token")
+                return _error(
+                    401,
+                    "authorization: expected 'Bearer TOKEN' with the server's token",
+                    {"www-authenticate": "Bearer"},
+                )
         return None
+
+
+def _of_another_version(scope: Scope) -> JSONResponse | None:
+    if scope["http_version"].startswith("1."):
+        return None
+    return _error(505, "expected HTTP/1.1, got another version", {"connection": "close"})
 
 
 def _name(address: str) -> str | None:
@@ -105,6 +115,5 @@ def _place(origin: str) -> str | None:
         return None
 
 
-def _error(status: int, message: str) -> JSONResponse:
-    headers = {"www-authenticate": "Bearer"} if status == 401 else None
+def _error(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
     return JSONResponse({"error": message}, status, headers)

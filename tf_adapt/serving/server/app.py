@@ -43,6 +43,8 @@ _ASKED = re.compile(rf"{_MODEL}:(predict|classify|regress)")
 _STATUS = re.compile(rf"{_MODEL}(/metadata)?")
 _LOOK_SECONDS = 1.0
 _CALLS_AT_ONCE = 4
+# The problem itself may name folders of the server.
+_NOT_LOADED = "this version cannot be loaded; the server's log says why"
 
 
 class Server:
@@ -182,7 +184,7 @@ class Server:
                         "state": state,
                         "status": {
                             "error_code": "DATA_LOSS" if problem else "OK",
-                            "error_message": problem,
+                            "error_message": _NOT_LOADED if problem else "",
                         },
                     }
                     for version, (state, problem) in states.items()

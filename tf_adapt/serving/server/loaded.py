@@ -134,7 +134,10 @@ def _function(program: Any, signature: Any, inputs: Inputs) -> Callable[[Columns
             found = sorted(signature(**tensors).items())
             return {name: _values(value.numpy()) for name, value in found}
         except tf.errors.InvalidArgumentError as error:
-            raise RefusedError(400, _reason(error)) from None
+            reason = _reason(error)
+            if reason is None:  # TensorFlow's words are for the log
+                raise
+            raise RefusedError(400, reason) from None
 
     return call
 
@@ -153,12 +156,13 @@ def _values(array: np.ndarray) -> list:
     return [_values(row) for row in array]
 
 
-def _reason(error: tf.errors.InvalidArgumentError) -> str:
-    """The message of a check in the graph, without TensorFlow's account of where it failed."""
+def _reason(error: tf.errors.InvalidArgumentError) -> str | None:
+    """The message of a check of ours in the graph; None of any other error."""
     text = " ".join(error.message.split())
-    for start in ("assertion failed: [", "Assertion failed: ["):
-        text = text.split(start)[-1]
-    return text.split("[[{{")[0].split("[Op:")[0].strip(" []")[:300]
+    _, is_check, reason = text.rpartition("ssertion failed: [")
+    for end in ("] [Condition ", "[[{{", "[Op:"):
+        reason = reason.split(end)[0]
+    return reason.strip(" []")[:300] if is_check else None
 
 
 def _check_outputs(task: Task, outputs: Outputs) -> None:

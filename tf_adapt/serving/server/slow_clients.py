@@ -4,8 +4,11 @@ when the server ends.
 
 import asyncio
 import resource
+import sys
 
 from uvicorn.protocols.http.h11_impl import CLOSE_HEADER, H11Protocol
+
+from tf_adapt.serving.server.protocol_errors import error_answer
 
 # From one look at a connection to the next.
 LOOK_SECONDS = 10.0
@@ -22,12 +25,13 @@ class PatientProtocol(H11Protocol):
 
     uvicorn waits for others without a limit. When the server ends, uvicorn closes idle connections
     at once, and with them requests that have arrived and were not read yet: here they stay open
-    for a moment, and what is answered then closes its connection.
+    for a moment, and what is answered then closes its connection. A client that has sent its
+    request and closes its own half of the connection is answered.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
-        self._ends = False
+        self._ends = self._is_half_closed = False
         self._look(before=(), unread=0)
         if len(self.connections) > _most_connections():
             transport.abort()
@@ -36,6 +40,29 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         if self._ends:
             self._close_after_answer()
+
+    def eof_received(self) -> bool:
+        """The client sends no more; true: the connection stays open for the answer."""
+        waits = not self._is_over()
+        self._is_half_closed = waits and not self.cycle.more_body
+        if not self._is_half_closed and (waits or self.conn.trailing_data[0]):
+            self.conn.receive_data(b"")  # by which h11 knows that the request is a part of one
+            self.handle_events()
+        return self._is_half_closed
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()  # goes on with a request that has come behind this one
+        if self._is_half_closed and (self._is_over() or self.cycle.more_body):
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answers h11's error, which is being handled."""
+        for part in error_answer(self.conn, sys.exception()):
+            self.transport.write(part)
+        if not self._is_over():
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
 
     def shutdown(self) -> None:
         """The server ends."""
