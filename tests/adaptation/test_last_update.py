@@ -118,6 +118,14 @@ def test_another_model_of_keras(callbacks):
     assert int(model.optimizer.iterations) == (2 if callbacks else 1)
 
 
+def test_data_of_unknown_length():
+    data = tf.data.Dataset.from_tensor_slices((np.ones([5, 1, 1], "float32"), ROWS[:, None, None]))
+    model = compiled(OneWeight(), 2)
+    model.fit(data.filter(lambda x, y: True), epochs=2, verbose=0)
+    first = by_hand(5, 2, 5 * [0.1])
+    assert weight(model) == pytest.approx(by_hand(5, 2, 5 * [0.1], first[-1])[-1])
+
+
 def test_first_of_the_callbacks_once():
     model, seen = compiled(OneWeight(), 2), Seen()
     optimizer = model.optimizer

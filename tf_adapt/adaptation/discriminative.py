@@ -212,7 +212,9 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             self._backend_update_step(self._clip_gradients(means), variables, self.learning_rate)
             self.drop_partial_sums()
 
-        is_update = (self._position() + 1) % self.gradient_accumulation_steps == 0
+        # A step that finds no more data has no gradients, and must not reset the sums.
+        with tf.control_dependencies(grads):
+            is_update = (self._position() + 1) % self.gradient_accumulation_steps == 0
         keras.ops.cond(is_update, move, keep)
 
     def _position(self):
@@ -225,17 +227,21 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         Call it between two steps; without such batches it does nothing.
         """
         steps = self.gradient_accumulation_steps
-        rest = int(self._position()) % steps if steps else 0
-        if not rest:
+        if not steps:
             return
+        missing = int(-self._position() % steps)
+        # Not `missing` alone: where Keras does not know the number of batches, the step that finds
+        # none counts, too.
         weights = [w for w in self._weights.values() if w.variable.trainable and int(w.sums[1])]
+        if not (missing or weights):
+            return
         if weights:
             # A schedule has the rate of the last batch by its number.
             self._iterations.assign_sub(1)
             self._distribution_strategy.run(self._update_with_sums, (weights,))
             self._iterations.assign_add(1)
         self.drop_partial_sums()
-        self._missing.assign_add(steps - rest)
+        self._missing.assign_add(missing)
 
     def _update_with_sums(self, weights: list["_Weight"]) -> None:
         sums = [map(tf.convert_to_tensor, weight.sums) for weight in weights]
