@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -19,6 +20,7 @@ from tf_adapt.errors import ArtifactError
 from tf_adapt.printing.streams import printable, printable_json
 
 ADVISE = "advise --encoder bert --task tagging"
+NAMES = Path(__file__).resolve().parents[2] / "configs/names.yaml"
 
 
 def shell(command: str, **environment) -> subprocess.CompletedProcess:
@@ -33,19 +35,26 @@ def shell(command: str, **environment) -> subprocess.CompletedProcess:
 
 @pytest.mark.slow
 def test_the_exit_code_does_not_depend_on_the_streams():
-    for command, code in (
-        (f"tf-adapt {ADVISE} <&- >&- 2>&-", 0),
-        ("tf-adapt advise --encoder bert 2>&-", 2),
-        ("tf-adapt advise --encoder bert >&-", 2),
-        (f"tf-adapt {ADVISE} > /dev/full", 4),
-        ("tf-adapt advise --encoder bert 2> /dev/full", 2),
+    lost = "ArtifactError: standard output: cannot be written"
+    for command, code, message in (
+        (f"tf-adapt {ADVISE} <&-", 0, ""),
+        (f"tf-adapt {ADVISE} 2>&-", 0, ""),
+        (f"tf-adapt {ADVISE} 2> /dev/full", 0, ""),
+        ("tf-adapt advise --encoder bert 2>&-", 2, ""),
+        ("tf-adapt advise --encoder bert >&-", 2, "ConfigError: "),
+        ("tf-adapt advise --encoder bert 2> /dev/full", 2, ""),
+        # The result goes nowhere.
+        (f"tf-adapt {ADVISE} > /dev/full", 4, f"{lost} (No space left on device)"),
+        (f"tf-adapt {ADVISE} --json >&-", 4, f"{lost} (it is closed)"),
+        (f"tf-adapt {ADVISE} <&- >&- 2>&-", 4, ""),
+        (f"tf-adapt data check {NAMES} >&-", 4, f"{lost} (it is closed)"),
+        ("tf-adapt --version >&-", 4, f"{lost} (it is closed)"),
+        (f"{{ tf-adapt {ADVISE}; echo $? >&2; }} | :", 0, "1"),  # without a word
     ):
         done = shell(command)
         assert done.returncode == code, done
+        assert done.stderr.decode().startswith(message), done
         assert b"Traceback" not in done.stderr
-        if code == 4:
-            message = b"ArtifactError: standard output: cannot be written (No space left on device)"
-            assert message in done.stderr
 
 
 @pytest.mark.slow

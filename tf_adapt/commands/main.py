@@ -25,7 +25,7 @@ from tf_adapt.commands.runs import evaluate, export, fisher, predict, train
 from tf_adapt.commands.serving import serve
 from tf_adapt.commands.starting import init
 from tf_adapt.errors import ArtifactError, ConfigError, TfAdaptError
-from tf_adapt.printing.streams import is_of_output, open_streams, printable, quiet
+from tf_adapt.printing.streams import is_of_output, open_streams, printable, quiet, was_closed
 
 INTERRUPTED, TERMINATED, BUG = 130, 143, 70
 _GOES_ON = "the same command goes on where it stopped"
@@ -90,7 +90,7 @@ def run(program: Callable[[], None] = cli) -> None:
             try:
                 stream.flush()
             except (OSError, ValueError) as error:  # a full disk; a closed pipe or stream
-                code = ArtifactError.exit_code if code == 0 and is_of_output(error) else code
+                code = _not_printed(error) if code == 0 and is_of_output(error) else code
         os._exit(code)
 
     # Registered first, so called last: after libraries have removed their temporary files.
@@ -127,7 +127,8 @@ def _echo(text: str) -> None:
 
 
 def _not_printed(error: OSError) -> int:
-    message = f"standard output: cannot be written ({error.strerror}); write elsewhere"
+    reason = "it is closed" if was_closed("stdout") else error.strerror
+    message = f"standard output: cannot be written ({reason}); write elsewhere"
     return _fail("ArtifactError", message, ArtifactError.exit_code)
 
 

@@ -43,13 +43,15 @@ def open_streams() -> None:
     """Opens closed standard streams on the null device; output errors become backslash escapes.
 
     Otherwise a file opened later could get descriptor 1 or 2, and with it the output of libraries.
+    Standard output is opened for reading: a result that nobody gets is an error, as on a full disk.
     """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)
         except OSError:
             _closed.add(name)
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free descriptor: this one
+            access = os.O_RDONLY if name == "stdout" else os.O_RDWR
+            os.open(os.devnull, access)  # gets the lowest free descriptor: this one
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
     for stream in (sys.stdout, sys.stderr):
