@@ -37,7 +37,7 @@ def find_module(handle: str | os.PathLike) -> Path:
     if _is_url(text):
         from hub_modules.storage.download import fetch
 
-        folder = fetch(text)
+        folder = fetch(text, lambda fetched: _check_fetched(fetched, text))
     elif text in shipped_names():
         folder = PRETRAINED / text
     else:
@@ -63,14 +63,28 @@ def _is_url(handle: str) -> bool:
     return handle.startswith(("http://", "https://"))
 
 
-def _check_complete(folder: Path, handle: str) -> None:
-    """Refuses a folder without its SavedModel, such as a cache folder that was cleaned up."""
+def _missing(folder: Path) -> Path | None:
+    """The first file that a module's SavedModel lacks."""
     saved_model = encoder_folder(folder)
     for name in ("saved_model.pb", "variables/variables.index", "variables/variables.data-*"):
         if not any(path.is_file() for path in saved_model.glob(name)):
-            raise ArtifactError(
-                f"module {handle}: {saved_model / name} is missing; {_remedy(folder, handle)}"
-            )
+            return saved_model / name
+    return None
+
+
+def _check_fetched(folder: Path, handle: str) -> None:
+    if (missing := _missing(folder)) is not None:
+        raise ArtifactError(
+            f"module {handle}: expected an archive of a module, got one without "
+            f"{missing.relative_to(folder)}; check the address, or download it elsewhere and give "
+            "its folder as the handle"
+        )
+
+
+def _check_complete(folder: Path, handle: str) -> None:
+    """Refuses a folder without its SavedModel, such as a cache folder that was cleaned up."""
+    if (missing := _missing(folder)) is not None:
+        raise ArtifactError(f"module {handle}: {missing} is missing; {_remedy(folder, handle)}")
 
 
 def _remedy(folder: Path, handle: str) -> str:

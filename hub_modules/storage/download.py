@@ -11,6 +11,7 @@ import os
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import tensorflow as tf
@@ -25,13 +26,17 @@ log = logging.getLogger(__name__)
 LEAST_BYTES = 2**14
 
 
-def fetch(url: str) -> Path:
+def fetch(url: str, check: Callable[[Path], None]) -> Path:
     """The folder of a module in TensorFlow Hub's cache; downloaded if it is not there yet.
+
+    Args:
+        check: called with the folder before it is kept, for what is kept is not fetched again.
 
     Raises:
         ArtifactError: the server cannot be reached, sends nothing, or less than
             `LEAST_BYTES`, for TF_ADAPT_DOWNLOAD_TIMEOUT seconds, has no such module, or sends an
-            archive that is damaged or unsafe; the cache cannot be written; as `check_fetching`.
+            archive that is damaged or unsafe; the cache cannot be written; as `check_fetching` and
+            `check`.
         ConfigError: TF_ADAPT_DOWNLOAD_TIMEOUT is not a positive number.
     """
     # Imported here: only URLs need it, and it depends on the deprecated pkg_resources.
@@ -55,6 +60,7 @@ def fetch(url: str) -> Path:
         with _opened(server, _address(compressed, server, handle), handle, seconds) as response:
             progress = resolver.DownloadManager(handle)._log_progress
             unpack(_Body(response, handle, seconds), Path(aside), f"module {handle}", progress)
+        check(Path(aside))
 
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -22,18 +22,26 @@ def test_report():
         Record("one two three", label="yes"),
         Record("one", label="no"),
         Record("one", label="yes"),
+        Record("two", label="no"),
+        Record("two", label="no"),
     ]
-    splits = splits_of("classification", train=train, dev=[Record("one", label="no")])
-    report = check_data(splits, {"train": prepared([5, 3, 3], 1), "dev": prepared([3])})
+    dev = [
+        Record("one", label="no"),
+        Record("two", label="no"),
+        Record("one two three", label="no"),
+    ]
+    splits = splits_of("classification", train=train, dev=dev)
+    report = check_data(splits, {"train": prepared([5, 3, 3, 3, 3], 1), "dev": prepared([3])})
     assert report["train"] == {
         "what": "the train part",
-        "examples": 3,
-        "labels": {"no": 1, "yes": 2},
-        "words": {"mean": 1.7, "median": 1.0, "99 %": 3.0, "longest": 3},
-        "tokens": {"mean": 3.7, "median": 3.0, "99 %": 5.0, "longest": 5},
+        "examples": 5,
+        "labels": {"no": 3, "yes": 2},
+        "words": {"mean": 1.4, "median": 1.0, "99 %": 2.9, "longest": 3},
+        "tokens": {"mean": 3.4, "median": 3.0, "99 %": 4.9, "longest": 5},
         "longer than the limit": 1,
     }
     assert report["duplicates"] == {"within train": 1, "within dev": 0, "in both train and dev": 1}
+    assert report["contradictions"] == report["duplicates"] | {"in both train and dev": 2}
     with pytest.raises(DataError, match=r"longer ones: 1 in train; .*training\.truncate: true"):
         refuse_over_long(report)
 

@@ -40,15 +40,25 @@ def test_pairs_are_joint_for_bert_and_apart_for_elmo(bert, elmo):
     assert [s.row_lengths().numpy().tolist() for s in apart.segments] == [[2, 1], [1, 3]]
 
 
-def test_tokenizing_in_chunks_changes_nothing(bert, monkeypatch):
+@pytest.mark.parametrize(("bound", "value"), [("_CHUNK", 8), ("_CHUNK_CHARACTERS", 21)])
+def test_tokenizing_in_chunks_changes_nothing(bert, monkeypatch, bound, value):
     texts = [words(n % 7 + 1) for n in range(50)]
     sentences = [text.split() for text in texts]
     whole = prepare(texts, TEXT, bert()), prepare(sentences, TAGS, bert())
-    monkeypatch.setattr("tf_adapt.data.prepare._CHUNK", 8)
+    monkeypatch.setattr(f"tf_adapt.data.prepare.{bound}", value)
     parts = prepare(texts, TEXT, bert()), prepare(sentences, TAGS, bert())
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(one.lengths, other.lengths)
         np.testing.assert_array_equal(one.segments[0].flat_values, other.segments[0].flat_values)
+
+
+def test_d9_a_text_that_takes_gigabytes(bert, monkeypatch):
+    monkeypatch.setattr("tf_adapt.data.formats.records.LONGEST_TEXT", 9)
+    for task, one in ((TEXT, "five five"), (TAGS, (["five", "five"], ["O", "O"]))):
+        prepare([one], task, bert(), truncate=True)
+    for task, one in ((TEXT, "five five "), (TAGS, (["fives", "fives"], ["O", "O"]))):
+        with pytest.raises(DataError, match="example 1: expected at most 9 characters .* got 10,"):
+            prepare([one], task, bert(), truncate=True)
 
 
 def test_d9_a_long_text_is_refused_with_its_place(bert):

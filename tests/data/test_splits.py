@@ -305,7 +305,7 @@ def test_of_train_alone_one_part_chooses_and_one_is_scored(tmp_path):
 
 
 def test_groups_and_texts_of_pairs_stay_together(tmp_path):
-    rows = [f"a {n // 2}\tb {n}\tx\tg {n // 5}" for n in range(200)]
+    rows = [f"a {n // 2}\tb {n}\t{'xy'[n % 2]}\tg {n // 5}" for n in range(200)]
     write(tmp_path, train=table(rows, "first\tsecond\tlabel\tmail"))
     columns = {"text_a": "first", "text_b": "second", "label": "label", "group": "mail"}
     found = load_splits(own_files(tmp_path, "pair_classification", columns=columns, dev=None))
@@ -379,6 +379,18 @@ def test_d13_a_dev_file_in_another_scheme_than_the_one_that_is_said(tmp_path):
     write(tmp_path, train=CONLL["IOB1"], dev=CONLL["IOB2"])
     with pytest.raises(DataError, match="dev:1: tag 'B-PER' is not legal in the scheme IOB1"):
         load_splits(own_files(tmp_path, "tagging", columns={}, scheme="IOB1"))
+
+
+@pytest.mark.parametrize("labels", [None, ["x", "y"]])
+def test_train_of_one_class(tmp_path, labels):
+    write(tmp_path, train="text\tlabel\na\tx\nb\tx\n", dev="text\tlabel\nc\tx\n")
+    with pytest.raises(
+        DataError, match="train: expected examples of at least two .* got 'x' alone"
+    ):
+        load_splits(own_files(tmp_path, labels=labels))
+    write(tmp_path, train="a O\n\nb O\n", dev="c O\n")
+    with pytest.raises(DataError, match="got 'O' alone"):
+        load_splits(own_files(tmp_path, "tagging"))
 
 
 def test_parts_of_speech(tmp_path):

@@ -1,5 +1,6 @@
 """A frozen encoder's states, kept: equal to those computed at once, checked, shared, rebuilt."""
 
+import inspect
 import json
 import shutil
 import threading
@@ -11,6 +12,7 @@ from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
 from hub_modules.storage.files import describe
+from tf_adapt.config.sections import FeaturesConfig
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.encoder import feature_cache
@@ -34,6 +36,12 @@ def cached(folder, **changes) -> dict:
 
 def entries(folder) -> list:
     return sorted(folder.glob("*/features"))
+
+
+def test_the_limits_in_python_are_those_of_a_run():
+    in_python = inspect.signature(with_features).parameters
+    for name in ("cache", "require", "limit_mb", "disk_limit_mb", "dtype"):
+        assert in_python[name].default == getattr(FeaturesConfig(), name)
 
 
 def all_rows(data) -> np.ndarray:

@@ -110,6 +110,12 @@ def test_a5_a_good_archive_is_unpacked_once(cache, format):
     assert not list(cache.glob("*.lock")) and not list(cache.glob("*.tmp"))
 
 
+@pytest.mark.parametrize("files", [{}, {"readme.md": b"x"}, {"module/saved_model.pb": b"x"}])
+def test_a5_an_archive_without_a_module_is_not_kept(cache, monkeypatch, files):
+    monkeypatch.setattr("tests.faults.test_downloads.FILES", files)
+    refused(cache, packed(), "expected an archive of a module, got one without saved_model.pb")
+
+
 def test_a5_tensorflow_hub_finds_what_was_unpacked(cache):
     import tensorflow_hub
 

@@ -15,8 +15,7 @@ DATA = {
         [*YES_NO, ("so so", "maybe")],
         YES_NO,
     ),
-    "all labels equal": ([("good", "yes")] * 5, [("fine", "yes")] * 3),
-    "one example": ([("good", "yes")], [("fine", "yes")]),
+    "an example of each class": ([("good", "yes"), ("bad", "no")], [("fine", "yes")]),
 }
 
 

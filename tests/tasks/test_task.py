@@ -42,6 +42,10 @@ def make(kind):
         ({"kind": "classification", "labels": "no"}, "labels: expected a list .*got 'no'"),
         ({"kind": "classification", "labels": ["no", True]}, r"labels\[1\]: .*got True; quote it"),
         ({"kind": "classification", "labels": ["a", ""]}, r"labels\[1\]: expected a text, got ''"),
+        (
+            {"kind": "classification", "labels": ["0", "0 "]},
+            r"labels\[1\]: '0 ' and '0' differ in white space alone",
+        ),
         ({"kind": "classification", "labels": ["a", "b", "a"]}, r"labels\[2\]: 'a' is there twice"),
         ({"kind": "pair_regression", "labels": ["a"]}, "labels: expected none for pair_regression"),
         (

@@ -16,6 +16,7 @@ from tf_adapt.config.fields import MOST_EPOCHS, MOST_EXAMPLES, VERY_MANY, WIDEST
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.task_sampling import SAMPLINGS
 from tf_adapt.data.votes import AGGREGATES
+from tf_adapt.encoder.feature_budget import DISK_LIMIT_MB, LIMIT_MB
 from tf_adapt.layers.pooling_names import POOLING_NAMES
 
 # The keys of `heads.table.HEADS`, which cannot be imported without TensorFlow.
@@ -284,10 +285,11 @@ class FeaturesConfig(Section):
 
     cache: str | None = Field(None, description="a folder, or null to keep them in memory")
     require: bool = Field(False, description="true or false")
-    # From disk an epoch takes no longer than from memory (docs/speed.md).
-    limit_mb: int = whole(0, VERY_MANY, ", megabytes for each split and text column", default=500)
+    limit_mb: int = whole(
+        0, VERY_MANY, ", megabytes for each split and text column", default=LIMIT_MB
+    )
     disk_limit_mb: int = whole(
-        0, VERY_MANY, ", megabytes for each split and text column", default=20_000
+        0, VERY_MANY, ", megabytes for each split and text column", default=DISK_LIMIT_MB
     )
     dtype: Literal["float32", "float16", "bfloat16"] = Field(
         "float32", description="float32, float16 or bfloat16"

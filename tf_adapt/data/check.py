@@ -1,4 +1,4 @@
-"""A report on the data of a run: sizes, labels, lengths, duplicates, truncated examples."""
+"""A report on the data of a run: sizes, labels, lengths, repeated texts, truncated examples."""
 
 from collections import Counter
 from itertools import combinations
@@ -12,7 +12,10 @@ from tf_adapt.errors import DataError
 
 
 def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The report as plain values: a section for each split, duplicates within and across splits.
+    """The report as plain values: a section for each split, texts that are repeated.
+
+    `duplicates` are the distinct texts that are there more than once with one label,
+    `contradictions` those with several.
 
     Args:
         splits: the examples.
@@ -28,8 +31,7 @@ def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[s
             "words": _lengths([_words(example) for example in examples]),
             **({} if prepared is None else token_lengths(prepared[split])),
         }
-    report["duplicates"] = _duplicates(splits.examples)
-    return report
+    return report | _repeated(splits.examples)
 
 
 def token_lengths(prepared: Any) -> dict[str, Any]:
@@ -114,15 +116,32 @@ def _lengths(lengths) -> dict[str, float]:
     }
 
 
-def _duplicates(examples: dict[str, list]) -> dict[str, int]:
-    """Numbers of distinct texts that occur more than once in a split, or in two splits."""
-    texts = {split: Counter(map(_text, found)) for split, found in examples.items()}
-    within = {f"within {s}": sum(n > 1 for n in counts.values()) for s, counts in texts.items()}
-    across = {
-        f"in both {first} and {second}": len(texts[first].keys() & texts[second].keys())
-        for first, second in combinations(texts, 2)
+def _repeated(examples: dict[str, list]) -> dict[str, dict[str, int]]:
+    """Numbers of distinct texts that are more than once in a split, or in two splits."""
+    labels = {split: _labels_by_text(found) for split, found in examples.items()}
+    repeated = {
+        f"within {split}": [said for said in found.values() if len(said) > 1]
+        for split, found in labels.items()
+    } | {
+        f"in both {first} and {second}": [
+            labels[first][text] + labels[second][text]
+            for text in labels[first].keys() & labels[second].keys()
+        ]
+        for first, second in combinations(labels, 2)
     }
-    return within | across
+    contradictions = {
+        where: sum(len(set(said)) > 1 for said in texts) for where, texts in repeated.items()
+    }
+    duplicates = {where: len(texts) - contradictions[where] for where, texts in repeated.items()}
+    return {"duplicates": duplicates, "contradictions": contradictions}
+
+
+def _labels_by_text(examples: list[Record | TaggedSentence]) -> dict[tuple, list]:
+    found: dict[tuple, list] = {}
+    for one in examples:
+        label = one.tags if isinstance(one, TaggedSentence) else one.label
+        found.setdefault(_text(one), []).append(label)
+    return found
 
 
 def _text(example: Record | TaggedSentence) -> tuple:

@@ -2,3 +2,5 @@
 
 # Largest training.max_length: tokens (words or word pieces) of one example.
 MOST_TOKENS = 1_000_000
+# Characters of one text; a tokenizer takes up to 90 bytes for each.
+LONGEST_TEXT = 10_000_000

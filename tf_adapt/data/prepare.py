@@ -10,6 +10,7 @@ import tensorflow as tf
 from hub_modules.preprocess import cut_words, split_words
 from tf_adapt.data.context import check_document_context, context_windows, document_splits
 from tf_adapt.data.formats import Record, TaggedSentence, check_text
+from tf_adapt.data.formats.records import check_length
 from tf_adapt.data.in_memory import in_memory_records
 from tf_adapt.data.labels import check_labels, label_ids, word_where
 from tf_adapt.data.limits import MOST_TOKENS
@@ -21,7 +22,7 @@ from tf_adapt.tasks.task import Task
 
 # Longer than any natural word; BERT's tokenizer and ELMo would drop most of it.
 LONGEST_WORD = 1000
-_CHUNK = 8192
+_CHUNK, _CHUNK_CHARACTERS = 8192, 2**21
 # Word boundaries: WordPiece also splits at punctuation and around Chinese characters, others at
 # white space only.
 _CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
@@ -182,13 +183,20 @@ def _prepare_tagging(
 
 def _check_words(sentences: list[TaggedSentence]) -> None:
     for sentence in sentences:
+        check_length(sum(map(len, sentence.words)), sentence.where, "words")
         for index, word in enumerate(sentence.words):
             if "\0" in word or not word.isprintable() or not word.strip():
                 check_text(word, word_where(sentence, index), "words")
 
 
 def _in_chunks(tokenize: Callable, values: Sequence) -> tf.RaggedTensor:
-    parts = [tokenize(values[start : start + _CHUNK]) for start in range(0, len(values), _CHUNK)]
+    """Tokenizes some texts or sentences at a time: it takes a multiple of their memory."""
+    parts, start, characters = [], 0, 0
+    for end, value in enumerate(values, start=1):
+        characters += len(value) if isinstance(value, str) else sum(map(len, value.words))
+        if characters >= _CHUNK_CHARACTERS or end - start == _CHUNK or end == len(values):
+            parts.append(tokenize(values[start:end]))
+            start, characters = end, 0
     return tf.concat(parts, axis=0)
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from tf_adapt.data.cut import cut_off
@@ -29,8 +30,8 @@ from tf_adapt.data.votes import (
     weak_labels,
     with_probable_labels,
 )
-from tf_adapt.errors import ConfigError
-from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.tasks.kinds import CLASSIFICATIONS, REGRESSIONS, SPAN_EXTRACTION
 from tf_adapt.tasks.span_search import SpanSearch
 
 HELD_OUT_SEED = 31
@@ -82,6 +83,7 @@ def load_splits(data, weak=None) -> Splits:
 
     Raises:
         ConfigError: `held_out` leaves one side empty; no such genre; test is train or dev.
+        DataError: a user's train has one class.
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
     if getattr(data, "kind", None) == "language_model":
@@ -265,7 +267,7 @@ def _own_files(given, train_labelled: bool = True) -> Splits:
         for split, path in paths.items():
             examples[split] = in_scheme(examples[split], schemes[split], scheme, path)
             descriptions[split] += in_words(given, data, schemes[split])
-    return _of_user(data, str(data.train), examples, descriptions, labels, scheme)
+    return _of_user(data, str(data.train), examples, descriptions, labels, scheme, train_labelled)
 
 
 def _from_tfds(data) -> Splits:
@@ -293,6 +295,7 @@ def _of_user(
     descriptions: dict,
     labels: list[str] | None,
     scheme: str = "IOB2",
+    train_labelled: bool = True,
 ) -> Splits:
     """The splits of a user's own data, after checks, with a dev split."""
     if data.kind in (*REGRESSIONS, SPAN_EXTRACTION):
@@ -302,6 +305,8 @@ def _of_user(
     label_range = None if data.label_range is None else tuple(data.label_range)
     for split, found in examples.items():
         check_labels(found, labels, f"{split} ({getattr(data, split)})", label_range)
+    if train_labelled and data.kind in (*CLASSIFICATIONS, "tagging"):
+        _check_classes(examples["train"], name)
     check_distinct(examples, scored="test" if data.held_out is None else "dev")
     if data.dev is None:
         reason = "there is no dev file" if hasattr(data, "format") else "data.dev names no split"
@@ -312,6 +317,17 @@ def _of_user(
     return Splits(
         name, data.kind, labels, None, label_range, scheme, examples, descriptions, spans=spans
     )
+
+
+def _check_classes(train: list, where: str) -> None:
+    """Refuses a train split of one class, which every model has learnt before it is trained."""
+    tags = [one.tags if isinstance(one, TaggedSentence) else (one.label,) for one in train]
+    found = set(chain.from_iterable(tags))
+    if len(found) == 1:
+        raise DataError(
+            f"{where}: expected examples of at least two classes in train, got {found.pop()!r} "
+            "alone; add others, or correct the column of the labels"
+        )
 
 
 def _cut_together(examples: list, count: int) -> tuple[list, list]:

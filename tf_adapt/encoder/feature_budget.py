@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Home = Literal["memory", "disk"]
+# By default; from disk an epoch takes no longer than from memory (docs/speed.md).
+LIMIT_MB, DISK_LIMIT_MB = 500, 20_000
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from tf_adapt.encoder.feature_arrays import (
     selected_shards,
     shard_orders,
 )
-from tf_adapt.encoder.feature_budget import Budget
+from tf_adapt.encoder.feature_budget import DISK_LIMIT_MB, LIMIT_MB, Budget
 from tf_adapt.encoder.feature_files import Entry, RowsOnDisk, Shard
 from tf_adapt.encoder.feature_parts import (
     Part,
@@ -55,8 +55,8 @@ def with_features(
     encoder: HubEncoder,
     cache: str | Path | None = None,
     require: bool = False,
-    limit_mb: int = 2000,
-    disk_limit_mb: int = 20000,
+    limit_mb: int = LIMIT_MB,
+    disk_limit_mb: int = DISK_LIMIT_MB,
     dtype: str = "float32",
     reads: Reads = EVERYTHING,
     own_folder: Path | None = None,

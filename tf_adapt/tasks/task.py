@@ -198,6 +198,11 @@ def _checked_labels(task: Task) -> tuple[str, ...] | None:
             )
         if label in labels[:position]:
             raise ConfigError(f"labels[{position}]: {label!r} is there twice; keep one")
+        if label != label.strip() and label.strip() in labels:
+            raise ConfigError(
+                f"labels[{position}]: {label!r} and {label.strip()!r} differ in white space alone; "
+                "keep one"
+            )
         fault = check_label_name(label) if task.is_multilabel else None
         if fault:
             raise ConfigError(f"labels[{position}]: {fault}, got {label!r}; rename it")

@@ -107,6 +107,7 @@ def test_conll2003_without_labels_has_one_column_or_four(tmp_path):
         ("a O\n O\n", {}, r"txt:2: expected a value in every column, got nothing in column 1"),
         ("a O\nb \n", {}, r"txt:2: expected a value in every column, got nothing in column 2"),
         ("a\nb\n", {}, r"txt:1: expected 2 columns, got 1"),
+        ("a\tO\nb\tB-X \n", {}, r"txt:2: expected a label without white space .* got 'B-X '"),
         ("a O\n", {"num_columns": 4, "tags": 3}, r"txt:1: expected 4 columns, got 2"),
         ("", {}, "no examples in this file"),
         ("\n\n\n", {}, "no examples in this file"),

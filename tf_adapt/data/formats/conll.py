@@ -7,7 +7,7 @@ begin with `# ` and have another number of columns than the others; with as many
 from collections import Counter
 from pathlib import Path
 
-from tf_adapt.data.formats.records import TaggedSentence
+from tf_adapt.data.formats.records import TaggedSentence, check_outer_space
 from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
 from tf_adapt.errors import DataError
 
@@ -52,6 +52,8 @@ def read_conll(
         if not (is_blank(line) or starts_document or is_comment):
             first_line = first_line if rows else number
             rows.append(_split(line, layout, f"{path}:{number}"))
+            if labelled:
+                check_outer_space(rows[-1][tags], f"{path}:{number}")
             continue
         if rows:
             tag_column = tags if labelled else None

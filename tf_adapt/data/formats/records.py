@@ -6,6 +6,7 @@ import string
 from dataclasses import dataclass
 from numbers import Integral, Real
 
+from tf_adapt.data.limits import LONGEST_TEXT
 from tf_adapt.errors import DataError
 
 FLOAT32_MAX = 3.4028234663852886e38
@@ -53,14 +54,29 @@ class TaggedSentence:
     document: int = 0
 
 
+def check_length(length: int, where: str, column: str = "text") -> None:
+    """Checks the number of characters of a text or a sentence.
+
+    Raises:
+        DataError: more than `LONGEST_TEXT`.
+    """
+    if length > LONGEST_TEXT:
+        raise DataError(
+            f"{where}: expected at most {LONGEST_TEXT:,} characters in column {column!r}, got "
+            f"{length:,}, which take gigabytes to tokenize; split the text"
+        )
+
+
 def check_text(text: str, where: str, column: str = "text") -> str:
     """Returns `text` unchanged if it can be an encoder's input.
 
     A text is empty if it holds only ASCII white space, at which the encoders split.
 
     Raises:
-        DataError: the text is empty, or holds a NUL or half of a surrogate pair.
+        DataError: the text is empty, longer than `LONGEST_TEXT`, or holds a NUL or half of a
+            surrogate pair.
     """
+    check_length(len(text), where, column)
     if not text.strip(string.whitespace):
         raise DataError(
             f"{where}: expected a text in column {column!r}, got an empty one; "
@@ -76,6 +92,19 @@ def check_text(text: str, where: str, column: str = "text") -> str:
             "which UTF-8 cannot hold; write the character itself"
         )
     return text
+
+
+def check_outer_space(label: str, where: str) -> str:
+    """Returns a label or tag that has no white space around it.
+
+    Raises:
+        DataError: it has; `0 ` and `0` would be two classes.
+    """
+    if label != label.strip():
+        raise DataError(
+            f"{where}: expected a label without white space around it, got {label[:40]!r}"
+        )
+    return label
 
 
 def check_group(group: object, where: str, column: str = "group") -> str:

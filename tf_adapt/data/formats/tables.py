@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from hub_modules.storage.json_files import json_value
-from tf_adapt.data.formats.records import Record, check_group, check_score, check_text
+from tf_adapt.data.formats.records import (
+    Record,
+    check_group,
+    check_outer_space,
+    check_score,
+    check_text,
+)
 from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
 from tf_adapt.errors import DataError
 
@@ -98,7 +104,7 @@ def text_label(value: object, where: str) -> str:
     """A label as text, unchanged.
 
     Raises:
-        DataError: it is empty, or neither text nor an integer.
+        DataError: it is empty, has white space around it, or is neither text nor an integer.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -106,7 +112,7 @@ def text_label(value: object, where: str) -> str:
         raise DataError(f"{where}: expected a text as label, got {_shown(value)}")
     if any(character in value for character in "\t\n\r"):
         raise DataError(f"{where}: expected a label on one line without tabs, got {_shown(value)}")
-    return check_text(value, where, "label")
+    return check_outer_space(check_text(value, where, "label"), where)
 
 
 def number_label(value: object, where: str) -> float:
