@@ -1,21 +1,44 @@
 """The tokenizer of a preset, or of a HuggingFace folder of the same families, from its files."""
 
+from collections.abc import Callable
 from pathlib import Path
+
+import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
 from hub_modules.keras_hub.backbones import BACKBONES, vocabulary_rows
 from hub_modules.preprocess import BertPreprocessor
+from hub_modules.preprocess.added_tokens import AddedTokens
+from hub_modules.preprocess.bert import SPECIAL_TOKENS, UNKNOWN
 from hub_modules.preprocess.byte_pairs import BytePairTokenizer
 from hub_modules.preprocess.pieces import PiecePreprocessor
 from hub_modules.preprocess.sentence_pieces import SentencePieceTokenizer
+from hub_modules.preprocess.word_pieces import WordRules, huggingface_rules, keras_hub_rules
 from hub_modules.sources.folder import read_json, read_text, read_vocabulary, require_file, setting
+from hub_modules.sources.tokenizer_files import (
+    TokenizerFiles,
+    added_tokens,
+    read_tokenizer_files,
+    refuse_others,
+)
 
-# HuggingFace's name of each SentencePiece model.
-PIECE_FILES = {
+# HuggingFace's name of each vocabulary.
+_VOCABULARIES = {
+    "BertBackbone": "vocab.txt",
+    "ElectraBackbone": "vocab.txt",
+    "DistilBertBackbone": "vocab.txt",
+    "RobertaBackbone": "vocab.json",
     "XLMRobertaBackbone": "sentencepiece.bpe.model",
     "AlbertBackbone": "spiece.model",
     "DebertaV3Backbone": "spm.model",
 }
+# What keras-hub's WordPiece must be like, as (key, values that are computed here).
+_PRESET_WORD_PIECES = [
+    ("split", (True,)),
+    ("suffix_indicator", ("##",)),
+    ("oov_token", (UNKNOWN,)),
+]
+_FLAG = "true or false"
 _WORD_PIECES = ("BertBackbone", "ElectraBackbone", "DistilBertBackbone")
 _LARGEST_MODEL = 50 * 2**20
 _ROBERTA = {
@@ -52,10 +75,11 @@ def preset_preprocessor(folder: Path, backbone: str, settings: dict):
     config = setting(stored, "config", "an object", path)
     rows = vocabulary_rows(settings)
     if backbone in _WORD_PIECES:
-        lower = setting(config, "lowercase", "true or false", path, default=False)
-        return BertPreprocessor(read_vocabulary(assets / "vocabulary.txt", rows), lower)
+        rules = _preset_rules(config, path)
+        return BertPreprocessor(read_vocabulary(assets / "vocabulary.txt", rows), rules=rules)
     if backbone == "RobertaBackbone":
-        return _byte_pairs(assets / "vocabulary.json", assets / "merges.txt", rows)
+        prefixed = setting(config, "add_prefix_space", _FLAG, path, default=False)
+        return _byte_pairs(assets / "vocabulary.json", assets / "merges.txt", rows, prefixed)
     return _sentence_pieces(assets / "vocabulary.spm", backbone, rows)
 
 
@@ -66,21 +90,41 @@ def huggingface_preprocessor(folder: Path, backbone: str, settings: dict):
     Raises:
         ArtifactError: a file is missing or damaged.
     """
-    rows, path = vocabulary_rows(settings), folder / "tokenizer_config.json"
-    stored = read_json(path) if path.is_file() else {}
+    rows = vocabulary_rows(settings)
+    vocabulary = _required(folder / _VOCABULARIES[backbone])
+    files = read_tokenizer_files(folder, BACKBONES[backbone].model_type)
     if backbone in _WORD_PIECES:
-        # As HuggingFace's own class where the folder says nothing.
-        lower = setting(stored, "do_lower_case", "true or false", path, default=True)
-        vocabulary = _required(folder / "vocab.txt")
-        return BertPreprocessor(read_vocabulary(vocabulary, rows), lower)
+        pieces = read_vocabulary(vocabulary, rows)
+        own = {pieces.index(piece) for piece in (*SPECIAL_TOKENS.values(), UNKNOWN)}
+        rules = _huggingface_rules(files)
+        return BertPreprocessor(
+            pieces, rules=rules, added=_added(files, rows, own, rules.normalize)
+        )
     if backbone == "RobertaBackbone":
-        return _byte_pairs(_required(folder / "vocab.json"), folder / "merges.txt", rows)
-    options = {}
-    if backbone == "AlbertBackbone":
-        kind = "true or false"
-        options["lower_case"] = setting(stored, "do_lower_case", kind, path, default=True)
-        options["keep_accents"] = setting(stored, "keep_accents", kind, path, default=False)
-    return _sentence_pieces(_required(folder / PIECE_FILES[backbone]), backbone, rows, **options)
+        prefixed = files.flag("add_prefix_space", "pre_tokenizer.add_prefix_space", False)
+        return _byte_pairs(vocabulary, folder / "merges.txt", rows, prefixed, files)
+    return _sentence_pieces(vocabulary, backbone, rows, files)
+
+
+def _preset_rules(config: dict, path: Path) -> WordRules:
+    refuse_others(config, _PRESET_WORD_PIECES, path)
+    return keras_hub_rules(
+        lower_case=setting(config, "lowercase", _FLAG, path, default=False),
+        strip_accents=setting(config, "strip_accents", _FLAG, path, default=False),
+        split_chinese=setting(config, "split_on_cjk", _FLAG, path, default=True),
+    )
+
+
+def _huggingface_rules(files: TokenizerFiles) -> WordRules:
+    # As HuggingFace's own class where the folder says nothing.
+    lower = files.flag("do_lower_case", "normalizer.lowercase", True)
+    key, chinese = "tokenize_chinese_chars", "normalizer.handle_chinese_chars"
+    return huggingface_rules(
+        lower_case=lower,
+        strip_accents=files.flag("strip_accents", "normalizer.strip_accents", lower),
+        split_chinese=files.flag(key, chinese, True),
+        longest=files.longest_word(),
+    )
 
 
 def _required(path: Path) -> Path:
@@ -93,7 +137,13 @@ def _required(path: Path) -> Path:
     return require_file(path, f"{advice}; download it from the model's page into the folder")
 
 
-def _byte_pairs(vocabulary_path: Path, merges_path: Path, rows: int) -> PiecePreprocessor:
+def _byte_pairs(
+    vocabulary_path: Path,
+    merges_path: Path,
+    rows: int,
+    prefixed: bool,
+    files: TokenizerFiles | None = None,
+) -> PiecePreprocessor:
     require_file(vocabulary_path, "the tokenizer's pieces; get the whole folder again")
     vocabulary = read_json(vocabulary_path)
     ids = list(vocabulary.values())
@@ -117,11 +167,44 @@ def _byte_pairs(vocabulary_path: Path, merges_path: Path, rows: int) -> PiecePre
         tokenizer = BytePairTokenizer(vocabulary, merges, unknown)
     except ArtifactError as error:
         raise ArtifactError(f"{merges_path}: {error}") from error
+    added = _added(files, rows, {*special.values(), unknown}, tokenizer.normalize, True)
     special["vocab_size"] = rows
-    return PiecePreprocessor(tokenizer, special, unknown, doubled=True, blank=" ")
+    return PiecePreprocessor(tokenizer, special, unknown, True, " ", prefixed, added)
 
 
-def _sentence_pieces(path: Path, backbone: str, rows: int, **options) -> PiecePreprocessor:
+def _added(
+    files: TokenizerFiles | None,
+    rows: int,
+    own: set[int],
+    normalize: Callable[[tf.Tensor], tf.Tensor],
+    blanks_count: bool = False,
+) -> AddedTokens:
+    """The added tokens of a HuggingFace folder; a preset has none."""
+    as_written, normalized = added_tokens(files, rows, own, blanks_count) if files else ({}, {})
+    contents = normalize(tf.constant(list(normalized), tf.string)).numpy()
+    ids = {c.decode("utf-8"): i for c, i in zip(contents, normalized.values(), strict=True) if c}
+    return AddedTokens(as_written, ids)
+
+
+def _casing(files: TokenizerFiles | None, backbone: str) -> dict[str, bool]:
+    """The arguments of `SentencePieceTokenizer` that say how a text is changed before."""
+    if files is None:
+        return {}
+    # As HuggingFace's own class where the folder says nothing; XLM-RoBERTa's has no such argument.
+    albert, shifted = backbone == "AlbertBackbone", backbone == "XLMRobertaBackbone"
+    lower = None if shifted else files.said("do_lower_case")
+    accents = files.said("keep_accents") if albert else None
+    return {
+        "lower_case": files.agreed("do_lower_case", lower, files.changes("Lowercase"), albert),
+        "keep_accents": files.agreed(
+            "keep_accents", accents, files.leaves("StripAccents"), not albert
+        ),
+    }
+
+
+def _sentence_pieces(
+    path: Path, backbone: str, rows: int, files: TokenizerFiles | None = None
+) -> PiecePreprocessor:
     require_file(path, "the tokenizer's SentencePiece model; get the whole folder again")
     if path.stat().st_size > _LARGEST_MODEL:
         raise ArtifactError(
@@ -129,7 +212,7 @@ def _sentence_pieces(path: Path, backbone: str, rows: int, **options) -> PiecePr
         )
     shifted = backbone == "XLMRobertaBackbone"
     try:
-        tokenizer = SentencePieceTokenizer(path.read_bytes(), shifted, **options)
+        tokenizer = SentencePieceTokenizer(path.read_bytes(), shifted, **_casing(files, backbone))
     except ArtifactError as error:
         raise ArtifactError(f"{path}: {error}") from error
     pieces = tokenizer.pieces()
@@ -143,7 +226,9 @@ def _sentence_pieces(path: Path, backbone: str, rows: int, **options) -> PiecePr
     if shifted:
         special = {"start_of_sequence_id": 0, "padding_id": 1, "end_of_segment_id": 2}
         special |= {"mask_id": size - 1} if size <= rows else {}
-        return PiecePreprocessor(tokenizer, special | {"vocab_size": rows}, 3, doubled=True)
+        added = _added(files, rows, {*special.values(), 3}, tokenizer.normalize)
+        special["vocab_size"] = rows
+        return PiecePreprocessor(tokenizer, special, 3, doubled=True, added=added)
     padding, start, end, unknown = _PIECES[backbone]
     missing = [piece for piece in _PIECES[backbone] if piece not in pieces]
     if missing:
@@ -155,10 +240,12 @@ def _sentence_pieces(path: Path, backbone: str, rows: int, **options) -> PiecePr
         "padding_id": pieces.index(padding),
         "start_of_sequence_id": pieces.index(start),
         "end_of_segment_id": pieces.index(end),
-        "vocab_size": rows,
     }
     if "[MASK]" in pieces:
         special["mask_id"] = pieces.index("[MASK]")
     elif backbone == "DebertaV3Backbone" and len(pieces) < rows:
         special["mask_id"] = len(pieces)
-    return PiecePreprocessor(tokenizer, special, pieces.index(unknown), doubled=False)
+    unknown_id = pieces.index(unknown)
+    added = _added(files, rows, {*special.values(), unknown_id}, tokenizer.normalize)
+    special["vocab_size"] = rows
+    return PiecePreprocessor(tokenizer, special, unknown_id, doubled=False, added=added)

@@ -7,8 +7,10 @@ import tensorflow as tf
 import tensorflow_text
 
 from hub_modules.errors import ArtifactError
+from hub_modules.preprocess.added_tokens import AddedTokens
 from hub_modules.preprocess.segments import truncate
 from hub_modules.preprocess.whole_texts import pack_texts
+from hub_modules.preprocess.word_pieces import UNKNOWN, WordPieceTokenizer, WordRules
 
 SPECIAL_TOKENS = {
     "padding_id": "[PAD]",
@@ -16,7 +18,6 @@ SPECIAL_TOKENS = {
     "end_of_segment_id": "[SEP]",
     "mask_id": "[MASK]",
 }
-UNKNOWN = "[UNK]"
 CONTINUATION = "##"
 
 
@@ -29,6 +30,8 @@ class BertPreprocessor(tf.Module):
     Args:
         vocabulary: word pieces in the order of their ids.
         lower_case: whether the vocabulary is lower-cased.
+        rules: how a text becomes words, in place of all this.
+        added: tokens that are found before; only beside `rules`.
 
     Raises:
         ArtifactError: a piece is empty or a duplicate, or a special token is missing.
@@ -38,7 +41,13 @@ class BertPreprocessor(tf.Module):
 
     splits_at_punctuation = True
 
-    def __init__(self, vocabulary: Sequence[str], lower_case: bool):
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        lower_case: bool = False,
+        rules: WordRules | None = None,
+        added: AddedTokens | None = None,
+    ):
         super().__init__(name="bert_preprocessor")
         vocabulary = list(vocabulary)
         _check_vocabulary(vocabulary)
@@ -48,7 +57,7 @@ class BertPreprocessor(tf.Module):
         self.unknown_id = ids[UNKNOWN]
         # On the CPU, where the tokenizer runs: its tables must not be copied at each call.
         with tf.device("CPU:0"):
-            self._tokenizer = _tokenizer(vocabulary, lower_case)
+            self._tokenizer = _tokenizer(vocabulary, lower_case, rules, added)
             self._continues = tf.constant([p.startswith(CONTINUATION) for p in vocabulary])
 
     def __call__(self, texts, max_length: int | None = None, truncate: bool = False) -> dict:
@@ -170,8 +179,10 @@ def _checked_length(length, longest: tf.Tensor) -> tf.Tensor:
         return tf.identity(length)
 
 
-def _tokenizer(vocabulary: list[str], lower_case: bool):
+def _tokenizer(vocabulary: list[str], lower_case: bool, rules: WordRules | None, added):
     try:
+        if rules is not None:
+            return WordPieceTokenizer(vocabulary, rules, added or AddedTokens({}, {}))
         return tensorflow_text.FastBertTokenizer(
             vocab=vocabulary,
             lower_case_nfd_strip_accents=lower_case,

@@ -58,6 +58,14 @@ class BytePairTokenizer(tf.Module):
             )
             self._ranks = tf.lookup.StaticHashTable(rows, _NO_RANK)
 
+    def normalize(self, texts: tf.Tensor) -> tf.Tensor:
+        """`[batch] string` → the same: bytes are read as they are."""
+        return texts
+
+    def tokenize_normalized(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """As `tokenize`."""
+        return self.tokenize(texts)
+
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """`[batch] string` → ids of pieces `[batch, (pieces)] int32`."""
         words = self._words(texts)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from hub_modules.preprocess.lower_case import lower_case_utf8
 from hub_modules.preprocess.segments import one_segment, truncate
 from hub_modules.preprocess.whole_texts import pack_texts
 
@@ -125,12 +126,12 @@ class LstmPreprocessor(tf.Module):
         if not self.lower_case:
             ids = self._table.lookup(given)
             return words.with_values(tf.RaggedTensor.from_tensor(ids[:, None]))
-        lower = tf.strings.lower(given, encoding="utf-8")
+        lower = lower_case_utf8(given)
         upper = tf.strings.upper(given, encoding="utf-8")
         rest = tf.strings.regex_replace(given, r"^(?s:.)", "")
         is_long = tf.strings.length(rest) > 0
         capitals = (given == upper) & (upper != lower) & is_long
-        lower_rest = tf.strings.lower(rest, encoding="utf-8")
+        lower_rest = lower_case_utf8(rest)
         begins = tf.strings.regex_full_match(given, r"\p{Lu}(?s:.*)")
         has_letters = lower_rest != tf.strings.upper(rest, encoding="utf-8")
         capitalised = begins & (rest == lower_rest) & has_letters

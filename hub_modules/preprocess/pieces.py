@@ -4,6 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from hub_modules.preprocess.added_tokens import AddedTokens
 from hub_modules.preprocess.bert import fill_empty, pack_segments, pack_word_pieces
 from hub_modules.preprocess.segments import truncate
 from hub_modules.preprocess.whole_texts import pack_texts
@@ -21,6 +22,8 @@ class PiecePreprocessor(tf.Module):
         unknown_id: for a word without pieces.
         doubled: `<s> a </s></s> b </s>`, RoBERTa's row for a pair; else `[CLS] a [SEP] b [SEP]`.
         blank: what is put before each word in tagging, where the tokenizer does not.
+        prefixed: whether it is put before a text too that does not begin with it.
+        added: tokens that are found before a text is split.
     """
 
     splits_at_punctuation = True
@@ -32,6 +35,8 @@ class PiecePreprocessor(tf.Module):
         unknown_id: int,
         doubled: bool,
         blank: str = "",
+        prefixed: bool = False,
+        added: AddedTokens | None = None,
     ):
         super().__init__(name="piece_preprocessor")
         self._tokenizer = tokenizer
@@ -39,6 +44,8 @@ class PiecePreprocessor(tf.Module):
         self.unknown_id = unknown_id
         self.doubled = doubled
         self.blank = blank
+        self.prefixed = prefixed
+        self._added = added or AddedTokens({}, {})
 
     def __call__(self, texts, max_length: int | None = None, truncate: bool = False) -> dict:
         """Texts → the encoder's inputs, tokenized and packed: see `pack_texts`."""
@@ -50,12 +57,20 @@ class PiecePreprocessor(tf.Module):
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """`[batch] string` → piece ids `[batch, (pieces)] int32`, without special tokens."""
-        return self._tokenizer.tokenize(texts)
+        return self._added.tokenize(texts, self._tokenizer.normalize, self._tokenize_texts)
 
     def tokenize_words(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
         """`[batch, (words)] string` → `[batch, (words), (pieces)] int32`, no word empty."""
-        pieces = self.tokenize(tf.strings.join([self.blank, words.values]))
+        pieces = self._added.tokenize(words.values, self._tokenizer.normalize, self._tokenize_words)
         return words.with_values(fill_empty(pieces, self.unknown_id))
+
+    def _tokenize_texts(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        if self.prefixed:
+            texts = tf.strings.regex_replace(texts, "^([^ ])", r" \1")
+        return self._tokenizer.tokenize_normalized(texts)
+
+    def _tokenize_words(self, words: tf.Tensor) -> tf.RaggedTensor:
+        return self._tokenizer.tokenize_normalized(tf.strings.join([self.blank, words]))
 
     def pack(self, segments: list[tf.RaggedTensor], length: int | None = None) -> dict:
         """See `pack_segments`. A doubled separator has the type 2: it belongs to neither text."""

@@ -7,6 +7,7 @@ import tensorflow_text
 from tensorflow_text.python.ops.sentencepiece_tokenizer import gen_sentencepiece_tokenizer
 
 from hub_modules.errors import ArtifactError
+from hub_modules.preprocess.lower_case import lower_case_utf8
 
 
 class _Model(tf.saved_model.experimental.TrackableResource):
@@ -75,11 +76,17 @@ class SentencePieceTokenizer(tf.Module):
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """`[batch] string` → ids of pieces `[batch, (pieces)] int32`."""
+        return self.tokenize_normalized(self.normalize(texts))
+
+    def normalize(self, texts: tf.Tensor) -> tf.Tensor:
+        """`[batch] string` → the same as `lower_case` and `keep_accents` ask for."""
         if not self.keep_accents:
             texts = tensorflow_text.normalize_utf8(texts, "NFKD")
             texts = tf.strings.regex_replace(texts, r"\p{Mn}", "")
-        if self.lower_case:
-            texts = tf.strings.lower(texts, encoding="utf-8")
+        return lower_case_utf8(texts) if self.lower_case else texts
+
+    def tokenize_normalized(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """As `tokenize`, of texts that are normalized."""
         pieces = self._model.tokenize(texts)
         if not self.shifted:
             return pieces

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from hub_modules.preprocess.lower_case import lower_case_utf8
 from hub_modules.preprocess.segments import one_segment, truncate
 from hub_modules.preprocess.whole_texts import pack_texts
 
@@ -72,5 +73,5 @@ class WordsPreprocessor(tf.Module):
         return truncate(segments, limit)
 
     def _ids(self, words: tf.Tensor) -> tf.Tensor:
-        words = tf.strings.lower(words, encoding="utf-8") if self.lower_case else words
+        words = lower_case_utf8(words) if self.lower_case else words
         return self._table.lookup(words)

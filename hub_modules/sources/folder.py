@@ -26,13 +26,14 @@ KINDS = {
 _REQUIRED = object()
 
 
-def read_json(path: Path) -> dict:
+def read_json(path: Path, largest: int = LARGEST_TEXT_BYTES) -> dict:
     """Reads a JSON object.
 
     Raises:
-        ArtifactError: the file is missing, too large, not UTF-8, not JSON, or not an object.
+        ArtifactError: the file is missing, larger than `largest` bytes, not UTF-8, not JSON, or not
+            an object.
     """
-    text = read_text(path)
+    text = read_text(path, largest)
     try:
         value = json_value(text)
     except ValueError as error:

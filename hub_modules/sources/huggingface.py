@@ -16,14 +16,19 @@ from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource, gpt2
 from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
 from hub_modules.sources.folder import (
+    SPECIAL_PIECES,
     lower_casing,
     read_json,
     read_vocabulary,
-    setting,
     write_vocabulary,
 )
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
 from hub_modules.sources.safetensors_file import open_weights, weights_file
+from hub_modules.sources.tokenizer_files import (
+    TokenizerFiles,
+    added_tokens,
+    read_tokenizer_files,
+)
 from hub_modules.storage.files import publish_folder
 
 ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
@@ -85,8 +90,6 @@ HEADS_FILE = "heads.safetensors"
 PREFIX = "bert."
 # Checkpoints converted from TensorFlow keep its names for the two weights of a LayerNorm.
 RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
-# Two implementations of the original BERT's tokenizer.
-TOKENIZERS = ("BertTokenizer", "BertTokenizerFast")
 # Heads, and the numbers 0, 1, 2, … that some versions stored.
 LEFT_OUT = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
 
@@ -110,9 +113,9 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     if settings.get("model_type") == "gpt2":
         return gpt2.read(folder, lower_case)
     config = _config(settings, config_path)
-    recorded = _recorded_casing(folder / "tokenizer_config.json")
-    lower_case = lower_casing(recorded, lower_case, folder / "tokenizer_config.json")
-    vocabulary = read_vocabulary(folder / "vocab.txt", config["vocabulary_size"])
+    rows = config["vocabulary_size"]
+    vocabulary = read_vocabulary(folder / "vocab.txt", rows)
+    lower_case = _lower_case(read_tokenizer_files(folder, "bert"), lower_case, rows)
     weights, left_out = _read_weights(weights_file(folder), table_rows(config))
     output_layer, used, unused = _output_layer(folder, config, weights)
     return ModuleSource(
@@ -167,28 +170,26 @@ def _config(settings: dict, where: Path) -> dict:
     return bert_config(settings, ACTIVATIONS, where)
 
 
-def _recorded_casing(path: Path) -> bool | None:
-    if not path.is_file():
-        return None
-    settings = read_json(path)
-    lower_case = setting(settings, "do_lower_case", "true or false", path, default=None)
-    strip_accents = settings.get("strip_accents")
-    # Our tokenizer, like the original BERT, strips accents exactly when it lower-cases.
-    if strip_accents is not None and lower_case is not None and strip_accents != lower_case:
-        raise ArtifactError(
-            f"{path}: strip_accents: expected null or {lower_case} (as do_lower_case), got "
-            f"{strip_accents!r}; such a tokenizer is not supported"
-        )
-    if settings.get("tokenizer_class", TOKENIZERS[0]) not in TOKENIZERS:
-        raise ArtifactError(
-            f"{path}: tokenizer_class: expected one of {', '.join(TOKENIZERS)}, got "
-            f"{settings['tokenizer_class']!r}; such a tokenizer is not supported"
-        )
-    if settings.get("tokenize_chinese_chars", True) is not True:
-        raise ArtifactError(
-            f"{path}: tokenize_chinese_chars: expected true, got "
-            f"{settings['tokenize_chinese_chars']!r}; such a tokenizer is not supported"
-        )
+def _lower_case(files: TokenizerFiles, given: bool | None, rows: int) -> bool:
+    """Whether text is lower-cased; our tokenizer is the original BERT's, and no other is read."""
+    where = files.folder / "tokenizer_config.json"
+    recorded = files.flag("do_lower_case", "normalizer.lowercase", None)
+    lower_case = lower_casing(recorded, given, where)
+    chinese = files.flag("tokenize_chinese_chars", "normalizer.handle_chinese_chars", True)
+    accents = files.flag("strip_accents", "normalizer.strip_accents", lower_case)
+    as_written, normalized = added_tokens(files, rows, set())
+    added = [token for token in (*as_written, *normalized) if token not in SPECIAL_PIECES]
+    for key, expected, got in (
+        ("strip_accents", [lower_case], accents),
+        ("tokenize_chinese_chars", [True], chinese),
+        ("added tokens", [[]], added[:3]),
+    ):
+        if got not in expected:
+            raise ArtifactError(
+                f"{where}: {key}: expected {expected[0]}, as the original BERT, got "
+                f"{str(got)[:100]}; such a tokenizer is not converted: give the folder as "
+                f"keras:{files.folder}"
+            )
     return lower_case
 
 

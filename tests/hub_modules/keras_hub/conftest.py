@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from huggingface_folders import keras_hub_is_new, write_folder
 
-collect_ignore = (
-    [] if keras_hub_is_new() else ["test_presets.py", "test_huggingface.py", "test_handles.py"]
-)
+NEW = ["test_presets.py", "test_huggingface.py", "test_handles.py", "test_tokenizer_files.py"]
+collect_ignore = [] if keras_hub_is_new() else NEW
 
 SIZES = {
     "num_layers": 2,

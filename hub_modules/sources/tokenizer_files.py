@@ -1,0 +1,256 @@
+"""What a HuggingFace folder says of its tokenizer: `tokenizer_config.json`, `tokenizer.json`.
+
+The first has the arguments of a class, the second the tokenizer itself; either may be missing. What
+both say must agree, and what is not computed here is refused by its name.
+
+Source: HuggingFace transformers (`models/*/tokenization_*.py`); tokenizers (`tokenizer.json`).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hub_modules.errors import ArtifactError
+from hub_modules.sources.folder import read_json, setting
+
+CONFIG, FAST, OLD_ADDED = "tokenizer_config.json", "tokenizer.json", "added_tokens.json"
+_LARGEST_FAST = 64 * 2**20  # those of XLM-RoBERTa have 17 MiB
+_FLAG = "true or false"
+_REMEDY = "such a tokenizer is not supported"
+# Classes that only read tokenizer.json.
+_GENERAL = ("PreTrainedTokenizerFast", "TokenizersBackend")
+_CLASSES = {
+    "bert": ("BertTokenizer",),
+    "electra": ("ElectraTokenizer", "BertTokenizer"),
+    "distilbert": ("DistilBertTokenizer", "BertTokenizer"),
+    "roberta": ("RobertaTokenizer",),
+    "xlm-roberta": ("XLMRobertaTokenizer",),
+    "albert": ("AlbertTokenizer",),
+    "deberta-v2": ("DebertaV2Tokenizer",),
+}
+# What must be so in tokenizer.json, as (key path, values that are computed here); a key that is
+# missing says nothing.
+_WORD_PIECES = [
+    ("model.type", ("WordPiece",)),
+    ("model.unk_token", ("[UNK]",)),
+    ("model.continuing_subword_prefix", ("##",)),
+    ("normalizer.type", ("BertNormalizer",)),
+    ("normalizer.clean_text", (True,)),
+    ("pre_tokenizer.type", ("BertPreTokenizer",)),
+]
+_BYTE_PAIRS = [
+    ("model.type", ("BPE",)),
+    ("normalizer", (None,)),
+    ("pre_tokenizer.type", ("ByteLevel",)),
+    ("pre_tokenizer.use_regex", (True,)),
+]
+_UNIGRAMS = [("model.type", ("Unigram", "BPE"))]
+# Changes of a text that a SentencePiece model makes too, or that `SentencePieceTokenizer` makes.
+_CHANGES = ("Precompiled", "Replace", "Strip", "NFKD", "StripAccents", "Lowercase")
+# As `_WORD_PIECES`, of tokenizer_config.json.
+_ARGUMENTS = [
+    ("do_basic_tokenize", (True, None)),
+    ("never_split", (None, [])),
+    ("split_by_punct", (False,)),
+    ("subword_tokenizer_type", ("wordpiece",)),
+]
+
+
+@dataclass(frozen=True)
+class TokenizerFiles:
+    """The content of the two files; empty where there is none."""
+
+    folder: Path
+    config: dict
+    fast: dict
+
+    def said(self, key: str) -> bool | None:
+        """What `tokenizer_config.json` says under a key; null says nothing."""
+        return _flag(self.config, key, self.folder / CONFIG)
+
+    def flag(self, key: str, fast_key: str, default: bool) -> bool:
+        """What `tokenizer_config.json` says under `key` or `tokenizer.json` under `fast_key`.
+
+        Raises:
+            ArtifactError: both say something else, or it is neither true nor false.
+        """
+        fast = _flag(self.fast, fast_key, self.folder / FAST)
+        return self.agreed(key, self.said(key), fast, default)
+
+    def agreed(self, key: str, given: bool | None, fast: bool | None, default: bool) -> bool:
+        """As `flag`, of what the two files say."""
+        if given is not None and fast is not None and given != fast:
+            raise ArtifactError(
+                f"{self.folder / CONFIG}: {key}: expected {_json(fast)}, as {FAST} has it, got "
+                f"{_json(given)}; take both files of the same model, or correct the wrong one"
+            )
+        said = [value for value in (given, fast) if value is not None]
+        return said[0] if said else default
+
+    def longest_word(self) -> int:
+        """Most characters of a word of WordPiece."""
+        key, kind = "model.max_input_chars_per_word", "an integer from 1 to 1000"
+        return setting(self.fast, key, kind, self.folder / FAST, default=100)
+
+    def changes(self, kind: str) -> bool | None:
+        """Whether `tokenizer.json` changes a text so before it is split; None: it does not say.
+
+        Raises:
+            ArtifactError: it changes it in a way that is not computed here.
+        """
+        if "normalizer" not in self.fast:
+            return None
+        whole = self.fast["normalizer"] or {}
+        steps = whole.get("normalizers", [whole]) if isinstance(whole, dict) else [whole]
+        kinds = [step.get("type") if isinstance(step, dict) else step for step in steps]
+        other = [one for one in kinds if one not in (*_CHANGES, None)]
+        if other:
+            raise ArtifactError(
+                f"{self.folder / FAST}: normalizer: expected {', '.join(_CHANGES)}, got "
+                f"{str(other[0])[:100]!r}; {_REMEDY}"
+            )
+        return kind in kinds
+
+    def leaves(self, kind: str) -> bool | None:
+        """Whether it does not change a text so."""
+        changes = self.changes(kind)
+        return None if changes is None else not changes
+
+
+def read_tokenizer_files(folder: Path, model_type: str) -> TokenizerFiles:
+    """Reads both files and refuses what is not computed here.
+
+    Args:
+        model_type: as in `config.json`.
+
+    Raises:
+        ArtifactError: a file is damaged, or the tokenizer is of another kind.
+    """
+    config, fast = folder / CONFIG, folder / FAST
+    files = TokenizerFiles(
+        folder,
+        read_json(config) if config.is_file() else {},
+        read_json(fast, _LARGEST_FAST) if fast.is_file() else {},
+    )
+    known = (*_CLASSES[model_type], *_GENERAL)
+    name = files.config.get("tokenizer_class") or known[0]
+    if str(name).removesuffix("Fast") not in known and name not in known:
+        raise ArtifactError(
+            f"{config}: tokenizer_class: expected one of {', '.join(known)}, got "
+            f"{str(name)[:100]!r}; {_REMEDY}"
+        )
+    refuse_others(files.config, _ARGUMENTS, config)
+    refuse_others(files.fast, _KINDS.get(model_type, _UNIGRAMS), fast)
+    return files
+
+
+_KINDS = {
+    "bert": _WORD_PIECES,
+    "electra": _WORD_PIECES,
+    "distilbert": _WORD_PIECES,
+    "roberta": _BYTE_PAIRS,
+}
+
+
+def added_tokens(
+    files: TokenizerFiles, rows: int, own: set[int], blanks_count: bool = False
+) -> tuple[dict[str, int], dict[str, int]]:
+    """The tokens that were added: token → id, of those found in a text as it is, and of those found
+    after its normalization.
+
+    Args:
+        rows: of the word embeddings.
+        own: ids of the special tokens of the rows, which a text cannot name.
+        blanks_count: whether blanks around a token are pieces of the text.
+
+    Raises:
+        ArtifactError: a token is damaged, has an id without an embedding, or is found by a rule
+            that is not computed here.
+    """
+    as_written: dict[str, int] = {}
+    normalized: dict[str, int] = {}
+    for number, token, where in _listed(files):
+        content = token.get("content")
+        if type(content) is not str or not content or type(number) is not int:
+            raise ArtifactError(
+                f"{where}: expected a text as content and a whole number as id, got "
+                f"{str(content)[:100]!r} and {str(number)[:100]!r}; get the folder again"
+            )
+        if number in own:
+            continue
+        if not 0 <= number < rows:
+            raise ArtifactError(
+                f"{where}: {content[:100]!r}: expected an id below {rows} (rows of the word "
+                f"embeddings), got {number}; save the model after model.resize_token_embeddings"
+            )
+        _refuse_rules(token, where, ("single_word", "lstrip", "rstrip")[: 1 + 2 * blanks_count])
+        (normalized if token.get("normalized", True) else as_written)[content] = number
+    return as_written, normalized
+
+
+def _listed(files: TokenizerFiles) -> list[tuple[Any, dict, str]]:
+    """(id, token, where) of the most exact file that lists any."""
+    where = files.folder / FAST
+    tokens = files.fast.get("added_tokens")
+    if isinstance(tokens, list) and tokens:
+        objects = [token if isinstance(token, dict) else {} for token in tokens]
+        return [(token.get("id"), token, f"{where}: added_tokens") for token in objects]
+    where = files.folder / CONFIG
+    by_id = setting(files.config, "added_tokens_decoder", "an object", where, default={})
+    if by_id:
+        return [
+            (
+                int(number) if number.isdecimal() else number,
+                token if isinstance(token, dict) else {},
+                f"{where}: added_tokens_decoder",
+            )
+            for number, token in by_id.items()
+        ]
+    where = files.folder / OLD_ADDED
+    old = read_json(where) if where.is_file() else {}
+    named = files.config.get("additional_special_tokens") or []
+    return [
+        (number, {"content": content, "normalized": content not in named}, str(where))
+        for content, number in old.items()
+    ]
+
+
+def _refuse_rules(token: dict, where: str, rules: tuple[str, ...]) -> None:
+    for rule in rules:
+        if token.get(rule):
+            raise ArtifactError(
+                f"{where}: {token['content'][:100]!r}: {rule}: expected false, got "
+                f"{str(token[rule])[:20]}; such tokens are not supported: set it to false where "
+                "your texts do not need it"
+            )
+
+
+def refuse_others(content: dict, needed: list, where: Path) -> None:
+    """Refuses the content of a file whose tokenizer is of another kind.
+
+    Args:
+        needed: (key path, values that are computed here); a key that is missing says nothing.
+
+    Raises:
+        ArtifactError: a value is another one.
+    """
+    for path, expected in needed:
+        got, found = content, True
+        for key in path.split("."):
+            found = found and (not isinstance(got, dict) or key in got)
+            got = got.get(key) if isinstance(got, dict) else None
+        if found and got not in expected:
+            raise ArtifactError(
+                f"{where}: {path}: expected {_json(expected[0])}, got {str(got)[:100]!r}; {_REMEDY}"
+            )
+
+
+def _flag(content: dict, key: str, where: Path) -> bool | None:
+    value = content
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return None if value is None else setting(content, key, _FLAG, where)
+
+
+def _json(value: Any) -> str:
+    return {True: "true", False: "false", None: "null"}.get(value, repr(value))
