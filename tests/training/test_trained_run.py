@@ -108,7 +108,7 @@ def test_a_files_scores_are_those_of_the_training(run, files):
 
 def test_what_was_recognised_in_the_files_is_in_the_config_of_the_run(run):
     data = yaml.safe_load((run / "config.yaml").read_text("utf-8"))["data"]
-    assert data["scheme"] == "IOB1"
+    assert data["scheme"] is None  # each file has its own
     assert (data["columns"]["words"], data["columns"]["tags"]) == (0, 1)
 
 
