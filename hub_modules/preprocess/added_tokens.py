@@ -8,6 +8,9 @@ import tensorflow_text
 
 from hub_modules.errors import ArtifactError
 
+# From 25,000 on RE2 runs out of memory: it is slow then, and says so for each text.
+LONGEST_PATTERN = 20_000
+
 Pieces = Callable[[tf.Tensor], tf.RaggedTensor]
 
 
@@ -19,7 +22,7 @@ class AddedTokens(tf.Module):
         normalized: of those that are found after the tokenizer's normalization.
 
     Raises:
-        ArtifactError: the tokens are too many for one regular expression.
+        ArtifactError: the tokens are longer than `LONGEST_PATTERN` together.
 
     Source: HuggingFace tokenizers, `tokenizer/added_vocabulary.rs`.
     """
@@ -52,19 +55,17 @@ class _Found(tf.Module):
         super().__init__(name="found")
         # RE2 takes the first of several that fit.
         self.pattern = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
+        if len(self.pattern) > LONGEST_PATTERN:
+            raise ArtifactError(
+                f"added tokens: expected at most {LONGEST_PATTERN:,} characters together, got "
+                f"{len(self.pattern):,} of {len(ids):,} tokens; remove those that your texts lack"
+            )
         # On the CPU, where tokenizers run: tables must not be copied at each call.
         with tf.device("CPU:0"):
             rows = tf.lookup.KeyValueTensorInitializer(
                 tf.constant(list(ids)), tf.constant(list(ids.values()), tf.int32)
             )
             self.table = tf.lookup.StaticHashTable(rows, -1)
-        try:
-            tf.strings.regex_full_match("", self.pattern)
-        except tf.errors.InvalidArgumentError as error:
-            raise ArtifactError(
-                f"{len(ids)} added tokens: too many for one regular expression "
-                f"({str(error)[:100]}); leave out those that your texts do not have"
-            ) from error
 
 
 def _around(found: _Found | None, texts: tf.Tensor, pieces: Pieces) -> tf.RaggedTensor:

@@ -187,6 +187,7 @@ def test_what_is_not_computed_is_refused_by_name(tmp_path):
         ({"added_tokens_decoder": {"7": {"content": "a", "single_word": True}}}, "single_word"),
         ({"added_tokens_decoder": {"7": {"content": 3}}}, "expected a text as content"),
         ({"added_tokens_decoder": {"x": {"content": "a"}}}, "a whole number as id"),
+        ({"added_tokens_decoder": {"7": {"content": "a" * 30_000}}}, "expected at most 20,000"),
         ({"added_tokens_decoder": [1]}, "added_tokens_decoder: expected an object"),
     ]:
         if message is None:
