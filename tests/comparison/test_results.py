@@ -205,6 +205,16 @@ def test_the_baseline_of_tags_and_scores_has_nothing(comparison, tmp_path):
         assert found.baseline == BaselineScores(answer=answer, score=0, chosen_on=0, cells={})
 
 
+def test_the_baseline_of_parts_of_speech_is_the_most_frequent(comparison, tmp_path):
+    splits = load_splits(comparison.cells[0].config.data)
+    sentences = [TaggedSentence(("a", "dog"), ("DT", "NN")), TaggedSentence(("it",), ("NN",))]
+    changed = {"kind": "tagging", "scheme": "words", "metric": None, "labels": ["DT", "NN"]}
+    splits = replace(splits, **changed, examples=dict.fromkeys(splits.examples, sentences))
+    found = results_of(Outcomes(comparison, tmp_path), splits)
+    assert (found.metric, found.baseline.answer) == ("accuracy", "NN")
+    assert found.baseline.score == pytest.approx(2 / 3)
+
+
 def test_seeds_that_fail_are_not_tested(comparison, tmp_path):
     """A seed fails by what it scores on dev, or diverges; on test nobody looks for it."""
     comparison = replace(comparison, seeds=(0, 1, 2, 3))
