@@ -131,11 +131,11 @@ def same(one, other) -> bool:
 def main(handle: str) -> dict:
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, 2 * [tf.config.LogicalDeviceConfiguration()])
-    # One for all: another would number its sums over devices from the beginning again.
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     results = {}
     for name, precision, devices in CASES:
         keras.config.set_dtype_policy(precision)
+        # One for each case: what is summed over devices has other shapes.
+        strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
         with strategy.scope() if devices == 2 else contextlib.nullcontext():
             results[f"{name} {precision} {devices}"] = observed(handle, name, devices == 1)
     return results

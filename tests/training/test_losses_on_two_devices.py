@@ -144,10 +144,21 @@ def computed(module, strategy, shares) -> dict:
     return results
 
 
+def summed(module, strategy, size) -> float:
+    """The sum over devices of as many ones, as of gradients."""
+    with strategy.scope():
+        ta.HubEncoder(module)
+    shares = strategy.run(
+        lambda: tf.distribute.get_replica_context().all_reduce("sum", tf.ones(size))
+    )
+    return float(tf.reduce_sum(strategy.experimental_local_results(shares)[0]))
+
+
 def main(module: str) -> None:
     two = make_strategy("cpu:2", None)
     assert is_chief(two) and two.num_replicas_in_sync == 2
-    assert make_strategy("cpu:2", None).num_replicas_in_sync == 2
+    # Of several strategies, each with sums of other shapes.
+    assert [summed(module, make_strategy("cpu:2", None), size) for size in (7, 3)] == [14, 6]
     strategies = [tf.distribute.get_strategy(), two, two]
     found = [computed(module, *one) for one in zip(strategies, SHARES, strict=True)]
     json.dump(found, sys.stdout)

@@ -19,6 +19,7 @@ from hub_modules.native.given_states import PERTURBATION, states_key
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.lora import Lora
 from hub_modules.native.weights import set_trainable
+from tf_adapt.encoder.collective_keys import continue_collective_keys
 from tf_adapt.encoder.layer_groups import LayerGroups, is_bias, with_bias_group
 from tf_adapt.encoder.long_texts import MOST_POSITIONS, LongTexts, in_windows, joined
 from tf_adapt.encoder.refusals import (
@@ -168,6 +169,7 @@ class HubEncoder(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        continue_collective_keys(tf.distribute.get_strategy())
         check_alone(adapters, lora, bitfit)
         module = load_module(
             handle,

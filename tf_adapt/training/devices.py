@@ -1,6 +1,5 @@
 """The devices of a training: values of the config → a TensorFlow distribution strategy."""
 
-import functools
 import json
 import os
 
@@ -34,17 +33,7 @@ def make_strategy(devices: str | None, strategy: str | None) -> tf.distribute.St
             f"training.devices: expected {devices}, got {available} {kind.upper()} devices here; "
             "ask for fewer, or for null"
         )
-    return _mirrored(tuple(f"{kind}:{index}" for index in range(int(count))))
-
-
-@functools.cache
-def _mirrored(devices: tuple[str, ...]) -> tf.distribute.MirroredStrategy:
-    """One strategy for all trainings of a process.
-
-    A second one would restart the keys of its all-reduces, and collide with the shapes that
-    TensorFlow has cached under these keys.
-    """
-    return tf.distribute.MirroredStrategy(list(devices))
+    return tf.distribute.MirroredStrategy([f"{kind}:{index}" for index in range(int(count))])
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
