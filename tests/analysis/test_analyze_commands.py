@@ -156,7 +156,7 @@ def own_files(folder: Path, handle, train_labels: str, dev_labels: str) -> Path:
 
 TOO_LITTLE = [
     ("probes", "ab" * 9, "ab", "train: expected at least 20 examples.*got 18"),
-    ("probes", "a" * 30, "ab", "at least two labels with 5 examples each"),
+    ("probes", "a" * 30 + "b", "ab", "at least two labels with 5 examples each"),
     ("information", "ab" * 20, "ab" * 9, "dev: expected at least 20 examples.*got 18"),
     ("information", "ab" * 20, "b" * 25, "dev: expected at least two different labels"),
     ("information", "ab" * 20, "", "no examples"),

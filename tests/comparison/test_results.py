@@ -15,6 +15,7 @@ from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.looks import looks_at
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.runs import Outcomes, remember_failure
+from tf_adapt.comparison.wording import answer_text
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError
@@ -213,6 +214,7 @@ def test_the_baseline_of_parts_of_speech_is_the_most_frequent(comparison, tmp_pa
     found = results_of(Outcomes(comparison, tmp_path), splits)
     assert (found.metric, found.baseline.answer) == ("accuracy", "NN")
     assert found.baseline.score == pytest.approx(2 / 3)
+    assert answer_text("NN", "tagging").startswith("answering 'NN', train's most frequent label")
 
 
 def test_seeds_that_fail_are_not_tested(comparison, tmp_path):

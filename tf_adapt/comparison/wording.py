@@ -52,7 +52,7 @@ def answer_text(answer: str | float | list[str], kind: str) -> str:
     if isinstance(answer, list):
         said = listed([visible(repr(label)) for label in answer]) if answer else "no label"
         return f"answering {said}, the set that scores best on train, to everything"
-    if kind == "tagging":
+    if kind == "tagging" and answer == "O":
         return "answering O to everything"
     if kind == "span_extraction":
         return "saying that no question has an answer"
