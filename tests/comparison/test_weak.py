@@ -27,7 +27,9 @@ def weak_config(write_config, folder, **data):
         row = [one.label if random.random() < 0.8 else str(random.choice(labels)) for _ in "ab"]
         votes.append("\t".join(row))
     (folder / "votes.tsv").write_text("\n".join(votes) + "\n", "utf-8")
-    for split, found in examples.items():
+    half = len(examples["dev"]) // 2
+    parts = {"test": examples["dev"][half:], "dev": examples["dev"][:half]}
+    for split, found in (examples | parts).items():
         lines = [f"{one.text_a}\t{one.label}" for one in found]
         (folder / f"{split}.tsv").write_text("text\tlabel\n" + "\n".join(lines) + "\n", "utf-8")
     content["data"] = {
@@ -44,7 +46,7 @@ def weak_config(write_config, folder, **data):
 
 @pytest.mark.slow
 def test_the_report_shows_the_sources(write_config, tmp_path):
-    path = weak_config(write_config, tmp_path, test=str(tmp_path / "dev.tsv"))
+    path = weak_config(write_config, tmp_path, test=str(tmp_path / "test.tsv"))
     comparison, out = load_comparison(path), tmp_path / "out"
     compare(comparison, out)
     report, text = json.loads((out / "report.json").read_text()), (out / "report.md").read_text()
@@ -62,7 +64,7 @@ def test_the_report_shows_the_sources(write_config, tmp_path):
 def two_ways(write_config, tmp_path):
     """A config with two cells, of equal votes and two ways to make labels of them; nobody has
     labelled train."""
-    path = weak_config(write_config, tmp_path, test=str(tmp_path / "dev.tsv"))
+    path = weak_config(write_config, tmp_path, test=str(tmp_path / "test.tsv"))
     content = yaml.safe_load(path.read_text())
     weak = content.pop("weak")
     signals = {"ds": {"weak": weak}, "maj": {"weak": weak | {"aggregate": "majority"}}}
