@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tf_adapt as ta
+from tf_adapt.analysis.sources import Source, encoders
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.serving.predict import to_predictions
@@ -51,3 +52,7 @@ def test_a_module_that_only_a_run_names_is_not_fetched(finished_run, tmp_path, m
         ta.load_run(finished_run())
     with pytest.raises(ArtifactError, match="cannot be fetched"):
         ta.load_run(finished_run(), trust=True)
+    with pytest.raises(ArtifactError, match="it is not on this machine"):
+        next(encoders(Source(config, finished_run())))
+    with pytest.raises(ArtifactError, match="cannot be fetched"):
+        next(encoders(Source(config, None)))

@@ -1,3 +1,4 @@
+import contextlib
 import multiprocessing
 import os
 
@@ -57,6 +58,16 @@ def test_more_epochs_and_other_notes_are_the_same_run(tmp_path):
     noted = config_from(config().model_dump() | about, "test")
     run_folder.check_same_run(tmp_path, config(), noted)
     run_folder.check_same_run(tmp_path, noted, config())
+
+
+@pytest.mark.parametrize("now, is_same", [(None, True), ("IOB2", False)])
+def test_a_scheme_that_the_tags_show_need_not_be_in_the_config(tmp_path, now, is_same):
+    def tagged(scheme):
+        data = {"format": "conll", "kind": "tagging", "train": "a.txt", "scheme": scheme}
+        return config_from(config().model_dump() | {"data": data}, "test")
+
+    with contextlib.nullcontext() if is_same else pytest.raises(ConfigError, match="data.scheme"):
+        run_folder.check_same_run(tmp_path, tagged("IOB1"), tagged(now))
 
 
 def test_another_config_is_refused(tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import keras
 
 from hub_modules.engines.names import TENSORFLOW
+from hub_modules.storage.fetching import fetching
 from tf_adapt.config.reading import load_config, one_task
 from tf_adapt.config.sections import Config
 from tf_adapt.data.prepare import task_of
@@ -86,9 +87,11 @@ def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
     """
     settings = source.config.encoder
     keras.utils.set_random_seed(source.config.training.seed)  # for encoders with random weights
-    # `trust` in a run's config does not come from the user: see `load_run`.
-    trust = settings.trust and source.run is None
-    pretrained = HubEncoder(trainable=False, **settings.model_dump() | {"trust": trust})
+    # What a run's config names does not come from the user: see `load_run`.
+    is_own = source.run is None
+    trust = settings.trust and is_own
+    with fetching(allowed=is_own):
+        pretrained = HubEncoder(trainable=False, **settings.model_dump() | {"trust": trust})
     about = {
         "module": Path(settings.handle).name,
         "module_hash": pretrained.module_hash,
