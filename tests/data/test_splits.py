@@ -1,4 +1,5 @@
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -114,7 +115,7 @@ def test_tags_are_converted_to_iob2(tmp_path):
 
 def test_range_of_scores(tmp_path):
     columns = {"text_a": "a", "text_b": "b", "label": "score"}
-    table = "a\tb\tscore\nx\ty\t7\n"
+    table = "a\tb\tscore\nx\ty\t7\nz\ty\t1\n"
     write(tmp_path, train=table, dev=table)
     data = own_files(tmp_path, "pair_regression", columns=columns, label_range=[0.0, 5.0])
     with pytest.raises(DataError, match="expected a label from 0 to 5, got 7"):
@@ -391,6 +392,17 @@ def test_train_of_one_class(tmp_path, labels):
     write(tmp_path, train="a O\n\nb O\n", dev="c O\n")
     with pytest.raises(DataError, match="got 'O' alone"):
         load_splits(own_files(tmp_path, "tagging"))
+
+
+@pytest.mark.parametrize(
+    "kind, label, got", [("regression", "3", "3.0"), ("multilabel_classification", "x", "('x',)")]
+)
+def test_train_of_one_score_or_set_of_labels(tmp_path, kind, label, got):
+    write(
+        tmp_path, train=f"text\tlabel\na\t{label}\nb\t{label}\n", dev=f"text\tlabel\nc\t{label}\n"
+    )
+    with pytest.raises(DataError, match=re.escape(f"got {got} alone")):
+        load_splits(own_files(tmp_path, kind))
 
 
 def test_parts_of_speech(tmp_path):

@@ -228,7 +228,8 @@ def test_the_baseline_is_the_best_constant_set(tmp_path, tiny_bert):
     """Of three texts two have a, two b, one c: {a, b} has 2 · 4 / (5 + 6), more than any other."""
     train_rows = [("x", ["a", "b"]), ("y", ["a"]), ("z", ["b", "c"])]
     dev_rows = [("x", ["a"]), ("y", [])]
-    splits = splits_of(tmp_path, tiny_bert, train=train_rows, dev=dev_rows, test=dev_rows)
+    test_rows = [("v", ["a"]), ("w", [])]
+    splits = splits_of(tmp_path, tiny_bert, train=train_rows, dev=dev_rows, test=test_rows)
     found = baseline_of(splits, "micro_f1", "dev", "test")
     assert found.answer == ("a", "b")
     assert found.scores == pytest.approx({"dev": 2 * 1 / (1 + 4), "test": 0.4})

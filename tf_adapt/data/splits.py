@@ -31,7 +31,7 @@ from tf_adapt.data.votes import (
     with_probable_labels,
 )
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks.kinds import CLASSIFICATIONS, REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
 from tf_adapt.tasks.span_search import SpanSearch
 
 HELD_OUT_SEED = 31
@@ -83,7 +83,7 @@ def load_splits(data, weak=None) -> Splits:
 
     Raises:
         ConfigError: `held_out` leaves one side empty; no such genre; test is train or dev.
-        DataError: a user's train has one class.
+        DataError: a user's train has one label.
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
     if getattr(data, "kind", None) == "language_model":
@@ -305,8 +305,8 @@ def _of_user(
     label_range = None if data.label_range is None else tuple(data.label_range)
     for split, found in examples.items():
         check_labels(found, labels, f"{split} ({getattr(data, split)})", label_range)
-    if train_labelled and data.kind in (*CLASSIFICATIONS, "tagging"):
-        _check_classes(examples["train"], name)
+    if train_labelled and data.kind != SPAN_EXTRACTION:
+        _check_varied(examples["train"], name)
     check_distinct(examples, scored="test" if data.held_out is None else "dev")
     if data.dev is None:
         reason = "there is no dev file" if hasattr(data, "format") else "data.dev names no split"
@@ -319,13 +319,13 @@ def _of_user(
     )
 
 
-def _check_classes(train: list, where: str) -> None:
-    """Refuses a train split of one class, which every model has learnt before it is trained."""
+def _check_varied(train: list, where: str) -> None:
+    """Refuses a train split of one label, or one set of labels, from which nothing is learnt."""
     tags = [one.tags if isinstance(one, TaggedSentence) else (one.label,) for one in train]
     found = set(chain.from_iterable(tags))
     if len(found) == 1:
         raise DataError(
-            f"{where}: expected examples of at least two classes in train, got {found.pop()!r} "
+            f"{where}: expected examples of at least two labels in train, got {found.pop()!r} "
             "alone; add others, or correct the column of the labels"
         )
 
