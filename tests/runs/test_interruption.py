@@ -7,7 +7,12 @@ from tf_adapt.runs.interruption import Interruption, leave
 
 
 @pytest.mark.parametrize(
-    ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+    ("number", "error"),
+    [
+        (signal.SIGINT, KeyboardInterrupt),
+        (signal.SIGTERM, SystemExit),
+        (signal.SIGHUP, SystemExit),
+    ],
 )
 def test_waits_only_where_something_is_unsaved(number, error):
     with pytest.raises(error), Interruption():
@@ -31,6 +36,16 @@ def test_handlers_are_put_back():
     with Interruption():
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_what_is_ignored_stays_ignored():
+    """As SIGHUP under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interruption():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_another_thread_may_train():

@@ -27,7 +27,7 @@ from tf_adapt.commands.starting import init
 from tf_adapt.errors import ArtifactError, ConfigError, TfAdaptError
 from tf_adapt.printing.streams import is_of_output, open_streams, printable, quiet, was_closed
 
-INTERRUPTED, TERMINATED, BUG = 130, 143, 70
+INTERRUPTED, TERMINATED, HUNG_UP, BUG = 130, 143, 129, 70
 _GOES_ON = "the same command goes on where it stopped"
 
 
@@ -53,8 +53,8 @@ class Commands(click.Group):
             code = _fail("Interrupted", _GOES_ON, INTERRUPTED)
         except SystemExit as end:
             code = end.code
-            if code == TERMINATED:
-                _fail("Terminated", _GOES_ON, TERMINATED)
+            if code in (TERMINATED, HUNG_UP):
+                _fail("Terminated", _GOES_ON, code)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1

@@ -1,13 +1,16 @@
-"""Ctrl-C and SIGTERM during training: finish the step, save, exit."""
+"""Ctrl-C, SIGTERM and a lost terminal during training: finish the step, save, exit."""
 
 import signal
 import threading
+
+_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
     """A pending signal, and whether there are unsaved steps.
 
-    As a context manager it handles SIGINT and SIGTERM; outside the main thread it has no effect.
+    As a context manager it handles SIGINT, SIGTERM and SIGHUP (the terminal is gone), but none
+    that is ignored, as under nohup; outside the main thread it has no effect.
 
     Attributes:
         unsaved: True while a step is not saved yet; otherwise a signal acts immediately.
@@ -21,7 +24,9 @@ class Interruption:
 
     def __enter__(self) -> "Interruption":
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in _HANDLED:
+                if signal.getsignal(number) == signal.SIG_IGN:
+                    continue
                 self._before[number] = signal.signal(number, self.receive)
         return self
 
@@ -42,7 +47,7 @@ def leave(number: int) -> None:
 
     Raises:
         KeyboardInterrupt: for SIGINT.
-        SystemExit: for SIGTERM, with 143.
+        SystemExit: for the others, with 128 and its number.
     """
     if number == signal.SIGINT:
         raise KeyboardInterrupt
