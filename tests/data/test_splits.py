@@ -244,6 +244,8 @@ def test_what_is_scored_has_examples_of_its_own(tmp_path, dev, test, held_out, m
     splits = {"train": "a", "dev": dev} | ({"test": test} if test else {})
     for number, (split, name) in enumerate(splits.items()):
         order = tables[name][number:] + tables[name][:number]
+        text, label = order[0].split("\t")  # with another label it is the same text
+        order[0] = f"{text}\t{'yes' if label == 'no' and number else label}"
         write(tmp_path, **{split: "\n".join(["text\tlabel", *order])})
     data = own_files(tmp_path, held_out=held_out, test=str(tmp_path / "test") if test else None)
     with pytest.raises(ConfigError, match=message):

@@ -47,17 +47,23 @@ def check_size(head: keras.layers.Layer, encoded: Sequence[dict], inputs: Any) -
     """
     units = head.units
     weights, most = weights_of_width(units, head, encoded, inputs), _most.get()
-    if most is not None and weights > most:
-        raise ConfigError(
-            f"head_units: expected a head of at most the {most:,} weights that the run has, got "
-            f"{units:,}, whose head has {weights:,}; the config was changed, make the run again"
-        )
+    if most is not None:
+        _check_weights(units, weights, most)
+        return
     needed, free = weights * BYTES_PER_WEIGHT, free_memory()
     if free is not None and needed > free:
         raise ConfigError(
             f"head_units: expected a head that fits into the {free / 1e9:.1f} GB of free memory, "
             f"got {units:,}, whose head has {weights:,} weights and needs about "
             f"{needed / 1e9:,.1f} GB in training; take fewer (published ones: 200 to 300)"
+        )
+
+
+def _check_weights(units: int, weights: int, most: int) -> None:
+    if weights > most:
+        raise ConfigError(
+            f"head_units: expected a head of at most the {most:,} weights that the run has, got "
+            f"{units:,}, whose head has {weights:,}; the config was changed, make the run again"
         )
 
 
