@@ -39,7 +39,12 @@ PARTS = {
     "config/checks": 8,
 }
 # Mutants that change nothing, each with the reason.
-EQUIVALENT: dict[str, str] = {}
+EQUIVALENT = {
+    "tf_adapt/statistics/slices.py _p_of_equal: variance < ROUNDING ** 2 → "
+    "variance <= ROUNDING ** 2": "no variance is this very number",
+    "tf_adapt/adaptation/schedules.py SlantedTriangular._at: 1e-09 → 1.000000001": "a fall of less "
+    "than one step is over at the next whole one",
+}
 COMPARISONS = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
