@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tf_adapt.data.formats import Answers, Record, TaggedSentence
+from tf_adapt.data.groups import texts_of
 from tf_adapt.data.splits import Splits
 from tf_adapt.errors import DataError
 
@@ -140,11 +141,5 @@ def _labels_by_text(examples: list[Record | TaggedSentence]) -> dict[tuple, list
     found: dict[tuple, list] = {}
     for one in examples:
         label = one.tags if isinstance(one, TaggedSentence) else one.label
-        found.setdefault(_text(one), []).append(label)
+        found.setdefault(texts_of(one), []).append(label)
     return found
-
-
-def _text(example: Record | TaggedSentence) -> tuple:
-    if isinstance(example, TaggedSentence):
-        return example.words
-    return (example.text_a, example.text_b)

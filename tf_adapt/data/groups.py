@@ -4,7 +4,7 @@ Errors on examples of one document, or with one premise, are correlated; as sepa
 would make a difference look more significant than it is. Imports no TensorFlow.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -85,8 +85,8 @@ def overlap(seen: Examples, scored: Examples) -> int:
     Their scores may be better than those of new texts. They join no items: a test of two cells is
     conditional on the training examples.
     """
-    known = {text for example in seen for text in _texts(example)}
-    return sum(not known.isdisjoint(_texts(example)) for example in scored)
+    known = {text for example in seen for text in texts_of(example)}
+    return sum(not known.isdisjoint(texts_of(example)) for example in scored)
 
 
 def _ties(examples: Examples) -> list[list[Hashable]]:
@@ -100,10 +100,11 @@ def _ties(examples: Examples) -> list[list[Hashable]]:
 def _ties_of_record(record: Record) -> list[Hashable]:
     # A group may have the same name as a text.
     groups = [] if record.group is None else [("group", record.group)]
-    return [*(("text", text) for text in _texts(record)), *groups]
+    return [*(("text", text) for text in texts_of(record)), *groups]
 
 
-def _texts(example: Record | TaggedSentence) -> Iterable[Hashable]:
+def texts_of(example: Record | TaggedSentence) -> tuple[Hashable, ...]:
+    """The texts of an example; of a sentence its words, as one."""
     if isinstance(example, TaggedSentence):
         return (example.words,)
     return (example.text_a,) if example.text_b is None else (example.text_a, example.text_b)

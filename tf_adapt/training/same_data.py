@@ -1,7 +1,6 @@
 """Whether the data of now are those that a finished run was trained and scored on."""
 
 import logging
-from collections.abc import Iterable
 from pathlib import Path
 
 from tf_adapt.config.sections import Config
@@ -13,37 +12,38 @@ from tf_adapt.training.configured_splits import splits_of
 _log = logging.getLogger(__name__)
 
 
+def by_prefix(splits: Splits | dict[str, Splits]) -> dict[str, Splits]:
+    """The splits of each task by its prefix in a run's identity; empty for the only one."""
+    if isinstance(splits, dict):
+        return {f"{name} ": one for name, one in splits.items()}
+    return {"": splits}
+
+
+def data_hashes(splits: Splits, prefix: str = "") -> dict[str, str]:
+    """The hash of each split, by its key in a run's identity."""
+    return {f"{prefix}{name} data": fingerprint(part) for name, part in splits.examples.items()}
+
+
 def check_unchanged(folder: Path, config: Config) -> None:
     """Checks the data of a finished run; a warning is logged where they can be read no longer.
 
     Raises:
-        DataError: as `check_same_data`.
+        DataError: texts, labels or their order have changed.
     """
     try:
         found = splits_of(config)
     except TfAdaptError as error:
         _log.warning("%s: finished, on data that cannot be read now: %s", folder, error)
         return
-    tasks = {f"{name} ": part for name, part in found.items()} if config.tasks else {"": found}
-    for task, splits in tasks.items():
-        check_same_data(folder, splits, splits.examples, task)
-
-
-def check_same_data(folder: Path, splits: Splits, names: Iterable[str], task: str = "") -> None:
-    """Checks that a finished run was trained and scored on these splits.
-
-    Args:
-        names: the splits to check.
-        task: its prefix in the run's identity; empty for one task.
-
-    Raises:
-        DataError: texts, labels or their order have changed.
-    """
     state = checkpoints.latest_state(folder / "checkpoint") or {}
     before = state.get("identity", {})
-    for name in names:
-        if before.get(f"{task}{name} data") != fingerprint(splits.examples[name]):
-            raise DataError(
-                f"{folder}: expected the {name} examples of this finished run, got others in "
-                f"{splits.descriptions[name]}; bring the data back, or give --out another folder"
-            )
+    for prefix, splits in by_prefix(found).items():
+        for name, (key, value) in zip(
+            splits.examples, data_hashes(splits, prefix).items(), strict=True
+        ):
+            if before.get(key) != value:
+                raise DataError(
+                    f"{folder}: expected the {name} examples of this finished run, got others in "
+                    f"{splits.descriptions[name]}; bring the data back, or give --out another "
+                    "folder"
+                )

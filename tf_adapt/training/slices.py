@@ -20,7 +20,6 @@ from tf_adapt.serving.served_predictions import saved_task
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.slices import slice_score, with_challenging
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.same_data import check_same_data
 
 log = logging.getLogger(__name__)
 # Of the tests of one run: see `statistics.slices.with_challenging`.
@@ -100,7 +99,7 @@ def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[s
     Nothing is trained; the run's config then has these slices. Requires the lock.
 
     Raises:
-        ConfigError, DataError, ArtifactError: as `checked_members`; the data have changed.
+        ConfigError, DataError, ArtifactError: as `checked_members`.
     """
     metrics = {name: value for name, value in metrics.items() if name != "slices"}
     if config.slices:
@@ -108,7 +107,6 @@ def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[s
         own = config if target is None else config.of_task(target)
         splits = load_splits(own.data, own.weak)
         members = checked_members(config.slices, splits, config.slice_heads)
-        check_same_data(folder, splits, members, "" if target is None else f"{target} ")
         task = saved_task(saved.task or saved.tasks[target], folder / run_folder.TASK)
         metrics["slices"] = scores_of_run(
             folder, config.slices, members, task, splits.examples, target

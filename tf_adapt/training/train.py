@@ -23,7 +23,7 @@ from tf_adapt.config.reading import dump_config, resolve_paths, start_config, wi
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.data.own_files import recognised
-from tf_adapt.data.splits import Splits, fingerprint
+from tf_adapt.data.splits import Splits
 from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.reads import reads_of
@@ -47,7 +47,7 @@ from tf_adapt.training.forgetting import source_task_of
 from tf_adapt.training.input_hashes import input_hashes
 from tf_adapt.training.memory import forget_peak
 from tf_adapt.training.run import Run
-from tf_adapt.training.same_data import check_unchanged
+from tf_adapt.training.same_data import by_prefix, check_unchanged, data_hashes
 from tf_adapt.training.session import Session
 from tf_adapt.training.slices import score_again
 from tf_adapt.training.starting import in_metrics, starting_run
@@ -285,7 +285,8 @@ def _slice_identity(train: PreparedData) -> dict[str, str]:
 def _identity(
     config: Config, parts: Parts, start: FinishedRun | None, answers: Answers | None
 ) -> dict[str, Any]:
-    tasks = {f"{name} ": part.splits for name, part in parts.tasks.items()} or {"": parts.splits}
+    several = {name: part.splits for name, part in parts.tasks.items()}
+    tasks = by_prefix(several or parts.splits)
     return {
         "tf_adapt": tf_adapt.__version__,
         "tensorflow": tf.__version__,
@@ -299,8 +300,8 @@ def _identity(
         **({"tasks": list(parts.tasks)} if parts.tasks else {}),
         **{f"{task}labels": splits.labels for task, splits in tasks.items()},
         **{
-            f"{task}{name} data": fingerprint(part)
+            key: value
             for task, splits in tasks.items()
-            for name, part in splits.examples.items()
+            for key, value in data_hashes(splits, task).items()
         },
     }
