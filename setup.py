@@ -5,7 +5,7 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
-PACKAGE = Path(__file__).parent / "tf_adapt" / "__init__.py"
+PACKAGE = Path(__file__).parent / "tf_adapt" / "version.py"
 README = Path(__file__).with_name("README.md")
 # On the page of a package index, files of the project are not there: what a link says stays.
 _RELATIVE_LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)")

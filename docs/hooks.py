@@ -5,8 +5,8 @@ import posixpath
 import re
 from pathlib import Path
 
-from tf_adapt.comparison.schema import config_schema
-from tf_adapt.comparison.sections import VARIED
+from tf_adapt.comparison.plan.schema import config_schema
+from tf_adapt.comparison.plan.sections import VARIED
 
 ROOT = Path(__file__).resolve().parents[1]
 CHANGELOG, CONFIG_PAGE = "changelog.md", "reference/config.md"

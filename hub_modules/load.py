@@ -8,15 +8,15 @@ from hub_modules.errors import ConfigError
 from hub_modules.find import encoder_folder, find_module, is_word_vectors
 from hub_modules.kept_layers import refuse_keep_layers
 from hub_modules.keras_hub.handles import keras_folder
-from hub_modules.loading.black_box import load_black_box
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.loading.native import load_native
+from hub_modules.loading.programs import load_black_box
 from hub_modules.loading.published import load_published, published_source
 from hub_modules.loading.tf1_elmo import load_tf1_elmo
 from hub_modules.loading.word_vectors import load_word_vectors
 from hub_modules.manifest import ModuleManifest
-from hub_modules.native.adapters import Added, TaskAttention
-from hub_modules.native.lora import Lora
+from hub_modules.native.added.adapters import Added, TaskAttention
+from hub_modules.native.added.lora import Lora
 from hub_modules.output_files import OutputLayer, read_output_layer
 from hub_modules.programs.saved_model import is_tf1
 from hub_modules.programs.trusted import check_trusted, remember

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from hub_modules.export import write_module
-from tf_adapt.training.load_run import load_run
-from tf_adapt.training.module_export import module_source
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.module_export import module_source
 
 DROPOUT = {
     "causal": {"dropout": 0.1, "attention_dropout": 0.1},

@@ -12,8 +12,8 @@ import keras
 import pytest
 
 import tf_adapt as ta
-from tf_adapt.comparison.dry_run import dry_run
-from tf_adapt.comparison.settings import comparison_from
+from tf_adapt.comparison.plan.dry_run import dry_run
+from tf_adapt.comparison.plan.settings import comparison_from
 
 ROOT = Path(__file__).parent.parent
 

@@ -18,8 +18,8 @@ import yaml
 from made_runs import make_run
 
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.schema import config_schema
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.plan.schema import config_schema
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.config.reading import config_from
 
 DOCS = Path(__file__).parent.parent / "docs"

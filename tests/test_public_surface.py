@@ -10,7 +10,7 @@ import click
 
 import tf_adapt
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.schema import config_schema
+from tf_adapt.comparison.plan.schema import config_schema
 from tf_adapt.config.reading import config_from
 from tf_adapt.runs.run_schemas import Metrics
 

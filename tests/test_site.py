@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tf_adapt
-from tf_adapt.comparison.schema import config_schema
-from tf_adapt.comparison.sections import Compare
+from tf_adapt.comparison.plan.schema import config_schema
+from tf_adapt.comparison.plan.sections import Compare
 from tf_adapt.config.sections import Config
 
 ROOT = Path(__file__).resolve().parents[1]

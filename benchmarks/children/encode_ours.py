@@ -8,7 +8,7 @@ import tensorflow as tf
 from answering import Work, answer
 
 import tf_adapt as ta
-from tf_adapt.training.compiled_model import precision
+from tf_adapt.training.resolving.compiled_model import precision
 
 COMPARED = 32
 

@@ -11,8 +11,8 @@ from answering import Work, answer
 import tf_adapt as ta
 from tf_adapt.config.sections import FeaturesConfig
 from tf_adapt.data.batches import batches_from, prepare
+from tf_adapt.encoder.cached_activations import KeptStates
 from tf_adapt.encoder.feature_cache import with_features
-from tf_adapt.encoder.kept_features import KeptStates
 
 DEFAULTS = FeaturesConfig()
 LIMITS = {"limit_mb": DEFAULTS.limit_mb, "disk_limit_mb": DEFAULTS.disk_limit_mb}

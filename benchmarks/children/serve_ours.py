@@ -18,7 +18,7 @@ def prepared(job: dict) -> Work:
     module = tf.saved_model.load(job["export"])
     if "engine" in job:
         from hub_modules.manifest import module_hash
-        from tf_adapt.serving.export_parts import signature_in
+        from tf_adapt.serving.exports.export_parts import signature_in
 
         content = module_hash(Path(job["export"]))
         signature = signature_in(job["engine"], module, "serving_default", job["export"], content)

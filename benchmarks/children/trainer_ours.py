@@ -8,7 +8,7 @@ import numpy as np
 from answering import Work, answer
 
 import tf_adapt as ta
-from tf_adapt.training.compiled_model import precision
+from tf_adapt.training.resolving.compiled_model import precision
 
 WARM_UP = 64
 

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from benchmarks.verdict_errors.page import page, section
 from benchmarks.verdict_errors.simulating import above_goal, simulated_row
 from hub_modules.storage.files import write_text
-from tf_adapt import __version__
+from tf_adapt.version import __version__
 
 # Name → module of `cases`.
 CASES = (

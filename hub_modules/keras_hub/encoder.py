@@ -4,14 +4,14 @@ import keras
 from keras import ops
 
 from hub_modules.keras_hub.backbones import backbone_class
-from hub_modules.native.adapters import (
+from hub_modules.native.added.adapters import (
     check_in_layers,
     is_chosen,
     load_pretrained,
     with_adapter_group,
 )
+from hub_modules.native.added.lora import GROUP, Lora, add_low_rank, low_rank_layers
 from hub_modules.native.given_states import given_states, perturbed
-from hub_modules.native.lora import GROUP, Lora, add_low_rank, low_rank_layers
 from hub_modules.native.untracked import Untracked
 from hub_modules.native.weights import is_trainable, weights_by_name
 
@@ -261,8 +261,8 @@ class KerasHubEncoder(keras.layers.Layer):
 
 
 def _linear_layers(layer: keras.layers.Layer) -> dict[str, keras.layers.Layer]:
-    """The linear layers of a transformer layer by the names of `hub_modules.native.lora.TARGETS`;
-    keras-hub has no public ones."""
+    """The linear layers of a transformer layer by the names of LoRA's `TARGETS`; keras-hub has no
+    public ones."""
     attention = layer._self_attention_layer
     return {
         "query": attention._query_dense,

@@ -23,8 +23,8 @@ from hub_modules.keras_hub.handles import (
 )
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.manifest import module_hash
-from hub_modules.native.adapters import Added
-from hub_modules.native.lora import Lora
+from hub_modules.native.added.adapters import Added
+from hub_modules.native.added.lora import Lora
 from hub_modules.sources.folder import read_json
 
 

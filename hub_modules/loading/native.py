@@ -13,7 +13,7 @@ from hub_modules.kept_layers import (
     refuse_keep_layers,
 )
 from hub_modules.loading.loaded_module import LoadedModule
-from hub_modules.native.adapters import refuse_adapters
+from hub_modules.native.added.adapters import refuse_adapters
 from hub_modules.preprocess import (
     BertPreprocessor,
     CausalPreprocessor,

@@ -5,7 +5,7 @@ from keras import ops
 
 from hub_modules.native.awd_lstm_layers import WeightDropLstm, WordEmbeddings, dropout_over_time
 from hub_modules.native.given_states import given_states, perturbed
-from hub_modules.native.packing import Packing
+from hub_modules.native.kernels.packing import Packing
 from hub_modules.native.weights import is_trainable, load_weights_by_name, weights_by_name
 
 # With which ULMFiT tunes its classifier: words, features, between LSTMs, recurrent weights.

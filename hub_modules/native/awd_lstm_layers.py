@@ -5,7 +5,7 @@ import tensorflow as tf
 from keras import ops
 
 from hub_modules.native.causal_embeddings import embedding_table
-from hub_modules.native.lstm_recurrence import lstm_recurrence
+from hub_modules.native.kernels.lstm_recurrence import lstm_recurrence
 
 
 @keras.saving.register_keras_serializable("hub_modules")

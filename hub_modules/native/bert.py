@@ -6,12 +6,12 @@ import keras
 from keras import ops
 
 from hub_modules.errors import ConfigError
-from hub_modules.native.adapters import Added, TaskAttention, with_adapter_group
+from hub_modules.native.added.adapters import Added, TaskAttention, with_adapter_group
+from hub_modules.native.added.lora import GROUP, Lora, low_rank_layers
+from hub_modules.native.added.projected_attention import ProjectedAttention
 from hub_modules.native.bert_embeddings import BertEmbeddings
 from hub_modules.native.given_states import given_states, perturbed
-from hub_modules.native.lora import GROUP, Lora, low_rank_layers
-from hub_modules.native.projected_attention import ProjectedAttention
-from hub_modules.native.recomputation import recomputed
+from hub_modules.native.kernels.recomputation import recomputed
 from hub_modules.native.transformer import TransformerBlock
 from hub_modules.native.transformer_encoder import TransformerEncoder
 from hub_modules.native.weights import is_trainable

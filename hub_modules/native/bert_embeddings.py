@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from hub_modules.native.layer_norm import LayerNorm
+from hub_modules.native.kernels.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable("hub_modules")

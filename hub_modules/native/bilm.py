@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from hub_modules.native.bilm_recurrence import projected_lstm
+from hub_modules.native.kernels.bilm_recurrence import projected_lstm
 
 
 @keras.saving.register_keras_serializable("hub_modules")

@@ -6,13 +6,13 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from hub_modules.native.adapters import Added, is_chosen, with_adapter_group
+from hub_modules.native.added.adapters import Added, is_chosen, with_adapter_group
+from hub_modules.native.added.lora import GROUP, Lora, low_rank_layers
 from hub_modules.native.causal_block import CausalBlock
 from hub_modules.native.causal_embeddings import CausalEmbeddings
 from hub_modules.native.given_states import given_states, perturbed
-from hub_modules.native.layer_norm import LayerNorm
-from hub_modules.native.lora import GROUP, Lora, low_rank_layers
-from hub_modules.native.recomputation import recomputed
+from hub_modules.native.kernels.layer_norm import LayerNorm
+from hub_modules.native.kernels.recomputation import recomputed
 from hub_modules.native.transformer_encoder import TransformerEncoder
 from hub_modules.native.weights import is_trainable
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from hub_modules.native.activations import ACTIVATIONS
+from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.transformer import TransformerBlock, as_rows
 
 

@@ -7,7 +7,7 @@ The character CNN is in `hub_modules.native.character_cnn`, the recurrent layers
 import keras
 import tensorflow as tf
 
-from hub_modules.native.adapters import (
+from hub_modules.native.added.adapters import (
     Added,
     BidirectionalAdapter,
     bottlenecks_of,

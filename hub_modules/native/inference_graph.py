@@ -5,14 +5,14 @@ from collections.abc import Callable
 import keras
 import tensorflow as tf
 
-from hub_modules.native.half_kernels import given_kernels, half_kernels
+from hub_modules.native.kernels.half_kernels import given_kernels, half_kernels
 
 
 class InferenceGraph:
     """A function that calls a layer, as a graph that is traced once for all data.
 
     In half precision the kernels are cast once per pass instead of in each call: see
-    `hub_modules.native.half_kernels`.
+    `hub_modules.native.kernels.half_kernels`.
 
     Args:
         layer: the layer that the function calls.

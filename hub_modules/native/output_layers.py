@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from hub_modules.native.layer_norm import LayerNorm
+from hub_modules.native.kernels.layer_norm import LayerNorm
 from hub_modules.native.transformer import ACTIVATIONS
 from hub_modules.native.weights import load_weights_by_name, weights_by_name
 

@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
-from hub_modules.native.activations import ACTIVATIONS
-from hub_modules.native.adapters import BottleneckAdapter
-from hub_modules.native.layer_norm import LayerNorm
+from hub_modules.native.added.adapters import BottleneckAdapter
+from hub_modules.native.kernels.activations import ACTIVATIONS
+from hub_modules.native.kernels.layer_norm import LayerNorm
 
 
 def as_rows(states, width: int | None = None):
@@ -179,7 +179,7 @@ class TransformerBlock(keras.layers.Layer):
 
     @property
     def linear_layers(self) -> dict[str, keras.layers.Dense]:
-        """The linear layers by the names of `hub_modules.native.lora.TARGETS`."""
+        """The linear layers by the names of `hub_modules.native.added.lora.TARGETS`."""
         return {
             "query": self.attention.query,
             "key": self.attention.key,

@@ -5,8 +5,7 @@ from typing import Any, Self
 import keras
 from keras import ops
 
-from hub_modules.native.activations import ACTIVATIONS
-from hub_modules.native.adapters import (
+from hub_modules.native.added.adapters import (
     Added,
     adapters_of_block,
     add_lora,
@@ -16,7 +15,8 @@ from hub_modules.native.adapters import (
     load_pretrained,
     with_added,
 )
-from hub_modules.native.lora import Lora
+from hub_modules.native.added.lora import Lora
+from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.weights import weights_by_name
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
-from hub_modules.native.custom_gradients import loaded_with_gradients
+from hub_modules.native.kernels.custom_gradients import loaded_with_gradients
 from hub_modules.programs.trusted import is_known
 from hub_modules.storage.limits import LOAD_TIMEOUT, limit_seconds
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess import SavedModelPreprocessor
-from hub_modules.programs.black_box import family_of, program_encoder
+from hub_modules.programs.program_encoder import family_of, program_encoder
 from hub_modules.programs.saved_model import restore
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tf_adapt.analysis.domain_figure import domain_figure
 from tf_adapt.analysis.figures import information_figure, probe_figure
-from tf_adapt.report.drawing import draw
+from tf_adapt.report.figures.drawing import draw
 
 
 def panels(count: int = 3) -> list[dict]:

@@ -6,10 +6,10 @@ import tensorflow as tf
 
 from tf_adapt.analysis.states import layer_numbers, pooled_states
 from tf_adapt.data.formats import Record
-from tf_adapt.data.in_memory import in_memory_records
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.in_memory.records import in_memory_records
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder.hub_encoder import HubEncoder
-from tf_adapt.serving.predict import encode
+from tf_adapt.serving.prediction.predict import encode
 from tf_adapt.tasks.task import Task
 
 TEXTS = ["who is ann?", "the", "what is the 3 ' about - or not", "is the a"]

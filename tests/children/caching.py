@@ -18,7 +18,7 @@ import tensorflow as tf  # noqa: F401  # imported before the fork
 import tensorflow_text  # noqa: F401
 
 import tf_adapt as ta
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder import feature_cache as features
 
 TEXTS = ["a man sang", "the cat is here", "what is the time ?", "who"] * 8

@@ -10,8 +10,8 @@ import tf_adapt as ta
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.training.build import LENGTH_STEP
-from tf_adapt.training.compiled_model import compiled_model
+from tf_adapt.training.resolving.build import LENGTH_STEP
+from tf_adapt.training.resolving.compiled_model import compiled_model
 
 TEXTS = ["the man sings", "rain", "who is the man ? what is it ?", "the dog"]
 RECORDS = {

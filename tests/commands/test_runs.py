@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from hub_modules.sources import tf1_elmo
 from tf_adapt.commands.main import cli
-from tf_adapt.serving.predict import predict
-from tf_adapt.training.load_run import load_run
+from tf_adapt.serving.prediction.predict import predict
+from tf_adapt.training.finished.load_run import load_run
 
 
 def run(*arguments) -> str:

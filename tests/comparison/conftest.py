@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tf_adapt.comparison.cells import Comparison
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.plan.cells import Comparison
+from tf_adapt.comparison.plan.settings import load_comparison
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ import yaml
 
 import tf_adapt as ta
 from tf_adapt.comparison import comparing
-from tf_adapt.comparison.settings import load_comparison
-from tf_adapt.data.splits import load_splits
+from tf_adapt.comparison.plan.settings import load_comparison
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.report.content import to_json
 from tf_adapt.runs import run_folder

@@ -14,7 +14,7 @@ import yaml
 
 from hub_modules.storage import records
 from tf_adapt.comparison import comparing
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.report.content import to_json
 

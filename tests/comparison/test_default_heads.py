@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from tf_adapt.comparison.default_heads import default_heads
-from tf_adapt.comparison.sections import EncoderEntry
+from tf_adapt.comparison.plan.default_heads import default_heads
+from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.table import DEFAULT_HEADS, build_head
 from tf_adapt.tasks.kinds import KINDS, MULTILABEL, PAIRS, REGRESSIONS

@@ -1,6 +1,6 @@
 """The learning rates of a comparison that names none, by the family of a module."""
 
-from tf_adapt.comparison.default_rates import RATES, default_rates, family_of
+from tf_adapt.comparison.plan.default_rates import RATES, default_rates, family_of
 
 FAMILIES = [
     ("elmo_small", "elmo"),

@@ -159,7 +159,7 @@ def test_numbers_of_training_examples_are_counted(write_config):
 
 
 def test_few_examples_to_score_on_are_said_beforehand():
-    from tf_adapt.comparison.dry_run import _uncertainty
+    from tf_adapt.comparison.plan.dry_run import _uncertainty
 
     # √(¼ / 100) is 5 points.
     assert "accuracy on 100 examples is up to 5 points" in _uncertainty(100)[0]

@@ -1,6 +1,6 @@
 """How many processes a machine takes."""
 
-from tf_adapt.comparison import jobs
+from tf_adapt.comparison.execution import jobs
 
 GB = 10**9
 MACHINES = [

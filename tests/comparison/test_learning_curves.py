@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import report_contents
 
-from tf_adapt.comparison.learning_curves import Size, learning_curves
+from tf_adapt.comparison.verdict.learning_curves import Size, learning_curves
 from tf_adapt.report.content import LackingLabels, SizedCell
 from tf_adapt.report.scored_cells import FailedSeeds
-from tf_adapt.statistics.looks import LEVELS
+from tf_adapt.statistics.alpha_spending import LEVELS
 from tf_adapt.statistics.pairs import compare_pairs
 
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tf_adapt import paper
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.plan.settings import load_comparison
 
 PAPER = Path(__file__).resolve().parents[2] / "configs" / "paper"
 PAIRS = {"mrpc": "mrpc", "sick_e": "sick", "sick_r": "sick", "stsb": "stsb", "mnli": "multinli"}

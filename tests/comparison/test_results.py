@@ -12,12 +12,12 @@ from hub_modules.manifest import write_manifest
 from hub_modules.storage import records
 from tf_adapt.comparison import comparing
 from tf_adapt.comparison.baseline import baseline_of
-from tf_adapt.comparison.looks import looks_at
+from tf_adapt.comparison.execution.runs import Outcomes, remember_failure
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.runs import Outcomes, remember_failure
-from tf_adapt.comparison.wording import answer_text
+from tf_adapt.comparison.verdict.interim_analyses import looks_at
+from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.splits import fingerprint, load_splits
+from tf_adapt.data.splits.read_splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import BaselineScores, LackingLabels, to_json
 from tf_adapt.report.scored_cells import FailedSeeds, Forgetting, Spread

@@ -9,9 +9,9 @@ import finished_runs
 import pytest
 
 from tf_adapt import __version__
-from tf_adapt.comparison import running
-from tf_adapt.comparison.running import Worker
-from tf_adapt.comparison.runs import Outcomes
+from tf_adapt.comparison.execution import running
+from tf_adapt.comparison.execution.running import Worker
+from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
 

@@ -3,7 +3,7 @@
 import finished_runs
 import pytest
 
-from tf_adapt.comparison.runs import Outcomes, remember_failure
+from tf_adapt.comparison.execution.runs import Outcomes, remember_failure
 from tf_adapt.errors import ArtifactError
 
 

@@ -8,8 +8,8 @@ import yaml
 from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.schema import DRAFT, config_schema
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.plan.schema import DRAFT, config_schema
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.config.meanings import MEANINGS
 from tf_adapt.config.reading import config_from
 

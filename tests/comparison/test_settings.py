@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from tf_adapt.comparison.cells import different_settings
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.plan.cells import different_settings
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ConfigError
 
 CONTENT = {

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 import yaml
 
-from tf_adapt.comparison import comparing, running
+from tf_adapt.comparison import comparing
 from tf_adapt.comparison.cell_results import seed_results
-from tf_adapt.comparison.cells import different_settings
 from tf_adapt.comparison.comparing import compare
-from tf_adapt.comparison.dry_run import dry_run, lines
-from tf_adapt.comparison.runs import Outcomes, remember_failure
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.execution import running
+from tf_adapt.comparison.execution.runs import Outcomes, remember_failure
+from tf_adapt.comparison.plan.cells import different_settings
+from tf_adapt.comparison.plan.dry_run import dry_run, lines
+from tf_adapt.comparison.plan.settings import load_comparison
+from tf_adapt.comparison.plan.signals import in_words
 from tf_adapt.comparison.signal_results import signals_in_words
-from tf_adapt.comparison.signals import in_words
 from tf_adapt.config.reading import load_config
 from tf_adapt.errors import ConfigError, DataError, TrainingError
 from tf_adapt.runs import checkpoints, run_folder

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import finished_runs
 import pytest
 
-from tf_adapt.comparison.looks import Look, Looks, looks_at, read_looks
-from tf_adapt.comparison.runs import Outcomes
-from tf_adapt.comparison.sizes import known_sizes
+from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.plan.sizes import known_sizes
+from tf_adapt.comparison.verdict.interim_analyses import Look, Looks, looks_at, read_looks
 from tf_adapt.errors import ConfigError
 
 

@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from tf_adapt.comparison import comparing
-from tf_adapt.comparison.dry_run import dry_run, lines
-from tf_adapt.comparison.looks import Look, looks_at
+from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.plan.dry_run import dry_run, lines
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.runs import Outcomes
-from tf_adapt.comparison.settings import load_comparison
-from tf_adapt.data.splits import fingerprint, load_splits
+from tf_adapt.comparison.verdict.interim_analyses import Look, looks_at
+from tf_adapt.data.splits.read_splits import fingerprint, load_splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.report.content import to_json
 from tf_adapt.runs import checkpoints, run_folder

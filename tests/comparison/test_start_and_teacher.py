@@ -9,7 +9,7 @@ from made_runs import make_run
 
 import tf_adapt as ta
 from tf_adapt.comparison.comparing import compare
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ConfigError
 
 

@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.settings import load_comparison
-from tf_adapt.comparison.starter import EXAMPLES, write_config
-from tf_adapt.data.splits import load_splits
+from tf_adapt.comparison.plan.first_config import EXAMPLES, write_config
+from tf_adapt.comparison.plan.settings import load_comparison
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError, DataError
 
 

@@ -6,7 +6,7 @@ from statistics import mean
 
 import report_contents
 
-from tf_adapt.comparison.verdict import verdict
+from tf_adapt.comparison.verdict.verdict import verdict
 from tf_adapt.report.content import BaselineScores, ScoredItems
 from tf_adapt.report.scored_cells import Costs, FailedSeeds, ScoredCell, SeedResults
 from tf_adapt.statistics.relation import BaselineTest, PairTest

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from tf_adapt.comparison.comparing import compare
-from tf_adapt.comparison.data_check import inspect_comparison_data
-from tf_adapt.comparison.dry_run import dry_run
-from tf_adapt.comparison.settings import load_comparison
-from tf_adapt.data.splits import load_splits
+from tf_adapt.comparison.plan.data_check import inspect_comparison_data
+from tf_adapt.comparison.plan.dry_run import dry_run
+from tf_adapt.comparison.plan.settings import load_comparison
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 
 

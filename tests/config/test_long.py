@@ -2,7 +2,7 @@
 
 import pytest
 
-from tf_adapt.comparison.settings import comparison_from
+from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tf_adapt.comparison import dry_run
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.plan import dry_run
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.config.reading import load_config
 from tf_adapt.config.sections import Config
 from tf_adapt.config.task_checks import kind_of

@@ -5,7 +5,7 @@ import copy
 import pytest
 import yaml
 
-from tf_adapt.comparison.settings import comparison_from
+from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.reading import config_from, dump_config, load_config, resolve_paths
 from tf_adapt.errors import ConfigError
 

@@ -11,22 +11,22 @@ import tensorflow as tf
 from huggingface_folders import keras_hub_is_new
 
 from hub_modules.keras_hub.encoder import KerasHubEncoder
-from hub_modules.native.adapters import (
+from hub_modules.native.added.adapters import (
     BidirectionalAdapter,
     BottleneckAdapter,
     BottleneckAdapters,
 )
+from hub_modules.native.added.lora import TARGETS, Lora, LowRank
+from hub_modules.native.added.projected_attention import ProjectedAttention
 from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
-from hub_modules.native.lora import TARGETS, Lora, LowRank
 from hub_modules.native.output_layers import (
     BiLanguageModelHead,
     MaskedLanguageModelHead,
     TiedLanguageModelHead,
 )
-from hub_modules.native.projected_attention import ProjectedAttention
 from hub_modules.native.word_vectors import WordVectorsEncoder
 from tf_adapt.heads.bcn import BCN
 from tf_adapt.heads.bi_attention import BiAttentionHead

@@ -5,8 +5,8 @@ import unicodedata
 
 import tensorflow as tf
 
-from tf_adapt.data.answer_words import answer_words
 from tf_adapt.data.formats import read_squad
+from tf_adapt.data.packing.answer_words import answer_words
 from tf_adapt.encoder.hub_encoder import HubEncoder
 
 TEXTS = [

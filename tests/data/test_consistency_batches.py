@@ -12,7 +12,7 @@ from tf_adapt.data.consistency_batches import (
     prepared_unlabelled,
     unlabelled_order,
 )
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.errors import ConfigError, DataError
 
 TASK = ta.Task("classification", labels=["no", "yes"])

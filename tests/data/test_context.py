@@ -8,10 +8,10 @@ import tensorflow as tf
 
 from hub_modules.preprocess import split_words
 from tf_adapt.data.batches import batches, batches_from, prepare
-from tf_adapt.data.context import context_windows, pack_windows
 from tf_adapt.data.datasets import dataset_labels, load_dataset
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.in_memory import in_memory_records
+from tf_adapt.data.in_memory.records import in_memory_records
+from tf_adapt.data.packing.context import context_windows, pack_windows
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks.task import Task

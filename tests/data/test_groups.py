@@ -9,7 +9,7 @@ import pytest
 
 from tf_adapt.data.datasets import load_dataset
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.groups import item_groups, items_in_words, overlap
+from tf_adapt.data.splits.groups import item_groups, items_in_words, overlap
 
 
 def pairs(*texts: str) -> list[Record]:
@@ -196,7 +196,7 @@ def test_real_conll_documents(shared):
 
 def test_no_tensorflow_is_needed():
     code = (
-        "import sys, tf_adapt.data.groups;"
+        "import sys, tf_adapt.data.splits.groups;"
         "sys.exit(any(name in sys.modules for name in ('tensorflow', 'keras')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

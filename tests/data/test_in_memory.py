@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.in_memory import in_memory_records
+from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.in_memory import in_memory_records
+from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
 
@@ -180,5 +180,5 @@ def test_wrong_forms_are_named(data, task, message):
 
 
 def test_in_memory_data_needs_no_tensorflow():
-    program = "import sys, tf_adapt.data.in_memory; assert 'tensorflow' not in sys.modules"
+    program = "import sys, tf_adapt.data.in_memory.records; assert 'tensorflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -9,7 +9,7 @@ import pytest
 from tf_adapt.config.reading import data_section
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.in_memory_files import Form, file_columns, file_text
+from tf_adapt.data.in_memory.files import Form, file_columns, file_text
 from tf_adapt.errors import ConfigError, DataError
 
 ONE, PAIR = Form("classification"), Form("pair_classification")

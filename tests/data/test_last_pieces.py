@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.last_pieces import with_last_piece
+from tf_adapt.data.packing.last_pieces import with_last_piece
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.tasks.task import Task
 

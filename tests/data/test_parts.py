@@ -6,8 +6,8 @@ import pytest
 
 from tf_adapt.config.data_sections import FilesConfig, FoldConfig
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.parts import missing_labels, part_of, without_fold
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.splits.read_splits import load_splits
+from tf_adapt.data.splits.subsampling import missing_labels, part_of, without_fold
 from tf_adapt.errors import ConfigError
 
 

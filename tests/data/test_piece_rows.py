@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tf_adapt.data.piece_rows import PieceRows, pieces_of_a_batch
+from tf_adapt.data.packing.piece_rows import PieceRows, pieces_of_a_batch
 
 START, END = 1, 2
 

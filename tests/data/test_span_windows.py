@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tf_adapt.data.batches import batches, prepare
 from tf_adapt.data.formats import Answers, Record
-from tf_adapt.data.span_windows import Contexts, SpanWindows, window_targets
+from tf_adapt.data.packing.span_windows import Contexts, SpanWindows, window_targets
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.tasks.span_search import SpanSearch

@@ -7,8 +7,8 @@ import pytest
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.own_files import recognised
-from tf_adapt.data.prepare import task_of
-from tf_adapt.data.splits import fingerprint, has_test, load_splits
+from tf_adapt.data.packing.prepare import task_of
+from tf_adapt.data.splits.read_splits import fingerprint, has_test, load_splits
 from tf_adapt.errors import ConfigError, DataError
 
 

@@ -12,10 +12,10 @@ from tf_adapt.config.data_sections import TfdsConfig
 from tf_adapt.config.reading import config_from, dump_config, load_config, resolve_paths
 from tf_adapt.data.check import check_data
 from tf_adapt.data.formats import Record
-from tf_adapt.data.splits import has_test, load_splits
+from tf_adapt.data.splits.read_splits import has_test, load_splits
 from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.training.finished.trained_run import evaluate_file, export_run, predict_file
 from tf_adapt.training.train import train
-from tf_adapt.training.trained_run import evaluate_file, export_run, predict_file
 
 F = tfds.features
 FEATURES = F.FeaturesDict(

@@ -125,7 +125,7 @@ def test_trec_is_cut_as_from_files():
 @pytest.mark.parametrize("name", [name for name, info in DATASETS.items() if info.tfds])
 def test_labels_and_features_of_the_installed_builders_are_the_table_s(name):
     info = DATASETS[name]
-    import tf_adapt.data.tfds_sick  # noqa: F401
+    import tf_adapt.data.tfds.sick  # noqa: F401
 
     with tfds.testing.mock_data():
         features = tfds.builder(info.tfds.name).info.features

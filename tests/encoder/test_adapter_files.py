@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.native.adapters import BottleneckAdapters, TaskAttention
-from hub_modules.native.lora import Lora
+from hub_modules.native.added.adapters import BottleneckAdapters, TaskAttention
+from hub_modules.native.added.lora import Lora
 from hub_modules.native.weights import count_parameters
 from tf_adapt.encoder.adapter_files import load_adapters, save_adapters
 from tf_adapt.encoder.hub_encoder import HubEncoder

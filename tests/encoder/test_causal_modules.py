@@ -22,7 +22,7 @@ from tf_adapt.commands.main import cli
 from tf_adapt.data.batches import prepare
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.training.module_export import module_source
+from tf_adapt.training.finished.module_export import module_source
 
 RECORDED = Path(__file__).parents[1] / "parity" / "recorded" / "huggingface_gpt2"
 # Runs in a process that must not see this project.

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.native.adapters import BottleneckAdapters
-from hub_modules.native.lora import Lora
+from hub_modules.native.added.adapters import BottleneckAdapters
+from hub_modules.native.added.lora import Lora
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError, DataError
 

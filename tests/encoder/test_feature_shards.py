@@ -11,11 +11,11 @@ from small_data import TASKS
 
 import tf_adapt as ta
 from tf_adapt.data.batches import batches_from
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder import feature_arrays, feature_cache, feature_shards
 from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.heads.reads import POOLED, reads_states
+from tf_adapt.layers.head_inputs import POOLED, state_inputs
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 
@@ -121,7 +121,7 @@ def test_i1_an_interrupted_pass_goes_on(data, encoder, expected, tmp_path, passe
 
 def test_i6_the_disk_is_full_in_the_middle(data, encoder, expected, tmp_path, passes):
     """A limit on the size of files stands in for a full disk; later shards have longer texts."""
-    with_features(data, encoder, tmp_path / "whole", reads=reads_states(mixed=True))
+    with_features(data, encoder, tmp_path / "whole", reads=state_inputs(mixed=True))
     sizes = [(shard / "rows.bin").stat().st_size for shard in shards(tmp_path / "whole", "all")]
     assert sizes[0] < sizes[1] < sizes[2]
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -129,13 +129,13 @@ def test_i6_the_disk_is_full_in_the_middle(data, encoder, expected, tmp_path, pa
     resource.setrlimit(resource.RLIMIT_FSIZE, (sizes[1], before[1]))
     try:
         with pytest.raises(ArtifactError, match="shard_0002: cannot be written .*; free space or"):
-            with_features(data, encoder, tmp_path / "full", reads=reads_states(mixed=True))
+            with_features(data, encoder, tmp_path / "full", reads=state_inputs(mixed=True))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
     assert [len(shards(tmp_path / "full", part)) for part in ("all", "pooled")] == [2, 2]
     assert not list(tmp_path.rglob("*.partial"))
-    kept = with_features(data, encoder, tmp_path / "full", reads=reads_states(mixed=True))
+    kept = with_features(data, encoder, tmp_path / "full", reads=state_inputs(mixed=True))
     check_same(kept, expected[:100])
     assert passes == [100, 100, 36]
 

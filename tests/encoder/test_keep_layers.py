@@ -10,7 +10,7 @@ import tf_adapt as ta
 from hub_modules.native.given_states import states_key
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError
-from tf_adapt.training.module_export import module_source
+from tf_adapt.training.finished.module_export import module_source
 from tf_adapt.training.train import train
 
 TEXTS = ["who is the man", "the"]

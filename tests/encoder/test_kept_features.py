@@ -7,8 +7,8 @@ from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.prepare import prepare
-from tf_adapt.encoder.kept_features import KeptStates
+from tf_adapt.data.packing.prepare import prepare
+from tf_adapt.encoder.cached_activations import KeptStates
 from tf_adapt.layers.scalar_mix import ScalarMix
 
 LAYERS = {"bert": ["layer_1", "layer_0"], "elmo": ["lstm_1", "lstm_0", "char_cnn"]}

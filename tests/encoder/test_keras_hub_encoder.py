@@ -19,7 +19,7 @@ from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.texts import text_states
 from tf_adapt.tasks.span_search import SpanSearch
-from tf_adapt.training.inspect import inspect_module
+from tf_adapt.training.finished.inspect import inspect_module
 from tf_adapt.training.train import train
 
 if not keras_hub_is_new():

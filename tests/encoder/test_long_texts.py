@@ -12,8 +12,8 @@ from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.encoder.long_texts import LongTexts, in_windows
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.heads.reads import reads_of
-from tf_adapt.training.load_run import load_run
+from tf_adapt.layers.head_inputs import head_inputs_of
+from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.train import train
 
 LONG = LongTexts(window=8, stride=3, pool="max")
@@ -158,7 +158,9 @@ def test_a_frozen_encoders_features_are_those_of_its_windows(tiny_bert, files, t
     for encoder in encoders:
         head = ta.build_model(task, encoder, adaptation="feature_extraction").head
         prepared = prepare(records, task, encoder)
-        kept = with_features(prepared, encoder, cache=tmp_path / "cache", reads=reads_of(head))
+        kept = with_features(
+            prepared, encoder, cache=tmp_path / "cache", reads=head_inputs_of(head)
+        )
         assert kept.features
     # Other windows are other features.
     assert len(list((tmp_path / "cache").iterdir())) == 2

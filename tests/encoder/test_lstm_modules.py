@@ -14,16 +14,16 @@ import tf_adapt as ta
 from hub_modules.load import load_module, module_text_settings
 from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.awd_lstm_layers import WeightDropLstm, WordEmbeddings
-from hub_modules.native.packing import Packing
+from hub_modules.native.kernels.packing import Packing
 from tf_adapt.analysis.states import layer_numbers
 from tf_adapt.config.reading import config_from
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.distillation import distillation_objective
 from tf_adapt.models.language_model import build_language_model
 from tf_adapt.models.source_task import source_loss
-from tf_adapt.training.load_run import load_run
-from tf_adapt.training.module_export import export_module
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.module_export import export_module
 from tf_adapt.training.train import train
 
 

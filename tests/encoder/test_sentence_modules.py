@@ -7,15 +7,15 @@ import sentence_modules as modules
 import tensorflow as tf
 
 import tf_adapt as ta
-from tf_adapt.comparison.default_heads import default_heads
-from tf_adapt.comparison.default_rates import FROZEN_LINEAR, RATES, default_rates, family_of
-from tf_adapt.comparison.sections import EncoderEntry
+from tf_adapt.comparison.plan.default_heads import default_heads
+from tf_adapt.comparison.plan.default_rates import FROZEN_LINEAR, RATES, default_rates, family_of
+from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.config.reading import config_from
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.models.language_model import build_language_model
-from tf_adapt.training.load_run import load_run
+from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.train import train
 
 PAIRS = [("a man sings", "the man", "yes"), ("dull film", "dog", "no"), ("good", "good", "yes")]

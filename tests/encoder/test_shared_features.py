@@ -5,18 +5,18 @@ import pytest
 from small_data import TASKS
 
 import tf_adapt as ta
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder import feature_cache
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.errors import ArtifactError
-from tf_adapt.heads.reads import EVERYTHING, POOLED, Reads, reads_states
+from tf_adapt.layers.head_inputs import EVERYTHING, POOLED, HeadInputs, state_inputs
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 
 WORDS = ["a", "man", "who", "is", "the", "time"]
-ALL, TOP = reads_states(mixed=True), reads_states(mixed=False)
-FIRST, LAST = (reads_states(True, pooling) for pooling in ("first", "last"))
-MAX, MEAN = (reads_states(False, pooling) for pooling in ("max", "mean"))
+ALL, TOP = state_inputs(mixed=True), state_inputs(mixed=False)
+FIRST, LAST = (state_inputs(True, pooling) for pooling in ("first", "last"))
+MAX, MEAN = (state_inputs(False, pooling) for pooling in ("max", "mean"))
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_of_both_columns(encoders, tmp_path, passes):
 def test_what_is_no_selection_is_computed(encoders, tmp_path, passes):
     encoder = encoders["bert"]
     data = texts("classification", encoder)
-    for reads in (POOLED, ALL, MEAN, EVERYTHING, Reads("top")):
+    for reads in (POOLED, ALL, MEAN, EVERYTHING, HeadInputs("top")):
         check_same(
             with_features(data, encoder, tmp_path, reads=reads),
             with_features(data, encoder, reads=reads),

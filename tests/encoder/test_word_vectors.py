@@ -9,12 +9,12 @@ import tf_adapt as ta
 from hub_modules.load import load_module
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.training.inspect import inspect_module
-from tf_adapt.training.load_run import load_run
-from tf_adapt.training.module_export import export_module
+from tf_adapt.training.finished.inspect import inspect_module
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.module_export import export_module
 from tf_adapt.training.train import train
 
 WORDS = ["the", "a", "film", "good", "dull", "man", "sings", "what", "is", "naïve"]

@@ -268,9 +268,9 @@ def in_a_folder() -> Iterator[None]:
             with (
                 mock.patch("tf_adapt.training.train.train", _read_data),
                 mock.patch("tf_adapt.comparison.comparing.compare", _refused),
-                mock.patch("tf_adapt.training.inspect.inspect_data", _refused),
-                mock.patch("tf_adapt.comparison.data_check.inspect_comparison_data", _refused),
-                mock.patch("tf_adapt.comparison.dry_run.dry_run", _refused),
+                mock.patch("tf_adapt.training.finished.inspect.inspect_data", _refused),
+                mock.patch("tf_adapt.comparison.plan.data_check.inspect_comparison_data", _refused),
+                mock.patch("tf_adapt.comparison.plan.dry_run.dry_run", _refused),
                 mock.patch("tf_adapt.training.dry_run.dry_run", _refused),
             ):
                 yield
@@ -280,7 +280,7 @@ def in_a_folder() -> Iterator[None]:
 
 def _read_data(config, folder=None, session=None) -> dict:
     from tf_adapt.config.reading import resolve_paths
-    from tf_adapt.data.splits import load_splits
+    from tf_adapt.data.splits.read_splits import load_splits
     from tf_adapt.runs import run_folder
 
     config = resolve_paths(config)

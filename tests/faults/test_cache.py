@@ -12,7 +12,7 @@ import pytest
 
 import tf_adapt as ta
 from hub_modules.storage import files
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder import feature_cache as features
 from tf_adapt.errors import ArtifactError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tf_adapt.comparison.cells import Comparison
-from tf_adapt.comparison.settings import is_comparison, load_comparison
+from tf_adapt.comparison.plan.cells import Comparison
+from tf_adapt.comparison.plan.settings import is_comparison, load_comparison
 from tf_adapt.config.reading import load_config
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ConfigError, TfAdaptError

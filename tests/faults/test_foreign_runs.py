@@ -8,7 +8,7 @@ import tf_adapt as ta
 from tf_adapt.analysis.sources import Source, encoders
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints, run_folder
-from tf_adapt.serving.predict import to_predictions
+from tf_adapt.serving.prediction.predict import to_predictions
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

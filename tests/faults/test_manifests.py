@@ -19,7 +19,7 @@ from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.shipped import PRETRAINED, shipped_names
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ArtifactError
-from tf_adapt.training.trained_run import predict_file
+from tf_adapt.training.finished.trained_run import predict_file
 
 DEEP = 100_000
 

@@ -17,7 +17,7 @@ import tf_adapt as ta
 from hub_modules.export import native_encoder, write_module
 from hub_modules.programs.signature_checks import check_text
 from hub_modules.sources import ModuleSource
-from tf_adapt.serving.shared_export import ServedTask, export_shared
+from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison import running
-from tf_adapt.comparison.runs import Outcomes
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.execution import running
+from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ArtifactError
 from tf_adapt.printing.streams import printable, printable_json
 
@@ -68,7 +68,9 @@ def test_a_terminal_of_another_encoding():
 
 
 def test_predictions_for_a_closed_standard_output_are_an_error(tmp_path):
-    program = "from tf_adapt.serving.output_files import write_output; write_output('-', b'x')"
+    program = (
+        "from tf_adapt.serving.prediction.output_files import write_output; write_output('-', b'x')"
+    )
     program = f"from tf_adapt.printing.streams import open_streams; open_streams(); {program}"
     command = f'{sys.executable} -P -c "{program}" >&-'
     done = subprocess.run(["sh", "-c", command], capture_output=True)

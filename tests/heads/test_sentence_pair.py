@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
-from tf_adapt.config.sections import HEAD_NAMES
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.names import HEAD_NAMES
 from tf_adapt.heads.sentence_pair import SentencePairHead
 from tf_adapt.heads.table import HEADS, build_head, head_name
 

@@ -7,10 +7,10 @@ import numpy as np
 from finished_runs import METRICS
 
 from tf_adapt.config.reading import config_from, resolve_paths
-from tf_adapt.data.prepare import task_of
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.packing.prepare import task_of
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.runs import checkpoints, run_folder
-from tf_adapt.training.compiled_model import configured_model
+from tf_adapt.training.resolving.compiled_model import configured_model
 
 
 def make_run(folder: Path, handle: Path, dataset: str, seed: int = 0, **changed) -> Path:

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import report_contents
 
-from tf_adapt.comparison.verdict import verdict
+from tf_adapt.comparison.verdict.verdict import verdict
 from tf_adapt.report.content import BaselineScores, Disagreement, ScoredItems
 from tf_adapt.report.scored_cells import FailedSeeds, SeedResults
 from tf_adapt.statistics.pairs import above_baseline, compare_pairs

@@ -10,7 +10,7 @@ import tf_adapt as ta
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.auxiliary_loss import AuxiliaryLoss, annealed
 from tf_adapt.models.language_objectives import language_model_objective
-from tf_adapt.training.compiled_model import precision
+from tf_adapt.training.resolving.compiled_model import precision
 
 TASK = ta.Task("classification", labels=["no", "yes"])
 DATA = [("a good film", "yes"), ("b", "no"), ("what is the time", "yes"), ("c d", "no")]

@@ -11,8 +11,8 @@ from language_models import log_softmax
 import tf_adapt as ta
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError
-from tf_adapt.training.load_run import load_run
-from tf_adapt.training.module_export import export_module
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.module_export import export_module
 from tf_adapt.training.train import train
 
 # Nearly every one trains a model or more.

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
-from hub_modules.native.lora import Lora
+from hub_modules.native.added.lora import Lora
 from tf_adapt.errors import ConfigError
 
 TASKS = {

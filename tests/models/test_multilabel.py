@@ -14,14 +14,14 @@ from sklearn.metrics import f1_score
 import tf_adapt as ta
 from hub_modules.manifest import write_manifest
 from tf_adapt.comparison.baseline import baseline_of
-from tf_adapt.comparison.wording import answer_text
+from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.check import check_data
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
-from tf_adapt.training import finish
+from tf_adapt.training.finished.trained_run import evaluate_file, export_run, predict_file
+from tf_adapt.training.results import finish
 from tf_adapt.training.train import train
-from tf_adapt.training.trained_run import evaluate_file, export_run, predict_file
 
 KIND = "multilabel_classification"
 COLUMNS = {"text_a": "text", "label": "topics"}

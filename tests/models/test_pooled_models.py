@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.config.reading import config_from
-from tf_adapt.training.compiled_model import configured_model
+from tf_adapt.training.resolving.compiled_model import configured_model
 
 TAGS = ta.Task("tagging", ["O", "B-PER", "I-PER"])
 CLASSES = ta.Task("classification", ["no", "yes"])

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
-from tf_adapt.data.prepared import LABELLED, TEACHER
+from tf_adapt.data.packing.prepared import LABELLED, TEACHER
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.teaching import Teaching, soft_losses
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from hub_modules.native.added.lora import Lora, merged
 from hub_modules.native.bert import BertEncoder
-from hub_modules.native.lora import Lora, merged
 from hub_modules.sources.huggingface import table_rows
 from hub_modules.sources.names import to_ours
 

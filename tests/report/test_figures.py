@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from PIL import Image
 
-from tf_adapt.report import cost_figure, drawing, panels, score_figure
 from tf_adapt.report.cells import ranked
+from tf_adapt.report.figures import cost_figure, drawing, panels, score_figure
 from tf_adapt.report.scored_cells import FailedSeeds
 from tf_adapt.report.sections import sections
 

@@ -6,10 +6,10 @@ import matplotlib.style
 import pytest
 import report_contents as contents
 
-from tf_adapt.report import drawing
 from tf_adapt.report.blocks import Heading, Items, Paragraph, Picture, Table
 from tf_adapt.report.cells import ranked
-from tf_adapt.report.examples_figure import STYLES, examples_figure
+from tf_adapt.report.figures import drawing
+from tf_adapt.report.figures.examples_figure import STYLES, examples_figure
 from tf_adapt.report.learning_curves import HOW, learning_curves
 from tf_adapt.report.sections import sections
 

@@ -16,7 +16,7 @@ from tf_adapt.errors import ArtifactError
 from tf_adapt.report import write
 from tf_adapt.report.blocks import Picture
 from tf_adapt.report.content import Agreement, Verdict, to_json
-from tf_adapt.report.drawing import Drawing
+from tf_adapt.report.figures.drawing import Drawing
 from tf_adapt.report.html import to_html
 from tf_adapt.report.lines import to_lines
 from tf_adapt.report.markdown import to_markdown

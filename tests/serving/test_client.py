@@ -25,7 +25,7 @@ from servers import (  # noqa: E402
 
 import tf_adapt as ta  # noqa: E402
 from tf_adapt.errors import ArtifactError, ConfigError, DataError  # noqa: E402
-from tf_adapt.serving import client_rows  # noqa: E402
+from tf_adapt.serving.client import client_rows
 from tf_adapt.serving.server.limits import Limits, RefusedError  # noqa: E402
 
 TOKEN = "0123456789abcdef"

@@ -14,9 +14,9 @@ from openvino_engine import needs_openvino, own_cache
 import tf_adapt as ta
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ConfigError
-from tf_adapt.serving.export_parts import signature_in
+from tf_adapt.serving.exports.export_parts import signature_in
+from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
 from tf_adapt.serving.server.loaded import load_export
-from tf_adapt.serving.shared_export import ServedTask, export_shared
 
 TASKS = {
     "films": (ta.Task("classification", labels=["bad", "good"]), "linear"),

@@ -15,9 +15,9 @@ import tf_adapt as ta
 from hub_modules.shipped import PRETRAINED
 from hub_modules.storage import files
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.serving import export as serving
-from tf_adapt.serving.export import next_version
-from tf_adapt.training.trained_run import predict_file
+from tf_adapt.serving.exports import export as serving
+from tf_adapt.serving.exports.export import next_version
+from tf_adapt.training.finished.trained_run import predict_file
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 TEXTS = [

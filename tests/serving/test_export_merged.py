@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
-from hub_modules.native.lora import TARGETS
-from tf_adapt.serving.shared_export import ServedTask, export_shared
-from tf_adapt.training.module_export import module_source
+from hub_modules.native.added.lora import TARGETS
+from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
+from tf_adapt.training.finished.module_export import module_source
 
 TEXTS = ["the cat sat on the mat", "what is it", "who"]
 TASK = ("classification", ["no", "yes"])

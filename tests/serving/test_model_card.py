@@ -5,7 +5,7 @@ import re
 from finished_runs import METRICS
 
 from tf_adapt.config.reading import config_from
-from tf_adapt.serving.model_card import OverSeeds, export_card, module_card, plain_card
+from tf_adapt.serving.exports.model_card import OverSeeds, export_card, module_card, plain_card
 
 KINDS = (
     *("classification", "multilabel_classification", "regression"),

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.serving.output_files import check_output, write_output
+from tf_adapt.serving.prediction.output_files import check_output, write_output
 
 
 @pytest.fixture

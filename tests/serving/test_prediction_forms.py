@@ -7,8 +7,8 @@ import pytest
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.serving.answers import FoundAnswer
-from tf_adapt.serving.prediction_forms import check_texts, form_of, predictions_text
+from tf_adapt.serving.prediction.answers import FoundAnswer
+from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of, predictions_text
 
 
 def kind_of_task(labels=None, **flags) -> SimpleNamespace:

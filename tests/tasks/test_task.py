@@ -3,8 +3,8 @@
 import keras
 import pytest
 
-from tf_adapt.config.sections import HEAD_NAMES, LSTM_HEADS
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
 from tf_adapt.heads.table import DEFAULT_HEADS, HEADS, PAPER_HEADS, build_head
 from tf_adapt.tasks.answer_scores import ANSWER_METRICS
 from tf_adapt.tasks.kinds import KINDS, REGRESSIONS, SPAN_EXTRACTION

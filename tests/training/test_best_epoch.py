@@ -11,7 +11,7 @@ from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training import epochs
 from tf_adapt.training import train as training
-from tf_adapt.training.load_run import load_run
+from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.training.devices import is_chief, make_strategy
+from tf_adapt.training.resolving.devices import is_chief, make_strategy
 
 
 def test_one_device_needs_no_strategy():

@@ -14,11 +14,11 @@ from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import ensemble_folder
 from tf_adapt.runs.teachers import identity_of
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
-from tf_adapt.training.ensemble_teacher import logits_of
-from tf_adapt.training.teacher import taught
-from tf_adapt.training.trained_run import evaluate_file
+from tf_adapt.training.finished.trained_run import evaluate_file
+from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.teachers.ensemble_teacher import logits_of
+from tf_adapt.training.teachers.teacher import taught
 
 # Nearly every one trains a model or more.
 pytestmark = pytest.mark.slow

@@ -16,12 +16,12 @@ from hub_modules.storage import records
 from tf_adapt.commands.main import cli
 from tf_adapt.config.sections import SliceConfig
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.tasks.spans import span_scores
-from tf_adapt.training.judging import split_result
-from tf_adapt.training.trained_run import evaluate_file, export_run, predict_file
+from tf_adapt.training.ensembles.ensemble_scores import split_result
+from tf_adapt.training.finished.trained_run import evaluate_file, export_run, predict_file
 
 
 def dev_of(run: Path) -> list:

@@ -8,24 +8,24 @@ from click.testing import CliRunner
 from language_models import tiny_elmo_module, with_output_layer
 
 import tf_adapt as ta
-from hub_modules.native.lora import merged
+from hub_modules.native.added.lora import merged
 from tf_adapt.commands.main import cli
 from tf_adapt.config.reading import config_from, dump_config
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.language_model import build_language_model
 from tf_adapt.models.source_task import source_loss
 from tf_adapt.runs import run_folder
-from tf_adapt.serving.model_card import run_card
+from tf_adapt.serving.exports.model_card import run_card
 from tf_adapt.tasks.task import Task
-from tf_adapt.training import forgetting as measuring
-from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
-from tf_adapt.training.forgetting import source_task_of
-from tf_adapt.training.input_hashes import input_hashes
-from tf_adapt.training.load_run import load_run
-from tf_adapt.training.starting import starting_run
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.resolving.input_hashes import input_hashes
+from tf_adapt.training.resolving.warm_start import starting_run
+from tf_adapt.training.results import forgetting as measuring
+from tf_adapt.training.results.forgetting import source_task_of
 from tf_adapt.training.train import train
 
 # Nearly every one builds two encoders or more.

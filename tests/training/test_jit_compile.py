@@ -13,9 +13,9 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.prepare import prepare
+from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.errors import ConfigError
-from tf_adapt.training.compiled_model import compiled_model
+from tf_adapt.training.resolving.compiled_model import compiled_model
 
 TAGS = ta.Task("tagging", ["O", "B-X"])
 SENTENCES = [

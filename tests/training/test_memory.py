@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from tf_adapt.training.memory import forget_peak, peak_memory
+from tf_adapt.training.results.memory import forget_peak, peak_memory
 
 MEGABYTE = 10**6
 LARGE_PARENT = """
@@ -15,7 +15,7 @@ memory = b"x" * 3_000_000_000
 print(subprocess.run([sys.executable, "-c", sys.argv[1]], capture_output=True, text=True).stdout)
 """
 CHILD = """
-from tf_adapt.training.memory import peak_memory
+from tf_adapt.training.results.memory import peak_memory
 print(peak_memory()["peak_memory_mb"])
 """
 

@@ -16,7 +16,7 @@ from random_modules import write_random_module
 from hub_modules.native import bert
 from tf_adapt.config.reading import config_from
 from tf_adapt.runs import checkpoints
-from tf_adapt.training.build import build_parts
+from tf_adapt.training.resolving.build import build_parts
 
 # Nearly every one trains a model or more.
 pytestmark = pytest.mark.slow

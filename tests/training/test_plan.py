@@ -9,9 +9,9 @@ from tf_adapt.adaptation.schedules import Constant
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.config.reading import config_from
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.build import plan_of
-from tf_adapt.training.compiled_model import compiled_model
 from tf_adapt.training.plan import Plan
+from tf_adapt.training.resolving.build import plan_of
+from tf_adapt.training.resolving.compiled_model import compiled_model
 
 GROUPS = ["char_cnn", "lstm_0", "lstm_1", "head"]
 

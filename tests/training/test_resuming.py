@@ -13,10 +13,10 @@ import tf_adapt as ta
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
-from tf_adapt.training import teacher as teaching
-from tf_adapt.training.build import build_parts
-from tf_adapt.training.load_run import load_run
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.state import _variables
+from tf_adapt.training.teachers import teacher as teaching
 from tf_adapt.training.train import train
 
 pytestmark = pytest.mark.slow

@@ -10,12 +10,12 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import checkpoints, run_folder
-from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
-from tf_adapt.training.finish import write_tasks
-from tf_adapt.training.load_run import load_run
-from tf_adapt.training.starting import in_metrics, starting_run
-from tf_adapt.training.teacher import taught
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
+from tf_adapt.training.results.finish import write_tasks
+from tf_adapt.training.teachers.teacher import taught
 
 # Nearly every one builds several models.
 pytestmark = pytest.mark.slow

@@ -9,10 +9,10 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.config.reading import config_from
-from tf_adapt.data.prepared import SLICE_TARGETS
+from tf_adapt.data.packing.prepared import SLICE_TARGETS
 from tf_adapt.errors import DataError
-from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
+from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.train import train
 
 # Nearly every one trains a model or more.

@@ -18,8 +18,8 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.training.dry_run import dry_run
+from tf_adapt.training.finished.trained_run import evaluate_file
 from tf_adapt.training.train import train
-from tf_adapt.training.trained_run import evaluate_file
 
 # Nearly every one trains a model or more.
 pytestmark = pytest.mark.slow

@@ -13,12 +13,12 @@ from made_runs import make_run
 import tf_adapt as ta
 from tf_adapt.commands.main import cli
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.training.finished.trained_run import evaluate_file
 from tf_adapt.training.train import train
-from tf_adapt.training.trained_run import evaluate_file
 
 # Nearly every one trains a model or more.
 pytestmark = pytest.mark.slow

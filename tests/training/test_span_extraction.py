@@ -14,14 +14,19 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.data.datasets import load_dataset
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs.prediction_files import read_predictions
-from tf_adapt.serving import answer_graph
+from tf_adapt.serving.exports import answer_graph
 from tf_adapt.tasks.answer_scores import answer_scores
-from tf_adapt.training import ensembling
-from tf_adapt.training.build import build_parts
-from tf_adapt.training.inspect import inspect_data
-from tf_adapt.training.load_run import load_run
+from tf_adapt.training.ensembles import ensembling
+from tf_adapt.training.finished.inspect import inspect_data
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.trained_run import (
+    evaluate_file,
+    export_run,
+    fisher_of_run,
+    predict_file,
+)
+from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.train import train
-from tf_adapt.training.trained_run import evaluate_file, export_run, fisher_of_run, predict_file
 
 # Nearly every one trains a model or more.
 pytestmark = pytest.mark.slow

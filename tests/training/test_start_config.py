@@ -13,7 +13,7 @@ from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.finished_run import chain_in_words
 from tf_adapt.training.dry_run import dry_run
-from tf_adapt.training.load_run import load_run
+from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.train import train
 
 # Nearly every one trains a model or more.

@@ -14,19 +14,19 @@ from language_models import with_output_layer
 from made_runs import make_run
 
 import tf_adapt as ta
-from hub_modules.native.lora import merged
-from tf_adapt.comparison.settings import load_comparison
+from hub_modules.native.added.lora import merged
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.config.reading import config_from
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.finished_run import chain_in_words
-from tf_adapt.serving.model_card import run_card
-from tf_adapt.training.build import build_parts
+from tf_adapt.serving.exports.model_card import run_card
 from tf_adapt.training.dry_run import dry_run
-from tf_adapt.training.load_run import load_run
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
 from tf_adapt.training.session import Session
-from tf_adapt.training.starting import in_metrics, starting_run
 from tf_adapt.training.train import train
 
 # Nearly every one builds several models.

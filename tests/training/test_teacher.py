@@ -13,18 +13,18 @@ from made_runs import make_run
 
 import tf_adapt as ta
 from tf_adapt.config.reading import config_from
-from tf_adapt.data.prepared import LABELLED, TEACHER
+from tf_adapt.data.packing.prepared import LABELLED, TEACHER
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs.teacher_answers import ANSWERS, read_answers
-from tf_adapt.serving.model_card import run_card
-from tf_adapt.training import teacher as teaching
-from tf_adapt.training.build import build_parts
+from tf_adapt.serving.exports.model_card import run_card
 from tf_adapt.training.dry_run import dry_run
-from tf_adapt.training.load_run import load_run
-from tf_adapt.training.starting import starting_run
-from tf_adapt.training.teacher import taught
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.resolving.warm_start import starting_run
+from tf_adapt.training.teachers import teacher as teaching
+from tf_adapt.training.teachers.teacher import taught
+from tf_adapt.training.teachers.unlabelled import read_unlabelled
 from tf_adapt.training.train import train
-from tf_adapt.training.unlabelled import read_unlabelled
 
 # Nearly every one builds a model or more.
 pytestmark = pytest.mark.slow

@@ -14,9 +14,9 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError, DataError, TrainingError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training import callbacks as monitoring
-from tf_adapt.training import same_data
-from tf_adapt.training.compiled_model import compiled_model, precision
-from tf_adapt.training.configured_splits import splits_of
+from tf_adapt.training.finished import same_data
+from tf_adapt.training.resolving.compiled_model import compiled_model, precision
+from tf_adapt.training.resolving.configured_splits import splits_of
 from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 

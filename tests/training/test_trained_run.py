@@ -28,14 +28,14 @@ from tf_adapt.data.formats import read_conll
 from tf_adapt.data.labels import convert_scheme
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import checkpoints, run_folder
-from tf_adapt.training.train import train
-from tf_adapt.training.trained_run import (
+from tf_adapt.training.finished.trained_run import (
     evaluate_file,
     export_run,
     fisher_of_run,
     of_file,
     predict_file,
 )
+from tf_adapt.training.train import train
 
 # Their fixtures train.
 pytestmark = pytest.mark.slow

@@ -14,12 +14,12 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import checkpoints, run_folder
-from tf_adapt.training.build import build_parts
 from tf_adapt.training.dry_run import dry_run
-from tf_adapt.training.load_run import load_run
-from tf_adapt.training.module_export import export_adapters, export_module
+from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.module_export import export_adapters, export_module
+from tf_adapt.training.finished.trained_run import fisher_of_run
+from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.train import train
-from tf_adapt.training.trained_run import fisher_of_run
 
 # Nearly every one trains a model or more.
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from cut_runs import keep_at
 
 from tf_adapt.config.reading import config_from
-from tf_adapt.encoder.kept_features import KeptStates
+from tf_adapt.encoder.cached_activations import KeptStates
 from tf_adapt.runs import checkpoints
 from tf_adapt.training import train as training
 from tf_adapt.training.train import train

@@ -12,16 +12,16 @@ import tensorflow as tf
 from cut_runs import keep_at
 
 from tf_adapt.config.reading import config_from
-from tf_adapt.data.prepared import SOFT_LABELS
+from tf_adapt.data.packing.prepared import SOFT_LABELS
 from tf_adapt.errors import ArtifactError
 from tf_adapt.runs.run_folder import finished_metrics
-from tf_adapt.serving.model_card import run_card
-from tf_adapt.training.build import build_parts
+from tf_adapt.serving.exports.model_card import run_card
 from tf_adapt.training.dry_run import dry_run
-from tf_adapt.training.inspect import inspect_data
+from tf_adapt.training.finished.inspect import inspect_data
+from tf_adapt.training.finished.trained_run import fisher_of_run
+from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.session import Session
 from tf_adapt.training.train import train
-from tf_adapt.training.trained_run import fisher_of_run
 
 # Nearly every one trains a model or more.
 pytestmark = pytest.mark.slow

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from tf_adapt.analysis.domains import correlation
-from tf_adapt.comparison.cells import short_name
+from tf_adapt.comparison.plan.cells import short_name
 from tf_adapt.errors import ConfigError
 from tf_adapt.paper import FROZEN, TUNED
 from tf_adapt.printing.words import counted

@@ -13,11 +13,11 @@ from tf_adapt.analysis.domains import divergence_matrix
 from tf_adapt.analysis.genres import genre_counts, genre_scores, genres_of, scored_split
 from tf_adapt.analysis.progress import shown
 from tf_adapt.analysis.references import from_references, read_corpus, read_references
-from tf_adapt.comparison.settings import load_comparison
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.config.reading import load_config, one_task
 from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import read_yaml
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError
 
 

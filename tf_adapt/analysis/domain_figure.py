@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from tf_adapt.analysis.figures import STYLES, new_figure
 from tf_adapt.printing.words import shortened
-from tf_adapt.report.drawing import FAINT, INK
+from tf_adapt.report.figures.drawing import FAINT, INK
 
 _PANEL = 3.5  # inches: the height of a panel
 _SIZE_OF_NUMBERS = 62  # points of type, summed over a row of the matrix

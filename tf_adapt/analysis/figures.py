@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tf_adapt.analysis.mutual_information import FLOOR
-from tf_adapt.report.drawing import FAINT, INK, WIDTH
+from tf_adapt.report.figures.drawing import FAINT, INK, WIDTH
 
 # Okabe and Ito's palette for colour-blind readers, each colour with its own marker.
 STYLES = (

@@ -8,7 +8,7 @@ from tf_adapt.analysis.domains import term_counts
 from tf_adapt.config.reading import one_task
 from tf_adapt.config.sections import Config
 from tf_adapt.data.formats import Record
-from tf_adapt.data.splits import Splits, load_splits
+from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.prediction_files import read_predictions

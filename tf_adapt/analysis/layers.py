@@ -11,8 +11,8 @@ from tf_adapt.analysis import information, probes
 from tf_adapt.analysis.progress import shown
 from tf_adapt.analysis.sources import Source, encoders, read_source, source_data
 from tf_adapt.analysis.states import layer_numbers, pooled_states
-from tf_adapt.data.prepare import prepare
-from tf_adapt.data.splits import Splits, fingerprint
+from tf_adapt.data.packing.prepare import prepare
+from tf_adapt.data.splits.read_splits import Splits, fingerprint
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.table import refuse_first_state

@@ -8,11 +8,11 @@ import os
 import platform
 from pathlib import Path
 
-import tf_adapt
 from hub_modules.storage.files import write_bytes, write_text
 from tf_adapt.errors import ArtifactError
-from tf_adapt.report.drawing import draw
-from tf_adapt.serving.output_files import check_output
+from tf_adapt.report.figures.drawing import draw
+from tf_adapt.serving.prediction.output_files import check_output
+from tf_adapt.version import __version__
 
 SUFFIXES = ("json", "csv", "svg", "png")
 
@@ -108,5 +108,5 @@ def domain_rows(result: dict) -> list[dict]:
 
 def _versions() -> dict[str, str]:
     packages = ("tensorflow", "keras", "numpy", "scipy", "scikit-learn", "matplotlib")
-    own = {"tf_adapt": tf_adapt.__version__, "python": platform.python_version()}
+    own = {"tf_adapt": __version__, "python": platform.python_version()}
     return own | {name: importlib.metadata.version(name) for name in packages}

@@ -10,14 +10,14 @@ from hub_modules.engines.names import TENSORFLOW
 from hub_modules.storage.fetching import fetching
 from tf_adapt.config.reading import load_config, one_task
 from tf_adapt.config.sections import Config
-from tf_adapt.data.prepare import task_of
-from tf_adapt.data.splits import Splits, load_splits
+from tf_adapt.data.packing.prepare import task_of
+from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.tasks.kinds import MULTILABEL, SPAN_EXTRACTION
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.load_run import load_run
+from tf_adapt.training.finished.load_run import load_run
 
 
 @dataclass(frozen=True)

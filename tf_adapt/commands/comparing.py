@@ -56,7 +56,7 @@ def compare(
     """
     import shlex
 
-    from tf_adapt.comparison.settings import load_comparison
+    from tf_adapt.comparison.plan.settings import load_comparison
 
     check_out(out, dry_run)
     comparison = load_comparison(config, overrides, seeds)
@@ -76,7 +76,7 @@ def compare(
 def _show_cells(comparison, as_json: bool) -> None:
     from rich.console import Console
 
-    from tf_adapt.comparison.dry_run import cells_table, dry_run, lines
+    from tf_adapt.comparison.plan.dry_run import cells_table, dry_run, lines
 
     found = dry_run(comparison)
     if not as_json:

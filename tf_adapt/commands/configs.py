@@ -22,7 +22,7 @@ def schema(out: str | None) -> None:
     It holds for configs of `train` and of `compare`.
     """
     from hub_modules.storage.files import write_text
-    from tf_adapt.comparison.schema import config_schema
+    from tf_adapt.comparison.plan.schema import config_schema
 
     text = json.dumps(config_schema(), indent=1)
     if out is None:

@@ -26,7 +26,7 @@ def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 
     CONFIG is of a run or of a comparison.
     """
-    from tf_adapt.comparison.settings import is_comparison, load_comparison
+    from tf_adapt.comparison.plan.settings import is_comparison, load_comparison
     from tf_adapt.config.reading import load_config
 
     if is_comparison(config):
@@ -38,7 +38,7 @@ def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 def _check_run(config, as_json: bool) -> None:
     start_tensorflow()
     from tf_adapt.data.check import refuse_over_long
-    from tf_adapt.training.inspect import inspect_data
+    from tf_adapt.training.finished.inspect import inspect_data
 
     parts = {name: config.of_task(name) for name in config.tasks or ()} or {None: config}
     reports = {name: inspect_data(part) for name, part in parts.items()}
@@ -50,7 +50,7 @@ def _check_run(config, as_json: bool) -> None:
 
 def _check_comparison(comparison, as_json: bool) -> None:
     start_tensorflow()
-    from tf_adapt.comparison.data_check import inspect_comparison_data, reading
+    from tf_adapt.comparison.plan.data_check import inspect_comparison_data, reading
     from tf_adapt.data.check import refuse_over_long
 
     report = inspect_comparison_data(comparison)

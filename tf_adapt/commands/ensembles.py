@@ -59,7 +59,7 @@ def ensemble(
     `predict`, `evaluate` and `export` take DIR like a run.
     """
     start_tensorflow()
-    from tf_adapt.training.ensembling import ensemble as make
+    from tf_adapt.training.ensembles.ensembling import ensemble as make
 
     found = make(runs, out, combine, weights, average, trust)
     lines = [*_table(runs, found), "", *_tests(found), *_notes(found, len(runs))]

@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 
-from tf_adapt import __version__
 from tf_adapt.commands.analyses import analyze
 from tf_adapt.commands.comparing import advise, compare
 from tf_adapt.commands.configs import config
@@ -26,6 +25,7 @@ from tf_adapt.commands.serving import serve
 from tf_adapt.commands.starting import init
 from tf_adapt.errors import ArtifactError, ConfigError, TfAdaptError
 from tf_adapt.printing.streams import is_of_output, open_streams, printable, quiet, was_closed
+from tf_adapt.version import __version__
 
 INTERRUPTED, TERMINATED, HUNG_UP, BUG = 130, 143, 129, 70
 _GOES_ON = "the same command goes on where it stopped"

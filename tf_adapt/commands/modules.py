@@ -189,7 +189,7 @@ def export_module(run: str, out: str, adapters: bool, stored_as: str, trust: boo
     if adapters and stored_as != "float32":
         raise click.UsageError("--stored-as is for a whole module: leave out one of them")
     start_tensorflow()
-    from tf_adapt.training import module_export
+    from tf_adapt.training.finished import module_export
 
     if adapters:
         click.echo(f"adapters: {module_export.export_adapters(run, out, trust)}")
@@ -209,7 +209,7 @@ def export_module(run: str, out: str, adapters: bool, stored_as: str, trust: boo
 def inspect(handle: str, verify: bool, trust: bool, as_json: bool) -> None:
     """Shows layers, groups, widths, parameters and hashes of a module."""
     start_tensorflow()
-    from tf_adapt.training.inspect import inspect_module
+    from tf_adapt.training.finished.inspect import inspect_module
 
     found = inspect_module(handle, trust, verify)
     shown = {name: value for name, value in found.items() if name != "verified" or as_json}
@@ -276,13 +276,13 @@ def encode(handle: str, source: str, output: str, engine: str, trust: bool) -> N
     """Writes the states of every layer of a module for each text of a file."""
     from tf_adapt.data.formats import Record
     from tf_adapt.data.formats.text import named_input, no_examples, read_lines
-    from tf_adapt.serving.output_files import check_output
+    from tf_adapt.serving.prediction.output_files import check_output
 
     check_output(output, source, handle)
     start_tensorflow()
     from tf_adapt.encoder.hub_encoder import HubEncoder
-    from tf_adapt.serving.predict import encode as encode_texts
-    from tf_adapt.serving.predict import write_features
+    from tf_adapt.serving.prediction.predict import encode as encode_texts
+    from tf_adapt.serving.prediction.predict import write_features
 
     file = named_input(source)
     lines = enumerate(read_lines(file), start=1)

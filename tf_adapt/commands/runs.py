@@ -93,7 +93,7 @@ def evaluate(
 ) -> None:
     """Scores a trained RUN, or an ensemble, on a labelled file."""
     start_tensorflow()
-    from tf_adapt.training.trained_run import evaluate_file
+    from tf_adapt.training.finished.trained_run import evaluate_file
 
     scores = evaluate_file(run, data, trust, task, engine)
     whole = {name: value for name, value in scores.items() if name != "slices"}
@@ -138,7 +138,7 @@ def predict(
 ) -> None:
     """Predicts the examples of a file with a trained run, an ensemble or an exported model."""
     start_tensorflow()
-    from tf_adapt.training.trained_run import predict_file
+    from tf_adapt.training.finished.trained_run import predict_file
 
     count = predict_file(run_or_export, source, output, with_input, trust, signature, task, engine)
     click.echo(f"{count} predictions: {output}", err=output == "-")
@@ -177,7 +177,7 @@ def export(
     if shared_encoder and precision is not None:
         raise click.UsageError("--precision is for one run: leave out one of the two options")
     start_tensorflow()
-    from tf_adapt.training.trained_run import export_run, export_runs
+    from tf_adapt.training.finished.trained_run import export_run, export_runs
 
     folder = (
         export_runs(runs, out, trust)
@@ -232,7 +232,7 @@ def fisher(
             "it, or leave out --gamma"
         )
     start_tensorflow()
-    from tf_adapt.training.trained_run import fisher_of_run
+    from tf_adapt.training.finished.trained_run import fisher_of_run
 
     count = fisher_of_run(
         run, out, examples, seed, not given_labels, trust, previous, 1.0 if gamma is None else gamma
@@ -253,8 +253,8 @@ def _show_plan(config, as_json: bool) -> None:
 def _print_plan(found: dict) -> None:
     from rich.console import Console
 
+    from tf_adapt.training.cache_plan import kept_line
     from tf_adapt.training.dry_run import plan_table, tasks_table
-    from tf_adapt.training.kept_plan import kept_line
 
     if "first" in found:
         click.echo(f"trained first, once: {found['first']['config']}")

@@ -17,7 +17,7 @@ def init(file: str | None, example: str | None, out: str, as_json: bool) -> None
     """Looks at a data FILE (CSV, TSV, JSON lines, CoNLL) and writes a config for `compare`."""
     from dataclasses import asdict
 
-    from tf_adapt.comparison.starter import (
+    from tf_adapt.comparison.plan.first_config import (
         EXAMPLES,
         lines,
         next_lines,

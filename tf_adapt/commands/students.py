@@ -1,6 +1,6 @@
 """`python -m tf_adapt.commands.students check CONFIG …`: checks runs that wait for their teacher.
 
-A comparison calls it before it trains: see `tf_adapt.comparison.students`.
+A comparison calls it before it trains: see `tf_adapt.comparison.plan.students`.
 """
 
 from pathlib import Path

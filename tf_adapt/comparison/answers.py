@@ -4,10 +4,10 @@ from collections import Counter
 from pathlib import Path
 
 from tf_adapt.comparison.baseline import gold_labels
-from tf_adapt.comparison.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.labels import right_answers
-from tf_adapt.data.splits import Splits
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import Disagreement
 from tf_adapt.runs.prediction_files import read_predictions

@@ -9,10 +9,10 @@ import numpy as np
 from hub_modules.families import joins_pairs
 from tf_adapt.comparison.answers import Predictions, confusion
 from tf_adapt.comparison.baseline import Baseline, outcome_of
-from tf_adapt.comparison.cells import Cell, short_name
-from tf_adapt.comparison.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.plan.cells import Cell, short_name
 from tf_adapt.config.sections import EncoderConfig
-from tf_adapt.data.splits import Splits
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.scored_cells import (
     AT_BASELINE,

@@ -18,21 +18,21 @@ from hub_modules.storage import records
 from hub_modules.storage.files import is_leftover, remove_leftovers, write_text
 from hub_modules.storage.json_files import Schema, parse_json
 from tf_adapt.comparison.cell_results import SCORED_ON
-from tf_adapt.comparison.cells import Cell, Comparison
-from tf_adapt.comparison.display import Display
-from tf_adapt.comparison.folds import check_folds
-from tf_adapt.comparison.jobs import jobs_at_once
-from tf_adapt.comparison.looks import looks_at, read_looks
+from tf_adapt.comparison.execution.display import Display
+from tf_adapt.comparison.execution.jobs import jobs_at_once
+from tf_adapt.comparison.execution.running import check_ended, run_all
+from tf_adapt.comparison.execution.runs import CellRun, Outcomes, config_name
+from tf_adapt.comparison.plan.cells import Cell, Comparison
+from tf_adapt.comparison.plan.folds import check_folds
+from tf_adapt.comparison.plan.sizes import known_sizes
+from tf_adapt.comparison.plan.students import check_students
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.running import check_ended, run_all
-from tf_adapt.comparison.runs import CellRun, Outcomes, config_name
-from tf_adapt.comparison.sizes import known_sizes
-from tf_adapt.comparison.students import check_students
-from tf_adapt.comparison.verdict import verdict
+from tf_adapt.comparison.verdict.interim_analyses import looks_at, read_looks
+from tf_adapt.comparison.verdict.verdict import verdict
 from tf_adapt.config.reading import config_from, dump_config, without_trial
 from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import float_text, parse_yaml
-from tf_adapt.data.splits import fingerprint, load_splits
+from tf_adapt.data.splits.read_splits import fingerprint, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TfAdaptError
 from tf_adapt.report.content import Content
 from tf_adapt.report.write import write_report
@@ -42,8 +42,8 @@ from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.runs.teachers import KEY as TEACHER_KEY
 from tf_adapt.runs.teachers import identity_of
-from tf_adapt.serving.model_card import CARD, OverSeeds, run_card
-from tf_adapt.training.input_hashes import content_hash, input_places
+from tf_adapt.serving.exports.model_card import CARD, OverSeeds, run_card
+from tf_adapt.training.resolving.input_hashes import content_hash, input_places
 
 RECORD = "comparison.json"
 # Files of `ta.compare`: data and config given in Python.

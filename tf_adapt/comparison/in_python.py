@@ -12,11 +12,11 @@ from hub_modules.storage import records
 from hub_modules.storage.files import sha256
 from tf_adapt.comparison import comparing
 from tf_adapt.comparison.comparison_result import ComparisonResult
-from tf_adapt.comparison.runs import Outcomes
-from tf_adapt.comparison.settings import comparison_from
+from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.plain_values import plain_values
 from tf_adapt.config.strict_yaml import KeyPath, read_yaml
-from tf_adapt.data.in_memory_files import Form, file_columns, file_text
+from tf_adapt.data.in_memory.files import Form, file_columns, file_text
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.printing.words import did_you_mean
 from tf_adapt.runs import run_folder

@@ -16,15 +16,15 @@ from tf_adapt.comparison.cell_results import (
     scored_cell,
     seed_results,
 )
-from tf_adapt.comparison.cells import different_settings
-from tf_adapt.comparison.learning_curves import Size, learning_curves
-from tf_adapt.comparison.looks import Looks
-from tf_adapt.comparison.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.plan.cells import different_settings
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.slices import data_slices
-from tf_adapt.data.groups import item_groups, items_in_words, overlap
-from tf_adapt.data.parts import missing_labels, part_of
-from tf_adapt.data.splits import Splits
+from tf_adapt.comparison.verdict.interim_analyses import Looks
+from tf_adapt.comparison.verdict.learning_curves import Size, learning_curves
+from tf_adapt.data.splits.groups import item_groups, items_in_words, overlap
+from tf_adapt.data.splits.read_splits import Splits
+from tf_adapt.data.splits.subsampling import missing_labels, part_of
 from tf_adapt.report.content import (
     BaselineScores,
     Content,

@@ -6,9 +6,9 @@ Imports no TensorFlow.
 from typing import Any
 
 from tf_adapt.comparison.cell_results import SCORED_ON
-from tf_adapt.comparison.cells import Cell
-from tf_adapt.comparison.runs import Outcomes
-from tf_adapt.comparison.signals import in_words
+from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.plan.cells import Cell
+from tf_adapt.comparison.plan.signals import in_words
 from tf_adapt.printing import words
 from tf_adapt.printing.weak_labels import weak_in_words
 from tf_adapt.runs.finished_run import chain_in_words

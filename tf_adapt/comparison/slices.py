@@ -6,7 +6,7 @@ import numpy as np
 
 from tf_adapt.report.content import DataSlice
 from tf_adapt.runs.slices import Members, Slices, in_words
-from tf_adapt.statistics.looks import level_of
+from tf_adapt.statistics.alpha_spending import level_of
 from tf_adapt.statistics.slices import slice_score, with_challenging
 
 

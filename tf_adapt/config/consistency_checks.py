@@ -5,8 +5,9 @@ Imports no TensorFlow.
 
 from tf_adapt.config.data_sections import TextConfig
 from tf_adapt.config.messages import shown
-from tf_adapt.config.sections import CRF_HEADS, Config
+from tf_adapt.config.sections import Config
 from tf_adapt.config.task_checks import Found, kind_of
+from tf_adapt.heads.names import CRF_HEADS
 from tf_adapt.paper import FROZEN
 from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
 

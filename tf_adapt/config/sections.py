@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from hub_modules.engines.names import ENGINES, TENSORFLOW
+from hub_modules.native.added.lora_targets import TARGETS
 from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
 from tf_adapt.config.fields import MOST_EPOCHS, MOST_EXAMPLES, VERY_MANY, WIDEST, Section, whole
@@ -17,31 +18,9 @@ from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.task_sampling import SAMPLINGS
 from tf_adapt.data.votes import AGGREGATES
 from tf_adapt.encoder.feature_budget import DISK_LIMIT_MB, LIMIT_MB
+from tf_adapt.heads.names import HEAD_NAMES
 from tf_adapt.layers.pooling_names import POOLING_NAMES
 
-# The keys of `heads.table.HEADS`, which cannot be imported without TensorFlow.
-HEAD_NAMES = (
-    "default",
-    "linear",
-    "max_pooling",
-    "bi_attention",
-    "skip_thoughts",
-    "infersent",
-    "bcn",
-    "concat_pooling",
-    "esim",
-    "linear_tagger",
-    "crf",
-    "bilstm",
-    "bilstm_crf",
-    "span_extractor",
-)
-# The heads with LSTMs, whose width is `head_units`.
-LSTM_HEADS = ("bcn", "esim", "bilstm", "bilstm_crf")
-# The heads with a CRF, whose answers are whole paths of tags.
-CRF_HEADS = ("crf", "bilstm_crf")
-# `hub_modules.native.lora.TARGETS`, which cannot be imported without Keras.
-LORA_TARGETS = ("query", "key", "value", "attention_output", "intermediate", "output")
 PERTURBATION_NAMES = ("dropout", "mask", "words", "adversarial")
 
 OptionalSteps = whole(1, VERY_MANY, ", or null", default=None)
@@ -135,7 +114,7 @@ class TrainingConfig(Section):
 
     @property
     def limits(self) -> tuple[int | None, bool, bool]:
-        """`max_length, truncate, document_context` of `tf_adapt.data.prepare`."""
+        """`max_length, truncate, document_context` of `tf_adapt.data.packing.prepare`."""
         return self.max_length, self.truncate, self.document_context
 
 
@@ -166,8 +145,8 @@ class AdaptationConfig(Section):
     )
     rank: int | None = whole(1, WIDEST, ", or null", default=None)
     alpha: float | None = Field(None, gt=0, description="a number above 0, or null")
-    target: list[Literal[LORA_TARGETS]] | None = Field(
-        None, min_length=1, description=f"a list of some of {', '.join(LORA_TARGETS)}"
+    target: list[Literal[TARGETS]] | None = Field(
+        None, min_length=1, description=f"a list of some of {', '.join(TARGETS)}"
     )
     in_layers: list[Annotated[int, Field(ge=0, le=WIDEST)]] | None = Field(
         None, min_length=1, description="a list of numbers of layers from 0, or null for all"

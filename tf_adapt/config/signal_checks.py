@@ -6,8 +6,9 @@ Imports no TensorFlow.
 from collections.abc import Iterator
 
 from tf_adapt.config.data_sections import DatasetConfig
-from tf_adapt.config.sections import CRF_HEADS, Config
+from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import KeyPath
+from tf_adapt.heads.names import CRF_HEADS
 from tf_adapt.paper import FROZEN
 from tf_adapt.tasks.kinds import CLASSIFICATIONS
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_adapt.data.prepare import prepare
-from tf_adapt.data.prepared import PreparedData
+from tf_adapt.data.packing.prepare import prepare
+from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks.task import Task
 
@@ -64,7 +64,7 @@ def batches(
             A finite `tf.data.Dataset` of texts, `(x, y)` or dicts, batched or not; not for tagging.
 
             Labels are names or ids; multilabel: lists of names, or for all examples an array of 0
-            and 1. Details: `tf_adapt.data.in_memory`.
+            and 1. Details: `tf_adapt.data.in_memory.records`.
         shuffle: with False, batches keep the order of the records.
         max_length, truncate, document_context: see `prepare`.
         first_epoch, skip: see `batches_from`.

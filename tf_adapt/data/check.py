@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tf_adapt.data.formats import Answers, Record, TaggedSentence
-from tf_adapt.data.groups import texts_of
-from tf_adapt.data.splits import Splits
+from tf_adapt.data.splits.groups import texts_of
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import DataError
 
 

@@ -11,10 +11,10 @@ import tensorflow as tf
 
 from tf_adapt.data.batches import WINDOW_BATCHES, check_batch_size, epoch_order, untuned
 from tf_adapt.data.formats import Record
-from tf_adapt.data.in_memory import in_memory_records
+from tf_adapt.data.in_memory.records import in_memory_records
+from tf_adapt.data.packing.prepare import checked_limit, prepare
+from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.data.perturbed_words import CHANGED_SHARE, paraphrased, perturbed_words
-from tf_adapt.data.prepare import checked_limit, prepare
-from tf_adapt.data.prepared import PreparedData
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
 

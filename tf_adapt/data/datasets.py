@@ -65,7 +65,7 @@ def load_dataset(
     info = _checked(name, split, source)
     from_split = "train" if _is_cut(info, split) else split
     if source == "tfds":
-        from tf_adapt.data.tfds_records import read_tfds
+        from tf_adapt.data.tfds.records import read_tfds
 
         examples = read_tfds(info, _tfds_split(name, info, from_split), data_dir)
         source_scheme = info.tfds.scheme
@@ -81,7 +81,7 @@ def load_dataset(
 def _of_columns(
     name: str, split: str, source: str, data_dir: str | Path | None, columns: Mapping[str, str]
 ) -> list[Record]:
-    from tf_adapt.data.tfds_columns import read_columns
+    from tf_adapt.data.tfds.columns import read_columns
 
     if source != "tfds":
         raise ConfigError(f"columns: expected none but with source: tfds, got source {source!r}")

@@ -10,8 +10,8 @@ import numpy as np
 import tensorflow as tf
 
 from tf_adapt.data.batches import epoch_order, shortest_first, untuned
-from tf_adapt.data.prepare import prepare
-from tf_adapt.data.prepared import PreparedData
+from tf_adapt.data.packing.prepare import prepare
+from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.data.task_sampling import probabilities
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks.task import Task
@@ -151,7 +151,7 @@ def multi_task_batches(
         steps_per_epoch: by default as many as the tasks have batches together.
         shuffle: with False, an epoch has all examples of each task once, task after task, sorted by
             length: for `evaluate`.
-        max_length, truncate, document_context: see `tf_adapt.data.prepare.prepare`.
+        max_length, truncate, document_context: see `tf_adapt.data.packing.prepare.prepare`.
         first_epoch: the epoch of the first pass.
         accumulate_steps: `gradient_accumulation_steps` of the `DiscriminativeOptimizer`: all
             batches of an update are then of one task.

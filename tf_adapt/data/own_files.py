@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from tf_adapt.data.cut import FEWEST, cut_off
 from tf_adapt.data.datasets import DEV_PERCENT, DEV_SEED
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.formats.conll import last_column
+from tf_adapt.data.splits.cut import FEWEST, cut_off
 from tf_adapt.data.tag_files import recognised_scheme, task_scheme
 from tf_adapt.errors import DataError
 

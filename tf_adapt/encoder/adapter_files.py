@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hub_modules.native import adapters, lora
-from hub_modules.native.adapters import TaskAttention, bottlenecks_of
+from hub_modules.native.added import adapters, lora
+from hub_modules.native.added.adapters import TaskAttention, bottlenecks_of
 from hub_modules.native.causal import NEW_EMBEDDINGS
 from hub_modules.storage.arrays import packed, read_arrays
 from hub_modules.storage.files import write_bytes

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.batches import untuned
-from tf_adapt.data.prepared import PreparedData
+from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.encoder.feature_parts import Part
 from tf_adapt.errors import ConfigError
 

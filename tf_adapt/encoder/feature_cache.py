@@ -1,7 +1,7 @@
 """Outputs of a frozen encoder, computed once for all epochs, cells and seeds.
 
-Kept is what the head reads (`tf_adapt.heads.reads`), in memory or in a cache on disk. The cache has
-an entry for each text column, named by a hash of everything the outputs depend on (see
+Kept is what the head reads (`tf_adapt.layers.head_inputs`), in memory or in a cache on disk. The
+cache has an entry for each text column, named by a hash of everything the outputs depend on (see
 `feature_key`), and in it each part that some head reads: heads that read different parts share what
 is there.
 """
@@ -21,7 +21,7 @@ import tf_adapt
 from hub_modules.engines.names import TENSORFLOW, package_versions
 from hub_modules.families import FAMILIES
 from hub_modules.native.inference_graph import InferenceGraph
-from tf_adapt.data.prepared import PreparedData
+from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.encoder.feature_arrays import (
     Features,
     Rows,
@@ -44,7 +44,7 @@ from tf_adapt.encoder.feature_parts import (
 from tf_adapt.encoder.feature_shards import shards_on_disk
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.reads import EVERYTHING, POOLED, Reads
+from tf_adapt.layers.head_inputs import EVERYTHING, POOLED, HeadInputs
 from tf_adapt.printing.progress import tracked
 
 _log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ def with_features(
     limit_mb: int = LIMIT_MB,
     disk_limit_mb: int = DISK_LIMIT_MB,
     dtype: str = "float32",
-    reads: Reads = EVERYTHING,
+    reads: HeadInputs = EVERYTHING,
     own_folder: Path | None = None,
     progress: bool = False,
     engine: str | None = None,
@@ -116,7 +116,7 @@ def with_features(
 
 
 def kept_parts(
-    prepared: PreparedData, encoder: HubEncoder, reads: Reads, dtype: str
+    prepared: PreparedData, encoder: HubEncoder, reads: HeadInputs, dtype: str
 ) -> tuple[list[Part], float]:
     """What is kept for a head, and the megabytes of the larger text column."""
     parts = _parts(encoder, reads)
@@ -232,7 +232,7 @@ def digest_of(weights: Iterable) -> str:
     return digest.hexdigest()
 
 
-def _parts(encoder: HubEncoder, reads: Reads) -> list[Part]:
+def _parts(encoder: HubEncoder, reads: HeadInputs) -> list[Part]:
     # Encoders like ELMo have no pooled vector.
     return parts_of(reads, encoder, with_pooled=FAMILIES[encoder.family].like != "elmo")
 

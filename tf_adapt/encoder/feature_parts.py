@@ -7,9 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.native.given_states import states_key
-from tf_adapt.data.prepared import PreparedData
+from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.encoder.hub_encoder import HubEncoder
-from tf_adapt.heads.reads import Reads
+from tf_adapt.layers.head_inputs import HeadInputs
 from tf_adapt.layers.texts import row_vectors
 
 
@@ -34,7 +34,7 @@ class Part:
     source: "Part | None" = None
 
 
-def parts_of(reads: Reads, encoder: HubEncoder, with_pooled: bool = True) -> list[Part]:
+def parts_of(reads: HeadInputs, encoder: HubEncoder, with_pooled: bool = True) -> list[Part]:
     """What a head reads, as arrays.
 
     Shapes: hidden states `[layers, width]` for each token, or for each text if the head pools them
@@ -70,7 +70,7 @@ def parts_of(reads: Reads, encoder: HubEncoder, with_pooled: bool = True) -> lis
 
 
 def _all_layers(encoder: HubEncoder) -> Part:
-    (part,) = parts_of(Reads("all", pooled=False), encoder)
+    (part,) = parts_of(HeadInputs("all", pooled=False), encoder)
     return part
 
 

@@ -9,15 +9,14 @@ from dataclasses import asdict
 import keras
 import tensorflow as tf
 
-import tf_adapt
 from hub_modules.engines.names import TENSORFLOW, check_engine
 from hub_modules.engines.openvino_encoder import OpenVinoEncoder
 from hub_modules.families import FAMILIES
 from hub_modules.load import load_module
-from hub_modules.native.adapters import BottleneckAdapters, TaskAttention, with_added
+from hub_modules.native.added.adapters import BottleneckAdapters, TaskAttention, with_added
+from hub_modules.native.added.lora import Lora
 from hub_modules.native.given_states import PERTURBATION, states_key
 from hub_modules.native.inference_graph import InferenceGraph
-from hub_modules.native.lora import Lora
 from hub_modules.native.weights import set_trainable
 from tf_adapt.encoder.collective_keys import continue_collective_keys
 from tf_adapt.encoder.layer_groups import LayerGroups, is_bias, with_bias_group
@@ -31,6 +30,7 @@ from tf_adapt.encoder.refusals import (
     nothing_learns,
 )
 from tf_adapt.errors import ConfigError
+from tf_adapt.version import __version__
 
 # Of families without a bound of their own: a bound on memory.
 MOST_WORDS = 1000
@@ -71,8 +71,8 @@ class HubEncoder(keras.layers.Layer):
 
     Precomputed outputs: if the inputs have `states` or `pooled` (`tf_adapt.encoder.feature_cache`)
     these, as far as the head reads them, are the outputs; with `states_of_NAME`
-    (`tf_adapt.encoder.kept_features`) the native encoder starts above the layer group NAME, and
-    `layers` begins with its states.
+    (`tf_adapt.encoder.cached_activations`) the native encoder starts above the layer group NAME,
+    and `layers` begins with its states.
 
     Freezing: `encoder.trainable = False`, or `set_trainable_groups`, before `compile`. A frozen
     group runs in inference mode, and no gradient is computed below the lowest trainable group. With
@@ -274,7 +274,7 @@ class HubEncoder(keras.layers.Layer):
     @functools.cached_property
     def _openvino(self) -> OpenVinoEncoder:
         # One for all times, for it is in graphs that were traced with it.
-        origin = {"module": self.module_hash, "tf_adapt": tf_adapt.__version__}
+        origin = {"module": self.module_hash, "tf_adapt": __version__}
         return OpenVinoEncoder(self.encoder, f"the encoder of module {self.handle}", origin)
 
     def ready_engine(self) -> str:

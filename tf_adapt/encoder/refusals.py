@@ -4,8 +4,8 @@ import keras
 
 from hub_modules.families import FAMILIES, joins_pairs
 from hub_modules.load import LoadedModule
-from hub_modules.native.adapters import TaskAttention
-from hub_modules.native.lora import Lora
+from hub_modules.native.added.adapters import TaskAttention
+from hub_modules.native.added.lora import Lora
 from tf_adapt.encoder.long_texts import LongTexts
 from tf_adapt.errors import ConfigError
 

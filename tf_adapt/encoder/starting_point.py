@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.native.lora import merged
+from hub_modules.native.added.lora import merged
 
 
 class StartingPoint:

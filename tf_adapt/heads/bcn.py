@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from tf_adapt.heads.reads import Reads, reads_states
 from tf_adapt.layers.bi_lstm import BiLstm
+from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.maxout import Maxout
 from tf_adapt.layers.pooling import (
     POOLINGS,
@@ -166,9 +166,9 @@ class BCN(keras.layers.Layer):
         return tf.concat([*pools, attended], axis=-1)
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
-        return reads_states(self.mixed)
+        return state_inputs(self.mixed)
 
     def get_config(self) -> dict:
         return super().get_config() | {

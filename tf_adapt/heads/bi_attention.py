@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.heads.reads import Reads, reads_states
+from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.pooling import POOLINGS, check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.soft_alignment import enhanced, soft_alignment
@@ -84,9 +84,9 @@ class BiAttentionHead(keras.layers.Layer):
         return logits[:, 0] if self.regression else logits
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
-        return reads_states(self.mixed)
+        return state_inputs(self.mixed)
 
     def get_config(self) -> dict:
         return super().get_config() | {

@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from tf_adapt.heads.reads import Reads, reads_states
 from tf_adapt.layers.bi_lstm import BiLstm
+from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.pooling import POOLINGS, check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.soft_alignment import enhanced, soft_alignment
@@ -108,9 +108,9 @@ class ESIM(keras.layers.Layer):
         return features[:, 0] if self.regression else features
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
-        return reads_states(self.mixed)
+        return state_inputs(self.mixed)
 
     def get_config(self) -> dict:
         return super().get_config() | {

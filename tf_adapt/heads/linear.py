@@ -2,7 +2,7 @@
 
 import keras
 
-from tf_adapt.heads.reads import POOLED, Reads, reads_states
+from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
 from tf_adapt.layers.pooling import check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states, row_vectors
@@ -80,9 +80,9 @@ class LinearHead(keras.layers.Layer):
         return row_vectors(states, encoded[:1], inputs, self.pooling)[0]
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
-        return reads_states(self.mixed, self.pooling) if self.pooling else POOLED
+        return state_inputs(self.mixed, self.pooling) if self.pooling else POOLED
 
     def get_config(self) -> dict:
         return super().get_config() | {

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.heads.reads import Reads, reads_states
+from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.pooling import POOLINGS, check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states, row_vectors, text_states
@@ -105,11 +105,11 @@ class MaxPoolingHead(keras.layers.Layer):
         return row_vectors(states, encoded, inputs, self.pooling)
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         # Both texts of a pair may be in one row, of which the mean would be another.
         rows = not self.pair or self.pooling in ("first", "last")
-        return reads_states(self.mixed, self.pooling if rows else None)
+        return state_inputs(self.mixed, self.pooling if rows else None)
 
     def get_config(self) -> dict:
         return super().get_config() | {

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.heads.reads import POOLED, Reads, reads_states
+from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
 from tf_adapt.layers.pooling import check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states, row_vectors
@@ -99,9 +99,9 @@ class SentencePairHead(keras.layers.Layer):
         return row_vectors(states, encoded, inputs, self.pooling)
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
-        return reads_states(self.mixed, self.pooling) if self.pooling else POOLED
+        return state_inputs(self.mixed, self.pooling) if self.pooling else POOLED
 
     def get_config(self) -> dict:
         return super().get_config() | {

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.heads.reads import Reads, reads_states
+from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states
 
@@ -86,9 +86,9 @@ class SpanExtractor(keras.layers.Layer):
         return tf.concat([logits[:, :1], tf.stack(by_word, axis=-1)], axis=1)
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
-        return reads_states(self.mixed)
+        return state_inputs(self.mixed)
 
     def get_config(self) -> dict:
         return super().get_config() | {

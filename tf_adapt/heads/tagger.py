@@ -3,9 +3,9 @@
 import keras
 
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.heads.reads import Reads, reads_states
 from tf_adapt.layers.bi_lstm import BiLstm
 from tf_adapt.layers.crf import CRF
+from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.pooling import check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states
@@ -129,9 +129,9 @@ class Tagger(keras.layers.Layer):
         return self.chain.loss(targets, outputs["logits"], sample_weight)
 
     @property
-    def reads(self) -> Reads:
+    def reads(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
-        return reads_states(self.mixed)
+        return state_inputs(self.mixed)
 
     def get_config(self) -> dict:
         return super().get_config() | {

@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from hub_modules.native.lstm_recurrence import lstm_recurrence
-from hub_modules.native.packing import Packing
+from hub_modules.native.kernels.lstm_recurrence import lstm_recurrence
+from hub_modules.native.kernels.packing import Packing
 
 
 @keras.saving.register_keras_serializable("tf_adapt")

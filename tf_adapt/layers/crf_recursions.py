@@ -10,7 +10,7 @@ each row, which precede padding.
 
 import tensorflow as tf
 
-from hub_modules.native.custom_gradients import custom_gradient
+from hub_modules.native.kernels.custom_gradients import custom_gradient
 
 # A loop iteration costs more in scheduling than the arithmetic of one position.
 POSITIONS_AT_ONCE = 8

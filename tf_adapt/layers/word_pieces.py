@@ -39,7 +39,7 @@ def word_states(states, mask, inputs: dict | None, word_pieces: str = "first") -
         raise ConfigError(
             f"word_pieces: {word_pieces} needs the position of each word's last piece, but the "
             "inputs have no last_piece; make them with tf_adapt.batches, or add it with "
-            "tf_adapt.data.last_pieces.with_last_piece"
+            "tf_adapt.data.packing.last_pieces.with_last_piece"
         )
     last = tf.cast(inputs["last_piece"], tf.int32)
     if word_pieces == "last":

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-from hub_modules.native.adapters import TaskAttention
+from hub_modules.native.added.adapters import TaskAttention
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import is_trainable
 from tf_adapt.adaptation.phases import Adaptation, as_adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of, make_trainable
-from tf_adapt.data.last_pieces import with_last_piece
-from tf_adapt.data.prepare_spans import tokenized
-from tf_adapt.data.prepared import ANSWER, LABELLED, SOFT_LABELS
-from tf_adapt.data.span_windows import Contexts, SpanWindows, pack_spans
+from tf_adapt.data.packing.last_pieces import with_last_piece
+from tf_adapt.data.packing.prepare_spans import tokenized
+from tf_adapt.data.packing.prepared import ANSWER, LABELLED, SOFT_LABELS
+from tf_adapt.data.packing.span_windows import Contexts, SpanWindows, pack_spans
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.reads import reads_of
 from tf_adapt.heads.size import check_size, is_wide
 from tf_adapt.heads.table import build_head
+from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.auxiliary_loss import AuxiliaryLoss, text_columns
@@ -85,7 +85,7 @@ def build_model(
     last piece (−1 is padding).
     The head returns float32 logits `[batch, labels]`; for tagging `[batch, words, labels]`; for
     regression values `[batch]`; for span extraction those of `SpanExtractor`, whose inputs have
-    what `tf_adapt.data.span_windows.pack_spans` adds.
+    what `tf_adapt.data.packing.span_windows.pack_spans` adds.
 
     Raises:
         ConfigError: the adaptation is unknown, or contradicts the encoder; as `build_head` and
@@ -128,7 +128,7 @@ def build_model(
             head_pooling,
             head_word_pieces,
         )
-        unread += [] if reads_of(head).pooled else ["pooler"]
+        unread += [] if head_inputs_of(head).pooled else ["pooler"]
     encoder.leave_unread(unread)
     model = AdaptedModel(task, encoder, head, auxiliaries, adaptation, task_name)
     if by_name and any(one.perturbation == "dropout" for one in model._consistencies()):

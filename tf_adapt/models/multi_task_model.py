@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import keras
 import tensorflow as tf
 
-from hub_modules.native.adapters import TaskAttention
+from hub_modules.native.added.adapters import TaskAttention
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of
 from tf_adapt.encoder.hub_encoder import HubEncoder

@@ -1,7 +1,9 @@
 """Imports, and so registers with Keras, every class that a `.keras` file of ours may contain."""
 
 import hub_modules.keras_hub.encoder  # noqa: F401
-import hub_modules.native.adapters  # noqa: F401
+import hub_modules.native.added.adapters  # noqa: F401
+import hub_modules.native.added.lora  # noqa: F401
+import hub_modules.native.added.projected_attention  # noqa: F401
 import hub_modules.native.awd_lstm  # noqa: F401
 import hub_modules.native.awd_lstm_layers  # noqa: F401
 import hub_modules.native.bert  # noqa: F401
@@ -12,10 +14,8 @@ import hub_modules.native.causal_block  # noqa: F401
 import hub_modules.native.causal_embeddings  # noqa: F401
 import hub_modules.native.character_cnn  # noqa: F401
 import hub_modules.native.elmo  # noqa: F401
-import hub_modules.native.layer_norm  # noqa: F401
-import hub_modules.native.lora  # noqa: F401
+import hub_modules.native.kernels.layer_norm  # noqa: F401
 import hub_modules.native.output_layers  # noqa: F401
-import hub_modules.native.projected_attention  # noqa: F401
 import hub_modules.native.transformer  # noqa: F401
 import hub_modules.native.word_vectors  # noqa: F401
 import tf_adapt.adaptation.discriminative  # noqa: F401

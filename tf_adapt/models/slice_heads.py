@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import keras
 
-from tf_adapt.data.prepared import SLICE_TARGETS
+from tf_adapt.data.packing.prepared import SLICE_TARGETS
 from tf_adapt.tasks.losses import CrossEntropy
 
 

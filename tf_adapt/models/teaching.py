@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from keras import ops
 
-from tf_adapt.data.prepared import LABELLED, TEACHER
+from tf_adapt.data.packing.prepared import LABELLED, TEACHER
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks.losses import global_mean
 from tf_adapt.tasks.task import Task

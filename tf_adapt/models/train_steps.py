@@ -5,7 +5,7 @@ import functools
 import keras
 import tensorflow as tf
 
-from hub_modules.native.custom_gradients import own_gradients
+from hub_modules.native.kernels.custom_gradients import own_gradients
 from hub_modules.native.untracked import Untracked
 from tf_adapt.adaptation.slots import unscaled
 

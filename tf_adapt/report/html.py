@@ -9,7 +9,7 @@ from string import Template
 from hub_modules.storage.json_files import read_bytes
 from tf_adapt.printing.words import visible
 from tf_adapt.report import blocks
-from tf_adapt.report.drawing import Drawing
+from tf_adapt.report.figures.drawing import Drawing
 
 PAGE = Template("""\
 <!DOCTYPE html>

@@ -15,14 +15,14 @@ from tf_adapt.report.blocks import (
 )
 from tf_adapt.report.cells import Ranked, best_of, ranked
 from tf_adapt.report.content import Content, Teacher
-from tf_adapt.report.cost_figure import fastest_first, has_costs
 from tf_adapt.report.examples import examples
+from tf_adapt.report.figures.cost_figure import fastest_first, has_costs
+from tf_adapt.report.figures.panels import with_curves, with_weights
+from tf_adapt.report.figures.score_figure import shows_baseline
 from tf_adapt.report.forgetting import forgetting
 from tf_adapt.report.learning_curves import learning_curves
 from tf_adapt.report.pairs import pair_tables
-from tf_adapt.report.panels import with_curves, with_weights
 from tf_adapt.report.paper_table import paper_table
-from tf_adapt.report.score_figure import shows_baseline
 from tf_adapt.report.slices import slices
 from tf_adapt.report.verdict_blocks import verdict_blocks
 

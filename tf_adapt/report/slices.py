@@ -5,7 +5,7 @@ from tf_adapt.printing.words import counted, visible
 from tf_adapt.report.blocks import Entry, Heading, Items, Paragraph, Table, field_of
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Content, DataSlice
-from tf_adapt.statistics.looks import level_of
+from tf_adapt.statistics.alpha_spending import level_of
 from tf_adapt.statistics.relation import FEWEST_ITEMS
 from tf_adapt.statistics.slice_score import LEVEL, SliceScore
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from hub_modules.storage.files import write_bytes, write_text
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import Content, to_json
-from tf_adapt.report.cost_figure import cost_figure, has_costs
-from tf_adapt.report.drawing import Drawing, draw
-from tf_adapt.report.examples_figure import examples_figure
+from tf_adapt.report.figures.cost_figure import cost_figure, has_costs
+from tf_adapt.report.figures.drawing import Drawing, draw
+from tf_adapt.report.figures.examples_figure import examples_figure
+from tf_adapt.report.figures.panels import curve_figure, weight_figure, with_curves, with_weights
+from tf_adapt.report.figures.score_figure import score_figure
 from tf_adapt.report.html import to_html
 from tf_adapt.report.markdown import to_markdown
-from tf_adapt.report.panels import curve_figure, weight_figure, with_curves, with_weights
-from tf_adapt.report.score_figure import score_figure
 from tf_adapt.report.sections import sections
 from tf_adapt.report.verdict_blocks import title
 

@@ -38,7 +38,7 @@ class Answers:
     Attributes:
         teacher: a hash of what they depend on.
         texts: hashes of what was asked, by name.
-        arrays: the answers by name, see `tf_adapt.training.teacher.answers_of`.
+        arrays: the answers by name, see `tf_adapt.training.teachers.teacher.answers_of`.
         facts: scores and costs, a `Side`.
     """
 

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from tf_adapt.statistics.looks import LEVELS, level_of
+from tf_adapt.statistics.alpha_spending import LEVELS, level_of
 from tf_adapt.statistics.relation import FEWEST_ITEMS, BaselineTest, PairTest
 from tf_adapt.statistics.scores import RANGES
 from tf_adapt.statistics.two_cells import (

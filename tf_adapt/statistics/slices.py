@@ -56,7 +56,7 @@ def slice_score(
     Args:
         metric: as for `item_statistics`.
         statistics: `item_statistics` of each seed's run.
-        groups: the item of each example, see `tf_adapt.data.groups`.
+        groups: the item of each example, see `tf_adapt.data.splits.groups`.
         tested: False for a slice that was chosen by its predictions: no test would be one.
     """
     inside, outside = (_of_items(statistics, side, groups) for side in (members, ~members))

@@ -14,24 +14,24 @@ from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs.slices import checked_members, training_members
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.build import order_of, plan_of
-from tf_adapt.training.compiled_model import penalised, precision
-from tf_adapt.training.configured_splits import splits_of, tasks_of
-from tf_adapt.training.devices import make_strategy
-from tf_adapt.training.forgetting import source_task_of
-from tf_adapt.training.input_hashes import UNLABELLED
-from tf_adapt.training.kept_plan import kept_plan
+from tf_adapt.training.cache_plan import cache_plan
 from tf_adapt.training.plan import MOST_ROWS
-from tf_adapt.training.starting import check_start_config, started_model, starting_run
-from tf_adapt.training.teacher import check_student, check_teacher
-from tf_adapt.training.unlabelled import read_unlabelled, unlabelled_of, with_placeholders
+from tf_adapt.training.resolving.build import order_of, plan_of
+from tf_adapt.training.resolving.compiled_model import penalised, precision
+from tf_adapt.training.resolving.configured_splits import splits_of, tasks_of
+from tf_adapt.training.resolving.devices import make_strategy
+from tf_adapt.training.resolving.input_hashes import UNLABELLED
+from tf_adapt.training.resolving.warm_start import check_start_config, started_model, starting_run
+from tf_adapt.training.results.forgetting import source_task_of
+from tf_adapt.training.teachers.teacher import check_student, check_teacher
+from tf_adapt.training.teachers.unlabelled import read_unlabelled, unlabelled_of, with_placeholders
 
 
 def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
     """The rows of a run's `Plan`, and the learning-rate factor of each group.
 
     With `patience`, phases may end earlier than planned. `never` has the groups that a later phase
-    would train if the run had more epochs; `kept` is what `kept_plan` says; `first` is the same of
+    would train if the run had more epochs; `kept` is what `cache_plan` says; `first` is the same of
     the run that is trained first, with its `config`. Of several tasks also
     `tasks`: examples, batches of a pass, weight, and the probability of the task in the steps of
     each epoch; with more than `MOST_ROWS` epochs in the first and the last ones.
@@ -87,7 +87,7 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
         "factors": {name: model.unscaled_optimizer.factors[name] for name in groups},
         "plan": rows,
         # Several tasks train the encoder, and keep no states of it.
-        "kept": None if names else kept_plan(config, plan, model, data),
+        "kept": None if names else cache_plan(config, plan, model, data),
         "never": [name for name in adaptation.ever_trained(groups) if name not in reached],
         **({} if first is None else {"first": {"config": config.start.config} | dry_run(first)}),
     }

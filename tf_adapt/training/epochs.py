@@ -17,15 +17,15 @@ from tf_adapt.adaptation.unfreezing import Unfreezing
 from tf_adapt.data.batches import PreparedData, epoch_batches, epoch_order, sorted_batches
 from tf_adapt.data.consistency_batches import epoch_with_unlabelled
 from tf_adapt.data.multi_task_batches import all_batches, batches_of_steps
+from tf_adapt.encoder.cached_activations import KeptStates
 from tf_adapt.encoder.feature_cache import reading_features
-from tf_adapt.encoder.kept_features import KeptStates
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.interruption import leave
 from tf_adapt.tasks.task import LOWER_IS_BETTER
 from tf_adapt.training import callbacks
 from tf_adapt.training.best_epoch import BestOnDisk, comparable
 from tf_adapt.training.event_files import Scalars
-from tf_adapt.training.question_scores import question_scores
+from tf_adapt.training.results.question_scores import question_scores
 from tf_adapt.training.run import Run
 from tf_adapt.training.state import save_state
 from tf_adapt.training.steps import Steps

@@ -8,14 +8,14 @@ import keras
 
 from tf_adapt.data.batches import PreparedData
 from tf_adapt.data.consistency_batches import Unlabelled
-from tf_adapt.data.splits import Splits
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.encoder.starting_point import StartingPoint
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import Members, Slices
-from tf_adapt.training.build import Settings, TaskParts
-from tf_adapt.training.forgetting import SourceTask
+from tf_adapt.training.resolving.build import Settings, TaskParts
+from tf_adapt.training.results.forgetting import SourceTask
 from tf_adapt.training.state import RunState
 
 

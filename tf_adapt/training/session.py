@@ -13,12 +13,12 @@ from tf_adapt.adaptation.unfreezing import make_trainable
 from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.reading import without_trial
 from tf_adapt.config.sections import Config
-from tf_adapt.data.splits import load_splits
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs.finished_run import FinishedRun
-from tf_adapt.training.build import Parts, build_parts
-from tf_adapt.training.memory import forget_peak
-from tf_adapt.training.starting import started_model
+from tf_adapt.training.resolving.build import Parts, build_parts
+from tf_adapt.training.resolving.warm_start import started_model
+from tf_adapt.training.results.memory import forget_peak
 from tf_adapt.training.state import copy_state
 
 

@@ -17,16 +17,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-import tf_adapt
 from hub_modules.load import runs_natively
 from tf_adapt.config.reading import dump_config, resolve_paths, start_config, with_data
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.data.own_files import recognised
-from tf_adapt.data.splits import Splits
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.reads import reads_of
+from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.models.signal_annealing import SignalAnnealing
@@ -37,23 +36,24 @@ from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.runs.teacher_answers import Answers
 from tf_adapt.runs.teachers import KEY as TEACHER_KEY
-from tf_adapt.training.build import Parts, settings_of
-from tf_adapt.training.compiled_model import precision
-from tf_adapt.training.configured_splits import splits_of
-from tf_adapt.training.devices import is_chief, make_strategy
 from tf_adapt.training.epochs import run_epochs
-from tf_adapt.training.finish import finish_run, write_tasks
-from tf_adapt.training.forgetting import source_task_of
-from tf_adapt.training.input_hashes import input_hashes
-from tf_adapt.training.memory import forget_peak
+from tf_adapt.training.finished.same_data import by_prefix, check_unchanged, data_hashes
+from tf_adapt.training.resolving.build import Parts, settings_of
+from tf_adapt.training.resolving.compiled_model import precision
+from tf_adapt.training.resolving.configured_splits import splits_of
+from tf_adapt.training.resolving.devices import is_chief, make_strategy
+from tf_adapt.training.resolving.input_hashes import input_hashes
+from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
+from tf_adapt.training.results.finish import finish_run, write_tasks
+from tf_adapt.training.results.forgetting import source_task_of
+from tf_adapt.training.results.memory import forget_peak
+from tf_adapt.training.results.slices import score_again
 from tf_adapt.training.run import Run
-from tf_adapt.training.same_data import by_prefix, check_unchanged, data_hashes
 from tf_adapt.training.session import Session
-from tf_adapt.training.slices import score_again
-from tf_adapt.training.starting import in_metrics, starting_run
 from tf_adapt.training.state import RunState, restore_state
-from tf_adapt.training.teacher import in_metrics as in_metrics_of
-from tf_adapt.training.teacher import taught
+from tf_adapt.training.teachers.teacher import in_metrics as in_metrics_of
+from tf_adapt.training.teachers.teacher import taught
+from tf_adapt.version import __version__
 
 
 def train(config: Config, folder: str | Path, session: Session | None = None) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def _prepared_run(
                     prepared,
                     model.encoder,
                     **dict(config.features),
-                    reads=reads_of(model.head),
+                    reads=head_inputs_of(model.head),
                     own_folder=None if settings.in_several_processes else own_folder,
                     progress=writes,
                 )
@@ -288,7 +288,7 @@ def _identity(
     several = {name: part.splits for name, part in parts.tasks.items()}
     tasks = by_prefix(several or parts.splits)
     return {
-        "tf_adapt": tf_adapt.__version__,
+        "tf_adapt": __version__,
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
         **input_hashes(config),

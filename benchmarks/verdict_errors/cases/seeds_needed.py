@@ -7,7 +7,7 @@ from scipy.special import nctdtr, stdtrit
 
 from benchmarks.verdict_errors.columns import Mean, Quantiles, Share
 from benchmarks.verdict_errors.rules import OldTest, old_freedom, old_test
-from tf_adapt.statistics.looks import level_of
+from tf_adapt.statistics.alpha_spending import level_of
 from tf_adapt.statistics.two_cells import (
     CellDifference,
     CellSample,

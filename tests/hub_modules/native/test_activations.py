@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from scipy.stats import norm
 
-from hub_modules.native.activations import ACTIVATIONS
+from hub_modules.native.kernels.activations import ACTIVATIONS
 
 X = np.concatenate([np.linspace(-12, 12, 4001), [0.0, -1e4, 1e4]])
 

@@ -7,10 +7,10 @@ import tensorflow as tf
 from scipy.special import erf, softmax
 
 from hub_modules.load import load_module
-from hub_modules.native.adapters import BottleneckAdapter, BottleneckAdapters, TaskAttention
+from hub_modules.native.added.adapters import BottleneckAdapter, BottleneckAdapters, TaskAttention
+from hub_modules.native.added.projected_attention import ProjectedAttention
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.elmo import ElmoEncoder
-from hub_modules.native.projected_attention import ProjectedAttention
 from hub_modules.native.weights import count_parameters, set_trainable
 from tf_adapt.errors import ArtifactError, ConfigError
 

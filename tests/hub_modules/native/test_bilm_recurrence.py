@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.native.bilm_recurrence import projected_lstm
+from hub_modules.native.kernels.bilm_recurrence import projected_lstm
 
 TIME, BATCH, UNITS, WIDTH = 5, 3, 4, 2
 

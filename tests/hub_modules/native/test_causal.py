@@ -4,9 +4,9 @@ import pytest
 import tensorflow as tf
 
 from hub_modules.errors import ArtifactError, ConfigError
-from hub_modules.native.adapters import BottleneckAdapters
+from hub_modules.native.added.adapters import BottleneckAdapters
+from hub_modules.native.added.lora import TARGETS, Lora
 from hub_modules.native.causal import CausalEncoder
-from hub_modules.native.lora import TARGETS, Lora
 from hub_modules.native.weights import set_trainable
 
 CONFIG = {

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
-from hub_modules.native.custom_gradients import (
+from hub_modules.native.kernels.custom_gradients import (
     custom_gradient,
     loaded_with_gradients,
     own_gradients,

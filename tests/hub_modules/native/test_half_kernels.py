@@ -7,8 +7,8 @@ import tensorflow as tf
 from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
-from hub_modules.native.half_kernels import given_kernels, half_kernels
-from tf_adapt.training.compiled_model import precision
+from hub_modules.native.kernels.half_kernels import given_kernels, half_kernels
+from tf_adapt.training.resolving.compiled_model import precision
 
 HALF = ["bfloat16", pytest.param("float16", marks=pytest.mark.large)]
 

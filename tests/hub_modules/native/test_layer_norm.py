@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.native.layer_norm import LayerNorm
+from hub_modules.native.kernels.layer_norm import LayerNorm
 
 
 def both(shape, dtype="float32"):

@@ -7,11 +7,10 @@ import tensorflow as tf
 
 from hub_modules.errors import ConfigError
 from hub_modules.load import load_module
+from hub_modules.native.added.lora import TARGETS, Lora, add_low_rank, low_rank_layers, merged
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.elmo import ElmoEncoder
-from hub_modules.native.lora import TARGETS, Lora, add_low_rank, low_rank_layers, merged
 from hub_modules.native.weights import count_parameters, set_trainable
-from tf_adapt.config.sections import LORA_TARGETS
 
 BERT = {
     "vocabulary_size": 50,
@@ -239,7 +238,3 @@ def test_elmo_has_no_kernels_with_these_names():
     sizes = {"character_width": 4, "num_highway": 1, "projection_width": 6, "lstm_width": 10}
     with pytest.raises(ConfigError, match="lora: expected an encoder of transformer.*got an elmo"):
         ElmoEncoder(filters=[[1, 4]], **sizes, adapters=Lora())
-
-
-def test_the_config_knows_the_targets():
-    assert LORA_TARGETS == TARGETS

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
-from hub_modules.native import recomputation
 from hub_modules.native.bert import BertEncoder
+from hub_modules.native.kernels import recomputation
 from hub_modules.native.weights import set_trainable
 from tf_adapt.errors import ConfigError
 

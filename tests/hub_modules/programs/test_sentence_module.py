@@ -10,7 +10,7 @@ import tf_adapt as ta
 from hub_modules.load import load_module
 from hub_modules.programs import trial
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.training.inspect import inspect_module
+from tf_adapt.training.finished.inspect import inspect_module
 
 TEXTS = ["a good film", "the dog sings", "", "dull"]
 

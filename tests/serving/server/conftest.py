@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import tf_adapt as ta
-from tf_adapt.serving.shared_export import ServedTask, export_shared
+from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
 
 TASKS = {
     "films": (ta.Task("classification", labels=["bad", "<i>good</i>"]), "linear"),

@@ -33,7 +33,7 @@ class Record:
     For multilabel tasks `label` is a sorted tuple. A question is `text_a`, the context that it is
     about `text_b`.
 
-    Examples with the same `group` are not independent: see `tf_adapt.data.groups`.
+    Examples with the same `group` are not independent: see `tf_adapt.data.splits.groups`.
     """
 
     text_a: str

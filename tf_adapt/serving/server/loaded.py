@@ -16,9 +16,9 @@ from hub_modules.manifest import module_hash
 from hub_modules.programs.saved_model import restore_program
 from hub_modules.programs.trusted import check_trusted, remember
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.serving.export_parts import signature_in
-from tf_adapt.serving.model_card import CARD
-from tf_adapt.serving.served_predictions import check_export, tasks_of
+from tf_adapt.serving.exports.export_parts import signature_in
+from tf_adapt.serving.exports.model_card import CARD
+from tf_adapt.serving.prediction.served_predictions import check_export, tasks_of
 from tf_adapt.serving.server.answer_json import Outputs
 from tf_adapt.serving.server.limits import RefusedError
 from tf_adapt.serving.server.request_json import Columns, Inputs

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tf_adapt import __version__
+from tf_adapt.version import __version__
 
 _TEXT = {"oneOf": [{"type": "string"}, {"type": "object", "required": ["b64"]}]}
 _VALUE = {"oneOf": [*_TEXT["oneOf"], {"type": "array", "items": _TEXT}]}

@@ -11,9 +11,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-import tf_adapt
 from hub_modules.export import write_module
-from tf_adapt.data.piece_rows import PieceRows
+from tf_adapt.data.packing.piece_rows import PieceRows
 from tf_adapt.data.running_text import RunningText, read_running_text
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
@@ -29,6 +28,7 @@ from tf_adapt.training.distilling.student import (
     read_teacher,
     student_source,
 )
+from tf_adapt.version import __version__
 
 HISTORY = "history.csv"
 
@@ -156,7 +156,7 @@ def _identity(
     values = asdict(settings) | {"keep_layers": list(settings.keep_layers)}
     values.pop("stored_as")  # decides nothing before the end
     return {
-        "tf_adapt": tf_adapt.__version__,
+        "tf_adapt": __version__,
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
         "teacher": teacher.hash,

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from hub_modules.storage.files import remove_leftovers
 from hub_modules.storage.json_files import Schema, checked
-from tf_adapt.data.piece_rows import PieceRows
+from tf_adapt.data.packing.piece_rows import PieceRows
 from tf_adapt.errors import ArtifactError, TrainingError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.interruption import Interruption, leave

@@ -9,7 +9,7 @@ import tensorflow as tf
 from hub_modules.preprocess import BertPreprocessor
 from hub_modules.preprocess.bert import UNKNOWN
 from hub_modules.preprocess.cut_vocabulary import cut_vocabulary
-from tf_adapt.data.piece_rows import pieces_of_a_batch
+from tf_adapt.data.packing.piece_rows import pieces_of_a_batch
 from tf_adapt.errors import DataError
 from tf_adapt.printing.progress import tracked
 from tf_adapt.training.distilling.settings import DistillationSettings

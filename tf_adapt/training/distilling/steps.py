@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import keras
 import tensorflow as tf
 
-from hub_modules.native.custom_gradients import own_gradients
+from hub_modules.native.kernels.custom_gradients import own_gradients
 from hub_modules.native.transformer import as_rows
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.models.state_distances import relation_divergence, unexplained_share

@@ -1,0 +1,1 @@
+"""Operations of the native encoders with gradients, precision or memory of our own."""

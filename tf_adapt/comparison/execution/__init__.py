@@ -1,0 +1,1 @@
+"""Executes the runs of a comparison: their folders, order, processes and progress."""

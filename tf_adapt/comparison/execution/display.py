@@ -1,0 +1,156 @@
+"""The progress of a comparison: a live table of scores, and the remaining time."""
+
+import re
+import time
+from itertools import product
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.plan.cells import Cell
+from tf_adapt.printing import words
+from tf_adapt.printing.progress import progress_console
+from tf_adapt.statistics.scores import summary
+
+REFRESH_SECONDS = 1.0
+_STEP = re.compile(r"step (\d+) of (\d+)")
+
+
+class Display:
+    """A live table on a terminal; elsewhere one line for each finished run.
+
+    Args:
+        split: the scored split.
+        console: by default stderr.
+    """
+
+    def __init__(self, split: str, console: Console | None = None):
+        self.split = split
+        self.console = console or progress_console()
+        self.live = Live(console=self.console, auto_refresh=False, transient=True)
+        self.started, self.shown, self.over_before = time.monotonic(), 0.0, None
+        self.said: set[str] = set()
+
+    def __enter__(self) -> "Display":
+        if self.console.is_terminal:
+            self.live.start()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.live.stop()
+
+    def update(self, outcomes: Outcomes, running: list[CellRun]) -> None:
+        """Redraws the table, at most once a second."""
+        if self.over_before is None:
+            self.over_before, total = outcomes.counts()
+            if self.over_before < total:
+                there = f"{self.over_before} of {total} runs are there already"
+                self._say(there if self.over_before else f"{words.counted(total, 'run')} to do")
+        now = time.monotonic()
+        if self.console.is_terminal and now - self.shown >= REFRESH_SECONDS:
+            self.shown = now
+            self.live.update(
+                Group(table(outcomes, self.split, running), Text(self._line(outcomes))),
+                refresh=True,
+            )
+
+    def finished(self, outcomes: Outcomes, run: CellRun) -> None:
+        """Prints the score of a finished run."""
+        if outcomes.is_start(run):
+            self._say(f"{run.cell.name}: trained ({self._line(outcomes)})")
+            return
+        score = outcomes.score(run, self.split)
+        shown = "diverged" if outcomes.failed(run) else "undefined"
+        shown = shown if score is None else words.score(score)
+        line = f"{_name(run.cell, run.examples)}, rate {run.rate:g}, seed {run.seed}"
+        line += f": {self.split} {shown}"
+        self._say(f"{line} ({self._line(outcomes)})")
+
+    def say_once(self, text: str) -> None:
+        """Prints a message once."""
+        if text not in self.said:
+            self.said.add(text)
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _line(self, outcomes: Outcomes) -> str:
+        over, total = outcomes.counts()
+        done = over - (self.over_before or 0)
+        line = f"{over} of {total} runs"
+        if not done or over == total:
+            return line
+        left = (time.monotonic() - self.started) / done * (total - over)
+        return f"{line}, about {_duration(left)} left"
+
+
+def table(outcomes: Outcomes, split: str, running: list[CellRun]) -> Table:
+    """A row for each cell and number of training examples, a column for each seed.
+
+    Running runs show their progress.
+    """
+    seeds = outcomes.comparison.seeds
+    shown = Table(title=f"scores on {split}, × 100")
+    shown.add_column("cell", overflow="fold")
+    shown.add_column("rate", justify="right")
+    for seed in seeds:
+        shown.add_column(f"seed {seed}", justify="right")
+    shown.add_column("mean ± deviation", justify="right")
+    for cell, one in product(outcomes.comparison.cells, outcomes.of_sizes()):
+        shown.add_row(*_row(one, cell, split, running))
+    return shown
+
+
+def _row(outcomes: Outcomes, cell: Cell, split: str, running: list[CellRun]) -> list[str]:
+    rate, final = outcomes.chosen_rate(cell), outcomes.final_runs(cell)
+    entries = [_entry(outcomes, run, split, running) for run in final]
+    if rate is None:
+        trials = outcomes.trials(cell)
+        own = {run.folder for run in trials}
+        under_way = [_progress(run) for run in running if run.folder in own]
+        over = sum(map(outcomes.is_over, trials))
+        entries = [under_way[0] if under_way else f"{over}/{len(trials)} rates"]
+    entries += [""] * (len(outcomes.comparison.seeds) - len(entries))
+    scores = [outcomes.score(run, split) for run in final]
+    known = [score for score in scores if score is not None]
+    found = summary(known) if known else None
+    mean = words.mean_and_deviation(found.mean, found.deviation) if found else ""
+    name = _name(cell, outcomes.examples)
+    return [name, "" if rate is None else f"{rate:g}", *entries, mean]
+
+
+def _name(cell: Cell, examples: int | None) -> str:
+    return cell.name if examples is None else f"{cell.name}, {words.counted(examples, 'example')}"
+
+
+def _entry(outcomes: Outcomes, run: CellRun, split: str, running: list[CellRun]) -> str:
+    if outcomes.failed(run):
+        return "diverged"
+    score = outcomes.score(run, split)
+    if score is not None:
+        return words.score(score)
+    return _progress(run) if run.folder in {other.folder for other in running} else ""
+
+
+def _progress(run: CellRun) -> str:
+    """The progress of a run in percent, from the last lines of its log."""
+    try:
+        tail = run.log.read_bytes()[-2000:].decode("utf-8", "replace")
+    except OSError:
+        return "…"
+    steps = _STEP.findall(tail)
+    if not steps:
+        return "…"
+    done, total = map(int, steps[-1])
+    return f"{100 * done // total} %"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -1,0 +1,1 @@
+"""From the config of a comparison to its cells and their runs, before anything is trained."""

@@ -1,0 +1,167 @@
+"""The cells of a comparison, and what it varies.
+
+`tf_adapt.comparison.plan.settings` makes them from a config. Imports no TensorFlow.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tf_adapt.comparison.plan.sections import SignalSettings
+from tf_adapt.comparison.plan.signals import keys_of, own_data
+from tf_adapt.comparison.plan.sizes import Sizes
+from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
+from tf_adapt.config.reading import filled_in
+from tf_adapt.config.sections import AdaptationConfig, Config, SliceConfig, WeakConfig
+from tf_adapt.runs.run_folder import flat
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One encoder with one adaptation, one head and one signal.
+
+    Attributes:
+        name: the cell's name, for folders and reports.
+        config: the config of its runs, with the first learning rate and the first seed.
+        rates: the learning rates to try.
+        signal: its name; None: the comparison has no signals.
+        laid: the keys of the signal.
+        teacher: the name of the cell whose runs teach its runs; None: there is none. In its config
+            the signal of that cell is in the place of a run's folder.
+    """
+
+    name: str
+    config: Config
+    rates: tuple[float, ...]
+    signal: str | None = None
+    laid: SignalSettings | None = None
+    teacher: str | None = None
+
+    @property
+    def together(self) -> int:
+        """The number of trainings that answer together for each seed; 0: each answers alone."""
+        return self.laid.together if self.laid else 0
+
+    @property
+    def folds(self) -> int | None:
+        """The number of parts of train of which each of these trainings leaves one out."""
+        return self.laid.folds if self.laid else None
+
+    @property
+    def members(self) -> str:
+        """`ensemble 3`, `folds 5`: which trainings answer together; empty: each answers alone."""
+        if not self.together:
+            return ""
+        return f"folds {self.folds}" if self.folds else f"ensemble {self.together}"
+
+    @property
+    def pretrained(self) -> bool:
+        """False for an encoder with random weights."""
+        return self.config.encoder.pretrained
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The adaptation's keys with values other than the default, and the signal."""
+        signal = {} if self.signal is None else {"signal": self.signal}
+        return settings_of(self.config.adaptation) | signal
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that a comparison varies; the rest is in the config of each cell.
+
+    Attributes:
+        threads: of each run; scores depend on them in the last bits.
+        sizes: numbers of training examples, ascending; None is all. The verdict is on the last.
+        starts: the runs that are trained first, as cells of one run, by the path of their config.
+    """
+
+    summary: str | None
+    cells: tuple[Cell, ...]
+    seeds: tuple[int, ...]
+    threads: int
+    sizes: Sizes = (None,)
+    starts: Mapping[str, Cell] = field(default_factory=dict)
+
+    @property
+    def data(self) -> DatasetConfig | FilesConfig | TfdsConfig:
+        """The section `data` of all cells."""
+        return own_data(self.cells[0].config)
+
+    @property
+    def slices(self) -> dict[str, SliceConfig]:
+        """The slices of all cells; with several tasks those of the target."""
+        return self.cells[0].config.slices
+
+    @property
+    def slice_heads(self) -> bool:
+        """Whether slices have heads in all cells, so that their files may list train."""
+        return all(cell.config.slice_heads for cell in self.cells)
+
+    @property
+    def weak(self) -> WeakConfig | None:
+        """The votes that the labels of train come from: the first cell's, if every cell has some;
+        None: a cell reads the labels of train itself."""
+        found = [cell.config.weak for cell in self.cells]
+        return None if None in found else found[0]
+
+    @property
+    def has_one_weak(self) -> bool:
+        """Whether the labels of train are the same in all cells, votes or not."""
+        return all(cell.config.weak == self.cells[0].config.weak for cell in self.cells)
+
+    @property
+    def trials(self) -> int:
+        """Learning rates tried in each cell."""
+        return len(self.cells[0].rates)
+
+
+def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
+    """The config keys whose values differ between cells, except learning rates, the keys in the
+    cells' names and those of signals: by key, the value in each cell."""
+    values = {cell.name: flat(cell.config.model_dump()) for cell in cells}
+    keys = dict.fromkeys(key for found in values.values() for key in found)
+    named = ("encoder.", "adaptation.", "head", "about", "training.learning_rate")
+    of_heads = ("head_units", "head_pooling", "head_word_pieces")
+    laid = tuple({key for cell in cells if cell.laid for key in keys_of(cell.laid)})
+    of_keys = {key: {name: found.get(key) for name, found in values.items()} for key in keys}
+    return {
+        key: found
+        for key, found in of_keys.items()
+        if len(set(map(str, found.values()))) > 1
+        and (key in of_heads or not key.startswith(named))
+        and not key.startswith(laid)
+    }
+
+
+def settings_of(adaptation: AdaptationConfig) -> dict[str, Any]:
+    """The keys of an adaptation with values other than the default, as in names of cells."""
+    standard = filled_in(AdaptationConfig(name=adaptation.name)).model_dump()
+    found = {key: value for key, value in adaptation if value != standard[key]}
+    # A list as `query+value`, in names of folders too.
+    return {k: "+".join(map(str, v)) if isinstance(v, list) else v for k, v in found.items()}
+
+
+def cell_name(config: Config, head: str, signal: str | None) -> str:
+    """The name of a cell, for folders and reports."""
+    encoder, adaptation = config.encoder, config.adaptation
+    settings = [f"{key}_{value}" for key, value in settings_of(adaptation).items()]
+    parts = [short_name(encoder.handle)]
+    parts += [] if encoder.pretrained else ["untrained"]
+    parts += [] if encoder.pairs is None else [encoder.pairs]
+    parts += ["classification_token"] if encoder.classification_token else []
+    parts += [f"layers_{'_'.join(map(str, encoder.keep_layers))}"] if encoder.keep_layers else []
+    parts += [] if encoder.execution is None else [encoder.execution]
+    if encoder.long is not None:
+        parts.append(f"long_{encoder.long.window}_{encoder.long.stride}_{encoder.long.pool}")
+    parts.append("_".join([adaptation.name, *settings]))
+    parts += [] if head == "default" else [head]
+    parts += [] if signal is None else [signal]
+    return "-".join(parts)
+
+
+def short_name(handle: str) -> str:
+    """The last part of a path or URL that is no version number, safe as a file name."""
+    parts = [re.sub(r"[^\w.+-]", "_", part) for part in handle.split("/") if part] or ["module"]
+    return next((part for part in reversed(parts) if not part.isdigit()), parts[-1])

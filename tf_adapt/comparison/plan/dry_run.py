@@ -1,0 +1,255 @@
+"""The plan of a comparison, without training: `tf-adapt compare CONFIG --dry-run`.
+
+Builds every model and tokenizes every text, to find cells that cannot work before hours of
+training. The only file of this folder that imports TensorFlow.
+"""
+
+import gc
+from typing import Any
+
+import tensorflow as tf
+from rich.table import Table
+
+from hub_modules.native.weights import count_parameters
+from tf_adapt.adaptation.phases import HEAD
+from tf_adapt.adaptation.unfreezing import group_names
+from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
+from tf_adapt.comparison.execution.jobs import jobs_at_once
+from tf_adapt.comparison.plan.cells import Cell, Comparison
+from tf_adapt.comparison.plan.default_rates import family_of
+from tf_adapt.comparison.plan.folds import check_folds
+from tf_adapt.comparison.plan.sizes import known_sizes
+from tf_adapt.config.strict_yaml import float_text
+from tf_adapt.data.packing.prepare import prepare, task_of
+from tf_adapt.data.splits.read_splits import Splits, load_splits
+from tf_adapt.errors import TfAdaptError
+from tf_adapt.heads.table import head_name
+from tf_adapt.paper import FROZEN
+from tf_adapt.printing.words import counted
+from tf_adapt.runs.slices import checked_members
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.cache_plan import cache_plan
+from tf_adapt.training.dry_run import dry_run as plan_of_run
+from tf_adapt.training.resolving.build import plan_of
+from tf_adapt.training.resolving.compiled_model import penalised, precision
+from tf_adapt.training.resolving.devices import make_strategy
+from tf_adapt.training.resolving.warm_start import started_model, starting_run
+
+# With this many examples, the standard error of an accuracy is at most 2.5 points.
+ENOUGH_TO_SCORE = 400
+
+
+def dry_run(comparison: Comparison) -> dict[str, Any]:
+    """The plan as plain values: cells, splits, and the number of runs.
+
+    Raises:
+        ConfigError: as `known_sizes` and `checked_members`.
+        ConfigError, DataError, ArtifactError: as `train` before its first step, for the first cell
+            that cannot work; the message names the cell.
+    """
+    # First: logical devices cannot be configured after TensorFlow has initialised.
+    strategies = [_of_cell(cell, _strategy, cell) for cell in comparison.cells]
+    splits = load_splits(comparison.data, comparison.weak)
+    numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
+    check_folds(comparison, splits.examples["train"])
+    in_slices = checked_members(comparison.slices, splits, comparison.slice_heads)[SCORED_ON]
+    task, read = task_of(splits), {}
+    cells = []
+    for cell, strategy in zip(comparison.cells, strategies, strict=True):
+        cells.append(_of_cell(cell, _planned, cell, strategy, task, splits, read))
+        gc.collect()  # models contain reference cycles, and all together do not fit into memory
+    # A single rate needs no trials; the seed of trials is an extra one.
+    tried = comparison.trials if comparison.trials > 1 else 0
+    members = len(comparison.seeds) * sum(cell.together for cell in comparison.cells)
+    return {
+        "cells": cells,
+        "splits": splits.descriptions,
+        "examples": {name: len(examples) for name, examples in splits.examples.items()},
+        "chosen_on": CHOSEN_ON,
+        "scored_on": SCORED_ON,
+        "seeds": list(comparison.seeds),
+        "trials": comparison.trials,
+        "train_examples": numbers,
+        "slices": {name: int(mask.sum()) for name, mask in in_slices.items()},
+        "runs": (tried + len(comparison.seeds)) * len(cells) * len(numbers)
+        + members * len(numbers)
+        + len(comparison.starts),
+        **({"members": members * len(numbers)} if members else {}),
+        **({"first": list(comparison.starts)} if comparison.starts else {}),
+        "threads": comparison.threads,
+        "jobs": jobs_at_once(len(cells), comparison.threads),
+    }
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """The lines below the table of cells."""
+    said = {
+        name: f"{counted(found['examples'][name], 'example')}: {description}"
+        for name, description in found["splits"].items()
+    }
+    return [
+        f"trains on {said['train']}",
+        f"chooses epochs and learning rates on {said[found['chosen_on']]}",
+        f"scores {said[found['scored_on']]}",
+        *_uncertainty(found["examples"][found["scored_on"]]),
+        *_slices(found),
+        *_parts(found),
+        *_not_kept(found),
+        *(f"trains first, once: {path}" for path in found.get("first", ())),
+        f"runs: {found['runs']} = {_firsts(found)}{counted(len(found['cells']), 'cell')} × "
+        f"{_sizes(found)}{_runs_of_a_cell(found)}",
+        f"{counted(found['threads'], 'thread')} a run; by default "
+        f"{counted(found['jobs'], 'process')} at a time, on this machine as it is now",
+    ]
+
+
+def _uncertainty(count: int) -> list[str]:
+    """A warning for a small split: √(¼ / n), the largest standard error of an accuracy."""
+    if count >= ENOUGH_TO_SCORE:
+        return []
+    return [
+        f"  one standard error of an accuracy on {counted(count, 'example')} is up to "
+        f"{50 / count**0.5:.0f} points: smaller differences are hardly decided; a larger split to "
+        "score on (data.dev, data.test) helps more than seeds"
+    ]
+
+
+def _slices(found: dict[str, Any]) -> list[str]:
+    said = ", ".join(f"{name} {count:,}" for name, count in found["slices"].items())
+    return [f"examples of {found['scored_on']} in slices: {said}"] if said else []
+
+
+def _parts(found: dict[str, Any]) -> list[str]:
+    """A line on the numbers of training examples, unless all of train is used."""
+    numbers, available = found["train_examples"], found["examples"]["train"]
+    if numbers == [available]:
+        return []
+    said = ", ".join(f"{number:,}" for number in numbers)
+    return [f"with parts of train, drawn anew with each seed: {said} of {available:,} examples"]
+
+
+def _not_kept(found: dict[str, Any]) -> list[str]:
+    """A line for each cell of which a frozen encoder's outputs are over the budgets."""
+    return [
+        f"{cell['cell']}, {split}: {one['reason']}"
+        for cell in found["cells"]
+        for split, one in (cell["kept"] or {"splits": {}})["splits"].items()
+        if not one["home"]
+    ]
+
+
+def _firsts(found: dict[str, Any]) -> str:
+    first = f"{len(found['first'])} that others start from + " if "first" in found else ""
+    return first + (f"{found['members']} members of ensembles + " if "members" in found else "")
+
+
+def _sizes(found: dict[str, Any]) -> str:
+    numbers = len(found["train_examples"])
+    return f"{numbers} numbers of training examples × " if numbers > 1 else ""
+
+
+def _runs_of_a_cell(found: dict[str, Any]) -> str:
+    seeds = counted(len(found["seeds"]), "seed")
+    if found["trials"] == 1:
+        return seeds
+    return f"({found['trials']} learning rates to choose from + {seeds} with the chosen one)"
+
+
+def cells_table(found: dict[str, Any]) -> Table:
+    """The cells as a table for a terminal."""
+    table = Table(box=None, title_justify="left", pad_edge=False)
+    for name in ("cell", "head", "trains"):
+        table.add_column(name)
+    table.add_column("parameters", justify="right")
+    table.add_column("learning rates")
+    table.add_column("epochs", justify="right")
+    for cell in found["cells"]:
+        table.add_row(
+            cell["cell"],
+            cell["head"],
+            "everything" if cell["trains_everything"] else ", ".join(reversed(cell["trains"])),
+            f"{cell['parameters']['trainable']:,}",
+            ", ".join(map(float_text, cell["learning_rates"])),
+            str(cell["epochs"]),
+        )
+    return table
+
+
+def _of_cell(cell: Cell, make, *arguments) -> Any:
+    """Calls `make`; errors name the cell."""
+    try:
+        return make(*arguments)
+    except TfAdaptError as error:
+        raise type(error)(f"cell {cell.name}: {error}") from None
+
+
+def _strategy(cell: Cell) -> tf.distribute.Strategy:
+    return make_strategy(cell.config.training.devices, cell.config.training.strategy)
+
+
+def _planned(
+    cell: Cell, strategy: tf.distribute.Strategy, task: Task, splits: Splits, read: dict
+) -> dict[str, Any]:
+    config = cell.config
+    if cell.signal is not None or (config.start is not None and config.start.config is not None):
+        return _planned_alone(cell, task)
+    with precision(config.training.mixed_precision), strategy.scope():
+        model = started_model(config, task, starting_run(config))
+        penalised(config, model)
+    encoder = model.encoder
+    reading = (
+        encoder.module_hash,
+        encoder.joint_pairs,
+        encoder.max_length,
+        config.training.limits,
+    )
+    if reading not in read:  # cells with equal tokenization accept the same texts
+        read[reading] = {
+            split: prepare(examples, task, encoder, *config.training.limits)
+            for split, examples in splits.examples.items()
+        }
+    data, batch_size = read[reading], config.training.batch_size
+    plan = plan_of(config, group_names(encoder), -(-len(data["train"].lengths) // batch_size))
+    groups = encoder.trainable_groups
+    return {
+        "cell": cell.name,
+        "encoder": config.encoder.handle,
+        "adaptation": config.adaptation.name,
+        "settings": cell.settings,
+        "head": head_name(config.head, task, encoder.family, frozen=not groups),
+        "trains": [*groups, HEAD],
+        "trains_everything": groups == encoder.adaptable_groups,
+        "parameters": {
+            "total": count_parameters(model.weights),
+            "trainable": count_parameters(model.trainable_weights),
+        },
+        "learning_rates": list(cell.rates),
+        "epochs": config.training.epochs,
+        "kept": cache_plan(config, plan, model, data, cached=True),
+    }
+
+
+def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
+    """As `_planned`, of a cell with data of its own beside those of all cells: from the plan of its
+    run, which reads and checks them too."""
+    config = cell.config
+    own = config if config.target is None else config.of_task(config.target)
+    family = family_of(config.encoder.handle)
+    found = plan_of_run(config, has_teacher=cell.teacher is None)
+    groups = dict.fromkeys(name for row in found["plan"] for name in row["groups"])
+    return {
+        "cell": cell.name,
+        "encoder": config.encoder.handle,
+        "adaptation": config.adaptation.name,
+        "settings": cell.settings,
+        "head": head_name(own.head, task, family, frozen=config.adaptation.name == FROZEN),
+        "trains": list(groups),
+        "trains_everything": set(groups) == set(found["factors"]),
+        "parameters": {
+            "total": found["parameters"],
+            "trainable": max(row["parameters"] for row in found["plan"]),
+        },
+        "learning_rates": list(cell.rates),
+        "epochs": config.training.epochs,
+        "kept": found["kept"],
+    }

@@ -1,0 +1,160 @@
+"""Writes a first, commented config of a comparison for a user's data file: `tf-adapt init`."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+from tf_adapt.config.data_sections import FilesConfig
+from tf_adapt.data.guesses import Guess, guess
+from tf_adapt.data.splits.read_splits import load_splits
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.tasks.kinds import KINDS, SPAN_EXTRACTION
+
+# Data that ship, one set for each kind of task.
+EXAMPLES = {"names": "tagging"} | {kind: kind for kind in KINDS if kind != "tagging"}
+# Plain scalars that YAML reads as strings.
+_PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z_][\w./-]*", re.IGNORECASE)
+
+
+def write_config(path: str | Path, out: str | Path) -> Guess:
+    """Writes a config for a data file and returns the guesses about the file.
+
+    Raises:
+        ConfigError: `out` exists already.
+        DataError: the content of the file is wrong, or its kind cannot be guessed; it is too small
+            to split.
+        ArtifactError: `out` cannot be written.
+    """
+    _check_new(out)
+    found = guess(path)
+    columns = {"text_a" if key == "text" else key: name for key, name in found.columns.items()}
+    section = {"format": found.format, "kind": found.kind, "train": str(path)}
+    load_splits(
+        FilesConfig(**section, columns=columns, delimiter=found.delimiter, held_out=0.1)
+    )  # raises the errors that a run would
+    _write(out, _text(found, str(path), str(out)))
+    return found
+
+
+def write_example(name: str, out: str | Path) -> None:
+    """Writes a config for data that ship with the project.
+
+    Args:
+        name: a key of `EXAMPLES`.
+
+    Raises:
+        ConfigError: `out` exists already.
+        ArtifactError: `out` cannot be written.
+    """
+    _check_new(out)
+    kind = EXAMPLES[name]
+    data = ["data:", f"  dataset: sample_{kind}", "  source: sample", "  held_out: 0.2"]
+    parts = [*_head(str(out)), *data, *_body("[elmo_small]", kind)]
+    _write(out, "\n".join(parts) + "\n")
+
+
+def _check_new(out: str | Path) -> None:
+    if Path(out).exists():
+        raise ConfigError(f"{out}: it exists already and is left as it is; give another --out")
+
+
+def _write(out: str | Path, content: str) -> None:
+    try:
+        with open(out, "x", encoding="utf-8") as file:
+            file.write(content)
+    except OSError as error:
+        raise ArtifactError(f"{out}: not writable ({error.strerror}); give another --out") from None
+
+
+def lines(found: Guess, out: str) -> list[str]:
+    """The guesses and the next command, as lines for a terminal."""
+    said = [f"{key}: {value}" for key, value in found.columns.items()]
+    said += [f"delimiter: {found.delimiter!r}"] if found.delimiter else []
+    return [
+        f"format: {found.format} ({found.reasons['format']})",
+        f"kind: {found.kind} ({found.reasons['kind']})",
+        *said,
+        *([found.reasons["columns"]] if "columns" in found.reasons else []),
+        *next_lines(out),
+    ]
+
+
+def next_lines(out: str) -> list[str]:
+    """The config and the next command, as lines for a terminal."""
+    return [f"config: {out}", f"next: {shlex.join(['tf-adapt', 'compare', out, '--dry-run'])}"]
+
+
+def _text(found: Guess, path: str, out: str) -> str:
+    is_tagging = found.kind == "tagging"
+    delimiter = [f"  delimiter: {_scalar(found.delimiter)}"] if found.delimiter else []
+    columns = [f"    {key}: {_scalar(name)}" for key, name in found.columns.items()]
+    unused = [f"    # {_comment(found.reasons['columns'])}"] if "columns" in found.reasons else []
+    by_hand = [
+        "  # words in the first column, tags in the last; others: `columns: {words: 0, tags: 3}`"
+    ]
+    parts = [
+        *_head(out, "; correct what was guessed wrongly"),
+        "data:",
+        f"  # guessed: {_comment(found.reasons['format'])}",
+        f"  format: {found.format}",
+        *delimiter,
+        f"  # guessed: {_comment(found.reasons['kind'])}",
+        f"  kind: {found.kind}",
+        f"  train: {_scalar(path)}",
+        "  # A part of train plays dev, and another one test. With files of their own:",
+        "  # dev: FILE",
+        "  # test: FILE",
+        *(by_hand if is_tagging else ["  # guessed", "  columns:", *columns, *unused]),
+        *_body("[bert_small, elmo_small]", found.kind),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _head(out: str, more: str = "") -> list[str]:
+    return [
+        f"# Freeze the encoder, or tune it? A first config{more}.",
+        f"# Look:  {_comment(shlex.join(['tf-adapt', 'compare', out, '--dry-run']))}",
+        f"# Run:   {_comment(shlex.join(['tf-adapt', 'compare', out, '--out', 'comparison']))}",
+    ]
+
+
+def _body(encoders: str, kind: str) -> list[str]:
+    over_long = "are split in two" if kind == "tagging" else "are cut, and counted in the report"
+    width = [
+        "  # Width of the LSTMs that a frozen encoder gets on top; wider is slower.",
+        "  head_units: {freeze: 100}",
+    ]
+    return [
+        "compare:",
+        "  # They ship; so do lm_small and lstm_small, which read from left to right only.",
+        "  # Others: a folder with a module, or the address of one.",
+        f"  encoders: {encoders}",
+        "  # freeze: the encoder stays as it is, under a large head and again under a small one.",
+        "  # tune: all of it learns. Without the small head: `heads: [default]`",
+        "  adaptations: [freeze, tune]",
+        "  # Passes over the training data; those with a frozen encoder cost little.",
+        "  epochs: {freeze: 15, tune: 4}",
+        *([] if kind == SPAN_EXTRACTION else width),
+        "  # Learning rates are tried; to choose them yourself: `learning_rates: [1.0e-3, 3.0e-4]`",
+        "  # From how many examples on does tuning pay? `train_examples: [100, 300, all]`",
+        "  # Every run is repeated with so many seeds; more of them decide smaller differences.",
+        "  seeds: 3",
+        "training:",
+        "  epochs: 4",
+        "  batch_size: 32",
+        f"  # Texts that are longer than an encoder takes {over_long}.",
+        "  truncate: true",
+    ]
+
+
+def _scalar(text: str) -> str:
+    """The text as a YAML scalar, quoted if necessary."""
+    if _PLAIN.fullmatch(text) and text.isascii():
+        return text
+    return json.dumps(text, ensure_ascii=not text.isprintable())
+
+
+def _comment(text: str) -> str:
+    """The text on one line, with ? for unprintable characters."""
+    return "".join(one if one.isprintable() else "?" for one in text)

@@ -1,0 +1,182 @@
+"""The keys of the section `compare`, with types, ranges, defaults and descriptions.
+
+`tf_adapt.comparison.plan.settings` builds cells from them. Imports no TensorFlow.
+"""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tf_adapt.comparison.plan.sizes import SIZES
+from tf_adapt.config.fields import MOST_EXAMPLES, MOST_FOLDS, WIDEST, Section, whole
+from tf_adapt.config.sections import (
+    AdaptationConfig,
+    AdaptationName,
+    AuxiliaryConfig,
+    EncoderConfig,
+    HeadDropout,
+    HeadPooling,
+    HeadWordPieces,
+    OptimizerConfig,
+    PenaltiesConfig,
+    ScheduleConfig,
+    StartConfig,
+    TaskConfig,
+    TeacherConfig,
+    TrainingConfig,
+    WeakConfig,
+)
+from tf_adapt.data.task_sampling import SAMPLINGS
+from tf_adapt.heads.names import HEAD_NAMES
+from tf_adapt.layers.pooling_names import POOLING_NAMES
+
+# Keys of a run's config → the keys of the section `compare` that set them for every cell.
+VARIED = {
+    ("encoder",): "encoders",
+    ("adaptation",): "adaptations",
+    ("head",): "heads",
+    ("head_units",): "head_units",
+    ("training", "learning_rate"): "learning_rates",
+    ("training", "seed"): "seeds",
+}
+# `training.epochs` is the default of `compare.epochs`; it is not allowed in `settings`.
+VARIED_IN_SIGNALS = {key: home for key, home in VARIED.items() if key != ("encoder",)}
+VARIED_IN_SETTINGS = VARIED | {("training", "epochs"): "epochs"}
+Rates = dict[str, list[float]]
+_RATES = "a list of numbers, or a section of such lists by adaptation and `default`"
+
+
+class EncoderEntry(EncoderConfig):
+    """An encoder, and the learning rates to try with it."""
+
+    learning_rates: Rates | None = Field(None, description=_RATES)
+
+
+class TrainingSettings(TrainingConfig):
+    """Keys of `training`, but those that `compare` says for every cell; all may be missing."""
+
+    epochs: int = 1
+    batch_size: int = whole(1, MOST_EXAMPLES, default=1)
+    learning_rate: float = 1.0
+
+
+class CellSettings(Section):
+    """Keys of a run's config that are laid over the shared ones in the cells of an adaptation."""
+
+    head_dropout: float | None = HeadDropout
+    head_pooling: Literal[POOLING_NAMES] | None = HeadPooling
+    head_word_pieces: Literal[POOLING_NAMES] | None = HeadWordPieces
+    optimizer: OptimizerConfig = Field(OptimizerConfig(), description="a section")
+    schedule: ScheduleConfig = Field(ScheduleConfig(), description="a section")
+    auxiliary: AuxiliaryConfig = Field(AuxiliaryConfig(), description="a section")
+    penalties: PenaltiesConfig = Field(PenaltiesConfig(), description="a section")
+    training: TrainingSettings = Field(TrainingSettings(), description="a section")
+
+
+class EncoderSettings(EncoderConfig):
+    """Keys of an encoder; all may be missing."""
+
+    handle: str = ""
+
+
+class SignalTraining(TrainingSettings):
+    """As `TrainingSettings`; its epochs are those of the cells with a signal."""
+
+
+class SignalTeacher(TeacherConfig):
+    """A teacher, which may be the runs of another signal: for each seed the one with that seed."""
+
+    run: str | None = Field(
+        None, description="the folder of a finished run or an ensemble, or null with signal"
+    )
+    signal: str | None = Field(
+        None, description="the name of another signal, whose runs answer, or null with run"
+    )
+
+
+class SignalSettings(CellSettings):
+    """Keys of a run's config that are laid over all others in the cells with a signal.
+
+    `tasks` are the further ones; the comparison's own data and head become the task `target`.
+    """
+
+    adaptations: list[AdaptationName] | None = Field(
+        None, min_length=1, description="a list of names of adaptations, or null for all of them"
+    )
+    encoders: list[str] | None = Field(
+        None, min_length=1, description="a list of handles of encoders, or null for all of them"
+    )
+    encoder: EncoderSettings = Field(EncoderSettings(), description="a section")
+    start: StartConfig | None = Field(None, description="a section, or null")
+    teacher: SignalTeacher | None = Field(None, description="a section, or null")
+    weak: WeakConfig | None = Field(None, description="a section, or null")
+    slice_heads: bool = Field(False, description="true or false")
+    tasks: dict[str, TaskConfig] | None = Field(
+        None, min_length=1, description="a section with one for each further task, or null"
+    )
+    target: str | None = Field(
+        None, description="a name for the comparison's own task (with tasks only), or null"
+    )
+    sampling: Literal[SAMPLINGS] | None = Field(
+        None, description=f"{', '.join(SAMPLINGS)} (with tasks only), or null for proportional"
+    )
+    task_attention: int | None = whole(1, WIDEST, " (with tasks only), or null", default=None)
+    # Trainings with seeds of their own, whose answers are averaged, for each of the cell's seeds.
+    ensemble: int | None = whole(2, 100, ", or null for one training", default=None)
+    # The same, but each without one of as many parts of train.
+    folds: int | None = whole(2, MOST_FOLDS, ", or null for all of train", default=None)
+    training: SignalTraining = Field(SignalTraining(), description="a section")
+
+    @property
+    def together(self) -> int:
+        """The number of trainings that answer together for each seed; 0: each answers alone."""
+        return self.ensemble or self.folds or 0
+
+    def of_a_run(self) -> dict[str, Any]:
+        """The given keys that are those of a run's config, as plain values; a signal that teaches
+        is in the place of `run`."""
+        own = {"adaptations", "encoders", "ensemble", "folds"}
+        found = self.model_dump(exclude_unset=True, exclude=own)
+        if self.teacher is not None:
+            signal = found["teacher"].pop("signal", None)
+            found["teacher"] |= {} if signal is None else {"run": signal}
+        return found
+
+
+class Compare(Section):
+    """What a comparison varies, and how it runs."""
+
+    encoders: list[EncoderEntry] = Field(
+        min_length=1, description="a list of handles, or of sections with a handle"
+    )
+    adaptations: list[AdaptationConfig] = Field(
+        min_length=1, description="a list of names, or of sections with a name"
+    )
+    heads: list[str] | None = Field(
+        None,
+        min_length=1,
+        description=f"a list of some of {', '.join(HEAD_NAMES)}; or null for default, and beside "
+        "it a linear head on an encoder that stays frozen",
+    )
+    learning_rates: Rates | None = Field(None, description=_RATES)
+    epochs: dict[str, int] | None = Field(
+        None,
+        description="a section of whole numbers by adaptation and `default`, or null for "
+        "training.epochs in every cell",
+    )
+    head_units: dict[str, int] | None = Field(
+        None,
+        description="a section of widths by head or adaptation, or null for the published ones",
+    )
+    settings: dict[str, CellSettings] = Field(
+        {}, description="a section by adaptation and `default` of sections of a run's config"
+    )
+    signals: dict[str, SignalSettings] = Field(
+        {}, description="a section by name of sections of a run's config, {} for the labels alone"
+    )
+    train_examples: list[Any] | None = Field(
+        None, min_length=1, description=f"{SIZES}, or null for all of train"
+    )
+    score_on: Literal["test", "dev"] = Field("test", description="test or dev")
+    seeds: int = whole(1, 1000, default=3)
+    threads: int = whole(1, 1024, default=1)

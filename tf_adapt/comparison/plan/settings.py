@@ -1,0 +1,410 @@
+"""The config of a comparison: a run's config whose encoder, adaptation and rate are lists.
+
+    compare:
+      encoders: [elmo_small, {handle: bert_small, learning_rates: [3.0e-4, 1.0e-4]}]
+      adaptations: [feature_extraction, fine_tuning, {name: two_stage, head_epochs: 2}]
+      learning_rates: {default: [1.0e-3, 3.0e-4], feature_extraction: [3.0e-3, 1.0e-3]}
+      epochs: {default: 4, feature_extraction: 15}
+      settings: {fine_tuning: {optimizer: {decay: 0.4}, training: {weight_decay: 0.1}}}
+      signals: {alone: {}, after_mnli: {start: {config: mnli.yaml}}}
+      score_on: test
+      train_examples: [100, 300, all]
+      seeds: 3
+      threads: 1
+
+A *cell* is one encoder with one adaptation, one head and one of the `signals`; all cells have the
+same number of learning rates, the trials. Default heads and rates are in `default_heads` and
+`default_rates`. All other keys are equal in all cells, except for `epochs` (an epoch of a frozen
+encoder costs little), for `settings`, which override shared keys in the cells of an adaptation, and
+for `signals`, which override both. `train_examples` repeats everything with parts of train
+(`sizes`). Imports no TensorFlow.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hub_modules.shipped import shipped_names
+from tf_adapt.adaptation.phases import ADAPTATIONS
+from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, short_name
+from tf_adapt.comparison.plan.default_heads import default_heads
+from tf_adapt.comparison.plan.default_rates import default_rates
+from tf_adapt.comparison.plan.scored_split import with_scored_split
+from tf_adapt.comparison.plan.sections import (
+    VARIED,
+    VARIED_IN_SETTINGS,
+    VARIED_IN_SIGNALS,
+    Compare,
+    EncoderEntry,
+    Rates,
+)
+from tf_adapt.comparison.plan.signals import (
+    KEY,
+    check_signals,
+    laid_over,
+    own_data,
+    signals_of,
+    typed_signals,
+    with_own_data,
+    with_signal,
+)
+from tf_adapt.comparison.plan.sizes import check_sizes, sizes_of
+from tf_adapt.comparison.plan.start_of_cells import check_start
+from tf_adapt.comparison.plan.students import check_heads
+from tf_adapt.config.messages import Problems, location_of, shown
+from tf_adapt.config.names import with_canonical_names
+from tf_adapt.config.reading import checked_config, overridden, resolve_paths, typed
+from tf_adapt.config.sections import OF_TASKS, AdaptationConfig
+from tf_adapt.config.strict_yaml import KeyPath, read_yaml
+from tf_adapt.config.task_checks import kind_of
+from tf_adapt.errors import ConfigError
+from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
+from tf_adapt.printing.words import did_you_mean
+from tf_adapt.tasks.kinds import SPAN_EXTRACTION
+
+
+def is_comparison(path: str | Path) -> bool:
+    """Whether a config is that of a comparison, not of a run.
+
+    Raises:
+        ConfigError: as `read_yaml`.
+    """
+    content, _ = read_yaml(path)
+    return isinstance(content, dict) and "compare" in content
+
+
+def load_comparison(
+    path: str | Path, overrides: tuple[str, ...] = (), seeds: int | None = None
+) -> Comparison:
+    """Reads the config of a comparison and checks it, cell by cell.
+
+    Raises:
+        ConfigError: every problem with file, line and key path; a cell that `tf-adapt train`
+            refuses; cells with different numbers of learning rates, or with equal names; as
+            `with_scored_split`.
+        ArtifactError: the manifest of a module, read for default rates or heads, is damaged.
+    """
+    content, lines = read_yaml(path)
+    locations = {key: f"{path}:{line}" for key, line in lines.items()}
+    return comparison_from(content, str(path), locations, overrides, seeds)
+
+
+def comparison_from(
+    content: Any,
+    where: str,
+    locations: dict[KeyPath, str] | None = None,
+    overrides: tuple[str, ...] = (),
+    seeds: int | None = None,
+) -> Comparison:
+    """As `load_comparison`, from plain nested values; `locations` gives the file and line of keys.
+
+    Raises:
+        ConfigError, ArtifactError: as `load_comparison`.
+    """
+    locations = {} if locations is None else locations
+    if not isinstance(content, dict) or "compare" not in content:
+        raise ConfigError(
+            f"{where}: expected the sections of a run's config and one called compare, got "
+            f"{shown(content) if not isinstance(content, dict) else 'none of that name'}; start "
+            "from a file under configs/small, or use `tf-adapt train` for a single run"
+        )
+    if seeds is not None:
+        overrides = (*overrides, f"compare.seeds={seeds}")
+    content = overridden(content, overrides, where, locations)
+    if seeds is not None:
+        locations["compare", "seeds"] = "seeds"
+    problems = Problems(where, locations)
+    content = with_canonical_names(content, problems)
+    for key in OF_TASKS:
+        if key in content:
+            problems.add(
+                (key,),
+                "expected the data and head of one task, got a key of several tasks, which "
+                "`tf-adapt compare` takes in compare.signals alone: name the further tasks there, "
+                "or train them with `tf-adapt train`",
+            )
+    problems.refuse()
+    varied = _varied(content.pop("compare"), problems)
+    _refuse_varied(content, (), VARIED, problems)
+    if varied is not None and any(signal.folds for signal in varied.signals.values()):
+        _check_beside_folds(content, problems)
+    if varied is not None and varied.train_examples is not None:
+        check_sizes(varied.train_examples, content.get("data"), problems)
+    if problems or varied is None:
+        # Report problems with the run's keys too: they do not depend on the cells.
+        checked_config(_with_any_cell(content), problems)
+        problems.refuse()
+    groups = [
+        [
+            _cell(content, encoder, adaptation, head, signal, varied, problems)
+            for signal in signals_of(encoder.handle, adaptation.name, varied.signals)
+        ]
+        for encoder in varied.encoders
+        for adaptation in varied.adaptations
+        for head in varied.heads or default_heads(content.get("data"), encoder, adaptation.name)
+    ]
+    problems.refuse()
+    cells = tuple(cell for group in groups for cell in _with_teachers(group))
+    _check_signals_apart(cells, varied, where)
+    _check_cells(cells, where)
+    check_heads(cells, where)
+    starts = _starts(cells, where, locations)
+    location = location_of(("data", "held_out"), where, locations)
+    data = with_scored_split(own_data(cells[0].config), varied.score_on, location)
+    if any(cell.config.weak is not None for cell in cells) and data.held_out is not None:
+        raise ConfigError(
+            f"{where}: weak: expected data with dev and test, and compare.score_on: test, got "
+            "data where a part of train would choose; the labels of train are not known"
+        )
+    cells = tuple(replace(cell, config=with_own_data(cell.config, data)) for cell in cells)
+    about = cells[0].config.about
+    summary = about.summary if about else None
+    seeds, sizes = tuple(range(varied.seeds)), sizes_of(varied.train_examples)
+    return Comparison(summary, cells, seeds, varied.threads, sizes, starts)
+
+
+def _check_beside_folds(content: dict[str, Any], problems: Problems) -> None:
+    data = content.get("data")
+    fold = data.get("fold") if isinstance(data, dict) else None
+    if content.get("slice_heads"):
+        problems.add(
+            ("slice_heads",),
+            "expected false beside folds in compare.signals, got true: a part of train may lack "
+            "all members of a slice",
+        )
+    if fold is not None:
+        problems.add(
+            ("data", "fold"),
+            f"expected null beside folds in compare.signals, which sets it, got {shown(fold)}; "
+            "remove it",
+        )
+
+
+def _with_teachers(cells: list[Cell]) -> list[Cell]:
+    """The cells of one encoder, adaptation and head, each with the one that teaches it."""
+    by_signal, found = {cell.signal: cell for cell in cells}, []
+    for cell in cells:
+        teacher = cell.laid and cell.laid.teacher and cell.laid.teacher.signal
+        if teacher:
+            config = cell.config.teacher.model_copy(update={"run": teacher})
+            config = cell.config.model_copy(update={"teacher": config})
+            cell = replace(cell, config=config, teacher=by_signal[teacher].name)
+        found.append(cell)
+    return found
+
+
+def _starts(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) -> dict[str, Cell]:
+    """The runs that are trained before cells, by the path of their config, after checks of every
+    start."""
+    found: dict[str, Cell] = {}
+    checked = set()  # each once: hashing a module without a manifest reads all of it
+    for cell in cells:
+        start, encoder = cell.config.start, cell.config.encoder
+        which = (start, encoder.handle, str(encoder.keep_layers))
+        if start is None or which in checked:
+            continue
+        checked.add(which)
+        key = tuple(start.key.split("."))
+        path = key if cell.signal is None else (*KEY, cell.signal, *key)
+        config = check_start(cell.name, cell.config, location_of(path, where, locations))
+        if config is not None and start.config not in found:
+            name = f"start_{short_name(Path(start.config).stem)}"
+            found[start.config] = Cell(name, config, (config.training.learning_rate,))
+    names = [cell.name for cell in (*cells, *found.values())]
+    for path, one in found.items():
+        if names.count(one.name) > 1:
+            raise ConfigError(
+                f"{where}: start.config: two runs would be called {one.name}, one of them that of "
+                f"{path}; give the files different names"
+            )
+    return found
+
+
+def _varied(section: Any, problems: Problems) -> Compare | None:
+    """The section `compare`; None if a key is wrong."""
+    section = _written_out(section)
+    for key, elsewhere in (("settings", VARIED_IN_SETTINGS), ("signals", VARIED_IN_SIGNALS)):
+        sections = section.get(key) if isinstance(section, dict) else None
+        for name, content in sections.items() if isinstance(sections, dict) else ():
+            _refuse_varied(content, ("compare", key, name), elsewhere, problems)
+    if isinstance(section, dict) and isinstance(section.get("signals"), dict):
+        section["signals"] = typed_signals(section["signals"], problems)
+    varied = typed(Compare, section, ("compare",), problems)
+    if varied is not None:
+        _check_names(varied, problems)
+        check_signals(varied, problems)
+    return varied
+
+
+def _with_any_cell(shared: dict[str, Any]) -> dict[str, Any]:
+    """The shared keys as a run's config with any encoder, to be checked without a cell."""
+    varied = {key for key, *rest in VARIED if not rest}
+    content = {key: value for key, value in shared.items() if key not in varied}
+    training = content.get("training")
+    if isinstance(training, dict):
+        content["training"] = {"epochs": 1} | training | {"learning_rate": 1.0, "seed": 0}
+    return content | {"encoder": {"handle": shipped_names()[0]}, "adaptation": "fine_tuning"}
+
+
+def _check_names(varied: Compare, problems: Problems) -> None:
+    """Checks that the keys of sections by adaptation (or head) are such names."""
+    by_adaptation = ["default", *ADAPTATIONS]
+    sections = {
+        ("learning_rates",): (varied.learning_rates, by_adaptation),
+        ("epochs",): (varied.epochs, by_adaptation),
+        ("settings",): (varied.settings, by_adaptation),
+        ("head_units",): (varied.head_units, [*ADAPTATIONS, *HEAD_NAMES]),
+    }
+    for number, encoder in enumerate(varied.encoders):
+        key = ("encoders", number, "learning_rates")
+        sections[key] = (encoder.learning_rates, by_adaptation)
+    for key, (section, names) in sections.items():
+        for name in section or ():
+            if name not in names:
+                problems.add(
+                    ("compare", *key, name),
+                    f"expected one of {', '.join(names)}, got {name!r}{did_you_mean(name, names)}",
+                )
+
+
+def _refuse_varied(
+    content: Any, prefix: KeyPath, varied: dict[KeyPath, str], problems: Problems
+) -> None:
+    """Refuses keys that the section `compare` sets for every cell."""
+    for key, home in varied.items():
+        section = content
+        for part in key[:-1]:
+            section = section.get(part) if isinstance(section, dict) else None
+        if isinstance(section, dict) and key[-1] in section:
+            problems.add(
+                (*prefix, *key),
+                f"expected as compare.{home} in a comparison, got a key of its own; move it there",
+            )
+
+
+def _written_out(section: Any) -> Any:
+    """Expands short forms: a handle or name to a section, a list of rates to `default`."""
+    if not isinstance(section, dict):
+        return section
+    section = dict(section)
+    for key, name in (("encoders", "handle"), ("adaptations", "name")):
+        if isinstance(section.get(key), list):
+            section[key] = [{name: x} if isinstance(x, str) else x for x in section[key]]
+    encoders = section.get("encoders")
+    for entry in (section, *(encoders if isinstance(encoders, list) else ())):
+        if isinstance(entry, dict) and isinstance(entry.get("learning_rates"), list):
+            entry["learning_rates"] = {"default": entry["learning_rates"]}
+    return section
+
+
+def _cell(
+    shared: dict[str, Any],
+    encoder: EncoderEntry,
+    adaptation: AdaptationConfig,
+    head: str,
+    signal: str | None,
+    varied: Compare,
+    problems: Problems,
+) -> Cell | None:
+    laid = None if signal is None else varied.signals[signal]
+    own = encoder.model_dump(exclude_unset=True)
+    rates = own.pop("learning_rates", None) or varied.learning_rates
+    if rates is None:
+        handle = (laid and laid.encoder.handle) or encoder.handle
+        rates = {"default": default_rates(handle, adaptation.name, head)}
+    tried = _rates_of(adaptation, rates, problems)
+    settings = _of(adaptation, varied.settings)
+    if settings is not None:
+        shared = laid_over(shared, settings.model_dump(exclude_unset=True))
+        problems = problems.within(f"{problems.where} (cells of {adaptation.name})")
+    training = shared.get("training")
+    if isinstance(training, dict):
+        training = training | {"learning_rate": tried[0] if tried else 1.0, "seed": 0}
+        epochs = _of(adaptation, varied.epochs or {})
+        training |= {} if epochs is None else {"epochs": epochs}
+    units = varied.head_units or {}
+    # A width by adaptation holds only for heads that have one.
+    width = units.get(adaptation.name) if head in ("default", *LSTM_HEADS) else None
+    content = shared | {
+        "head_units": units.get(head, width),
+        "encoder": own,
+        "adaptation": adaptation.model_dump(exclude_unset=True),
+        "head": head,
+        "training": training,
+    }
+    if laid is not None:
+        content, problems = with_signal(content, laid, (*KEY, signal), problems)
+    config = checked_config(content, problems)
+    if config is None or not tried:
+        return None
+    config = resolve_paths(config)
+    return Cell(cell_name(config, head, signal), config, tuple(tried), signal, laid)
+
+
+def _of(adaptation: AdaptationConfig, section: dict[str, Any]) -> Any:
+    """The value for an adaptation, or `default`'s, in a section by adaptation; None if neither."""
+    return section.get(adaptation.name, section.get("default"))
+
+
+def _rates_of(adaptation: AdaptationConfig, rates: Rates, problems: Problems) -> list[float]:
+    """The rates to try; empty if they are missing or wrong."""
+    tried, path = _of(adaptation, rates) or [], ("compare", "learning_rates")
+    if not tried:
+        problems.add(
+            path,
+            f"expected a list with at least one rate for {adaptation.name}, got none; add one, or "
+            "a list under `default`",
+        )
+    elif len(set(tried)) < len(tried) or min(tried) <= 0:
+        problems.add(
+            path, f"expected numbers above 0, each once, for {adaptation.name}, got {tried}"
+        )
+        return []
+    return tried
+
+
+def _check_signals_apart(cells: tuple[Cell, ...], varied: Compare, where: str) -> None:
+    """Checks that no signal makes one cell of the cells of several encoders."""
+    own = [one.model_dump(exclude={"learning_rates"}) for one in varied.encoders]
+    if any(own.count(one) > 1 for one in own):
+        return  # `_check_cells` says so
+    for number, cell in enumerate(cells):
+        changed = cell.laid.encoder.model_fields_set if cell.laid else ()
+        if changed and (cell.name, cell.config) in [(o.name, o.config) for o in cells[:number]]:
+            raise ConfigError(
+                f"{where}: compare.signals.{cell.signal}.encoder: expected keys that leave each of "
+                f"compare.encoders different, got {', '.join(sorted(changed))}, with which several "
+                f"are {cell.name}; limit the signal to one of them (encoders: "
+                f"[{varied.encoders[0].handle}])"
+            )
+
+
+def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
+    names = [cell.name for cell in cells]
+    for cell in cells:
+        if names.count(cell.name) > 1:
+            raise ConfigError(
+                f"{where}: compare: two cells are called {cell.name}; list each encoder, "
+                "adaptation and head once, and give folders of modules different names"
+            )
+        if cell.together and kind_of(cell.config) == SPAN_EXTRACTION:
+            raise ConfigError(
+                f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor folds for "
+                f"{SPAN_EXTRACTION}, whose answers are not averaged, got {cell.members}"
+            )
+        if len(cell.rates) != len(cells[0].rates):
+            raise ConfigError(
+                f"{where}: compare.learning_rates: expected the same number of rates for every "
+                f"cell, got {len(cells[0].rates)} for {cells[0].name} and {len(cell.rates)} for "
+                f"{cell.name}; the budget of trials must be the same"
+            )
+        if cell.config.training.strategy is not None:
+            raise ConfigError(
+                f"{where}: training.strategy: expected null in a comparison, whose runs are "
+                f"processes of one machine, got {cell.config.training.strategy}"
+            )
+        if cell.config.objective != "task":
+            raise ConfigError(
+                f"{where}: objective: expected task in a comparison, got {cell.config.objective}"
+            )

@@ -1,0 +1,220 @@
+"""Signals as cells of a comparison: what a run learns from beside the labels.
+
+    compare:
+      signals:
+        alone: {}
+        after_mnli: {start: {config: mnli.yaml}}
+        consistency: {auxiliary: {consistency: {unlabelled: more.tsv, perturbation: words}}}
+        with_mnli: {tasks: {mnli: {data: {dataset: mnli, data_dir: mnli}}}, target: mrpc}
+
+Each is a section of keys of a run, laid over all others in its cells: every encoder with every
+adaptation, head and signal is a cell, but for signals that name their `adaptations` or `encoders`.
+Imports no TensorFlow.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from tf_adapt.comparison.plan.sections import Compare, SignalSettings
+from tf_adapt.config.messages import Problems, shown
+from tf_adapt.config.reading import typed_tasks
+from tf_adapt.config.sections import Config
+from tf_adapt.config.strict_yaml import KeyPath
+from tf_adapt.config.task_checks import HEAD
+from tf_adapt.printing.words import did_you_mean
+from tf_adapt.runs.run_folder import flat
+
+KEY = ("compare", "signals")
+NAME = re.compile(r"[A-Za-z0-9_]+")
+
+
+def laid_over(shared: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Nested values of `shared`, overridden by those of `own`."""
+    merged = dict(shared)
+    for key, value in own.items():
+        both = isinstance(value, dict) and isinstance(shared.get(key), dict)
+        merged[key] = laid_over(shared[key], value) if both else value
+    return merged
+
+
+def typed_signals(section: dict[str, Any], problems: Problems) -> dict[str, Any]:
+    """The section `signals` with the tasks of each typed; other keys are left to `Compare`."""
+    found = dict(section)
+    for name, signal in section.items():
+        path = (*KEY, name)
+        if not (isinstance(name, str) and NAME.fullmatch(name)):
+            problems.add(path, "expected a name of letters, digits and _; rename it")
+        if not isinstance(signal, dict) or not isinstance(signal.get("tasks"), dict):
+            continue
+        found[name] = signal | {"tasks": typed_tasks(signal["tasks"], problems, path)}
+    return found
+
+
+def signals_of(
+    encoder: str, adaptation: str, signals: dict[str, SignalSettings]
+) -> Sequence[str] | Sequence[None]:
+    """The names of the signals that the cells of an encoder with an adaptation have; without any
+    signals None.
+
+    Args:
+        encoder: its handle.
+    """
+    named = [
+        name
+        for name, signal in signals.items()
+        if (signal.adaptations is None or adaptation in signal.adaptations)
+        and (signal.encoders is None or encoder in signal.encoders)
+    ]
+    return named if signals else [None]
+
+
+def check_signals(varied: Compare, problems: Problems) -> None:
+    """Checks that further tasks leave a name for the comparison's own, and are no ensemble's; that
+    every adaptation of an encoder has a signal, and every teacher its pupils' cells."""
+    signals = varied.signals
+    for encoder, adaptation in _pairs(varied):
+        if not signals_of(encoder, adaptation, signals):
+            problems.add(
+                KEY,
+                f"expected at least one for every adaptation of every encoder, got none for "
+                f"{adaptation} of {encoder}; add one, such as alone: {{}}, or leave one of them "
+                "out",
+            )
+    known = {
+        "adaptations": [one.name for one in varied.adaptations],
+        "encoders": [one.handle for one in varied.encoders],
+    }
+    for name, signal in signals.items():
+        for key, names in known.items():
+            for one in getattr(signal, key) or ():
+                if one not in names:
+                    problems.add(
+                        (*KEY, name, key),
+                        f"expected some of compare.{key} ({', '.join(names)}), got {shown(one)}"
+                        f"{did_you_mean(one, names)}",
+                    )
+        if signal.ensemble and signal.folds:
+            problems.add(
+                (*KEY, name, "folds"),
+                f"expected null together with ensemble, got {signal.folds}: the members either "
+                "have all of train or leave out a part each",
+            )
+        if signal.folds and signal.slice_heads:
+            problems.add(
+                (*KEY, name, "slice_heads"),
+                "expected false together with folds, got true: a part of train may lack all "
+                "members of a slice",
+            )
+        if signal.tasks and signal.together:
+            problems.add(
+                (*KEY, name, "ensemble" if signal.ensemble else "folds"),
+                f"expected null together with tasks, got {signal.together}: the members of an "
+                "ensemble have one task",
+            )
+        if signal.teacher is not None:
+            _check_teacher(name, signal, varied, problems)
+        if signal.tasks and (signal.target is None or signal.target in signal.tasks):
+            got = "null" if signal.target is None else f"{signal.target}, which is one of them"
+            problems.add(
+                (*KEY, name, "target"),
+                "expected a name for the comparison's own task, whose data and head are those of "
+                f"all cells and not repeated in tasks, got {got}",
+            )
+
+
+def _check_teacher(name: str, signal: SignalSettings, varied: Compare, problems: Problems) -> None:
+    path, teacher, signals = (*KEY, name, "teacher"), signal.teacher, varied.signals
+    if (teacher.run is None) == (teacher.signal is None):
+        got = "neither" if teacher.run is None else "both"
+        problems.add(path, f"expected either run or signal, got {got}")
+    if teacher.signal is None:
+        return
+    fitting = [
+        other
+        for other, signal in signals.items()
+        if not signal.tasks and (signal.teacher is None or signal.teacher.signal is None)
+    ]
+    if teacher.signal not in fitting:
+        problems.add(
+            (*path, "signal"),
+            "expected a signal that has one task and no signal for a teacher "
+            f"({', '.join(fitting) or 'there is none'}), got {teacher.signal}"
+            f"{did_you_mean(teacher.signal, fitting)}",
+        )
+        return
+    for encoder, adaptation in _pairs(varied):
+        there = signals_of(encoder, adaptation, signals)
+        if name in there and teacher.signal not in there:
+            problems.add(
+                (*path, "signal"),
+                f"expected a signal that {adaptation} has too on {encoder}, got {teacher.signal}; "
+                "change adaptations or encoders of one of them",
+            )
+
+
+def _pairs(varied: Compare) -> list[tuple[str, str]]:
+    """Each encoder's handle with each adaptation's name."""
+    handles = dict.fromkeys(one.handle for one in varied.encoders)
+    names = dict.fromkeys(one.name for one in varied.adaptations)
+    return list(itertools.product(handles, names))
+
+
+def with_signal(
+    content: dict[str, Any], signal: SignalSettings, prefix: KeyPath, problems: Problems
+) -> tuple[dict[str, Any], Problems]:
+    """The plain values of a run's config in the cells with a signal, and where to add its problems.
+
+    Args:
+        content: of the cell without it.
+        prefix: the path of the signal, where its keys are located.
+    """
+    content = laid_over(content, signal.of_a_run())
+    own = {
+        path[len(prefix) :]: place
+        for path, place in problems.locations.items()
+        if path[: len(prefix)] == prefix and path != prefix
+    }
+    if signal.tasks:
+        content = _with_own_task(content)
+    return content, problems.within(f"{problems.where} (cells with {prefix[-1]})", own)
+
+
+def _with_own_task(content: dict[str, Any]) -> dict[str, Any]:
+    """The comparison's own data and head as one of several tasks."""
+    moved = {key: value for key, value in content.items() if key in ("data", *dict(HEAD))}
+    others = {key: value for key, value in content.items() if key not in moved}
+    return others | {"tasks": {content["target"]: moved} | content["tasks"]}
+
+
+def own_data(config: Config) -> Any:
+    """The section `data` that is the comparison's own; of several tasks the target's."""
+    return config.data if config.tasks is None else config.of_task(config.target).data
+
+
+def with_own_data(config: Config, data: Any) -> Config:
+    """The config with another section of `own_data`."""
+    if config.tasks is None:
+        return config.model_copy(update={"data": data})
+    own = config.tasks[config.target].model_copy(update={"data": data})
+    return config.model_copy(update={"tasks": config.tasks | {config.target: own}})
+
+
+def in_words(signal: SignalSettings) -> str:
+    """Its keys as they were given: `start: {config: mnli.yaml}`."""
+    section = signal.model_dump(exclude_unset=True, exclude={"adaptations", "encoders"})
+    text = yaml.safe_dump(section, default_flow_style=True, width=10**6, sort_keys=False)
+    said = text.strip().removeprefix("{").removesuffix("}") or "nothing but the labels"
+    only = [", ".join(names) for names in (signal.encoders, signal.adaptations) if names]
+    return said + (f" (with {' and '.join(only)} alone)" if only else "")
+
+
+def keys_of(signal: SignalSettings) -> tuple[str, ...]:
+    """The beginnings of the keys of a run, joined by dots, that a signal changes."""
+    section = signal.of_a_run()
+    moved = ("data", *dict(HEAD)) if signal.tasks else ()
+    training = flat({"training": section.pop("training", {})})
+    return (*section, *training, *moved)

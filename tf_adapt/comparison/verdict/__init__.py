@@ -1,0 +1,1 @@
+"""From scored cells to a verdict: ranking, evidence, headline. Pure functions."""

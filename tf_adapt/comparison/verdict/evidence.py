@@ -1,0 +1,159 @@
+"""The evidence for a verdict: sentences by subject."""
+
+from tf_adapt.comparison.verdict.headline import Headline
+from tf_adapt.comparison.verdict.phrases import answer_text
+from tf_adapt.comparison.verdict.ranking import Standing
+from tf_adapt.printing.words import (
+    counted,
+    interval,
+    metric_name,
+    probability,
+    score,
+    signed_points,
+)
+from tf_adapt.report.cells import encoder_of
+from tf_adapt.report.content import Content
+from tf_adapt.report.scored_cells import Costs
+from tf_adapt.statistics.alpha_spending import LEVELS, level_of
+from tf_adapt.statistics.relation import PairTest
+
+TESTS_SHOWN = 3
+DECISION, SEEDS, COST, DATA = "Decision", "Scores and seeds", "Cost", "Data and split"
+NEXT = "What to do next"
+
+
+def evidence(found: Standing, said: Headline, failed: list[str]) -> dict[str, list[str]]:
+    """Sentences by subject: qualifications of the headline, tests against the best cell, baseline,
+    pretraining, costs, data and splits, next steps.
+
+    Args:
+        failed: sentences on cells with failed seeds.
+    """
+    content, recommended = found.content, found.recommended
+    return {
+        DECISION: [*said.qualified, *_tests(found), _looks(content.look)],
+        SEEDS: [*failed, _baseline(found), *_pretraining(found)],
+        COST: [_costs(found.cells[recommended].costs, found.names[recommended])],
+        DATA: [
+            _how_it_was_made(content),
+            _items(content),
+            *_truncated(content.truncated, found.names),
+        ],
+        NEXT: said.next,
+    }
+
+
+def _how_it_was_made(content: Content) -> str:
+    trials = content.trials
+    chosen = "epochs were chosen"
+    if trials > 1:
+        chosen = (
+            f"epochs and learning rates ({trials} tried in each cell, with a seed that is not "
+            "scored) were chosen"
+        )
+    return (
+        f"Scored on {content.splits[content.scored_on]} "
+        f"({counted(content.examples[content.scored_on], 'example')}), mean ± deviation of "
+        f"{counted(len(content.seeds), 'seed')}; {chosen} on "
+        f"{content.splits[content.chosen_on]}."
+    )
+
+
+def overlaps(content: Content, above: float = 0.0) -> list[str]:
+    """`30 of 500 share a text with train`, and with dev, where it is more than a share of them."""
+    items, examples = content.items, content.examples[content.scored_on]
+    shared = {"train": items.overlap_with_train, content.chosen_on: items.overlap_with_dev}
+    return [
+        f"{count:,} of {examples:,} share a text with {split}"
+        for split, count in shared.items()
+        if count > above * examples
+    ]
+
+
+def _items(content: Content) -> str:
+    shared = "".join(f"; {one}" for one in overlaps(content))
+    return f"Items of the tests: {content.items.text}{shared}."
+
+
+def _truncated(truncated: dict[str, dict[str, int]], names: dict[str, str]) -> list[str]:
+    found = []
+    for cell, counts in truncated.items():
+        parts = [f"{count:,} of {split}" for split, count in counts.items() if count]
+        found += [f"{names[cell]}: {', '.join(parts)}"] if parts else []
+    return [f"Examples cut at the encoder's limit: {'; '.join(found)}."] if found else []
+
+
+def _tests(found: Standing) -> list[str]:
+    """The tests of the best cell against the `TESTS_SHOWN` cells with the next best means."""
+    others = [name for name in found.cells if name != found.best]
+    said = []
+    for name in sorted(others, key=lambda name: -found.cells[name].results.mean)[:TESTS_SHOWN]:
+        pair, spread = found.pair(name), "no interval"
+        if pair.interval is not None:
+            spread = f"{100 * pair.level:.4g} % interval {interval(pair.interval)}"
+        said.append(
+            f"{found.names[found.best]} against {found.names[name]}: "
+            f"{signed_points(pair.difference)} points, {spread}, {_decision(pair)}."
+        )
+    return said
+
+
+def _decision(pair: PairTest) -> str:
+    if pair.p_holm is None:
+        return "not tested"
+    said = "decided" if pair.decided else "not decided"
+    if pair.alike:
+        said = "alike, within a point" + (", though decided" if pair.decided else "")
+    return f"p {probability(pair.p_holm)} after Holm's correction: {said}"
+
+
+def _looks(look: int) -> str:
+    level = level_of(look)
+    if not level:
+        return f"This is look {look} at this comparison: only the first {len(LEVELS)} may decide."
+    return (
+        f"This is look {look} of {len(LEVELS)} at this comparison, tested at {100 * level:.3g} %, "
+        "so that all looks together decide falsely in at most 5 %."
+    )
+
+
+def _costs(costs: Costs, name: str) -> str:
+    return (
+        f"{name} trains {costs.trainable_parameters:,} of {costs.total_parameters:,} "
+        f"parameters in {costs.training_seconds:.0f} s, with {costs.peak_memory_mb:,.0f} MB "
+        f"of memory, needs {costs.serving_seconds_per_1000:.1f} s for 1,000 examples, and "
+        f"{costs.task_megabytes:.1f} MB a task beside the module (means over the seeds, of "
+        "memory the least)."
+    )
+
+
+def _baseline(found: Standing) -> str:
+    content, baseline = found.content, found.content.baseline
+    answer = answer_text(baseline.answer, content.kind)
+    reached = f"{score(baseline.score)} {metric_name(content.metric)}"
+    said = f"The baseline, {answer}, has {reached}"
+    test, name = baseline.cells.get(found.recommended), found.names[found.recommended]
+    if test is None:
+        return f"{said}."
+    p = f"p {probability(test.p_holm)} after Holm's correction"
+    if test.above:
+        return f"{said}: {name} is {signed_points(test.difference)} above it, {p}."
+    return f"{said}: {name} is not shown to be above it, {p}."
+
+
+def _pretraining(found: Standing) -> list[str]:
+    """The score of the same encoder without pretraining, if it was run."""
+    cells, recommended = found.cells, found.cells[found.recommended]
+    encoder = encoder_of(recommended)
+    untrained = [n for n, c in cells.items() if not c.pretrained and encoder_of(c) == encoder]
+    if not untrained or not recommended.pretrained:
+        return []
+    best = max(untrained, key=lambda name: cells[name].results.mean)
+    pair = found.pairs[frozenset((found.recommended, best))]
+    ahead = recommended.results.mean - cells[best].results.mean
+    if pair.decided and ahead > 0:
+        worth = f"the pretraining is worth {100 * ahead:.1f} points"
+    else:
+        worth = "the pretraining is not shown to be worth anything here"
+    reached = f"{cells[best].results.shown} ({found.names[best]})"
+    return [f"The same network untrained reaches {reached}: {worth}."]

@@ -1,0 +1,170 @@
+"""The headline of a verdict: one sentence, its qualifications, and next steps."""
+
+from dataclasses import dataclass, field
+
+from tf_adapt.comparison.verdict.phrases import listed
+from tf_adapt.comparison.verdict.ranking import Standing
+from tf_adapt.comparison.verdict.seeds_needed import what_is_needed
+from tf_adapt.printing.words import interval, metric_name, score, signed_points
+from tf_adapt.report.content import Content
+from tf_adapt.statistics.pairs import FEWEST_ITEMS
+
+TRY_OTHERS = [
+    "Try more examples, more epochs, other learning rates, or an encoder whose pretraining is "
+    "nearer to the task; of the modules that ship each one's README says what it knows.",
+    "Nothing is exported, unless `compare` is called again with `--export-anyway`.",
+]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The headline of a verdict.
+
+    Attributes:
+        sentence: without its full stop, so that the number of failed seeds can be appended.
+        decided: whether the tests decide which cell to use.
+        qualified: sentences that qualify it: which cells are ahead, alike or undecided.
+        next: sentences on what would decide it, and what to use until then.
+        tells_failures: whether the sentence mentions failed seeds already.
+    """
+
+    sentence: str
+    decided: bool = False
+    qualified: list[str] = field(default_factory=list)
+    next: list[str] = field(default_factory=list)
+    tells_failures: bool = False
+
+
+def headline(found: Standing) -> Headline:
+    """The first reason against a decision; if there is none, the cell to use."""
+    content, cells, best = found.content, found.cells, found.shown(found.best)
+    metric, above = metric_name(content.metric), content.baseline.cells
+    if too_few_items(content):
+        return few_items(content, best)
+    if not any(test.above for test in above.values()):
+        reached = f"{score(content.baseline.score)} {metric}"
+        return Headline(
+            f"No cell is shown to be above the baseline's {reached}; the best cell is {best}",
+            next=TRY_OTHERS,
+        )
+    if len(content.seeds) == 1:
+        return Headline(
+            f"Not decided with one seed: the best so far is {best} {metric}",
+            qualified=["One seed says nothing about the others."],
+            next=["The tests need two seeds at least."],
+        )
+    if found.untrained_ahead:
+        ahead = max(found.untrained_ahead, key=lambda name: cells[name].results.mean)
+        return Headline(
+            f"An untrained network is ahead: {found.shown(ahead)} {metric}",
+            qualified=[f"The best pretrained cell is {best}."],
+        )
+    same = [found.names[n] for n in found.open if found.pair(n).why == "identical"]
+    if same:
+        return Headline(
+            f"Not decided: {best} {metric} gives the same answers as {_others(len(same))} with "
+            "every seed",
+            qualified=[f"As if they were one model, it answers as {listed(same)}."],
+            next=["Check what is to differ between them."],
+        )
+    if found.open:
+        return _undecided(found, metric)
+    if any(cells[name].results.failed.total for name in (found.recommended, found.best)):
+        return Headline(
+            f"Not decided, for seeds failed: the best where it trained is {best} {metric}",
+            tells_failures=True,
+        )
+    recommended = f"{found.shown(found.recommended)} {metric}"
+    if found.untrained_open:
+        level = [found.shown(name) for name in found.untrained_open]
+        networks = f"{len(level)} untrained networks" if len(level) > 1 else "an untrained network"
+        return Headline(
+            f"Not decided: {recommended} is not shown to be ahead of {networks}",
+            qualified=[
+                f"{found.names[found.recommended]} is not shown to be ahead of {listed(level)}."
+            ],
+        )
+    if not above[found.recommended].above:
+        return Headline(
+            f"Not decided: {recommended} is not shown to be above the baseline's "
+            f"{score(content.baseline.score)}"
+        )
+    if not found.rivals:
+        return Headline(
+            f"Nothing to choose from: only one pretrained cell trained, {best} {metric}"
+        )
+    return _use(found, metric)
+
+
+def too_few_items(content: Content) -> bool:
+    """Whether the scored split has too few items for any test."""
+    return content.items.count < FEWEST_ITEMS
+
+
+def few_items(content: Content, best: str) -> Headline:
+    """`Not decided, with only 11 texts to score on: the best so far is …`."""
+    return Headline(
+        f"Not decided, with only {content.items.text} to score on: the best so far is "
+        f"{best} {metric_name(content.metric)}",
+        next=[f"At least {FEWEST_ITEMS} items are needed for any test."],
+    )
+
+
+def nothing_learnt(content: Content, best: str) -> Headline:
+    """The headline if no seed of any pretrained cell is above the baseline on `chosen_on`."""
+    return Headline(
+        f"No cell learnt: on {content.chosen_on} no seed is above the baseline; the best on "
+        f"{content.scored_on} is {best} {metric_name(content.metric)}",
+        next=TRY_OTHERS,
+    )
+
+
+def not_ahead_of(found: Standing) -> list[str]:
+    """A sentence on the pretrained cells that are undecided against the best."""
+    if not found.open:
+        return []
+    others = "; ".join(found.shown(name) for name in found.open)
+    if len(found.rivals) > 1:
+        others = f"{len(found.open)} of the {len(found.rivals)} other pretrained cells: {others}"
+    return [f"The best is not shown to be ahead of {others}."]
+
+
+def _use(found: Standing, metric: str) -> Headline:
+    reached = found.cells[found.recommended].results.shown
+    used = f"Use {found.names[found.recommended]}: {reached} {metric}"
+    if not found.alike:
+        trained = "" if all(one.results.trained for one in found.content.cells) else " that trained"
+        return Headline(f"{used}, ahead of every other cell{trained}", decided=True)
+    if found.recommended != found.best and found.pair(found.recommended).decided:
+        pair = found.pair(found.recommended)
+        gain = f"{signed_points(pair.difference)} ({interval(pair.interval)})"
+        return Headline(
+            f"{used}, with the fewest trained parameters and less than a point behind the best",
+            decided=True,
+            qualified=[f"{found.names[found.best]} is ahead of it by less than a point, {gain}."],
+        )
+    others = [found.names[n] for n in (found.best, *found.alike) if n != found.recommended]
+    be = "are" if len(others) > 1 else "is"
+    return Headline(
+        f"{used}, with the fewest trained parameters of {len(others) + 1} cells alike within a "
+        "point",
+        decided=True,
+        qualified=[f"{listed(others)} {be} alike, within a point."],
+    )
+
+
+def _undecided(found: Standing, metric: str) -> Headline:
+    pairs = [found.pair(name) for name in found.open]
+    needed = what_is_needed(pairs, len(found.content.seeds))
+    until = f"Until then, use {found.names[found.best]}, which has the best mean."
+    if found.recommended != found.best:
+        until = f"Until then, use {found.shown(found.recommended)}, alike and cheaper."
+    return Headline(
+        f"Not decided: {found.shown(found.best)} {metric} has the best mean, but is not shown to "
+        f"be ahead of {_others(len(pairs))}",
+        next=[f"{needed[0].upper()}{needed[1:]}.", until],
+    )
+
+
+def _others(number: int) -> str:
+    return "another cell" if number == 1 else f"{number} other cells"

@@ -1,0 +1,97 @@
+"""The ranking of cells by the tests: best, recommended, alike, undecided."""
+
+from dataclasses import dataclass
+
+from tf_adapt.comparison.verdict.phrases import describe_all, with_score
+from tf_adapt.report.content import Content
+from tf_adapt.report.scored_cells import ScoredCell
+from tf_adapt.statistics.relation import ALIKE, BEHIND, OPEN, PairTest, relation
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The cells that trained, in relation to the best and to the recommended cell.
+
+    Attributes:
+        content: the content of the report.
+        cells: those with a trained seed, by id.
+        names: of all cells, for sentences.
+        pairs: the tests, by the two cells' ids.
+        best: the pretrained cell with the highest mean.
+        recommended: the best, or the cell with the fewest trainable parameters among it and those
+            alike.
+        alike: pretrained cells that are alike with the best.
+        open: pretrained cells that are neither behind the best nor alike.
+        untrained_ahead: cells without pretraining that are ahead of the recommended cell.
+        untrained_open: cells without pretraining that are neither ahead of it nor behind.
+    """
+
+    content: Content
+    cells: dict[str, ScoredCell]
+    names: dict[str, str]
+    pairs: dict[frozenset[str], PairTest]
+    best: str
+    recommended: str
+    alike: list[str]
+    open: list[str]
+    untrained_ahead: list[str]
+    untrained_open: list[str]
+
+    @property
+    def rivals(self) -> list[str]:
+        """The other pretrained cells."""
+        return [n for n, c in self.cells.items() if c.pretrained and n != self.best]
+
+    def pair(self, other: str) -> PairTest:
+        """The test of the best cell against another."""
+        return self.pairs[frozenset((self.best, other))].seen_from(self.best)
+
+    def shown(self, name: str) -> str:
+        """`bert_small with fine_tuning (linear head) at 81.0 ± 1.0`."""
+        return with_score(self.names[name], self.cells[name])
+
+
+def standing(content: Content) -> Standing | None:
+    """The ranking of a comparison's cells; None if no pretrained cell trained."""
+    cells = {cell.id: cell for cell in content.cells if cell.results.trained}
+    able = [name for name, cell in cells.items() if cell.pretrained]
+    if not able:
+        return None
+    pairs = {frozenset((pair.a, pair.b)): pair for pair in content.pairs}
+    best = max(able, key=lambda name: cells[name].results.mean)
+    others = {n: relation(pairs[frozenset((best, n))], best) for n in able if n != best}
+    alike = [name for name, how in others.items() if how == ALIKE]
+    recommended = min([best, *alike], key=lambda n: cells[n].costs.trainable_parameters)
+    untrained = {
+        name: relation(pairs[frozenset((recommended, name))], recommended)
+        for name, cell in cells.items()
+        if not cell.pretrained
+    }
+    return Standing(
+        content=content,
+        cells=cells,
+        names=describe_all(content.cells),
+        pairs=pairs,
+        best=best,
+        recommended=recommended,
+        alike=alike,
+        open=[name for name, how in others.items() if how in (OPEN, BEHIND)],
+        untrained_ahead=[name for name, how in untrained.items() if how == BEHIND],
+        untrained_open=[name for name, how in untrained.items() if how in (OPEN, ALIKE)],
+    )
+
+
+def alone(content: Content, cell: ScoredCell) -> Standing:
+    """The ranking of a single cell, for a comparison in which no pretrained cell trained."""
+    return Standing(
+        content=content,
+        cells={cell.id: cell},
+        names=describe_all(content.cells),
+        pairs={},
+        best=cell.id,
+        recommended=cell.id,
+        alike=[],
+        open=[],
+        untrained_ahead=[],
+        untrained_open=[],
+    )

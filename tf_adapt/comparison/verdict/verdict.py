@@ -1,0 +1,91 @@
+"""The verdict of a comparison: the cell to use, how certain that is, and its costs. Pure functions.
+
+`tf_adapt.statistics.relation` defines the relation of two cells.
+*Decided*: the recommended cell is above the baseline, trained with every seed, and is ahead of
+every other cell that trained, or alike and the cheapest. Untrained encoders are among the others,
+but never recommended. An undecided verdict names what is undecided and what would decide it; until
+then it recommends the best mean, or a cheaper cell that is shown to be alike.
+"""
+
+from dataclasses import replace
+
+from tf_adapt.comparison.verdict.evidence import SEEDS, evidence, overlaps
+from tf_adapt.comparison.verdict.guidelines import agreement
+from tf_adapt.comparison.verdict.headline import (
+    Headline,
+    few_items,
+    headline,
+    not_ahead_of,
+    nothing_learnt,
+    too_few_items,
+)
+from tf_adapt.comparison.verdict.phrases import describe_all, failures
+from tf_adapt.comparison.verdict.ranking import alone, standing
+from tf_adapt.printing.words import counted
+from tf_adapt.report.content import Agreement, Content, Verdict
+
+# Scores of more shared texts than this are not those of new texts, which the headline must say.
+SHARED = 0.05
+
+
+def verdict(content: Content) -> Verdict:
+    """The verdict on a comparison's results; its `exported` is set later."""
+    found = standing(content)
+    if found is None:
+        return _nothing_trained(content)
+    said = headline(found)
+    qualified = replace(said, qualified=[*said.qualified, *not_ahead_of(found)])
+    return Verdict(
+        sentence=_sentence(said, content),
+        decided=said.decided,
+        above_baseline=any(test.above for test in content.baseline.cells.values()),
+        best=found.best,
+        alternatives=found.open,
+        recommended=found.recommended,
+        evidence=evidence(found, qualified, _failed_cells(content, found.names)),
+        guideline=agreement(found.cells, found.pairs, content.kind),
+    )
+
+
+def _sentence(said: Headline, content: Content) -> str:
+    """The headline as a sentence, with what qualifies any verdict: the number of failed seeds, and
+    of scored examples with a text of train or dev."""
+    failed = sum(cell.results.failed.total for cell in content.cells if cell.pretrained)
+    told = [] if not failed or said.tells_failures else [f"{counted(failed, 'seed')} failed"]
+    told += [f"of the scored examples {one}" for one in overlaps(content, SHARED)]
+    return f"{said.sentence} ({'; '.join(told)})." if told else f"{said.sentence}."
+
+
+def _failed_cells(content: Content, names: dict[str, str]) -> list[str]:
+    """`B diverged in 2 of 3 seeds (…).` for each pretrained cell with failed seeds, or a total."""
+    seeds = len(content.seeds)
+    failed = [cell for cell in content.cells if cell.pretrained and cell.results.failed.total]
+    if len(failed) <= 2:
+        return [f"{names[cell.id]} {failures(cell.results, seeds)}." for cell in failed]
+    total = sum(cell.results.failed.total for cell in failed)
+    return [f"{counted(total, 'seed')} failed in {len(failed)} cells."]
+
+
+def _nothing_trained(content: Content) -> Verdict:
+    """The verdict if no seed of any pretrained cell trained: all failed, or none has finished."""
+    scored = [c for c in content.cells if c.pretrained and c.results.mean is not None]
+    best = max(scored, key=lambda cell: cell.results.mean, default=None)
+    failed = _failed_cells(content, describe_all(content.cells))
+    if best is None:
+        said = Headline("Nothing to judge: no pretrained cell has finished with any seed")
+        why = {SEEDS: failed}
+    else:
+        found = alone(content, best)
+        say = few_items if too_few_items(content) else nothing_learnt
+        said = say(content, found.shown(best.id))
+        why = evidence(found, said, failed)
+    return Verdict(
+        sentence=_sentence(said, content),
+        decided=False,
+        above_baseline=False,
+        best=None,
+        alternatives=[],
+        recommended=None if best is None else best.id,
+        evidence=why,
+        guideline=Agreement(sentence="", agrees=None, families={}),
+    )

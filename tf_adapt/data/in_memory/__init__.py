@@ -1,0 +1,1 @@
+"""Data in Python: lists, columns, frames, datasets."""

@@ -1,0 +1,339 @@
+"""All the data of one run: the splits of a config's `data` section, read and checked."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+
+from tf_adapt.data.datasets import (
+    dataset_info,
+    dataset_labels,
+    load_dataset,
+    read_file,
+    split_description,
+)
+from tf_adapt.data.formats import Answers, Record, TaggedSentence
+from tf_adapt.data.formats.text import read_texts
+from tf_adapt.data.labels import check_labels, label_set
+from tf_adapt.data.own_files import file_schemes, in_words, recognised, with_dev
+from tf_adapt.data.span_settings import span_search
+from tf_adapt.data.splits.cut import cut_off
+from tf_adapt.data.splits.equal_splits import check_distinct
+from tf_adapt.data.splits.subsampling import (
+    document_indices,
+    example_indices,
+    part_of,
+    without_fold,
+)
+from tf_adapt.data.tag_files import in_scheme, task_scheme, task_tags
+from tf_adapt.data.votes import (
+    WeakLabels,
+    check_rows,
+    read_votes,
+    weak_labels,
+    with_probable_labels,
+)
+from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.tasks.span_search import SpanSearch
+
+HELD_OUT_SEED = 31
+
+
+@dataclass
+class Splits:
+    """The examples of a run, with the description of its task.
+
+    Attributes:
+        unlabelled: texts for a teacher, which train with `train`, after it.
+        weak: the probabilities of the labels of `train`, from the votes of several sources; the
+            labels of these examples are then the most probable ones. None: they have their own.
+        spans: for span extraction: how answers are looked for.
+    """
+
+    name: str
+    kind: str
+    labels: list[str] | None
+    metric: str | None
+    label_range: tuple[float, float] | None
+    scheme: str
+    examples: dict[str, list[Record | TaggedSentence]]
+    descriptions: dict[str, str] = field(default_factory=dict)
+    unlabelled: list[Record | TaggedSentence] = field(default_factory=list)
+    weak: WeakLabels | None = None
+    spans: SpanSearch | None = None
+
+
+def load_splits(data, weak=None) -> Splits:
+    """Reads train, dev and, if there is one, test, of a config's `data` section.
+
+    Labels are the dataset's own. For data that the user describes (own files, or a dataset of
+    TensorFlow Datasets with `columns`) they are those of the section, else the names of its
+    classes, else those of train in sorted order. Tags are converted to IOB2, but not those of words
+    alone (`data.tag_files`).
+
+    - `train_examples`: that many examples of train, sampled with `train_examples_seed`
+      (`data.parts`), in the order of the file; of these all but those of `fold`.
+    - `genre`: the examples of one genre.
+    - `held_out`: this share of train, sampled first with a fixed seed, serves as dev; dev then
+      serves as test, and a test split is not read.
+    - Without a dev split, a part of train serves as dev (`data.cut`).
+    - Columns and tag schemes of CoNLL files are optional (`data.own_files`).
+
+    Args:
+        weak: a config's `weak` section, or None: the labels of train come from its file of votes
+            (`data.votes`), and those of the user's own train file are not read.
+
+    Raises:
+        ConfigError: `held_out` leaves one side empty; no such genre; test is train or dev.
+        DataError: a user's train has one label.
+        ConfigError, DataError: as the readers; a label of dev or test that train does not have.
+    """
+    if getattr(data, "kind", None) == "language_model":
+        return _texts(data)
+    if weak is not None:
+        return _weakly_labelled(data, weak)
+    if hasattr(data, "dataset"):
+        return _known(data)
+    return _own_files(data) if hasattr(data, "format") else _from_tfds(data)
+
+
+def has_test(data) -> bool:
+    """Whether a config's `data` section has its own test split; reads no data.
+
+    Also False if `load_splits` will refuse the section's source or folder.
+    """
+    if not hasattr(data, "dataset"):
+        return data.test is not None
+    info = dataset_info(data.dataset)
+    if data.source == "tfds":
+        return info.tfds is not None and "test" in info.tfds.splits
+    folder = info.folder or Path(data.data_dir or "")
+    return any((folder / name).is_file() for name in info.files.get("test", ()))
+
+
+def _weakly_labelled(data, weak) -> Splits:
+    whole = data.model_copy(update={"train_examples": None, "fold": None})
+    if hasattr(data, "format"):
+        labels = data.labels or read_votes(weak.votes).labels
+        splits = _own_files(whole.model_copy(update={"labels": labels}), train_labelled=False)
+    else:
+        splits = load_splits(whole)
+    votes = read_votes(weak.votes, splits.labels)
+    train = splits.examples["train"]
+    check_rows(votes, len(train), splits.descriptions["train"])
+    rows = _trained_on(range(len(train)), data)
+    _cut_train(splits.examples, splits.descriptions, data)
+    splits.weak = weak_labels(votes, rows, weak.aggregate)
+    splits.examples["train"] = with_probable_labels(
+        splits.examples["train"], splits.weak.posteriors, splits.labels
+    )
+    return splits
+
+
+def _texts(data) -> Splits:
+    paths = {split: getattr(data, split) for split in ("train", "dev", "test")}
+    examples, descriptions = {}, {}
+    for split, path in paths.items():
+        if path is not None:
+            examples[split], skipped = read_texts(path, data.skip_empty)
+            note = f": {skipped} empty lines skipped" if skipped else ""
+            descriptions[split] = f"{split} (file {path}){note}"
+    check_distinct(examples)
+    if data.dev is None:
+        with_dev(examples, descriptions, str(data.train))
+    return Splits(str(data.train), data.kind, None, None, None, "IOB2", examples, descriptions)
+
+
+def fingerprint(examples: list[Record | TaggedSentence]) -> str:
+    """SHA-256 of texts, labels, groups and documents in order, without file names."""
+    digest = hashlib.sha256()
+    for example in examples:
+        if isinstance(example, TaggedSentence):
+            content = [example.words, example.tags]
+            content += [example.document] if example.document else []
+        else:
+            label = example.label
+            label = [label.texts, label.starts] if isinstance(label, Answers) else label
+            content = [example.text_a, example.text_b, label]
+            content += [] if example.group is None else [example.group]
+        digest.update(json.dumps(content, ensure_ascii=True).encode("ascii") + b"\n")
+    return digest.hexdigest()
+
+
+def _known(data) -> Splits:
+    info = dataset_info(data.dataset)
+    examples = {
+        split: load_dataset(data.dataset, split, data.source, data.data_dir)
+        for split in ("train", "dev", *(["test"] if _reads_test(data) else []))
+    }
+    descriptions = {
+        split: split_description(data.dataset, split, data.source) for split in examples
+    }
+    if data.genre is not None:
+        examples = {split: _of_genre(found, data.genre) for split, found in examples.items()}
+        descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
+    # Questions about one context stay together.
+    cut = _cut_together if info.kind == SPAN_EXTRACTION else _cut_at_random
+    examples, descriptions = _held_out(examples, descriptions, data, cut)
+    _cut_train(examples, descriptions, data)
+    labels = dataset_labels(data.dataset)
+    return Splits(
+        data.dataset,
+        info.kind,
+        labels,
+        info.metric,
+        info.label_range,
+        "IOB2",
+        examples,
+        descriptions,
+        spans=span_search(info.kind, data, examples["train"]),
+    )
+
+
+def _of_genre(examples: list, genre: str) -> list:
+    found = {getattr(example, "genre", None) for example in examples} - {None}
+    if genre not in found:
+        known = f"one of {', '.join(sorted(found))}" if found else "null, for these have no genres"
+        raise ConfigError(f"data.genre: expected {known}, got {genre!r}")
+    return [example for example in examples if example.genre == genre]
+
+
+def _reads_test(data) -> bool:
+    """With `held_out`, dev serves as test, and no test split is read."""
+    return data.held_out is None and has_test(data)
+
+
+def _held_out(
+    examples: dict, descriptions: dict, data, cut: Callable[[list, int], tuple[list, list]]
+) -> tuple[dict, dict]:
+    """With `data.held_out`, a part of train becomes dev, and dev becomes test."""
+    share = data.held_out
+    if share is None:
+        return examples, descriptions
+    train, count = examples["train"], round(share * len(examples["train"]))
+    if not 0 < count < len(train):
+        raise ConfigError(
+            f"data.held_out: expected a share of {len(train)} train examples that leaves some on "
+            f"either side, got {share}"
+        )
+    held_out, kept = cut(train, count)
+    dev = f"held out of {descriptions['train']}: {len(held_out)} examples of {len(train)}"
+    replaced = "test, which is not read" if has_test(data) else "test"
+    test = f"{descriptions['dev']}, in the place of {replaced}"
+    return (
+        {"train": kept, "dev": held_out, "test": examples["dev"]},
+        descriptions | {"dev": dev, "test": test},
+    )
+
+
+def _cut_train(examples: dict, descriptions: dict, data) -> None:
+    """Reduces train to `_trained_on`; call it after labels and other splits are known."""
+    available = len(examples["train"])
+    examples["train"] = _trained_on(examples["train"], data)
+    if len(examples["train"]) < available:
+        descriptions["train"] += f": {len(examples['train'])} examples of {available}"
+
+
+def _trained_on(train: Sequence, data) -> list:
+    """`train_examples` of train, without those of `fold`."""
+    count, fold = data.train_examples, data.fold
+    found = list(train) if count is None else part_of(train, count, data.train_examples_seed)
+    if fold is not None:
+        found = without_fold(found, fold.leave_out, fold.of, fold.seed)
+    return found
+
+
+def _cut_at_random(examples: list, count: int) -> tuple[list, list]:
+    is_tagged = isinstance(examples[0], TaggedSentence)
+    indices = document_indices if is_tagged else example_indices
+    picked = set(indices(examples, count, HELD_OUT_SEED))
+    cut = [example for index, example in enumerate(examples) if index in picked]
+    return cut, [example for index, example in enumerate(examples) if index not in picked]
+
+
+def _own_files(given, train_labelled: bool = True) -> Splits:
+    data = recognised(given)
+    paths = _split_names(data)
+    examples = {
+        split: read_file(path, data, labelled=train_labelled or split != "train")
+        for split, path in paths.items()
+    }
+    if not train_labelled:  # placeholders
+        examples["train"] = [replace(one, label=data.labels[0]) for one in examples["train"]]
+    descriptions = {split: f"{split} (file {path})" for split, path in paths.items()}
+    labels, scheme = data.labels, "IOB2"
+    if data.kind == "tagging":
+        schemes = file_schemes(examples, data)
+        scheme = task_scheme(schemes["train"])
+        labels = None if labels is None else task_tags(labels, schemes["train"])
+        for split, path in paths.items():
+            examples[split] = in_scheme(examples[split], schemes[split], scheme, path)
+            descriptions[split] += in_words(given, data, schemes[split])
+    return _of_user(data, str(data.train), examples, descriptions, labels, scheme, train_labelled)
+
+
+def _from_tfds(data) -> Splits:
+    from tf_adapt.data.tfds.columns import read_columns
+
+    names = _split_names(data)
+    columns = {role: name for role, name in data.columns if name is not None}
+    examples, classes = read_columns(data.name, names, data.data_dir, columns, data.kind)
+    descriptions = {
+        split: f"{split} (TensorFlow Datasets, {data.name}:{name})" for split, name in names.items()
+    }
+    return _of_user(data, data.name, examples, descriptions, data.labels or classes)
+
+
+def _split_names(data) -> dict[str, str]:
+    """The file or split name of each split that is read."""
+    names = ("train", "dev", *(["test"] if _reads_test(data) else []))
+    return {split: name for split in names if (name := getattr(data, split)) is not None}
+
+
+def _of_user(
+    data,
+    name: str,
+    examples: dict,
+    descriptions: dict,
+    labels: list[str] | None,
+    scheme: str = "IOB2",
+    train_labelled: bool = True,
+) -> Splits:
+    """The splits of a user's own data, after checks, with a dev split."""
+    if data.kind in (*REGRESSIONS, SPAN_EXTRACTION):
+        labels = None
+    elif labels is None:
+        labels = label_set(examples["train"], name)
+    label_range = None if data.label_range is None else tuple(data.label_range)
+    for split, found in examples.items():
+        check_labels(found, labels, f"{split} ({getattr(data, split)})", label_range)
+    if train_labelled and data.kind != SPAN_EXTRACTION:
+        _check_varied(examples["train"], name)
+    check_distinct(examples, scored="test" if data.held_out is None else "dev")
+    if data.dev is None:
+        reason = "there is no dev file" if hasattr(data, "format") else "data.dev names no split"
+        with_dev(examples, descriptions, name, reason)
+    examples, descriptions = _held_out(examples, descriptions, data, _cut_together)
+    _cut_train(examples, descriptions, data)
+    spans = span_search(data.kind, data, examples["train"])
+    return Splits(
+        name, data.kind, labels, None, label_range, scheme, examples, descriptions, spans=spans
+    )
+
+
+def _check_varied(train: list, where: str) -> None:
+    """Refuses a train split of one label, or one set of labels, from which nothing is learnt."""
+    tags = [one.tags if isinstance(one, TaggedSentence) else (one.label,) for one in train]
+    found = set(chain.from_iterable(tags))
+    if len(found) == 1:
+        raise DataError(
+            f"{where}: expected examples of at least two labels in train, got {found.pop()!r} "
+            "alone; add others, or correct the column of the labels"
+        )
+
+
+def _cut_together(examples: list, count: int) -> tuple[list, list]:
+    return cut_off(examples, count, HELD_OUT_SEED, "data.held_out")

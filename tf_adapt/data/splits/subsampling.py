@@ -1,0 +1,89 @@
+"""A random part of the training examples: of a given size, or all but one of equal ones.
+
+The parts of one seed are nested: each is the beginning of one permutation, so that a larger part
+holds all smaller ones. Groups may be split: no test is made on train.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.errors import ConfigError
+
+
+def part_of(examples: Sequence, count: int, seed: int) -> list:
+    """`count` examples in the order of the file; all, if there are no more.
+
+    Tagged sentences come as whole documents, the last one in part, since a sentence may be encoded
+    with its neighbours; if no documents are marked, sentence by sentence.
+    """
+    if count >= len(examples):
+        return list(examples)
+    indices = document_indices if _has_documents(examples) else example_indices
+    return [examples[index] for index in indices(examples, count, seed)]
+
+
+def without_fold(examples: Sequence, left_out: int, folds: int, seed: int) -> list:
+    """All examples but those of one of `folds` equal parts, in the order of the file.
+
+    Every example is in one part, which is random with the seed. Documents of tagged sentences stay
+    whole if they are marked: the parts have equally many documents.
+
+    Raises:
+        ConfigError: there are fewer examples, or documents, than parts.
+    """
+    names = _units(examples)
+    units = np.random.default_rng(seed).permutation(np.unique(names))
+    if len(units) < folds:
+        raise ConfigError(
+            "data.fold.of: expected at most as many parts as train has "
+            f"{'documents' if _has_documents(examples) else 'examples'} ({len(units)}), got {folds}"
+        )
+    kept = ~np.isin(names, units[left_out::folds])
+    return [examples[index] for index in np.flatnonzero(kept)]
+
+
+def example_indices(examples: Sequence, count: int, seed: int) -> list[int]:
+    """Indices of `count` random examples, sorted."""
+    return sorted(np.random.default_rng(seed).permutation(len(examples))[:count].tolist())
+
+
+def document_indices(sentences: Sequence[TaggedSentence], count: int, seed: int) -> list[int]:
+    """Indices of `count` sentences of random whole documents (the last one in part), sorted."""
+    numbers = np.array([sentence.document for sentence in sentences])
+    order = np.random.default_rng(seed).permutation(np.unique(numbers))
+    indices = np.concatenate([np.flatnonzero(numbers == number) for number in order])
+    return sorted(indices[:count].tolist())
+
+
+def fold_units(examples: Sequence) -> int:
+    """The number of examples, or of marked documents, that folds are made of."""
+    return len(np.unique(_units(examples)))
+
+
+def _units(examples: Sequence) -> np.ndarray:
+    marked = _has_documents(examples)
+    return np.array([one.document for one in examples] if marked else range(len(examples)))
+
+
+def _has_documents(examples: Sequence) -> bool:
+    is_tagged = isinstance(examples[0], TaggedSentence)
+    return is_tagged and len({sentence.document for sentence in examples}) > 1
+
+
+def missing_labels(part: Sequence[Record | TaggedSentence], train: Sequence) -> list:
+    """The labels (sets: their members; sentences: tags) of train that no example of a part has."""
+    return sorted(_labels(train) - _labels(part))
+
+
+def _labels(examples: Sequence) -> set:
+    found: set = set()
+    for example in examples:
+        if isinstance(example, TaggedSentence):
+            found.update(example.tags)
+        elif isinstance(example.label, tuple):
+            found.update(example.label)
+        else:
+            found.add(example.label)
+    return found

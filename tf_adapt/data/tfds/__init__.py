@@ -1,0 +1,1 @@
+"""Records from TensorFlow Datasets."""

@@ -1,0 +1,23 @@
+"""The names of heads in configs. Imports no TensorFlow."""
+
+# "default" and the keys of `tf_adapt.heads.table.HEADS`.
+HEAD_NAMES = (
+    "default",
+    "linear",
+    "max_pooling",
+    "bi_attention",
+    "skip_thoughts",
+    "infersent",
+    "bcn",
+    "concat_pooling",
+    "esim",
+    "linear_tagger",
+    "crf",
+    "bilstm",
+    "bilstm_crf",
+    "span_extractor",
+)
+# Their width is `head_units`.
+LSTM_HEADS = ("bcn", "esim", "bilstm", "bilstm_crf")
+# Their answers are whole paths of tags.
+CRF_HEADS = ("crf", "bilstm_crf")

@@ -1,0 +1,143 @@
+"""The figure of the scores: a lane for each cell, best first, a dot for each seed."""
+
+import math
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.printing import words
+from tf_adapt.report.cells import Ranked
+from tf_adapt.report.content import Content
+from tf_adapt.report.figures.drawing import INK, PAPER, WIDTH, colour_of, marker
+from tf_adapt.report.scored_cells import AT_BASELINE, TRAINED, SeedResults
+
+LANE, MARGIN, LEGEND = 0.43, 0.53, 0.16  # inches; LEGEND: a row of the legend
+LEGEND_COLUMNS = 4
+LONGEST_NAME, SHORTEST_NAME = 90, 12
+BETWEEN = 6  # points, from a name to its result
+DASHED = {"color": INK, "linewidth": 1.0, "linestyle": (0, (4, 3))}
+CROSS = {"marker": "x", "markeredgewidth": 1.2}
+# The share of the axis that the scores must span; otherwise the baseline is left out.
+SMALLEST_SHARE = 0.25
+ROUNDING = 1e-9
+
+
+def shows_baseline(order: list[Ranked], content: Content) -> bool:
+    """Whether the baseline can be drawn without compressing the scores."""
+    baseline = content.baseline.score
+    ends = [end for one in order for end in _ends(one.cell.results)]
+    if not ends:
+        return True
+    spread = max(ends) - min(ends)
+    whole = max(*ends, baseline) - min(*ends, baseline)
+    return spread < ROUNDING or spread >= SMALLEST_SHARE * whole
+
+
+def score_figure(order: list[Ranked], content: Content) -> Figure:
+    """Every seed as a dot, the mean as a line, the deviation as a band behind it.
+
+    Failed seeds are crosses. The lane of a cell without scores shows `no score`.
+    """
+    handles = _legend(order, content)
+    below = MARGIN + LEGEND * math.ceil(len(handles) / LEGEND_COLUMNS)
+    height = LANE * len(order) + below
+    figure = Figure((WIDTH, height))
+    axes = figure.add_axes((0.04, (below - 0.05) / height, 0.92, 1 - below / height))
+    for lane, one in enumerate(order):
+        _lane(axes, lane, one)
+    if shows_baseline(order, content):
+        axes.axvline(100 * content.baseline.score, zorder=0, **DASHED)
+    axes.set_ylim(len(order) - 0.35, -0.6)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x")
+    axes.use_sticky_edges = False  # else the axis ends at the deviation bars
+    axes.margins(x=0.06)
+    metric = words.metric_name(content.metric)
+    axes.set_xlabel(f"{metric} × 100 on {words.visible(content.scored_on)}")
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=LEGEND_COLUMNS,
+        frameon=False,
+        fontsize=8,
+        handletextpad=0.4,
+        columnspacing=1.0,
+        borderaxespad=0.1,
+    )
+    return figure
+
+
+def _lane(axes, lane: int, one: Ranked) -> None:
+    cell, results, place = one.cell, one.cell.results, lane + 0.12
+    _name(axes, lane, one)
+    trained, failed = _points(results, TRAINED), _points(results, AT_BASELINE)
+    if not trained and not failed:
+        axes.text(0, place, "no score", fontsize=8, style="italic", va="center",
+                  **_over_grid(axes))  # fmt: skip
+    colour, looks = colour_of(cell.adaptation), marker(cell.adaptation, cell.pretrained)
+    if results.mean is not None:
+        mean = 100 * results.mean
+        if results.deviation:
+            half = 100 * results.deviation
+            axes.barh(place, 2 * half, left=mean - half, height=0.3, alpha=0.25,
+                      color=colour, linewidth=0)  # fmt: skip
+        axes.plot([mean, mean], [place - 0.2, place + 0.2], color=INK, linewidth=1.6)
+    for points, look in ((failed, CROSS | {"color": colour}), (trained, looks)):
+        axes.plot(points, [place] * len(points), linestyle="none", markersize=5.5, **look)
+
+
+def _name(axes, lane: int, one: Ranked) -> None:
+    """The name on the left, shortened to leave room for the result on the right."""
+    result, failed = one.cell.results.shown, one.cell.results.failed.total
+    if failed:
+        result = f"{result} ({failed} of {len(one.cell.results.scores)} failed)"
+    looks = {"fontsize": 8.5, "va": "center", **_over_grid(axes)}
+    looks["fontweight"] = "bold" if lane == 0 else "normal"
+    right = axes.text(1, lane - 0.32, result, ha="right", **looks)
+    left = axes.text(0, lane - 0.32, one.fitted(LONGEST_NAME), ha="left", **looks)
+    room = right.get_window_extent().x0 - BETWEEN * axes.figure.dpi / 72
+    length = LONGEST_NAME
+    while left.get_window_extent().x1 > room and length > SHORTEST_NAME:
+        length -= 1
+        left.set_text(one.fitted(length))
+
+
+def _over_grid(axes) -> dict:
+    """Text options: a background that hides the grid; x from 0 to 1 across the axes."""
+    box = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
+    return {"bbox": box, "transform": axes.get_yaxis_transform()}
+
+
+def _points(results: SeedResults, outcome: str) -> list[float]:
+    """The scores × 100 of the seeds with this outcome."""
+    ended = zip(results.scores, results.outcomes, strict=True)
+    return [100 * score for score, how in ended if score is not None and how == outcome]
+
+
+def _ends(results: SeedResults) -> list[float]:
+    """The values of a cell that the axis must include: its scores, and mean ± deviation."""
+    found = [score for score in results.scores if score is not None]
+    if results.deviation:
+        found += [results.mean - results.deviation, results.mean + results.deviation]
+    return found
+
+
+def _legend(order: list[Ranked], content: Content) -> list[Line2D]:
+    """A legend entry for each kind of marker in the figure, the mean and the baseline."""
+    found = {}
+    for one in order:
+        name = one.cell.adaptation
+        group = name if name in (FROZEN, TUNED) else "another adaptation"
+        found.setdefault(group, marker(name, pretrained=True))
+        if not one.cell.pretrained:
+            found["untrained (hollow)"] = marker(FROZEN, pretrained=False)
+        if _points(one.cell.results, AT_BASELINE):
+            found["a seed that failed"] = {"color": INK, **CROSS}
+    lines = [Line2D([], [], linestyle="none", label=name, **look) for name, look in found.items()]
+    lines.append(Line2D([], [], color=INK, linewidth=1.6, label="mean"))
+    label = f"baseline {words.score(content.baseline.score)}"
+    if not shows_baseline(order, content):
+        return [*lines, Line2D([], [], linestyle="none", label=f"{label}, far off")]
+    return [*lines, Line2D([], [], label=label, **DASHED)]

@@ -1,0 +1,1 @@
+"""The client of served models; the standard library alone."""

@@ -1,0 +1,1 @@
+"""Trained models as SavedModels on raw text."""

@@ -1,0 +1,346 @@
+"""Exports a trained model as a SavedModel on raw text, for TensorFlow Serving and `predict`.
+
+The SavedModel contains vocabulary and labels; it needs only TensorFlow and tensorflow-text.
+"""
+
+import functools
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from hub_modules.export import save_module
+from hub_modules.manifest import module_hash, write_manifest
+from hub_modules.native.added.lora import low_rank_layers, merged
+from hub_modules.native.kernels.half_kernels import given_values, half_kernels, half_layers
+from hub_modules.preprocess import cut_words, split_words
+from hub_modules.programs.signature_checks import check_shapes, check_text
+from hub_modules.programs.trusted import remember
+from hub_modules.storage.files import publish_folder
+from tf_adapt.data.packing.context import check_document_context, context_windows, pack_windows
+from tf_adapt.data.packing.last_pieces import with_last_piece
+from tf_adapt.data.packing.prepare import checked_limit
+from tf_adapt.encoder.hub_encoder import computed_by_tensorflow
+from tf_adapt.layers.head_inputs import head_inputs_of
+from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.serving.exports.answer_graph import answers_in_graph
+from tf_adapt.serving.exports.export_parts import parts_that_are_read, read_of, traced
+from tf_adapt.serving.exports.length_check import length_check
+from tf_adapt.serving.exports.model_card import CARD, plain_card
+from tf_adapt.tasks.task import Task
+from tf_adapt.tasks.thresholds import chosen
+
+EXPORT = "export"
+_TEXTS = {
+    name: tf.TensorSpec([None], tf.string, name=name)
+    for name in ("text", "text_a", "text_b", "question", "context")
+}
+_TOKENS = tf.TensorSpec([None, None], tf.string, name="tokens")
+
+
+def export(
+    model: AdaptedModel,
+    folder: str | os.PathLike,
+    max_length: int | None = None,
+    truncate: bool = False,
+    data: dict | None = None,
+    document_context: bool = False,
+    card: str | None = None,
+) -> Path:
+    """Writes `folder` as a SavedModel with the signature `serving_default`.
+
+    Shapes: `text` (pairs: `text_a`, `text_b`) `[batch] string` → `label` `[batch] string` and
+    `scores` `[batch, labels] float32` (probabilities), or for regression `score` `[batch] float32`.
+    Multilabel: `text` → `labels` `[batch, labels] string`, "" for labels that are not chosen, and
+    `scores` `[batch, labels] float32`, in the same order.
+    Tagging: `tokens` `[batch, words] string`, padded with "" → `tags` `[batch, words] string` (""
+    at padding) and `scores` `[batch, words, tags] float32`. A CRF's tags are its best path within
+    the constraints of the tag scheme, its scores the marginal probabilities of each word's tags.
+
+    Span extraction: `question`, `context` `[batch] string` → `answer` `[batch] string`, "" for no
+    answer; `score` `[batch] float32`, its probability; `start` and `end` `[batch] int32`, its
+    offsets in the context in characters (Unicode code points), −1 for no answer. A context without
+    content has no answer.
+
+    A text without content (empty, white space) is not an error here as it is in `predict`, because
+    it would fail the whole batch: it gets the model's label for a text without words.
+
+    An input of another rank, text that is not UTF-8 or that contains a NUL, and pairs of unequal
+    numbers are errors for the caller; the message has the input's name, expected and got.
+
+    Args:
+        max_length: longest input in tokens, special tokens included; by default the encoder's. A
+            longer text is an error for the caller of the served model, or truncated with
+            `truncate`; for tagging longer sentences are split and every word still gets its tag,
+            for span extraction contexts are read in windows.
+        data: the `data` section of a run's config, so that `tf-adapt predict` reads files for the
+            export as for the run.
+        document_context: as in training. A row of words is then a document: if it is longer than
+            the model's limit, its parts are encoded with the words around them as context.
+        card: text of the README beside it; by default that of
+            `tf_adapt.serving.exports.model_card.plain_card`.
+
+    Raises:
+        ArtifactError: the folder exists or cannot be written.
+        ConfigError: `max_length` is out of range, or the model is a language model.
+    """
+    refuse_language_model(model.task)
+    folder = Path(folder)
+    if document_context:
+        check_document_context(model.task, model.encoder)
+    limit = checked_limit(max_length, model.encoder)
+    with publish_folder(folder) as aside:
+        with merged(model.encoder):
+            module = ServedModel(model, limit, truncate, document_context)
+            module.add_parts()
+            save_module(module, aside, {"serving_default": module.signature()})
+        description = {"task": model.task.get_config(), "data": data}
+        (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
+        card = plain_card(model.task.get_config()) if card is None else card
+        (aside / CARD).write_text(card, "utf-8")
+        write_manifest(aside, {"kind": EXPORT})
+    remember(module_hash(folder))
+    return folder
+
+
+def next_version(folder: str | os.PathLike) -> Path:
+    """The next numbered folder under `folder`, in TensorFlow Serving's layout."""
+    taken = [int(path.name) for path in Path(folder).glob("*") if path.name.isdecimal()]
+    return Path(folder) / str(max(taken, default=0) + 1)
+
+
+class ServedModel(tf.__internal__.tracking.AutoTrackable):
+    """Raw text → labels and scores, with all variables and assets tracked for saving.
+
+    Of an encoder with LoRA it may be made, traced and saved inside `merged`.
+    """
+
+    def __init__(
+        self,
+        model: AdaptedModel,
+        max_length: int,
+        truncate: bool,
+        document_context: bool = False,
+        given: Sequence[tuple[keras.Variable, tf.Variable]] = (),
+        preprocessor: Any = None,
+    ):
+        """`given` are weights of the model, each with the variable that is read and saved in its
+        place; `preprocessor` one that is used in place of the encoder's."""
+        kernels = [layer.kernel for layer in half_layers(model)]
+        halves = [tf.Variable(one, trainable=False) for one in half_kernels(model)]
+        given = [*given, *zip(kernels, halves, strict=True)]
+        # Auxiliary losses are not used in inference.
+        unused = {id(one) for auxiliary in model.auxiliaries for one in auxiliary.variables}
+        unused |= {id(weight) for weight, _ in given}
+        merged_layers = [layer for layer in low_rank_layers(model) if layer.merged]
+        unused |= {id(weight) for layer in merged_layers for weight in layer.weights}
+        unused |= {id(weight) for weight in model.encoder.weights_of_other_tasks(model.task_name)}
+        self.variables = [one.value for one in model.variables if id(one) not in unused]
+        self.given = [value for _, value in given]
+        self.preprocessor = preprocessor or model.encoder.preprocessor
+        # The module's own SavedModel has tables and assets.
+        self.black_box = getattr(model.encoder.native, "module", None)
+        self.labels = None if model.task.labels is None else tf.constant(model.task.labels)
+        self._predict = ModelFromText(
+            model, given, self.preprocessor, max_length, truncate, document_context
+        )
+
+    @property
+    def from_text(self) -> "ModelFromText":
+        """The model's predictions for raw text, for a graph of several models."""
+        return self._predict
+
+    def signature(self):
+        """The traced function of the task's signature."""
+        task = self._predict.task
+        # AutoGraph is not needed, and would convert all of Keras.
+        function = functools.partial(tf.function, autograph=False)
+        if task.is_tagging:
+            return function(self._tags, input_signature=[_TOKENS])
+        if task.is_span_extraction:
+            specs = [_TEXTS["question"], _TEXTS["context"]]
+            return function(self._answer, input_signature=specs)
+        if task.is_pair:
+            specs = [_TEXTS["text_a"], _TEXTS["text_b"]]
+            return function(
+                lambda text_a, text_b: self._label({"text_a": text_a, "text_b": text_b}),
+                input_signature=specs,
+            )
+        return function(lambda text: self._label({"text": text}), input_signature=[_TEXTS["text"]])
+
+    def add_parts(self) -> None:
+        """Adds the signature as three functions, for other engines, where they can compute it: see
+        `tf_adapt.serving.exports.export_parts`."""
+        predict = self._predict
+        if predict.read is None or predict.task.is_span_extraction:
+            return
+        tagging, pair = predict.task.is_tagging, predict.task.is_pair
+        checked = self._checked_words if tagging else self._checked
+        named = self._tags_of if tagging else self._labels_of
+        names = ("text_a", "text_b") if pair else ("text",)
+        specs = {"tokens": _TOKENS} if tagging else {name: _TEXTS[name] for name in names}
+
+        def answer(texts: dict, packed: dict, encoded: dict) -> dict:
+            inputs = {name: one | encoded[name] for name, one in packed["inputs"].items()}
+            return named(predict.answered(packed | {"inputs": inputs}, checked(texts)), texts)
+
+        parts = traced(specs, lambda texts: predict.packed(checked(texts)), predict.encoded, answer)
+        for name, function in parts.items():
+            setattr(self, name, function)
+
+    def _label(self, texts: dict) -> dict:
+        return self._labels_of(self._predict.predict(self._checked(texts)), texts)
+
+    def _checked(self, texts: dict) -> list[tf.Tensor]:
+        texts = check_shapes(dict.fromkeys(texts, "[batch] string"), texts)
+        return [check_text(name, texts[name]) for name in texts]
+
+    def _labels_of(self, answer: dict, texts: dict) -> dict:
+        if self.labels is None:
+            return answer
+        if self._predict.task.is_multilabel:
+            scores = answer["probabilities"]
+            is_chosen = chosen(scores, self._predict.task.thresholds)
+            return {"labels": tf.where(is_chosen, self.labels, ""), "scores": scores}
+        return {
+            "label": tf.gather(self.labels, answer["label"]),
+            "scores": answer["probabilities"],
+        }
+
+    def _answer(self, question, context) -> dict:
+        texts = {"question": question, "context": context}
+        texts = check_shapes(dict.fromkeys(texts, "[batch] string"), texts)
+        return self._predict.from_questions(*(check_text(name, texts[name]) for name in texts))
+
+    def _tags(self, tokens) -> dict:
+        texts = {"tokens": self._checked_tokens(tokens)}
+        return self._tags_of(self._predict.predict(_words(texts["tokens"])), texts)
+
+    def _checked_tokens(self, tokens) -> tf.Tensor:
+        checked = check_shapes({"tokens": "[batch, words] string"}, {"tokens": tokens})
+        return check_text("tokens", checked["tokens"])
+
+    def _checked_words(self, texts: dict) -> tf.RaggedTensor:
+        return _words(self._checked_tokens(texts["tokens"]))
+
+    def _tags_of(self, answer: dict, texts: dict) -> dict:
+        tokens, tags, scores = texts["tokens"], answer["label"], answer["probabilities"]
+        tags = tags.with_flat_values(tf.gather(self.labels, tags.flat_values))
+        width, num_tags = tf.shape(tokens)[1], self.labels.shape[0]
+        return {
+            "tags": tags.to_tensor("", shape=tf.stack([-1, width])),
+            "scores": scores.to_tensor(shape=tf.stack([-1, width, num_tags])),
+        }
+
+
+def _words(tokens: tf.Tensor) -> tf.RaggedTensor:
+    """`[batch, words] string` without the padding, which is at the end of a row: a row's length is
+    the position of its last real word."""
+    places = tf.range(1, tf.shape(tokens)[1] + 1)
+    lengths = tf.reduce_max(tf.where(tokens == "", 0, places), axis=1)
+    return tf.RaggedTensor.from_tensor(tokens, lengths=lengths)
+
+
+class ModelFromText:
+    """A model's predictions for raw text, in the graph.
+
+    Inputs that are too long are refused or truncated; for tagging, sentences are split.
+    """
+
+    def __init__(
+        self,
+        model: AdaptedModel,
+        given: list[tuple[keras.Variable, tf.Variable]],
+        preprocessor: Any,
+        max_length: int,
+        truncate: bool,
+        document_context: bool = False,
+    ):
+        self.task: Task = model.task
+        self._model = model
+        self._given = given
+        self._preprocessor = preprocessor
+        self._joint_pairs = model.encoder.joint_pairs
+        self._max_length = max_length
+        self._truncate = truncate
+        self._document_context = document_context
+        # What the head gets of the encoder, where another engine may compute it.
+        self.read = parts_that_are_read(model.encoder, head_inputs_of(model.head))
+
+    def predict(self, texts: list | tf.RaggedTensor) -> dict:
+        """`[batch] string` per segment → `AdaptedModel.predictions` of each example; for tagging
+        `[batch, (words)] string` → those of each word, `[batch, (words), …]`."""
+        return self.answered(self.packed(texts), texts)
+
+    def packed(self, texts: list | tf.RaggedTensor) -> dict:
+        """The model's `inputs`; for tagging also the `lengths` in words of parts of sentences."""
+        if self.task.is_tagging:
+            inputs, chunks = self._packed_words(texts)
+            inputs = {"a": with_last_piece(inputs, chunks)}
+            return {"inputs": inputs, "lengths": chunks.row_lengths()}
+        return {"inputs": self._packed_texts(texts)}
+
+    def encoded(self, inputs: dict) -> dict:
+        """What the head reads of the encoder, of the inputs of one text column."""
+        encoder = self._model.encoder
+        with computed_by_tensorflow(encoder), given_values(self._given):
+            return read_of(self.read, self._model.encoded(inputs, training=False), inputs)
+
+    def answered(self, packed: dict, texts: list | tf.RaggedTensor) -> dict:
+        """The predictions from what `packed` returned; the encoder's outputs may be among it."""
+        with computed_by_tensorflow(self._model.encoder), given_values(self._given):
+            answers = self._model.predictions(packed["inputs"])
+        if not self.task.is_tagging:
+            return answers
+
+        def put_together(values):
+            in_chunks = tf.RaggedTensor.from_tensor(values, lengths=packed["lengths"])
+            # Chunks keep the order of the words: the sentences' row splits apply.
+            return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, texts.row_splits)
+
+        return {name: put_together(values) for name, values in answers.items()}
+
+    def _packed_texts(self, texts: list) -> dict:
+        segments = [self._preprocessor.tokenize(text) for text in texts]
+        groups = [segments] if self._joint_pairs else [[segment] for segment in segments]
+        return {
+            name: self._preprocessor.pack(self._fitted(group))
+            for name, group in zip("ab", groups, strict=False)
+        }
+
+    def _fitted(self, segments: list) -> list:
+        limit = self._max_length - self._preprocessor.special_tokens(len(segments))
+        if self._truncate:
+            return self._preprocessor.truncate(segments, limit)[0]
+        lengths = sum(segment.row_lengths() for segment in segments)
+        with tf.control_dependencies(length_check(lengths, limit, "an input")):
+            return [tf.identity(segment) for segment in segments]
+
+    def from_questions(self, questions: tf.Tensor, contexts: tf.Tensor) -> dict:
+        """`[batch] string` twice → the best answer to each question: see `answers_in_graph`."""
+        limits = self.task.spans, self._max_length, self._truncate
+
+        def answered(inputs):
+            return self.answered({"inputs": inputs}, [questions, contexts])
+
+        return answers_in_graph(questions, contexts, self._preprocessor, *limits, answered)
+
+    def _packed_words(self, words: tf.RaggedTensor) -> tuple[dict, tf.RaggedTensor]:
+        units = self._preprocessor.tokenize_words(words)
+        budget = self._max_length - self._preprocessor.special_tokens(1)
+        if self._truncate:
+            units = cut_words(units, budget)
+        else:
+            check = length_check(units.values.row_lengths(), budget, "a single word")
+            with tf.control_dependencies(check):
+                units = tf.identity(units)
+        chunks = split_words(units, budget)
+        if self._document_context:
+            windows = context_windows(chunks, words.row_splits, budget)
+            inputs = pack_windows(self._preprocessor, chunks, windows, tf.range(chunks.nrows()))
+            return inputs, chunks
+        return self._preprocessor.pack_words(chunks), chunks

@@ -1,0 +1,107 @@
+"""An export's signature in three functions: text → ids, the encoder, the rest.
+
+The second holds numbers alone, so that another engine can compute it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from hub_modules.engines.names import TENSORFLOW
+from hub_modules.engines.openvino_graph import OpenVinoGraph
+from tf_adapt.encoder.feature_parts import Part, parts_of
+from tf_adapt.encoder.hub_encoder import HubEncoder, is_convertible
+from tf_adapt.errors import ConfigError
+from tf_adapt.layers.head_inputs import HeadInputs
+
+_NAMES = ("pack", "encode", "answer")
+
+
+def parts_that_are_read(encoder: HubEncoder, reads: HeadInputs) -> list[Part] | None:
+    """What the head gets of the encoder; None where no other engine can compute it."""
+    return parts_of(reads, encoder) if is_convertible(encoder) else None
+
+
+def read_of(parts: list[Part], encoded: dict, inputs: dict) -> dict:
+    """The encoder's outputs as its precomputed ones: see `HubEncoder`.
+
+    Shapes: `pooled` `[batch, width]`; `states` `[batch, time, layers, width]` with `lengths`
+    `[batch] int64`, where vectors of whole texts have the time 1.
+    """
+    found = {}
+    for part in parts:
+        found[part.key] = part.take(encoded, inputs)
+        if part.key == "states":
+            found["lengths"] = tf.math.count_nonzero(encoded["mask"], axis=1)
+            if part.per_text:
+                found["states"] = found["states"][:, None]
+                found["lengths"] = tf.ones_like(found["lengths"])
+    return found
+
+
+def traced(texts: dict, pack: Callable, encode: Callable, answer: Callable) -> dict[str, Any]:
+    """The three functions by their names in an export, traced for any batch size and length.
+
+    Args:
+        texts: the specs of the signature's inputs by name.
+        pack: texts → `{"inputs": {"a": …}, …}`.
+        encode: the inputs of one text column → what the head reads.
+        answer: texts, the result of `pack`, that of `encode` by text column → outputs.
+    """
+    functions = [tf.function(one, autograph=False) for one in (pack, encode, answer)]
+    packed = _specs(functions[0].get_concrete_function(texts))
+    encoded = {
+        name: _specs(functions[1].get_concrete_function(inputs))
+        for name, inputs in packed["inputs"].items()
+    }
+    functions[2].get_concrete_function(texts, packed, encoded)
+    return dict(zip(_NAMES, functions, strict=True))
+
+
+def _specs(function: Any) -> Any:
+    def spec(tensor):
+        return tf.TensorSpec(tensor.shape, tensor.dtype)
+
+    return tf.nest.map_structure(spec, function.structured_outputs)
+
+
+def signature_in(engine: str, program: Any, name: str, export: str, content: str) -> Callable:
+    """A signature of a restored export, whose encoder an engine computes: texts by name → outputs.
+
+    Args:
+        name: of the signature.
+        export: the export's name in messages.
+        content: a hash of the export.
+
+    Raises:
+        ConfigError: the engine is missing or cannot compute the encoder, or the export does not
+            hold it as a function of its own.
+    """
+    if engine == TENSORFLOW:
+        return program.signatures[name]
+    owner = program.tasks[name] if hasattr(program, "tasks") else program
+    if not all(hasattr(owner, one) for one in _NAMES):
+        raise ConfigError(
+            f"engine {engine}: {export}: expected an export of one model with a transformer that "
+            "runs natively and no task of questions, got another one, or one of an earlier "
+            f"version; choose the engine {TENSORFLOW}, or export the run again"
+        )
+    # Each traced once, for all shapes: with the functions themselves every new length of a text
+    # would be looked up among all before it.
+    pack, function, last = (getattr(owner, one).concrete_functions[0] for one in _NAMES)
+    types = {key: tensor.dtype for key, tensor in function.structured_outputs.items()}
+    halves = [one.name for one in types.values() if one in (tf.bfloat16, tf.float16)]
+    computed = halves[0] if halves else "float32"
+    key = {"export": content, "signature": name}
+    graph = OpenVinoGraph(f"the encoder of {export}", key, lambda: function, computed, engine)
+
+    def answer(**texts: tf.Tensor) -> dict[str, tf.Tensor]:
+        packed = pack(texts)
+        encoded = {}
+        for column, inputs in packed["inputs"].items():
+            found = graph({key: tensor.numpy() for key, tensor in inputs.items()})
+            encoded[column] = {key: tf.cast(found[key], types[key]) for key in types}
+        return last(texts, packed, encoded)
+
+    return answer

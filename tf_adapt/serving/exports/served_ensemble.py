@@ -1,0 +1,89 @@
+"""An ensemble as one SavedModel: every member's text processing and weights, and one answer."""
+
+import contextlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import tensorflow as tf
+
+from hub_modules.export import save_module
+from hub_modules.manifest import module_hash, write_manifest
+from hub_modules.native.added.lora import merged
+from hub_modules.programs.trusted import remember
+from hub_modules.storage.files import publish_folder
+from tf_adapt.data.packing.context import check_document_context
+from tf_adapt.data.packing.prepare import checked_limit
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.combination import Combination
+from tf_adapt.serving.exports.export import EXPORT, ServedModel
+from tf_adapt.serving.exports.model_card import CARD, plain_card
+
+
+def export_ensemble(
+    models: Sequence[tuple[AdaptedModel, int | None, bool, bool]],
+    combination: Combination,
+    folder: Path,
+    data: dict | None = None,
+    card: str | None = None,
+) -> Path:
+    """Writes `folder` as `tf_adapt.export` does, with the answers of the combination.
+
+    Args:
+        models: each with its `max_length`, `truncate` and `document_context`.
+
+    Raises:
+        ArtifactError: the folder exists or cannot be written.
+        ConfigError: a `max_length` is out of range.
+    """
+    with publish_folder(folder) as aside, contextlib.ExitStack() as stack:
+        served = []
+        for model, max_length, truncate, document_context in models:
+            if document_context:
+                check_document_context(model.task, model.encoder)
+            stack.enter_context(merged(model.encoder))
+            limit = checked_limit(max_length, model.encoder)
+            served.append(ServedModel(model, limit, truncate, document_context))
+        module = ServedEnsemble(served, combination)
+        save_module(module, aside, {"serving_default": module.signature()})
+        description = {"task": combination.task.get_config(), "data": data}
+        (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
+        card = plain_card(combination.task.get_config()) if card is None else card
+        (aside / CARD).write_text(card, "utf-8")
+        write_manifest(aside, {"kind": EXPORT})
+    remember(module_hash(folder))
+    return folder
+
+
+class ServedEnsemble(ServedModel):
+    """Raw text → labels and scores of an ensemble, with the signature of a `ServedModel`."""
+
+    def __init__(self, members: list[ServedModel], combination: Combination):
+        # Not those of one model: variables and tables are the members'.
+        tf.__internal__.tracking.AutoTrackable.__init__(self)
+        self.members = members
+        chain = combination.chain
+        self.variables = [] if chain is None else [chain.transitions.value]
+        self.labels = members[0].labels
+        self._predict = EnsembleFromText([member.from_text for member in members], combination)
+
+
+class EnsembleFromText:
+    """An ensemble's predictions for raw text, in the graph: see `ModelFromText`."""
+
+    def __init__(self, members: list, combination: Combination):
+        self.task = combination.task
+        self._members = members
+        self._combination = combination
+
+    def predict(self, texts: list | tf.RaggedTensor) -> dict:
+        """See `ModelFromText`."""
+        if not self.task.is_tagging:
+            return self._combination([member.predict(texts) for member in self._members])
+        words = texts
+        answers = [
+            {name: values.flat_values for name, values in member.predict(words).items()}
+            for member in self._members
+        ]
+        answer = self._combination(answers, words.row_splits)
+        return {name: words.with_flat_values(values) for name, values in answer.items()}

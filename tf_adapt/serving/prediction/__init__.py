@@ -1,0 +1,1 @@
+"""Predictions of trained and exported models, for texts in memory and for files."""

@@ -1,0 +1,310 @@
+"""Predictions of a trained model and hidden states of an encoder, for texts in memory."""
+
+import io
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from hub_modules.native.inference_graph import InferenceGraph
+from tf_adapt.data.batches import PreparedData, prepare, shortest_first, sorted_batches
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.in_memory.records import in_memory_records
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.printing.progress import tracked
+from tf_adapt.serving.prediction.answers import FoundAnswer, answers_of_questions
+from tf_adapt.serving.prediction.output_files import write_output
+from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of, predictions_text
+from tf_adapt.statistics.scores import item_statistics, score_of
+from tf_adapt.tasks.kinds import METRICS_OF, MULTILABEL
+from tf_adapt.tasks.spans import span_scores
+from tf_adapt.tasks.tag_schemes import WORDS
+from tf_adapt.tasks.task import Task
+from tf_adapt.tasks.thresholds import chosen
+
+# Up to here batches are packed without `tf.data`, whose tracing takes as long as a hundred texts.
+FEW_BATCHES = 32
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The prediction for one example.
+
+    Attributes:
+        label: the label; for regression a number; multilabel: a tuple of the chosen labels, in the
+            order of the task's labels; for tagging a tuple with one tag per word; for span
+            extraction the answer, "" for none.
+        scores: probability of each label, in the order of the task's labels; empty for regression;
+            for tagging the probability of each word's predicted tag; for span extraction that of
+            the answer.
+        answers: for span extraction the best answers, the predicted one first.
+    """
+
+    label: str | float | tuple[str, ...]
+    scores: tuple[float, ...]
+    answers: tuple[FoundAnswer, ...] = ()
+
+
+def predict(
+    model: AdaptedModel,
+    data: Any,
+    batch_size: int = 32,
+    max_length: int | None = None,
+    truncate: bool = False,
+    progress: bool = False,
+    document_context: bool = False,
+) -> list[Prediction]:
+    """Predicts texts, pairs of texts or sentences of words: one `Prediction` each, in input order.
+
+    Args:
+        data: as for `batches`: a list of texts, pairs, lists of words or records; a pandas frame, a
+            dict of columns, arrays, tensors, `(x, y)` or a `tf.data.Dataset`. Labels are ignored.
+        max_length, truncate, document_context: see `batches`.
+        progress: show a progress bar.
+
+    Raises:
+        ConfigError: the model is a language model.
+        DataError: the data have another form, or an example is empty or too long.
+    """
+    refuse_language_model(model.task)
+    records = [without_label(record) for record in in_memory_records(data, model.task)]
+    prepared = prepare(records, model.task, model.encoder, max_length, truncate, document_context)
+    return to_predictions(
+        model.task, records, batch_predictions(model, prepared, batch_size, progress)
+    )
+
+
+def batch_predictions(
+    model: AdaptedModel,
+    prepared: PreparedData,
+    batch_size: int,
+    progress: bool = False,
+    graph: InferenceGraph | None = None,
+) -> dict[str, np.ndarray]:
+    """Class ids and probabilities of every example, in input order; for tagging, of every word.
+
+    Args:
+        graph: of the outputs; by default the model's `inference`.
+
+    Returns:
+        The arrays of `AdaptedModel.predictions`, `[examples, …]`; for tagging `[words, …]`, the
+        words of all sentences concatenated; for span extraction `[rows, …]` and `record_of`
+        `[rows]`, the number of each row's question.
+    """
+    if prepared.features is None and len(prepared.lengths) <= FEW_BATCHES * batch_size:
+        order = shortest_first(prepared, batch_size)
+        batches = [prepared.packed_inputs(tf.constant(examples)) for examples in order]
+        spec = tf.nest.map_structure(_of_any_length, batches[0])
+    else:
+        dataset, order = sorted_batches(prepared, batch_size)
+        batches = inputs_of(dataset)
+        spec = batches.element_spec
+    predictions = (graph or model.inference).for_pass(spec)
+    found: dict[str, list] = {}
+    for inputs, examples in zip(tracked(batches, "predicting", progress), order, strict=True):
+        words = word_mask(inputs["a"]) if model.task.is_tagging else None
+        for name, values in predictions(inputs).items():
+            rows = found.setdefault(name, [None] * len(prepared.lengths))
+            for place, (example, row) in enumerate(zip(examples, values.numpy(), strict=True)):
+                rows[example] = row if words is None else row[words[place]]
+    joined = np.concatenate if model.task.is_tagging else np.stack
+    answer = {name: joined(rows) for name, rows in found.items()}
+    return answer if prepared.record_of is None else answer | {"record_of": prepared.record_of}
+
+
+def inputs_of(dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """The batches of a dataset without targets."""
+    if not isinstance(dataset.element_spec, tuple):
+        return dataset
+    return dataset.map(lambda inputs, targets: inputs)
+
+
+def _of_any_length(tensor: tf.Tensor) -> tf.TensorSpec:
+    """Its spec with unknown batch size and time: `[batch]`, `[batch, time]`, `[batch, time, …]`."""
+    return tf.TensorSpec([None, None, *tensor.shape[2:]][: tensor.shape.rank], tensor.dtype)
+
+
+def word_mask(inputs: dict) -> np.ndarray:
+    """Which positions of a batch of sentences are words, not padding: `[batch, words] bool`."""
+    if "first_piece" in inputs:
+        return inputs["first_piece"].numpy() >= 0
+    if "sequence_len" in inputs:
+        return tf.sequence_mask(inputs["sequence_len"], inputs["tokens"].shape[1]).numpy()
+    if "word_ids" in inputs:
+        return inputs["word_ids"].numpy() > 0
+    return inputs["character_ids"].numpy().any(axis=-1)
+
+
+def to_predictions(task: Task, records: list, answer: dict[str, np.ndarray]) -> list[Prediction]:
+    """One `Prediction` per record from the arrays of `batch_predictions`.
+
+    Raises:
+        ArtifactError: a score is not a number: the largest of such scores would be the first label.
+    """
+    for name, values in answer.items():
+        if np.issubdtype(values.dtype, np.floating) and np.isnan(values).any():
+            raise ArtifactError(
+                f"the model's answers: expected numbers, got {name} that are none (NaN); its "
+                "weights are damaged, or its training has diverged: train it again"
+            )
+    if task.is_span_extraction:
+        return [
+            Prediction(answers[0].text, (answers[0].score,), answers)
+            for answers in answers_of_questions(records, answer, task.spans)
+        ]
+    if task.is_regression:
+        return [Prediction(float(score), ()) for score in answer["score"]]
+    probabilities = answer["probabilities"]
+    if task.is_multilabel:
+        return [
+            Prediction(
+                tuple(label for label, is_it in zip(task.labels, row, strict=True) if is_it),
+                tuple(map(float, scores)),
+            )
+            for row, scores in zip(
+                chosen(probabilities, task.thresholds), probabilities, strict=True
+            )
+        ]
+    best = answer["label"]
+    if not task.is_tagging:
+        return [
+            Prediction(task.labels[label], tuple(map(float, row)))
+            for label, row in zip(best, probabilities, strict=True)
+        ]
+    ends = np.cumsum([len(record.words) for record in records])
+    certainty = probabilities[np.arange(len(best)), best]
+    return [
+        Prediction(
+            tuple(task.labels[label] for label in best[end - len(record.words) : end]),
+            tuple(map(float, certainty[end - len(record.words) : end])),
+        )
+        for record, end in zip(records, ends, strict=True)
+    ]
+
+
+def sentence_scores(
+    task: Task, sentences: list[TaggedSentence], predictions: list[Prediction]
+) -> dict[str, float]:
+    """Span F1, precision and recall, and strict span F1, of whole sentences; or the accuracy.
+
+    The Keras metrics of the same names see the parts of a split sentence separately, and would
+    count an entity across a split as two.
+    """
+    predicted, true = [one.label for one in predictions], [one.tags for one in sentences]
+    if task.scheme == WORDS:
+        sums = item_statistics("accuracy", predicted, true, scheme=WORDS).sum(0)
+        return {"accuracy": float(score_of("accuracy", sums))}
+    return span_scores(true, predicted, task.scheme)
+
+
+def label_set_scores(
+    task: Task, records: list[Record], predictions: list[Prediction]
+) -> dict[str, float]:
+    """Micro and macro F1, as the metrics of the same names, of labels chosen by the thresholds."""
+    said, gold = [one.label for one in predictions], [record.label for record in records]
+    return {
+        metric: float(score_of(metric, item_statistics(metric, said, gold, task.labels).sum(0)))
+        for metric in METRICS_OF[MULTILABEL]
+    }
+
+
+def write_predictions(
+    path: str | os.PathLike,
+    task: Task,
+    records: list,
+    predictions: list[Prediction],
+    with_input: bool = False,
+) -> None:
+    """Writes a file of predictions, or to standard output if `path` is `-`.
+
+    Args:
+        path: its suffix selects the format, see `tf_adapt.serving.prediction.prediction_forms`.
+        with_input: write the texts before each prediction.
+
+    Raises:
+        ArtifactError: the file cannot be written.
+        ConfigError, DataError: the format cannot represent the predictions, or a text.
+    """
+    form = form_of(path, task)
+    if with_input:
+        check_texts(form, records)
+    text = predictions_text(form, task, records, predictions, with_input)
+    write_output(path, text.encode("utf-8"))
+
+
+def encode(
+    encoder: HubEncoder,
+    texts: Any,
+    batch_size: int = 32,
+    progress: bool = False,
+    layer: int | None = None,
+) -> list[np.ndarray]:
+    """Hidden states of each text: one array `[layers, tokens, width] float32`, bottom layer first.
+
+    Tokens are word pieces with `[CLS]` and `[SEP]` for BERT, words separated by white space for
+    ELMo.
+
+    Args:
+        texts: as for `batches`: a list of texts or records; a frame or a dict with the column
+            `text`; an array, a tensor or a `tf.data.Dataset` of texts. Labels are ignored.
+        layer: index of one layer, −1 for the top; the arrays are then `[tokens, width]`.
+
+    Raises:
+        ConfigError: there is no such layer.
+        DataError: the texts have another form, or one is empty or too long.
+    """
+    wanted = slice(None) if layer is None else _one_layer(encoder, layer)
+    task = Task("classification", labels=["none"])
+    records = [without_label(record) for record in in_memory_records(texts, task)]
+    prepared = prepare(records, task, encoder, None, False)
+    features = [None] * len(prepared.lengths)
+    units = prepared.segments[0]
+    forward = encoder.forward_texts.for_pass(
+        tf.RaggedTensorSpec([None] * units.shape.rank, units.dtype, units.ragged_rank),
+        tf.TensorSpec([None], tf.int64),
+    )
+    for examples in tracked(shortest_first(prepared, batch_size), "encoding", progress):
+        encoded = forward(units, tf.constant(examples))
+        layers = tf.stack([tf.cast(one, tf.float32) for one in encoded["layers"][wanted]], axis=1)
+        lengths = tf.math.count_nonzero(encoded["mask"], axis=1).numpy()
+        for example, states, length in zip(examples, layers.numpy(), lengths, strict=True):
+            # A copy, because a view would keep the whole batch in memory.
+            real = states[:, :length] if layer is None else states[0, :length]
+            features[example] = real.copy()
+    return features
+
+
+def _one_layer(encoder: HubEncoder, layer: int) -> slice:
+    count = encoder.num_layers
+    if not -count <= layer < count:
+        raise ConfigError(f"layer: expected {-count} to {count - 1}, got {layer}")
+    return slice(layer % count, layer % count + 1)
+
+
+def write_features(path: str | os.PathLike, features: list[np.ndarray]) -> None:
+    """Writes HDF5 in bilm-tf's layout: data set "i" is text i, `[layers, tokens, width] float32`.
+
+    Writes to standard output if `path` is `-`.
+
+    Raises:
+        ArtifactError: the file cannot be written.
+    """
+    # Installed with Keras; imported here because only this function needs it.
+    import h5py
+
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        for index, array in enumerate(features):
+            file.create_dataset(str(index), data=array, dtype="float32")
+    write_output(path, content.getvalue())
+
+
+def without_label(record: Record | TaggedSentence) -> Record | TaggedSentence:
+    """The same example without its label, which is then not checked."""
+    if isinstance(record, TaggedSentence):
+        return TaggedSentence(record.words, None, record.where, record.document)
+    return Record(record.text_a, record.text_b, None, record.where, record.genre)

@@ -1,0 +1,254 @@
+"""Predictions of an export for the examples of a file."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from pydantic import ValidationError
+
+from hub_modules.engines.names import TENSORFLOW
+from hub_modules.manifest import ExportManifest, module_hash, read_manifest, verify
+from hub_modules.programs.saved_model import restore_program
+from hub_modules.programs.trusted import check_trusted, remember
+from hub_modules.storage.json_files import Schema, read_json
+from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
+from tf_adapt.config.reading import data_section
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.runs import run_folder, run_schemas
+from tf_adapt.serving.exports.export_parts import signature_in
+from tf_adapt.serving.prediction.answers import FoundAnswer
+from tf_adapt.serving.prediction.predict import (
+    Prediction,
+    to_predictions,
+)
+from tf_adapt.tasks.task import Task
+from tf_adapt.tasks.thresholds import chosen
+
+BATCH_SIZE = 32
+DEFAULT = "serving_default"
+# In an export of several tasks, in place of `task.json`.
+TASKS = "tasks.json"
+
+
+class ExportFile(Schema):
+    """Content of an export's `task.json`: the task, and how its files are read."""
+
+    task: run_schemas.TaskArguments
+    data: dict[str, Any] | None
+
+
+class SharedExportFile(Schema):
+    """Content of `tasks.json` in an export of several tasks: by signature."""
+
+    tasks: dict[str, ExportFile]
+
+
+def predict_with_export(
+    folder: Path,
+    read: Callable,
+    trust: bool,
+    signature: str | None = None,
+    engine: str = TENSORFLOW,
+) -> tuple[Task, list, list[Prediction]]:
+    """The task of an export, its examples, and their predictions.
+
+    Args:
+        read: called with the task and the `data` section; returns the examples.
+        signature: one of an export of several tasks; None for an export of one.
+        engine: of the encoder: see `signature_in`.
+
+    Raises:
+        ConfigError: the export has several tasks and no `signature` is given, or not this one; or
+            as `signature_in`.
+        ArtifactError: the folder is not an export, or is damaged, not trusted or not one of ours.
+        DataError: the export refuses the examples.
+    """
+    check_export(folder)
+    description, where = _description(folder, signature)
+    task = saved_task(description.task, where)
+    content = module_hash(folder)
+    check_trusted(content, trust, f"export {folder}")
+    records = read(task, _data(description.data, task, where))
+    module = restore_program(folder, content, "export")
+    remember(content)
+    name = signature or DEFAULT
+    serve = None
+    if engine != TENSORFLOW:
+        serve = signature_in(engine, module, name, f"export {folder}", content)
+    outputs = [
+        _outputs(folder, task, module, records[start : start + BATCH_SIZE], name, serve)
+        for start in range(0, len(records), BATCH_SIZE)
+    ]
+    answer = {name: np.concatenate([part[name] for part in outputs]) for name in outputs[0]}
+    if task.is_span_extraction:
+        return task, records, _answers(records, answer)
+    return task, records, to_predictions(task, records, answer)
+
+
+def check_export(folder: Path) -> None:
+    """Checks that a folder is a whole export.
+
+    Raises:
+        ArtifactError: it is something else, or damaged.
+    """
+    manifest = read_manifest(folder)
+    if not isinstance(manifest, ExportManifest):
+        got = "a SavedModel without manifest" if manifest is None else f"a {manifest.kind}"
+        raise ArtifactError(
+            f"{folder}: expected an export, got {got}; write one with `tf-adapt export`"
+        )
+    verify(folder, manifest)
+
+
+def tasks_of(folder: Path) -> dict[str, tuple[Task, str | None]]:
+    """The task of each signature of an export, and the name of its dataset; None: own files.
+
+    Raises:
+        ArtifactError: the description of the tasks is damaged.
+    """
+    if (folder / TASKS).is_file():
+        described = read_json(folder / TASKS, SharedExportFile).tasks
+        where = folder / TASKS
+    else:
+        where = folder / run_folder.TASK
+        described = {DEFAULT: read_json(where, ExportFile)}
+    return {
+        name: (saved_task(one.task, where), _dataset(one.data)) for name, one in described.items()
+    }
+
+
+def _dataset(data: dict[str, Any] | None) -> str | None:
+    name = (data or {}).get("dataset")
+    return name if isinstance(name, str) else None
+
+
+def _description(folder: Path, signature: str | None) -> tuple[ExportFile, Path]:
+    """Task and data of the signature, and the file that they are from."""
+    if not (folder / TASKS).is_file():
+        if signature not in (None, DEFAULT):
+            raise ConfigError(
+                f"{folder}: expected no --signature for an export of one task, got {signature!r}; "
+                "leave it out"
+            )
+        return read_json(folder / run_folder.TASK, ExportFile), folder / run_folder.TASK
+    tasks = read_json(folder / TASKS, SharedExportFile).tasks
+    if signature not in tasks:
+        raise ConfigError(
+            f"{folder}: expected --signature with one of {', '.join(tasks)}, for the export has "
+            f"several tasks, got {'none' if signature is None else repr(signature)}"
+        )
+    return tasks[signature], folder / TASKS
+
+
+def _outputs(
+    folder: Path, task: Task, module, records: list, name: str, serve: Callable | None
+) -> dict[str, np.ndarray]:
+    """The predictions for one batch, with the names and shapes of `AdaptedModel.predictions`.
+
+    Raises:
+        ArtifactError: the export is not one of ours: inputs, outputs or labels differ.
+        DataError: the export refuses the batch, for instance because a text is too long.
+    """
+    try:
+        answer = _served(task, serve or module.signatures[name], records)
+        _check_shapes(task, records, answer)
+        return answer
+    except tf.errors.InvalidArgumentError as error:
+        first, last = records[0].where, records[-1].where
+        reason = " ".join(error.message.split())[:300]
+        raise DataError(f"{first} to {last}: the export refuses these examples: {reason}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, tf.errors.OpError) as error:
+        problem = (str(error) or type(error).__name__).splitlines()[0][:200]
+        raise ArtifactError(
+            f"{folder}: expected a signature {name} for {task.kind} with the "
+            f"labels of its task, got another one ({problem}); export the run again"
+        ) from error
+
+
+def _data(
+    section: dict | None, task: Task, where: Path
+) -> DatasetConfig | FilesConfig | TfdsConfig:
+    try:
+        return data_section(section, task.kind)
+    except (ValidationError, TypeError, ConfigError) as error:
+        problem = " ".join(str(error).split())[:200]
+        raise ArtifactError(
+            f"{where}: data: expected how files are read, got other values "
+            f"({problem}); export the run again"
+        ) from None
+
+
+def _served(task: Task, serve, records: list) -> dict[str, np.ndarray]:
+    """The outputs of the export's signature, with label ids instead of names."""
+    if task.is_tagging:
+        words = tf.ragged.constant([record.words for record in records], dtype=tf.string)
+        served = serve(tokens=words.to_tensor(""))
+        served = {
+            name: tf.RaggedTensor.from_tensor(values, lengths=words.row_lengths()).flat_values
+            for name, values in served.items()
+        }
+        return {
+            "label": _ids(task, served["tags"]),
+            "probabilities": served["scores"].numpy(),
+        }
+    if task.is_span_extraction:
+        served = serve(
+            question=tf.constant([record.text_a for record in records]),
+            context=tf.constant([record.text_b for record in records]),
+        )
+        return {name: served[name].numpy() for name in ("answer", "score", "start", "end")}
+    names = ("text_a", "text_b") if task.is_pair else ("text_a",)
+    columns = [tf.constant([getattr(record, name) for record in records]) for name in names]
+    served = serve(**dict(zip(names if task.is_pair else ("text",), columns, strict=True)))
+    if task.is_regression:
+        return {"score": served["score"].numpy()}
+    if task.is_multilabel:
+        _check_chosen(task, served["labels"].numpy(), served["scores"].numpy())
+        return {"probabilities": served["scores"].numpy()}
+    return {"label": _ids(task, served["label"]), "probabilities": served["scores"].numpy()}
+
+
+def _answers(records: list, answer: dict[str, np.ndarray]) -> list[Prediction]:
+    """The predictions of an export for questions: the best answer alone."""
+    found = [
+        FoundAnswer(text.decode("utf-8"), float(score), int(start), int(end))
+        for text, score, start, end in zip(
+            answer["answer"], answer["score"], answer["start"], answer["end"], strict=True
+        )
+    ]
+    return [Prediction(one.text, (one.score,), (one,)) for one in found]
+
+
+def _check_shapes(task: Task, records: list, answer: dict[str, np.ndarray]) -> None:
+    count = sum(len(one.words) for one in records) if task.is_tagging else len(records)
+    labels = len(task.labels or ())
+    one_each = dict.fromkeys(("score", "label", "answer", "start", "end"), (count,))
+    expected = one_each | {"probabilities": (count, labels)}
+    for name, array in answer.items():
+        if array.shape != expected[name]:
+            raise ValueError(f"{name}: expected shape {expected[name]}, got {array.shape}")
+
+
+def _check_chosen(task: Task, labels: np.ndarray, scores: np.ndarray) -> None:
+    expected = np.where(chosen(scores, task.thresholds), np.array(task.labels, object), "")
+    if [[one.decode("utf-8") for one in row] for row in labels] != expected.tolist():
+        raise ValueError("labels: expected those whose score reaches their threshold, got others")
+
+
+def _ids(task: Task, labels: tf.Tensor) -> np.ndarray:
+    ids = {label: number for number, label in enumerate(task.labels)}
+    return np.array([ids[label.decode("utf-8")] for label in labels.numpy()])
+
+
+def saved_task(arguments: run_schemas.TaskArguments, where: Path) -> Task:
+    """The task of a run's or an export's `task.json`.
+
+    Raises:
+        ArtifactError: its values contradict each other.
+    """
+    try:
+        return Task(**arguments.model_dump())
+    except ConfigError as error:
+        raise ArtifactError(f"{where}: {error}; the file was changed: make it again") from None

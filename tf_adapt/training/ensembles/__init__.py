@@ -1,0 +1,1 @@
+"""Several finished runs as one model: averaged answers, votes, averaged weights."""

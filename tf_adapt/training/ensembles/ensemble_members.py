@@ -1,0 +1,131 @@
+"""The finished runs that become an ensemble, and what they must have in common."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.config.reading import one_task
+from tf_adapt.config.sections import Config
+from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.runs import run_folder
+from tf_adapt.runs.ensemble_folder import content_hash
+from tf_adapt.runs.run_schemas import TaskArguments
+from tf_adapt.serving.prediction.ensemble import Member
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.finished.load_run import loaded_run, no_run
+
+SPLITS = ("dev", "test")
+# What members have alike; the range of a regression's labels is for display.
+_ONE_TASK = ("kind", "labels", "scheme", "metric")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A finished run.
+
+    Attributes:
+        sha256: `content_hash`.
+    """
+
+    folder: Path
+    config: Config
+    task: TaskArguments
+    module: str
+    metrics: dict[str, Any]
+    sha256: str
+
+    def load(self, trust: bool) -> Member:
+        """Its model, with how it reads texts.
+
+        Raises:
+            ArtifactError: as `tf_adapt.load_run`.
+        """
+        model, config = loaded_run(self.folder, trust)
+        return Member(str(self.folder), model, config.training.batch_size, config.training.limits)
+
+
+def candidates(runs: Sequence[str | os.PathLike]) -> list[Candidate]:
+    """The runs, after checks that each is finished and whole, and that they do one task.
+
+    Raises:
+        ConfigError: fewer than two runs, one of them twice, a language model, or two that differ in
+            task, labels, tag scheme or metric.
+        ArtifactError: one is no run, unfinished or damaged.
+    """
+    if len(runs) < 2:
+        raise ConfigError(
+            f"ensemble: expected at least two runs, got {len(runs)}; one alone is used as it is"
+        )
+    found = [_candidate(Path(run)) for run in runs]
+    by_content: dict[str, Candidate] = {}
+    for one in found:
+        other = by_content.setdefault(one.sha256, one)
+        if other is not one:
+            raise ConfigError(
+                f"{one.folder}: expected another run than {other.folder}, got the same one twice; "
+                "name it once (--weights dev gives a run the weight it deserves)"
+            )
+    for one in found[1:]:
+        _check_task(found[0], one)
+    return found
+
+
+def common_splits(members: Sequence[Candidate]) -> Splits:
+    """The data of the first run, after a check that all have the same dev and test examples.
+
+    Raises:
+        ConfigError: two runs differ in dev or in test.
+        ConfigError, DataError: as `load_splits`.
+    """
+    first, *others = members
+    splits = load_splits(first.config.data, first.config.weak)
+    expected = _fingerprints(splits)
+    for other in others:
+        if other.config.data == first.config.data:
+            continue
+        found = _fingerprints(load_splits(other.config.data, other.config.weak))
+        for split in SPLITS:
+            if found.get(split) != expected.get(split):
+                raise ConfigError(
+                    f"{other.folder}: expected the {split} examples of {first.folder}, got "
+                    f"{'others' if split in found else 'none'}; members of an ensemble are scored "
+                    "on one set that none of them was trained on"
+                )
+    return splits
+
+
+def other_key(expected: Task | TaskArguments, got: Task | TaskArguments) -> str | None:
+    """The first key by which two tasks are not one to an ensemble; None: they are one."""
+    return next((key for key in _ONE_TASK if getattr(expected, key) != getattr(got, key)), None)
+
+
+def _candidate(folder: Path) -> Candidate:
+    if not (folder / run_folder.CONFIG).is_file():
+        raise no_run(folder)
+    config = one_task(run_folder.saved_config(folder), str(folder), "an ensemble")
+    if config.objective == "language_model":
+        raise ConfigError(f"{folder}: expected a run of a task with labels, got a language model")
+    metrics = run_folder.finished_metrics(folder)
+    if metrics is None:
+        raise ArtifactError(f"{folder}: expected a finished run; end it with `tf-adapt train`")
+    run_folder.check_finished(folder, metrics)
+    described = run_folder.saved_task(folder)
+    content = content_hash(folder, metrics)
+    return Candidate(folder, config, described.task, described.module, metrics, content)
+
+
+def _check_task(first: Candidate, other: Candidate) -> None:
+    key = other_key(first.task, other.task)
+    if key is not None:
+        raise ConfigError(
+            f"{other.folder}: task {key}: expected {getattr(first.task, key)}, as of "
+            f"{first.folder}, got {getattr(other.task, key)}; members of an ensemble are runs of "
+            "one task, with the labels in one order"
+        )
+
+
+def _fingerprints(splits: Splits) -> dict[str, str]:
+    return {name: fingerprint(splits.examples[name]) for name in SPLITS if name in splits.examples}

@@ -1,0 +1,258 @@
+"""The average of the weights of several runs (a "soup"): one model, in a run folder of its own."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hub_modules.storage import records
+from hub_modules.storage.files import publish_folder
+from tf_adapt.config.reading import dump_config
+from tf_adapt.data.splits.read_splits import Splits
+from tf_adapt.errors import ConfigError
+from tf_adapt.layers.moving_averages import moving_averages
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.runs import checkpoints, ensemble_folder, run_folder, run_schemas
+from tf_adapt.runs.ensemble_folder import WEIGHTS, EnsembleFile, EnsembleMember
+from tf_adapt.runs.prediction_files import write_predictions
+from tf_adapt.serving.prediction.ensemble import Member, scores
+from tf_adapt.serving.prediction.predict import Prediction, to_predictions
+from tf_adapt.serving.prediction.prediction_forms import predictions_text
+from tf_adapt.statistics.selection import greedy_members
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.ensembles.ensemble_members import SPLITS, Candidate
+from tf_adapt.training.ensembles.ensemble_scores import (
+    item_sums,
+    score,
+    split_result,
+    with_chosen_thresholds,
+)
+from tf_adapt.training.results.finish import layer_weights, versions
+from tf_adapt.training.results.slices import scores_of_predictions
+
+log = logging.getLogger(__name__)
+# Arguments of an encoder or a head that change no weight.
+_FREE = (
+    *("name", "trainable", "dtype", "handle", "trust", "gradient_checkpointing"),
+    *("trainable_groups", "unread_groups", "bitfit"),
+)
+
+
+def soup(
+    members: Sequence[Candidate], splits: Splits, out: Path, greedy: bool, trust: bool
+) -> EnsembleFile:
+    """Writes the mean of the members' weights as a run folder, scored on dev and test.
+
+    The weights are those of encoder and head, each averaged with its counterparts: `Σ_m θ_m / M`.
+    The folder has the config and the limits of the best member.
+
+    Args:
+        members: runs whose weights correspond: on one pretrained module, with one head and the same
+            weights added by the adaptation.
+        greedy: average only members that `greedy_members` keeps, by the score on dev.
+
+    Raises:
+        ConfigError: the weights of two members do not correspond.
+        ArtifactError: as `tf_adapt.load_run`; the folder cannot be written.
+
+    Source: Wortsman et al. 2022, "Model soups".
+    """
+    loaded = [member.load(trust) for member in members]
+    for member, one in zip(members[1:], loaded[1:], strict=True):
+        _check_corresponds(members[0], loaded[0].model, member, one.model)
+    _warn_of_seeds(members)
+    examples = {name: splits.examples[name] for name in SPLITS if name in splits.examples}
+    arrays = [checkpoints.to_arrays(one.model.weights) for one in loaded]
+    task = replace(loaded[0].model.task, thresholds=None)
+    chooses = any(member.task.thresholds is not None for member in members)
+
+    def judged(member: Member) -> _Judged:
+        answers = {name: member.answer(found) for name, found in examples.items()}
+        own = with_chosen_thresholds(task, examples["dev"], answers["dev"]) if chooses else task
+        said = {name: to_predictions(own, examples[name], one) for name, one in answers.items()}
+        sums = {name: item_sums(own, examples[name], one) for name, one in said.items()}
+        return _Judged(own, said, sums, score(task.metric, sums["dev"]))
+
+    alone = [judged(member) for member in loaded]
+    best = max(range(len(alone)), key=lambda number: alone[number].score)
+    model = loaded[best]
+    del loaded
+
+    def mean_of(kept: list[int]) -> _Judged:
+        mean = mean_arrays([arrays[number] for number in kept])
+        checkpoints.assign(model.model.weights, mean, "the mean of the members' weights")
+        return judged(model)
+
+    kept = list(range(len(members)))
+    if greedy:
+        kept = greedy_members(lambda some: mean_of(some).score, [one.score for one in alone])
+    found = mean_of(kept)
+    described = EnsembleFile(
+        combine=WEIGHTS,
+        chosen_on_dev=greedy,
+        thresholds_on_dev=chooses,
+        task=run_schemas.TaskArguments(**found.task.get_config()),
+        members=[
+            EnsembleMember(
+                run=ensemble_folder.place_of(member.folder, out),
+                sha256=member.sha256,
+                weight=1 / len(kept) if number in kept else 0.0,
+            )
+            for number, member in enumerate(members)
+        ],
+        results={
+            name: split_result(
+                task.metric, [one.sums[name] for one in alone], found.sums[name], best
+            )
+            for name in examples
+        },
+    )
+    _write(out, members, best, described, found, examples, model.model)
+    return described
+
+
+def mean_arrays(arrays: Sequence[checkpoints.Arrays]) -> checkpoints.Arrays:
+    """The mean of each array, computed in float64."""
+    return {
+        name: np.mean([one[name] for one in arrays], axis=0, dtype=np.float64).astype(value.dtype)
+        for name, value in arrays[0].items()
+    }
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What a model says of dev and test: with its task's thresholds, `item_sums`, score on dev."""
+
+    task: Task
+    predictions: dict[str, list[Prediction]]
+    sums: dict[str, np.ndarray]
+    score: float
+
+
+def _check_corresponds(
+    first: Candidate, model: AdaptedModel, other: Candidate, others: AdaptedModel
+) -> None:
+    """Checks that weights of the same position are the same weight in both models.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    if moving_averages(model.head):
+        raise ConfigError(
+            f"{first.folder}: expected a head without batch normalisation, whose averages belong "
+            f"to one run's weights, got {type(model.head).__name__}; average the predictions of "
+            "these runs (without --average weights)"
+        )
+    expected, got = _architecture(first, model), _architecture(other, others)
+    for key in expected | got:
+        if expected.get(key) != got.get(key):
+            raise ConfigError(
+                f"{other.folder}: {key}: expected {expected.get(key)}, as of {first.folder}, got "
+                f"{got.get(key)}; only weights that correspond can be averaged: average the "
+                "predictions of these runs (without --average weights)"
+            )
+    shapes = [[(one.name, tuple(one.shape)) for one in of.weights] for of in (model, others)]
+    if shapes[0] != shapes[1]:
+        pairs = zip_longest(*shapes)
+        wanted, found = next(pair for pair in pairs if pair[0] != pair[1])
+        raise ConfigError(
+            f"{other.folder}: expected the weights of {first.folder}, got {found} for {wanted}; "
+            "average the predictions of these runs (without --average weights)"
+        )
+
+
+def _architecture(candidate: Candidate, model: AdaptedModel) -> dict[str, Any]:
+    """What decides which weights a model has, and from where they started."""
+    encoder, head = model.encoder.get_config(), model.head.get_config()
+    random = f"random numbers of seed {candidate.config.training.seed}"
+    return {
+        "module": f"{candidate.module[:12]}…",
+        "head": type(model.head).__name__,
+        "start": _start(candidate) if model.encoder.pretrained else random,
+        **{f"encoder.{key}": value for key, value in encoder.items() if key not in _FREE},
+        **{
+            f"head.{key}": value
+            for key, value in head.items()
+            if key not in _FREE and "dropout" not in key
+        },
+    }
+
+
+def _start(candidate: Candidate) -> str:
+    """From where a run's pretrained weights started; copies of a run are one start."""
+    start = candidate.metrics.get("start")
+    if start is None:
+        return "the module"
+    what = "encoder and head" if start["head"] else "encoder"
+    return f"a run ({what}, SHA-256 {start['weights'][:12]}…)"
+
+
+def _warn_of_seeds(members: Sequence[Candidate]) -> None:
+    seeds = sorted({member.config.training.seed for member in members})
+    if len(seeds) > 1:
+        log.warning(
+            "the members have different seeds (%s): their heads, and what an adaptation adds, "
+            "began with other random numbers, and the mean of such weights may be worse than each",
+            ", ".join(map(str, seeds)),
+        )
+
+
+def _write(
+    out: Path,
+    members: Sequence[Candidate],
+    best: int,
+    described: EnsembleFile,
+    found: _Judged,
+    examples: dict[str, list],
+    model: AdaptedModel,
+) -> None:
+    of_best = members[best]
+    number = of_best.metrics["best_epoch"] - 1
+    task = found.task
+    form = "conll" if task.is_tagging else "tsv"
+    with publish_folder(out) as aside:
+        config = of_best.config.model_copy(update={"about": None})
+        records.write(aside, run_folder.CONFIG, dump_config(config))
+        run_folder.write_task(aside, task.get_config(), of_best.module)
+        weights = checkpoints.to_arrays(model.weights)
+        checkpoints.save_best(aside / "checkpoint", checkpoints.best_name(number), weights)
+        for name, said in found.predictions.items():
+            write_predictions(aside, name, predictions_text(form, task, examples[name], said))
+        ensemble_folder.write(aside, described)
+        metrics = _metrics(members, best, found, examples)
+        if "layer_weights" in metrics:
+            metrics["layer_weights"] = layer_weights(model.head)
+        run_folder.write_metrics(aside, metrics)
+
+
+def _metrics(
+    members: Sequence[Candidate], best: int, found: _Judged, examples: dict[str, list]
+) -> dict[str, Any]:
+    """Those of the best member, with the scores of the mean; costs are of all members together."""
+    metrics, slices = dict(members[best].metrics), members[best].config.slices
+    reached = {
+        name: scores(found.task, examples[name], said) for name, said in found.predictions.items()
+    }
+    metrics.pop("forgetting", None)  # not measured of the mean
+    metrics |= reached
+    if slices:
+        metrics["slices"] = {
+            name: scores_of_predictions(slices, found.task, examples[name], said)
+            for name, said in found.predictions.items()
+        }
+    if metrics.get("taught"):
+        student = metrics["taught"]["student"] | reached
+        metrics["taught"] = metrics["taught"] | {"student": student}
+    serving = metrics["seconds"].get("serving_per_1000")
+    seconds: dict[str, float] = {}
+    for member in members:
+        for name, value in member.metrics["seconds"].items():
+            seconds[name] = round(seconds.get(name, 0.0) + value, 2)
+    metrics["seconds"] = seconds | ({} if serving is None else {"serving_per_1000": serving})
+    metrics["peak_memory_mb"] = max(member.metrics["peak_memory_mb"] for member in members)
+    metrics["versions"] = versions()
+    return metrics

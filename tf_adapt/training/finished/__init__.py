@@ -1,0 +1,1 @@
+"""What a finished run is for: loading, scoring, predicting, exporting."""

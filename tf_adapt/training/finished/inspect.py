@@ -1,0 +1,104 @@
+"""Contents of a module or of a config's data, for commands that do not train."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hub_modules.families import FAMILIES
+from hub_modules.find import encoder_folder, find_module
+from hub_modules.manifest import read_manifest
+from hub_modules.native.weights import count_parameters
+from hub_modules.programs.program_check import TOLERANCE, check_program, suspects
+from hub_modules.programs.saved_model import is_tf1
+from hub_modules.sources import tf1_elmo
+from tf_adapt.config.sections import Config
+from tf_adapt.data.batches import PreparedData, prepare
+from tf_adapt.data.check import check_data
+from tf_adapt.data.packing.prepare import task_of
+from tf_adapt.data.splits.read_splits import Splits, load_splits
+from tf_adapt.encoder.hub_encoder import HubEncoder
+
+
+def inspect_module(handle: str, trust: bool = False, verify: bool = False) -> dict[str, Any]:
+    """Layers, layer groups bottom to top, widths, parameter counts and hashes of a module.
+
+    `lower_case`: of word vectors, whether texts are lower-cased, as all words of the file are.
+    `recognised`: whether its weights run in a native encoder, not as the module's own program. Of
+    an ELMo in TF Hub's first format also what was read (`sizes`, `left_out`) and what was assumed.
+
+    Args:
+        verify: also run the module's program and compare every layer: `verified`, see
+            `hub_modules.programs.program_check`.
+
+    Raises:
+        ArtifactError: as `HubEncoder`, `check_program`.
+        ConfigError: `verify` for a module without a native encoder.
+    """
+    folder = find_module(handle)
+    manifest = read_manifest(folder)
+    encoder = HubEncoder(handle, trainable=False, trust=trust)
+    files = {} if manifest is None else manifest.files
+    # A sentence module reads texts of any length.
+    max_length = encoder.max_length if FAMILIES[encoder.family].has_words else None
+    lower_case = getattr(encoder.preprocessor, "lower_case", None)
+    words = {} if lower_case is None else {"lower_case": lower_case}
+    return {
+        "handle": handle,
+        "family": encoder.family,
+        "recognised": encoder.execution == "native",
+        "layers": encoder.num_layers,
+        "output_width": encoder.output_width,
+        "max_length": max_length,
+        **words,
+        "parameters": count_parameters(encoder.weights),
+        "groups": {name: count_parameters(weights) for name, weights in encoder.layer_groups},
+        **({"layer_mix": asdict(encoder.layer_mix)} if encoder.layer_mix else {}),
+        **(_of_tf1_elmo(encoder_folder(folder)) if manifest is None else {}),
+        "hash": encoder.module_hash,
+        "files": {name: entry.sha256 for name, entry in files.items()},
+        **({"verified": _verified(handle, trust)} if verify else {}),
+    }
+
+
+def _of_tf1_elmo(folder: Path) -> dict[str, Any]:
+    if not is_tf1(folder) or not tf1_elmo.recognise(folder):
+        return {}
+    sizes, left_out = tf1_elmo.sizes_and_left_out(folder)
+    assumed = {**tf1_elmo.ASSUMED, **tf1_elmo.FIXED}
+    return {"sizes": sizes, "left_out": list(left_out), "assumed": assumed}
+
+
+def _verified(handle: str, trust: bool) -> dict[str, Any]:
+    check = check_program(handle, trust)
+    return {
+        "largest_difference": check.differences,
+        "tolerance": TOLERANCE,
+        "agrees": check.agrees,
+        "undecided": list(check.undecided),
+        "fitting": check.fitting,
+        "suspects": None if check.agrees else suspects(check),
+    }
+
+
+def inspect_data(config: Config) -> dict[str, Any]:
+    """Reads and tokenizes the data of a run as training would; see `tf_adapt.data.check`.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: as `train` before its first step, except for too long
+            examples, which are reported.
+    """
+    splits = load_splits(config.data, config.weak)
+    return check_data(splits, read_by(config, splits)[1])
+
+
+def read_by(config: Config, splits: Splits) -> tuple[HubEncoder, dict[str, PreparedData]]:
+    """The encoder of a config, and all splits prepared for it.
+
+    Too long examples are truncated, even where training would refuse them.
+    """
+    encoder, training = HubEncoder(trainable=False, **config.encoder.model_dump()), config.training
+    limits = {"max_length": training.max_length, "document_context": training.document_context}
+    return encoder, {
+        split: prepare(examples, task_of(splits), encoder, truncate=True, **limits)
+        for split, examples in splits.examples.items()
+    }

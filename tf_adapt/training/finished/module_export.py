@@ -1,0 +1,155 @@
+"""Writes the fine-tuned encoder of a run as a module, or its adapters as a file."""
+
+import inspect
+import os
+from pathlib import Path
+
+import numpy as np
+
+from hub_modules.export import ENCODERS, write_module
+from hub_modules.load import module_text_settings
+from hub_modules.native.added.adapters import TaskAttention, pretrained_by_name
+from hub_modules.native.added.lora import merged
+from hub_modules.sources import ModuleSource
+from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapters
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.language_objectives import (
+    BiLanguageModel,
+    LstmLanguageModel,
+    MaskedLanguageModel,
+)
+from tf_adapt.runs import run_folder
+from tf_adapt.serving.exports.model_card import module_card
+from tf_adapt.training.finished.load_run import load_run
+
+_NOT_STORED = {"adapters", "adapter_size", "new_rows", "segments"}
+
+
+def export_module(
+    run: str | os.PathLike,
+    folder: str | os.PathLike,
+    trust: bool = False,
+    stored_as: str = "float32",
+) -> Path:
+    """Writes the encoder of a run's best epoch as a new module folder; returns the folder.
+
+    An output layer that was trained with the encoder, as objective or as auxiliary loss, is written
+    too; one that was not trained would not fit the encoder, and is left out.
+
+    Args:
+        trust: as in `load_run`.
+        stored_as: as in `write_module`.
+
+    Raises:
+        ArtifactError: as `load_run`, `write_module`.
+        ConfigError: as `module_source`.
+    """
+    source = module_source(load_run(run, trust))
+    path = Path(run)
+    card = module_card(run_folder.saved_config(path), run_folder.finished_metrics(path))
+    write_module(source, folder, {"README.md": card}, stored_as)
+    return Path(folder)
+
+
+def export_adapters(run: str | os.PathLike, file: str | os.PathLike, trust: bool = False) -> Path:
+    """Writes the adapters, LoRA or biases of a run's best epoch as a file; returns the file.
+
+    `tf_adapt.load_adapters` reads it into an encoder of the run's module, which then has the states
+    of the run's encoder. The head is not in it.
+
+    Args:
+        trust: as in `load_run`.
+
+    Raises:
+        ArtifactError: as `load_run`, `save_adapters`.
+        ConfigError: as `check_rest_is_the_modules`, `save_adapters`.
+    """
+    encoder = load_run(run, trust).encoder
+    check_rest_is_the_modules(encoder)
+    return save_adapters(encoder, file)
+
+
+def module_source(model: AdaptedModel) -> ModuleSource:
+    """A model's encoder and trained output layer as plain data; LoRA is merged into the kernels.
+
+    Raises:
+        ConfigError: the encoder is not native, has adapters or a classification token, or is of a
+            family that is not written as a module, or its module's vocabulary is not known.
+    """
+    encoder = model.encoder
+    if encoder.execution != "native":
+        raise ConfigError(
+            f"module {encoder.handle}: only a native encoder can be written as a module, got "
+            f"execution: {encoder.execution}; train with execution: native"
+        )
+    if encoder.family not in ENCODERS:
+        raise ConfigError(
+            f"module {encoder.handle}: only encoders of the families {', '.join(ENCODERS)} can be "
+            f"written as a module, got one of {encoder.family}; export the whole model with "
+            "`tf-adapt export`"
+        )
+    if isinstance(encoder.adapters, TaskAttention):
+        raise ConfigError(
+            f"module {encoder.handle}: a module has no place for the attention that each task has "
+            "in it; export the whole model for serving (`tf-adapt export`)"
+        )
+    if encoder.adapters is not None:
+        raise ConfigError(
+            f"module {encoder.handle}: a module has no place for adapters; write them as a file, "
+            "for the module that the run started from: `tf-adapt module export RUN --adapters "
+            "--out FILE.npz`, in Python `tf_adapt.save_adapters`"
+        )
+    if encoder.classification_token:
+        raise ConfigError(
+            f"module {encoder.handle}: a module has no place for the embedding of a classification "
+            "token; export the whole model for serving (`tf-adapt export`)"
+        )
+    text_settings = _text_settings(encoder)
+    output_layer, words = _trained_output(model)
+    with merged(encoder):
+        arrays = {n: weight.numpy() for n, weight in pretrained_by_name(encoder.native).items()}
+    return ModuleSource(
+        encoder.family,
+        _arguments(encoder),
+        arrays,
+        output_layer=None if output_layer is None else _arrays(output_layer),
+        output_words=words,
+        mix=encoder.layer_mix,
+        **text_settings,
+    )
+
+
+def _text_settings(encoder: HubEncoder) -> dict:
+    if encoder.family == "elmo":
+        return {}
+    found = module_text_settings(encoder.handle)
+    if found is None:
+        raise ConfigError(
+            f"module {encoder.handle}: its vocabulary is inside a preprocessing module, from which "
+            "it cannot be written again; convert the original weights with `tf-adapt module "
+            "convert`, and train on that"
+        )
+    return found
+
+
+def _arguments(encoder: HubEncoder) -> dict:
+    """The native encoder's constructor arguments, without those of Keras and of what no module
+    stores."""
+    known = inspect.signature(ENCODERS[encoder.family].__init__).parameters.keys() - _NOT_STORED
+    config = encoder.native.get_config()
+    return {name: config[name] for name in known if name in config}
+
+
+def _trained_output(model: AdaptedModel):
+    """The first output layer that was trained with the encoder, and ELMo's words; else None."""
+    objectives = [model.head, *(getattr(one, "objective", None) for one in model.auxiliaries)]
+    for objective in objectives:
+        if isinstance(objective, MaskedLanguageModel | BiLanguageModel | LstmLanguageModel):
+            return objective.output_layer, getattr(objective, "words", None)
+    return None, None
+
+
+def _arrays(layer) -> dict[str, np.ndarray]:
+    return {name: weight.numpy() for name, weight in layer.weights_by_name().items()}

@@ -1,0 +1,49 @@
+"""Whether the data of now are those that a finished run was trained and scored on."""
+
+import logging
+from pathlib import Path
+
+from tf_adapt.config.sections import Config
+from tf_adapt.data.splits.read_splits import Splits, fingerprint
+from tf_adapt.errors import DataError, TfAdaptError
+from tf_adapt.runs import checkpoints
+from tf_adapt.training.resolving.configured_splits import splits_of
+
+_log = logging.getLogger(__name__)
+
+
+def by_prefix(splits: Splits | dict[str, Splits]) -> dict[str, Splits]:
+    """The splits of each task by its prefix in a run's identity; empty for the only one."""
+    if isinstance(splits, dict):
+        return {f"{name} ": one for name, one in splits.items()}
+    return {"": splits}
+
+
+def data_hashes(splits: Splits, prefix: str = "") -> dict[str, str]:
+    """The hash of each split, by its key in a run's identity."""
+    return {f"{prefix}{name} data": fingerprint(part) for name, part in splits.examples.items()}
+
+
+def check_unchanged(folder: Path, config: Config) -> None:
+    """Checks the data of a finished run; a warning is logged where they can be read no longer.
+
+    Raises:
+        DataError: texts, labels or their order have changed.
+    """
+    try:
+        found = splits_of(config)
+    except TfAdaptError as error:
+        _log.warning("%s: finished, on data that cannot be read now: %s", folder, error)
+        return
+    state = checkpoints.latest_state(folder / "checkpoint") or {}
+    before = state.get("identity", {})
+    for prefix, splits in by_prefix(found).items():
+        for name, (key, value) in zip(
+            splits.examples, data_hashes(splits, prefix).items(), strict=True
+        ):
+            if before.get(key) != value:
+                raise DataError(
+                    f"{folder}: expected the {name} examples of this finished run, got others in "
+                    f"{splits.descriptions[name]}; bring the data back, or give --out another "
+                    "folder"
+                )

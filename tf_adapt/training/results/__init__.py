@@ -1,0 +1,1 @@
+"""What is measured at the end of a run: scores, slices, forgetting, memory."""

@@ -1,0 +1,117 @@
+"""The scores of a run's slices, from its predictions."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.config.sections import Config
+from tf_adapt.data.labels import gold_answers
+from tf_adapt.data.slices import Examples
+from tf_adapt.data.splits.groups import item_groups
+from tf_adapt.data.splits.read_splits import load_splits
+from tf_adapt.errors import ArtifactError, DataError
+from tf_adapt.runs import run_folder
+from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.runs.slices import Members, Slices, checked_members, members_of
+from tf_adapt.serving.prediction.predict import Prediction
+from tf_adapt.serving.prediction.served_predictions import saved_task
+from tf_adapt.statistics.scores import item_statistics
+from tf_adapt.statistics.slices import slice_score, with_challenging
+from tf_adapt.tasks.task import Task
+
+log = logging.getLogger(__name__)
+# Of the tests of one run: see `statistics.slices.with_challenging`.
+ALPHA = 0.05
+Scores = dict[str, dict[str, Any] | None]
+
+
+def slice_scores(
+    slices: Slices, members: Members, task: Task, examples: Examples, predictions: Sequence
+) -> Scores:
+    """The plain values of each slice's `SliceScore`; Holm's correction is over the slices.
+
+    None for a slice of which it is unknown whether these examples are in it. A slice with a rule
+    `wrong_in` is not tested: errors chose it.
+
+    Args:
+        predictions: as `read_predictions` returns them.
+    """
+    gold = gold_answers(examples, task.kind)
+    rows = item_statistics(task.metric, predictions, gold, task.labels, task.scheme)[None]
+    groups = item_groups(examples)
+    known = {
+        name: slice_score(task.metric, rows, mask, groups, tested=slices[name].wrong_in is None)
+        for name, mask in members.items()
+        if mask is not None
+    }
+    found = dict(zip(known, with_challenging(list(known.values()), ALPHA), strict=True))
+    return {name: asdict(found[name]) if name in found else None for name in members}
+
+
+def scores_of_run(
+    folder: Path,
+    slices: Slices,
+    members: dict[str, Members],
+    task: Task,
+    examples: dict,
+    name: str | None = None,
+) -> dict[str, Scores]:
+    """`slice_scores` of each split, from the predictions in a run folder.
+
+    Args:
+        name: of the task, in a run of several.
+
+    Raises:
+        ArtifactError: they are missing or damaged.
+    """
+    return {
+        split: slice_scores(
+            slices, found, task, examples[split], read_predictions(folder, split, task.kind, name)
+        )
+        for split, found in members.items()
+    }
+
+
+def scores_of_predictions(
+    slices: Slices, task: Task, records: list, predictions: list[Prediction]
+) -> Scores:
+    """`slice_scores`; None, with a warning, where a slice's file or run cannot be read."""
+    said = [one.label for one in predictions]
+    if task.is_tagging:
+        said = [list(tags) for tags in said]
+    elif task.is_multilabel:
+        said = [tuple(sorted(labels)) for labels in said]
+    members: Members = {}
+    for name, one in slices.items():
+        try:
+            members |= members_of({name: one}, records, task.kind)
+        except (ArtifactError, DataError) as error:
+            log.warning("slice %s is not scored: %s", name, error)
+            members[name] = None
+    return slice_scores(slices, members, task, records, said)
+
+
+def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[str, Any]:
+    """Scores the slices of a config on the predictions of a finished run; returns its metrics.
+
+    Nothing is trained; the run's config then has these slices. Requires the lock.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: as `checked_members`.
+    """
+    metrics = {name: value for name, value in metrics.items() if name != "slices"}
+    if config.slices:
+        target, saved = config.target, run_folder.saved_task(folder)
+        own = config if target is None else config.of_task(target)
+        splits = load_splits(own.data, own.weak)
+        members = checked_members(config.slices, splits, config.slice_heads)
+        task = saved_task(saved.task or saved.tasks[target], folder / run_folder.TASK)
+        metrics["slices"] = scores_of_run(
+            folder, config.slices, members, task, splits.examples, target
+        )
+    # The config last: if it is not written, the next call does this again.
+    run_folder.write_metrics(folder, metrics)
+    run_folder.write_slices(folder, config.slices)
+    return metrics

@@ -1,0 +1,247 @@
+"""A teacher's answers to a student's texts: computed once, kept in the run folder, and its scores.
+
+What is known of a teacher is in two functions that take its folder: `answers_of` and
+`tf_adapt.runs.teachers.identity_of`.
+"""
+
+import functools
+import gc
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from hub_modules.native.inference_graph import InferenceGraph
+from tf_adapt.config.sections import Config, TrainingConfig
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.packing.prepare import prepare
+from tf_adapt.data.packing.prepared import PreparedData
+from tf_adapt.data.splits.read_splits import Splits, fingerprint
+from tf_adapt.encoder.feature_lock import locked_entry
+from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.teaching import Teaching
+from tf_adapt.runs.ensemble_folder import is_ensemble
+from tf_adapt.runs.teacher_answers import Answers, read_answers, shared_folder
+from tf_adapt.runs.teachers import KEY, Identity, identity_of
+from tf_adapt.serving.prediction.predict import batch_predictions
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.finished.load_run import loaded_run
+from tf_adapt.training.finished.trained_run import scores_on
+from tf_adapt.training.resolving.build import Parts
+from tf_adapt.training.resolving.input_hashes import UNLABELLED
+from tf_adapt.training.results.finish import costs_of
+from tf_adapt.training.teachers.ensemble_teacher import ensemble_answers
+from tf_adapt.training.teachers.unlabelled import read_unlabelled, with_placeholders
+
+
+def answers_of(
+    folder: Path,
+    texts: dict[str, list[Record | TaggedSentence]],
+    scored: dict[str, list[Record | TaggedSentence]],
+    truncate: bool,
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The answers of the teacher in a folder, and its scores and costs; in float32.
+
+    Args:
+        texts: lists of examples by name; those without entries are left out.
+        scored: examples with labels, by split.
+        truncate: whether texts that are too long for it are cut.
+
+    Returns:
+        By name logits `[examples, labels]`, of a regression scores `[examples]`, in tagging
+        `[words, labels]`; and `facts`, as in `metrics.json` (`run_schemas.Side`).
+
+    Raises:
+        ConfigError: its head has a CRF.
+        ArtifactError, DataError: it cannot be loaded, or a text is too long for it.
+    """
+    if is_ensemble(folder):
+        return ensemble_answers(folder, texts, scored, truncate)
+    model, config = loaded_run(folder, trust=False)
+    if model.decodes:
+        raise ConfigError(
+            f"{KEY}: expected a teacher whose head scores each word on its own, got {folder} with "
+            "a CRF, which scores whole sentences; train one with head: linear_tagger or bilstm"
+        )
+    outputs = InferenceGraph(model, lambda inputs: {"answers": model(inputs, training=False)})
+    size = config.training.batch_size
+    answers = {
+        name: batch_predictions(
+            model, _prepared(model, found, config.training, truncate), size, True, outputs
+        )["answers"]
+        for name, found in texts.items()
+        if found
+    }
+    prepared = {
+        split: _prepared(model, found, config.training, truncate) for split, found in scored.items()
+    }
+    facts = {
+        split: scores_on(model, found, prepared[split], size) for split, found in scored.items()
+    }
+    return answers, facts | costs_of(model, prepared["dev"])
+
+
+def taught(config: Config, parts: Parts, folder: Path) -> tuple[Parts, Answers]:
+    """The parts of a run with what the teacher says of train and of the unlabelled texts.
+
+    Answers that the run folder or the cache of features holds are used again, if they are of the
+    same texts and teacher.
+
+    Args:
+        folder: the run folder.
+
+    Raises:
+        ConfigError: the teacher is for another task; it, or the student, has a CRF.
+        DataError: the unlabelled texts have labels or another form, or a text is too long.
+        ArtifactError: the teacher is damaged, or has gone and its answers too.
+    """
+    section, task = config.teacher, parts.model.task
+    check_student(parts.model)
+    unlabelled = read_unlabelled(section.unlabelled, UNLABELLED, config.data, task)
+    splits = replace(parts.splits, unlabelled=unlabelled)
+    answers = _kept_answers(config, splits, task, folder)
+    texts = with_placeholders(splits.examples["train"], unlabelled, task)
+    train = parts.data["train"]
+    if unlabelled:
+        step = train.length_step
+        train = prepare(texts, task, parts.model.encoder, *config.training.limits)
+        train = replace(train, length_step=step)
+    parts.model.teaching = Teaching(task, section.temperature, section.weight)
+    data = parts.data | {"train": _with_answers(train, answers, splits, task)}
+    return replace(parts, splits=splits, data=data), answers
+
+
+def in_metrics(config: Config, splits: Splits, answers: Answers) -> dict[str, Any]:
+    """How a run is taught, as `metrics.json` shows it; its own side is missing yet."""
+    section = config.teacher
+    return {
+        "run": section.run,
+        "hash": answers.teacher,
+        "temperature": section.temperature,
+        "weight": section.weight,
+        "unlabelled": len(splits.unlabelled),
+        "teacher": answers.facts,
+    }
+
+
+def check_student(model: AdaptedModel) -> None:
+    """Refuses a student with a CRF.
+
+    Raises:
+        ConfigError: it has one.
+    """
+    if model.decodes:
+        raise ConfigError(
+            "head: expected one without a CRF together with teacher, whose answers are compared "
+            "word by word, got the default one, which has a CRF; take linear_tagger or bilstm"
+        )
+
+
+def check_teacher(config: Config, student: AdaptedModel) -> None:
+    """Checks teacher and student without asking the teacher.
+
+    Raises:
+        ConfigError, ArtifactError: as `check_student`, `identity_of` and `check_task`.
+    """
+    check_student(student)
+    folder = config.teacher.run
+    check_task(student.task, Task(**identity_of(Path(folder)).task), folder)
+
+
+def check_task(task: Task, teacher: Task, folder: str) -> None:
+    """Checks that a teacher is for the student's task.
+
+    Raises:
+        ConfigError: its kind or its labels are others.
+    """
+    for what in ("kind", "labels"):
+        own, other = getattr(task, what), getattr(teacher, what)
+        if own != other:
+            raise ConfigError(
+                f"{KEY}: expected a teacher with the {what} of the data, {_listed(own)}, got "
+                f"{folder} with {_listed(other)}; train it on data with the same labels, in the "
+                "same order"
+            )
+
+
+def _prepared(
+    model: AdaptedModel, records: list, training: TrainingConfig, truncate: bool
+) -> PreparedData:
+    limits = training.max_length, truncate or training.truncate, training.document_context
+    return prepare(records, model.task, model.encoder, *limits)
+
+
+def _kept_answers(config: Config, splits: Splits, task: Task, folder: Path) -> Answers:
+    """The answers in the run folder, else those that other runs keep in the cache of features, else
+    new ones."""
+    teacher = Path(config.teacher.run)
+    texts = {"train": splits.examples["train"], "unlabelled": splits.unlabelled}
+    scored = {name: found for name, found in splits.examples.items() if name != "train"}
+    of_texts = {name: fingerprint(found) for name, found in (texts | scored).items()}
+    of_texts["truncate"] = str(config.training.truncate)
+    kept = read_answers(folder)
+    gone = kept is not None and not teacher.exists()
+    if not gone:
+        identity = identity_of(teacher)
+        check_task(task, Task(**identity.task), str(teacher))
+        if kept is None or kept.teacher != identity.hash:
+            kept = None
+    if kept is not None and kept.texts == of_texts:
+        return kept
+    if gone:
+        identity_of(teacher)  # says what is missing
+    asked = functools.partial(_asked, config, identity, of_texts, texts, scored)
+    if config.features.cache is None:
+        return asked()
+    shared = shared_folder(Path(config.features.cache), identity.hash, of_texts)
+    with locked_entry(shared):  # other runs wait for the answers
+        kept = read_answers(shared)
+        if kept is None:
+            kept = asked()
+            kept.keep(shared)
+    return kept
+
+
+def _asked(
+    config: Config, identity: Identity, of_texts: dict[str, str], texts: dict, scored: dict
+) -> Answers:
+    """What the teacher says now."""
+    teacher = Path(config.teacher.run)
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("float32")
+    try:
+        arrays, facts = answers_of(teacher, texts, scored, config.training.truncate)
+    finally:
+        keras.config.set_dtype_policy(policy)
+        gc.collect()  # a model has reference cycles
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise DataError(
+                f"{KEY}: expected finite answers, got some of {teacher} to {name} that are not; "
+                "train the teacher again with a lower training.learning_rate"
+            )
+    return Answers(identity.hash, of_texts, arrays, facts)
+
+
+def _with_answers(
+    train: PreparedData, answers: Answers, splits: Splits, task: Task
+) -> PreparedData:
+    arrays = [answers.arrays[name] for name in ("train", "unlabelled") if name in answers.arrays]
+    values = tf.constant(np.concatenate(arrays).astype("float32"))
+    known = len(splits.examples["train"])
+    numbers = np.arange(len(train.lengths))
+    if task.is_tagging:  # an example is a sentence or a part of one
+        rows = train.segments[0].row_splits
+        values = tf.RaggedTensor.from_row_splits(values, rows)
+        numbers = rows.numpy()[:-1]
+        known = sum(len(one.words) for one in splits.examples["train"])
+    labelled = tf.constant((numbers < known).astype("float32")) if splits.unlabelled else None
+    return replace(train, teacher=values, labelled=labelled)
+
+
+def _listed(value: Any) -> str:
+    return value if isinstance(value, str) else ", ".join(value or ()) or "none"

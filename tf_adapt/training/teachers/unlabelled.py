@@ -1,0 +1,109 @@
+"""The unlabelled texts of a run: for a teacher, or for consistency."""
+
+from dataclasses import replace
+from typing import Any
+
+from tf_adapt.config.data_sections import FilesConfig
+from tf_adapt.config.sections import Config
+from tf_adapt.data.consistency_batches import Unlabelled, prepared_unlabelled
+from tf_adapt.data.datasets import read_file
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats.text import StandardInput, read_lines
+from tf_adapt.data.labels import check_labels
+from tf_adapt.data.perturbed_words import CHANGED_SHARE
+from tf_adapt.data.tag_files import in_scheme
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import DataError
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.finished.trained_run import of_file
+from tf_adapt.training.resolving.input_hashes import CONSISTENCY
+
+
+class _Lines(StandardInput):
+    """Some lines of a file in place of its path, for a reader."""
+
+    def __init__(self, lines: list[str]):
+        self.lines = lines
+
+    def read_bytes(self) -> bytes:
+        return "\n".join(self.lines).encode("utf-8")
+
+
+def read_unlabelled(
+    path: str | None, key: str, data: Any, task: Task
+) -> list[Record | TaggedSentence]:
+    """The examples of a file without labels; none without a path.
+
+    Args:
+        key: of the config, for messages.
+        data: the config's section.
+
+    Raises:
+        DataError: the file is missing, has another form than the data, or an example has a label.
+    """
+    if path is None:
+        return []
+    section = of_file(path, data)
+    examples = read_file(path, section, labelled=False)
+    where = _first_with_label(path, section, examples, task)
+    if where is not None:
+        raise DataError(
+            f"{where}: expected texts without labels ({key}), got some with labels; train on these "
+            f"as data, or leave out {'the tags' if task.is_tagging else 'the label column'}"
+        )
+    return examples
+
+
+def unlabelled_of(config: Config, task: Task, encoder: HubEncoder) -> Unlabelled | None:
+    """The tokenized texts of `auxiliary.consistency`, or None without the section or its weight.
+
+    Raises:
+        DataError: as `read_unlabelled` and `prepared_unlabelled`.
+    """
+    section = config.auxiliary.consistency
+    if section is None or section.weight == 0:
+        return None
+    perturbation = section.perturbation
+    rate = None
+    if perturbation.name == "words":
+        rate = CHANGED_SHARE if perturbation.rate is None else perturbation.rate
+    return prepared_unlabelled(
+        read_unlabelled(section.unlabelled, CONSISTENCY, config.data, task),
+        task,
+        encoder,
+        config.training.limits,
+        rate,
+        perturbation.file,
+    )
+
+
+def with_placeholders(train: list, unlabelled: list, task: Task) -> list:
+    """The examples of train and, after them, those without labels with one that is not used."""
+    if task.is_tagging:
+        return [
+            *train,
+            *(replace(one, tags=(task.labels[0],) * len(one.words)) for one in unlabelled),
+        ]
+    low = 0.0 if task.label_range is None else task.label_range[0]
+    label = low if task.is_regression else () if task.is_multilabel else (task.labels or [None])[0]
+    return [*train, *(replace(one, label=label) for one in unlabelled)]
+
+
+def _first_with_label(path: str, section: Any, examples: list, task: Task) -> str | None:
+    """The place of the first example that can be read with a label.
+
+    Each is read alone: in a whole file one wrong label would hide all others.
+    """
+    lines = read_lines(path)
+    starts = [int(one.where.rpartition(":")[2]) - 1 for one in examples]
+    header = lines[: starts[0]]
+    for one, start, end in zip(examples, starts, [*starts[1:], len(lines)], strict=True):
+        try:
+            found = read_file(_Lines([*header, *lines[start:end]]), section)
+            if task.is_tagging and isinstance(section, FilesConfig):
+                found = in_scheme(found, section.scheme, task.scheme, path)
+                check_labels(found, task.labels, path)
+        except DataError:  # as it should be: the label is missing
+            continue
+        return one.where
+    return None

@@ -1,0 +1,3 @@
+"""The version, which `setup.py` reads too."""
+
+__version__ = "0.2.0"
