@@ -6,6 +6,16 @@ import pytest
 from tf_adapt.runs.interruption import Interruption, leave
 
 
+@pytest.fixture
+def acting():
+    """Signals that the tests' own process ignores, as SIGHUP under nohup, act."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize(
     ("number", "error"),
     [
@@ -14,7 +24,7 @@ from tf_adapt.runs.interruption import Interruption, leave
         (signal.SIGHUP, SystemExit),
     ],
 )
-def test_waits_only_where_something_is_unsaved(number, error):
+def test_waits_only_where_something_is_unsaved(number, error, acting):
     with pytest.raises(error), Interruption():
         signal.raise_signal(number)
     with Interruption() as interruption:
