@@ -4,8 +4,7 @@ from pathlib import Path
 
 from hub_modules.storage import records
 from tf_adapt.errors import ArtifactError
-from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
-from tf_adapt.tasks.label_sets import split_joined
+from tf_adapt.runs.kinds import KINDS
 
 
 def write_predictions(run: Path, split: str, text: str, task: str | None = None) -> None:
@@ -39,18 +38,25 @@ def read_predictions(run: Path, split: str, kind: str, task: str | None = None) 
     content = records.read(run, name)
     try:
         text = content.decode("utf-8").removesuffix("\n")
-        if kind == "tagging":
-            sentences = [part.split("\n") for part in text.split("\n\n")]
-            return [[line.rpartition("\t")[2] for line in lines] for lines in sentences]
-        found = [line.partition("\t")[0] for line in text.split("\n")[1:]]
-        if kind == MULTILABEL:
-            return [tuple(sorted(split_joined(field))) for field in found]
-        return [float(value) for value in found] if kind in REGRESSIONS else found
+        row = KINDS[kind]
+        return [row.prediction(one) for one in _FORMS[row.form](text)]
     except ValueError as error:
         raise ArtifactError(
             f"{run / name}: not predictions ({error}); remove the run folder {run} and "
             "make the run again"
         ) from None
+
+
+def _last_columns(text: str) -> list[list[str]]:
+    sentences = [part.split("\n") for part in text.split("\n\n")]
+    return [[line.rpartition("\t")[2] for line in lines] for lines in sentences]
+
+
+def _first_column(text: str) -> list[str]:
+    return [line.partition("\t")[0] for line in text.split("\n")[1:]]
+
+
+_FORMS = {"conll": _last_columns, "tsv": _first_column}
 
 
 def _name(split: str) -> str:
