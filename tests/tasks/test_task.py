@@ -6,8 +6,9 @@ import pytest
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
 from tf_adapt.heads.table import DEFAULT_HEADS, HEADS, PAPER_HEADS, build_head
+from tf_adapt.tasks import keras_kinds
 from tf_adapt.tasks.answer_scores import ANSWER_METRICS
-from tf_adapt.tasks.kinds import KINDS, REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.tasks.kinds import KINDS, REGRESSIONS, SPAN_EXTRACTION, labelled_kinds
 from tf_adapt.tasks.losses import (
     BinaryCrossEntropy,
     CrossEntropy,
@@ -18,7 +19,7 @@ from tf_adapt.tasks.losses import (
 from tf_adapt.tasks.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
 from tf_adapt.tasks.span_search import SpanSearch
 from tf_adapt.tasks.tag_constraints import tag_constraints
-from tf_adapt.tasks.task import METRICS, TASKS, Task
+from tf_adapt.tasks.task import Task
 
 TAGS = ["O", "B-PER", "I-PER"]
 
@@ -131,10 +132,14 @@ def test_every_kind_is_covered_here():
     with_heads = {"classification", "pair_classification", "tagging"}
     with_heads |= {"regression", "pair_regression", "multilabel_classification"}
     with_heads |= {"span_extraction"}
-    assert with_heads == set(KINDS)
-    assert set(TASKS) == with_heads | {"language_model"}
-    named = {name for row in TASKS.values() for name in row["metrics"]}
-    assert named == set(METRICS) | set(ANSWER_METRICS)
+    assert with_heads == set(labelled_kinds())
+    assert set(KINDS) == set(keras_kinds.KINDS) == with_heads | {"language_model"}
+    for kind, row in KINDS.items():
+        named = {
+            *row.metrics,
+            *(name for names in row.metrics_of_schemes.values() for name in names),
+        }
+        assert named == set(keras_kinds.KINDS[kind].metrics or ANSWER_METRICS)
     assert {kind for head in HEADS.values() for kind in head.kinds} == with_heads
 
 
@@ -249,7 +254,9 @@ def test_default_heads_are_the_papers(kind, family):
 
 
 def test_every_kind_and_family_has_a_default_and_the_papers_where_it_has_one():
-    assert set(DEFAULT_HEADS) == {(kind, family) for kind in KINDS for family in ("bert", "elmo")}
+    assert set(DEFAULT_HEADS) == {
+        (kind, family) for kind in labelled_kinds() for family in ("bert", "elmo")
+    }
     assert {name for pair in DEFAULT_HEADS.values() for name in pair} <= set(HEADS)
     assert DEFAULT_HEADS | PAPER_HEADS == DEFAULT_HEADS
 

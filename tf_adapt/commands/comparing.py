@@ -14,7 +14,7 @@ from tf_adapt.commands.console import (
     start_tensorflow,
 )
 from tf_adapt.paper import FAMILIES
-from tf_adapt.tasks.kinds import KINDS
+from tf_adapt.tasks.kinds import labelled_kinds
 
 
 @click.command()
@@ -88,7 +88,7 @@ def _show_cells(comparison, as_json: bool) -> None:
 
 @click.command()
 @click.option("--encoder", "family", type=click.Choice(FAMILIES), required=True)
-@click.option("--task", "kind", type=click.Choice(KINDS), required=True)
+@click.option("--task", "kind", type=click.Choice(labelled_kinds()), required=True)
 @json_option
 def advise(family: str, kind: str, as_json: bool) -> None:
     """Shows what the paper advises for an encoder and a task, why, and what it does not know."""

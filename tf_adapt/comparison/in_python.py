@@ -20,7 +20,7 @@ from tf_adapt.data.in_memory.files import Form, file_columns, file_text
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.printing.words import did_you_mean
 from tf_adapt.runs import run_folder
-from tf_adapt.tasks.kinds import KINDS, SPAN_EXTRACTION
+from tf_adapt.tasks.kinds import SPAN_EXTRACTION, labelled_kinds
 
 
 def compare(
@@ -140,9 +140,10 @@ def _file_texts(
         return {}
     if "train" not in given:
         raise ConfigError(f"train: expected data as for {', '.join(given)}, got none; give all")
-    if kind not in KINDS:
-        hint = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
-        raise ConfigError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}{hint}")
+    kinds = labelled_kinds()
+    if kind not in kinds:
+        hint = did_you_mean(kind, kinds) if isinstance(kind, str) else ""
+        raise ConfigError(f"kind: expected one of {', '.join(kinds)}, got {kind!r}{hint}")
     if kind == SPAN_EXTRACTION:
         raise ConfigError(
             f"kind: expected another one with train=, got {kind}; write the questions to a file of "

@@ -9,9 +9,10 @@ from pydantic import Field
 
 from tf_adapt.config.fields import MOST_FOLDS, VERY_MANY, WIDEST, Section, whole
 from tf_adapt.data.limits import MOST_TOKENS
-from tf_adapt.tasks.kinds import KINDS, SPAN_EXTRACTION
+from tf_adapt.tasks.kinds import SPAN_EXTRACTION, labelled_kinds
 from tf_adapt.tasks.tag_schemes import FILE_SCHEMES
 
+KINDS = labelled_kinds()
 TEXT_KINDS = tuple(kind for kind in KINDS if kind not in ("tagging", SPAN_EXTRACTION))
 Column = Field(None, ge=0, le=WIDEST, description=f"a column number from 0 to {WIDEST}, or null")
 TrainExamples = whole(1, VERY_MANY, ", or null for all", default=None)

@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from tf_adapt.tasks.keras_kinds import KINDS
 from tf_adapt.tasks.task import Task
 
 
@@ -21,17 +22,13 @@ def consistency_losses(
     if confidence is not None:
         counts = ops.cast(ops.max(ops.softmax(wanted), axis=-1) > confidence, "float32")
     losses = counts * losses
-    if task.is_multilabel:
-        return ops.mean(losses, axis=-1), ops.mean(counts, axis=-1)
-    return losses, counts
+    of_choices = KINDS[task.kind].of_choices
+    return of_choices(losses), of_choices(counts)
 
 
 def with_outcomes(task: Task, logits):
     """The logits of each decision's outcomes in float32: of sets of labels `[…, labels, 2]`."""
-    logits = ops.cast(logits, "float32")
-    if task.is_multilabel:
-        return ops.stack([logits, ops.zeros_like(logits)], axis=-1)
-    return logits
+    return KINDS[task.kind].outcomes(ops.cast(logits, "float32"))
 
 
 def divergence(wanted, given):

@@ -1,18 +1,96 @@
-"""Kinds of task, by the form of an example and of its label. Imports no TensorFlow."""
+"""Kinds of task as data: the form of an example and of its target. Imports no TensorFlow."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tf_adapt.tasks.arguments import checked_labels, num_labels
+from tf_adapt.tasks.by_kind.multilabel_classification import checked_names, checked_thresholds
+from tf_adapt.tasks.by_kind.regression import checked_range
+from tf_adapt.tasks.by_kind.span_extraction import checked_spans
+from tf_adapt.tasks.by_kind.tagging import checked_scheme
 from tf_adapt.tasks.tag_schemes import WORDS
 
-# The first metric of each is the default: it selects the best epoch.
-METRICS_OF = {
-    "classification": ("accuracy", "matthews"),
-    "multilabel_classification": ("micro_f1", "macro_f1"),
-    "regression": ("pearson",),
-    "pair_classification": ("accuracy", "matthews"),
-    "pair_regression": ("pearson",),
-    "tagging": ("span_f1", "strict_span_f1"),
-    "span_extraction": ("f1", "exact_match"),
+if TYPE_CHECKING:  # it imports TensorFlow
+    from tf_adapt.tasks.task import Task
+
+ONE_TEXT = ("text_a",)
+TWO_TEXTS = ("text_a", "text_b")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of task.
+
+    Args:
+        texts: the names of the texts of an example.
+        target: the name of what is predicted; None: the text is its own target.
+        metrics: the first is the default: it selects the best epoch.
+        arguments: of `Task`, by name: the checked value, or a ConfigError. Others must be None.
+        num_outputs: of a head, for an example or for each word.
+        metrics_of_schemes: of tags, where they are not `metrics`.
+    """
+
+    texts: tuple[str, ...]
+    target: str | None
+    metrics: tuple[str, ...]
+    arguments: Mapping[str, Callable[["Task", str], Any]] = field(default_factory=dict)
+    num_outputs: Callable[["Task"], int] = num_labels
+    metrics_of_schemes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def _classification(texts: tuple[str, ...]) -> Kind:
+    return Kind(texts, "label", ("accuracy", "matthews"), {"labels": checked_labels})
+
+
+def _regression(texts: tuple[str, ...]) -> Kind:
+    arguments = {"label_range": checked_range}
+    return Kind(texts, "label", ("pearson",), arguments, num_outputs=lambda task: 1)
+
+
+KINDS = {
+    "classification": _classification(ONE_TEXT),
+    # See `tf_adapt.data.formats.label_sets`.
+    "multilabel_classification": Kind(
+        ONE_TEXT,
+        "label",
+        ("micro_f1", "macro_f1"),
+        {"labels": checked_names, "thresholds": checked_thresholds},
+    ),
+    "regression": _regression(ONE_TEXT),
+    "pair_classification": _classification(TWO_TEXTS),
+    "pair_regression": _regression(TWO_TEXTS),
+    "tagging": Kind(
+        ("words",),
+        "tags",
+        ("span_f1", "strict_span_f1"),
+        {"labels": checked_labels, "scheme": checked_scheme},
+        metrics_of_schemes={WORDS: ("accuracy",)},
+    ),
+    # A question and its context: see `tf_adapt.data.formats.records.Answers`.
+    "span_extraction": Kind(
+        TWO_TEXTS,
+        "answers",
+        ("f1", "exact_match"),
+        {"spans": checked_spans},
+        num_outputs=lambda task: 2,  # whether a word begins the answer, and whether it ends it
+    ),
+    # See `tf_adapt.models.language_model`.
+    "language_model": Kind(ONE_TEXT, None, ("perplexity",)),
 }
-KINDS = tuple(METRICS_OF)
+
+
+def labelled_kinds() -> tuple[str, ...]:
+    """The kinds whose examples have a target beside their texts."""
+    return tuple(kind for kind, row in KINDS.items() if row.target is not None)
+
+
+def metrics_of(kind: str, scheme: str | None = None) -> tuple[str, ...]:
+    """The metrics of a kind of task; of tags that are each of its word alone, the accuracy."""
+    return KINDS[kind].metrics_of_schemes.get(scheme, KINDS[kind].metrics)
+
+
+METRICS_OF = {kind: KINDS[kind].metrics for kind in labelled_kinds()}
 PAIRS = ("pair_classification", "pair_regression")
 # One label of several.
 CLASSIFICATIONS = ("classification", "pair_classification")
@@ -22,10 +100,3 @@ MULTILABEL = "multilabel_classification"
 SPAN_EXTRACTION = "span_extraction"
 # The label is a number.
 REGRESSIONS = ("regression", "pair_regression")
-
-
-def metrics_of(kind: str, scheme: str | None = None) -> tuple[str, ...]:
-    """The metrics of a kind of task; of tags that are each of its word alone, the accuracy."""
-    if kind == "tagging" and scheme == WORDS:
-        return ("accuracy",)
-    return METRICS_OF[kind]

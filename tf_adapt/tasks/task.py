@@ -1,70 +1,23 @@
 """Kinds of task: the loss and the metrics that belong to each."""
 
-import math
 from dataclasses import asdict, dataclass
-from numbers import Integral
 
 import keras
 
 from tf_adapt.errors import ConfigError
+from tf_adapt.tasks import keras_kinds
+from tf_adapt.tasks.arguments import refused, unchecked
 from tf_adapt.tasks.kinds import (
-    CLASSIFICATIONS,
-    METRICS_OF,
+    KINDS,
     MULTILABEL,
     PAIRS,
     REGRESSIONS,
     SPAN_EXTRACTION,
     metrics_of,
 )
-from tf_adapt.tasks.label_sets import check_label_name
-from tf_adapt.tasks.losses import (
-    BinaryCrossEntropy,
-    CrossEntropy,
-    LanguageModelLoss,
-    SpanCrossEntropy,
-    SquaredError,
-)
-from tf_adapt.tasks.metrics import (
-    LabelSetF1,
-    MatthewsCorrelation,
-    PearsonCorrelation,
-    Perplexity,
-    SpanF1,
-    WordAccuracy,
-)
 from tf_adapt.tasks.span_search import SpanSearch
-from tf_adapt.tasks.tag_schemes import SCHEMES, TASK_SCHEMES, is_tag
 
-LOSSES = {
-    **dict.fromkeys(CLASSIFICATIONS, CrossEntropy),
-    **dict.fromkeys(REGRESSIONS, SquaredError),
-    MULTILABEL: BinaryCrossEntropy,
-    "tagging": CrossEntropy,
-    SPAN_EXTRACTION: SpanCrossEntropy,
-}
-# The first metric is the default: it selects the best epoch.
-TASKS = {
-    kind: {"loss": LOSSES[kind], "metrics": metrics} for kind, metrics in METRICS_OF.items()
-} | {
-    # The text is its own target: see `tf_adapt.models.language_model`.
-    "language_model": {"loss": LanguageModelLoss, "metrics": ("perplexity",)},
-}
 LOWER_IS_BETTER = ("perplexity",)
-
-METRICS = {
-    "accuracy": lambda task: (
-        WordAccuracy()
-        if task.is_tagging
-        else keras.metrics.SparseCategoricalAccuracy(name="accuracy")
-    ),
-    "macro_f1": lambda task: LabelSetF1("macro", task.num_outputs, task.thresholds),
-    "matthews": lambda task: MatthewsCorrelation(task.num_outputs),
-    "micro_f1": lambda task: LabelSetF1("micro", task.num_outputs, task.thresholds),
-    "pearson": lambda task: PearsonCorrelation(),
-    "perplexity": lambda task: Perplexity(),
-    "span_f1": lambda task: SpanF1(task.labels, task.scheme),
-    "strict_span_f1": lambda task: SpanF1(task.labels, task.scheme, strict=True),
-}
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -73,7 +26,7 @@ class Task:
     """A kind of task with its labels and its metric.
 
     Args:
-        kind: a key of `TASKS`.
+        kind: a key of `tf_adapt.tasks.kinds.KINDS`.
         labels: the labels (for tagging, the tags) in the order of their ids, as texts, or as whole
             numbers for their digits; none for regression and span extraction.
         metric: the score that selects the best epoch; by default the kind's first metric.
@@ -99,16 +52,11 @@ class Task:
     spans: SpanSearch | None = None
 
     def __post_init__(self):
-        if self.kind not in TASKS:
-            raise ConfigError(f"task kind: expected one of {', '.join(TASKS)}, got {self.kind!r}")
+        if self.kind not in KINDS:
+            raise ConfigError(f"task kind: expected one of {', '.join(KINDS)}, got {self.kind!r}")
         # The way to set fields of a frozen dataclass; lists become tuples, so that it is hashable.
-        object.__setattr__(self, "labels", _checked_labels(self))
-        object.__setattr__(self, "metric", _checked_metric(self))
-        object.__setattr__(self, "label_range", _checked_range(self))
-        object.__setattr__(self, "thresholds", _checked_thresholds(self))
-        object.__setattr__(self, "spans", _checked_spans(self))
-        if self.is_tagging:
-            _check_tags(self)
+        for name, checked in (_ARGUMENTS | KINDS[self.kind].arguments).items():
+            object.__setattr__(self, name, checked(self, name))
 
     @property
     def is_pair(self) -> bool:
@@ -143,14 +91,12 @@ class Task:
     @property
     def num_outputs(self) -> int:
         """Number of a head's outputs for an example, or for each word."""
-        if self.is_span_extraction:  # whether a word begins the answer, and whether it ends it
-            return 2
-        return 1 if self.is_regression else len(self.labels)
+        return KINDS[self.kind].num_outputs(self)
 
     @property
     def loss(self) -> keras.losses.Loss:
         """A new loss, exact over the global batch."""
-        return TASKS[self.kind]["loss"]()
+        return keras_kinds.KINDS[self.kind].loss()
 
     @property
     def metrics(self) -> list[keras.metrics.Metric]:
@@ -159,10 +105,9 @@ class Task:
         None for span extraction, whose scores need the texts of whole questions: see
         `tf_adapt.tasks.answer_scores`.
         """
-        if self.is_span_extraction:
-            return []
-        names = sorted(_metric_names(self), key=lambda name: name != self.metric)
-        return [METRICS[name](self) for name in names]
+        made = keras_kinds.KINDS[self.kind].metrics
+        names = sorted(metrics_of(self.kind, self.scheme), key=lambda name: name != self.metric)
+        return [made[name](self) for name in names if name in made]
 
     def get_config(self) -> dict:
         """The arguments, as plain values."""
@@ -177,50 +122,8 @@ class Task:
         return cls(**config)
 
 
-def _checked_labels(task: Task) -> tuple[str, ...] | None:
-    if task.is_regression or task.is_language_model or task.is_span_extraction:
-        if task.labels is not None:
-            raise ConfigError(f"labels: expected none for {task.kind}, got {task.labels!r}")
-        return None
-    if task.labels is None or isinstance(task.labels, str) or not list(task.labels):
-        raise ConfigError(
-            f"labels: expected a list of at least one label for {task.kind}, got {task.labels!r}"
-        )
-    # A number is the name with its digits, as in a file.
-    labels = tuple(str(int(one)) if _is_integer(one) else one for one in task.labels)
-    for position, label in enumerate(labels):
-        if not isinstance(label, str) or not label:
-            raise ConfigError(f"labels[{position}]: expected a text, got {label!r}; quote it")
-        if any(one in label for one in "\t\n\r\0"):
-            raise ConfigError(
-                f"labels[{position}]: expected a text without tabs and line breaks, which separate "
-                f"columns and lines of predictions, got {label[:80]!r}; rename it"
-            )
-        if label in labels[:position]:
-            raise ConfigError(f"labels[{position}]: {label!r} is there twice; keep one")
-        if label != label.strip() and label.strip() in labels:
-            raise ConfigError(
-                f"labels[{position}]: {label!r} and {label.strip()!r} differ in white space alone; "
-                "keep one"
-            )
-        fault = check_label_name(label) if task.is_multilabel else None
-        if fault:
-            raise ConfigError(f"labels[{position}]: {fault}, got {label!r}; rename it")
-    return labels
-
-
-def _is_integer(label: object) -> bool:
-    return isinstance(label, Integral) and not isinstance(label, bool)
-
-
-def _metric_names(task: Task) -> tuple[str, ...]:
-    if task.is_language_model:
-        return TASKS[task.kind]["metrics"]
-    return metrics_of(task.kind, task.scheme)
-
-
-def _checked_metric(task: Task) -> str:
-    metrics = _metric_names(task)
+def _checked_metric(task: Task, name: str) -> str:
+    metrics = metrics_of(task.kind, task.scheme)
     if task.metric is None:
         return metrics[0]
     if task.metric not in metrics:
@@ -230,56 +133,12 @@ def _checked_metric(task: Task) -> str:
     return task.metric
 
 
-def _checked_range(task: Task) -> tuple[float, float] | None:
-    if task.label_range is None:
-        return None
-    if not task.is_regression:
-        raise ConfigError(f"label_range: expected none for {task.kind}, got {task.label_range!r}")
-    try:
-        low, high = (float(bound) for bound in task.label_range)
-    except (TypeError, ValueError):
-        low = high = math.nan
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ConfigError(
-            f"label_range: expected two finite numbers, the lower first, got {task.label_range!r}"
-        )
-    return low, high
-
-
-def _checked_thresholds(task: Task) -> tuple[float, ...] | None:
-    if task.thresholds is None:
-        return None
-    if not task.is_multilabel:
-        raise ConfigError(f"thresholds: expected none for {task.kind}, got {task.thresholds!r}")
-    try:
-        thresholds = tuple(float(threshold) for threshold in task.thresholds)
-    except (TypeError, ValueError):
-        thresholds = ()
-    if len(thresholds) != len(task.labels) or not all(0 < one <= 1 for one in thresholds):
-        raise ConfigError(
-            f"thresholds: expected {len(task.labels)} numbers above 0 and at most 1, one for each "
-            f"label, got {task.thresholds!r}"
-        )
-    return thresholds
-
-
-def _checked_spans(task: Task) -> SpanSearch | None:
-    if not task.is_span_extraction:
-        if task.spans is not None:
-            raise ConfigError(f"spans: expected none for {task.kind}, got {task.spans!r}")
-        return None
-    if task.spans is None or isinstance(task.spans, SpanSearch):
-        return task.spans or SpanSearch()
-    return SpanSearch(**task.spans)  # of `get_config`
-
-
-def _check_tags(task: Task) -> None:
-    if task.scheme not in TASK_SCHEMES:
-        raise ConfigError(f"scheme: expected one of {', '.join(TASK_SCHEMES)}, got {task.scheme!r}")
-    for position, tag in enumerate(task.labels):
-        if not is_tag(tag, task.scheme):
-            raise ConfigError(
-                f"labels[{position}]: expected a tag of the scheme {task.scheme} "
-                f"(O, or one of {', '.join(SCHEMES[task.scheme])} followed by - and a type), "
-                f"got {tag!r}; for tags without a type: scheme='words'"
-            )
+# Of all kinds, in the order in which they are checked: what is not among a kind's own.
+_ARGUMENTS = {
+    "labels": refused,
+    "metric": _checked_metric,
+    "label_range": refused,
+    "thresholds": refused,
+    "spans": refused,
+    "scheme": unchecked,
+}

@@ -9,10 +9,10 @@ from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.data.guesses import Guess, guess
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.tasks.kinds import KINDS, SPAN_EXTRACTION
+from tf_adapt.tasks.kinds import SPAN_EXTRACTION, labelled_kinds
 
 # Data that ship, one set for each kind of task.
-EXAMPLES = {"names": "tagging"} | {kind: kind for kind in KINDS if kind != "tagging"}
+EXAMPLES = {"names": "tagging"} | {kind: kind for kind in labelled_kinds() if kind != "tagging"}
 # Plain scalars that YAML reads as strings.
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z_][\w./-]*", re.IGNORECASE)
 
