@@ -9,7 +9,7 @@ import numpy as np
 from answering import Work, answer
 
 import tf_adapt as ta
-from tf_adapt.config.sections import FeaturesConfig
+from tf_adapt.config.training_sections import FeaturesConfig
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.encoder.cached_activations import KeptStates
 from tf_adapt.encoder.feature_cache import with_features

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, FoldConfig
-from tf_adapt.config.sections import WeakConfig
+from tf_adapt.config.signal_sections import WeakConfig
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.data.votes import read_votes
 from tf_adapt.errors import DataError

@@ -12,7 +12,7 @@ from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
 from hub_modules.storage.files import describe
-from tf_adapt.config.sections import FeaturesConfig
+from tf_adapt.config.training_sections import FeaturesConfig
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.encoder import feature_cache

@@ -3,7 +3,7 @@
 import finished_runs
 import pytest
 
-from tf_adapt.config.sections import SliceConfig
+from tf_adapt.config.signal_sections import SliceConfig
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.read_splits import Splits, fingerprint
 from tf_adapt.errors import ArtifactError, ConfigError, DataError

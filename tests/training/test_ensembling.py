@@ -14,7 +14,7 @@ from made_runs import make_run
 import tf_adapt as ta
 from hub_modules.storage import records
 from tf_adapt.commands.main import cli
-from tf_adapt.config.sections import SliceConfig
+from tf_adapt.config.signal_sections import SliceConfig
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError

@@ -19,9 +19,10 @@ from tf_adapt.adaptation.phases import ADAPTATIONS, ADAPTERS, LORA, Adaptation
 from tf_adapt.config.consistency_checks import consistency_problems
 from tf_adapt.config.data_sections import TextConfig
 from tf_adapt.config.messages import shown
-from tf_adapt.config.sections import AdaptationConfig, Config, TaskConfig
+from tf_adapt.config.sections import Config, TaskConfig
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.config.task_checks import HEAD, Found, kind_of, task_problems
+from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import did_you_mean

@@ -16,38 +16,54 @@ KINDS = labelled_kinds()
 TEXT_KINDS = tuple(kind for kind in KINDS if kind not in ("tagging", SPAN_EXTRACTION))
 Column = Field(None, ge=0, le=WIDEST, description=f"a column number from 0 to {WIDEST}, or null")
 TrainExamples = whole(1, VERY_MANY, ", or null for all", default=None)
+"""Size of a random sample of train; dev and test are not sampled."""
 # The seed of the sample; with one seed, larger samples contain smaller ones.
 TrainExamplesSeed = whole(0, 2**32 - 1, default=29)
+"""Seed of the sample; with one seed, larger samples contain smaller ones."""
 # This share of train serves as dev, and dev serves as test; a test split is not read.
 HeldOut = Field(None, gt=0, lt=1, description="a share of train between 0 and 1, or null")
+"""Fraction of train that serves as dev, while dev serves as test; a test split is not read."""
 LabelRange = Field(
     None, min_length=2, max_length=2, description="two numbers [lowest, highest], or null"
 )
+"""Lowest and highest label of a regression, for display."""
 DevFile = Field(None, description="the path of a file, or null: a part of train plays dev")
+"""Data for the selection of the epoch."""
 
 
 class SpansConfig(Section):
     """For span extraction: how answers are looked for; see `tf_adapt.tasks.span_search`."""
 
     stride: int = whole(1, MOST_TOKENS, ", less than a row of tokens", default=128)
+    """Tokens from the beginning of one window of a context to the next."""
     longest_answer: int = whole(1, 1000, default=30)
+    """Most words of an answer; words are split at white space and punctuation."""
     n_best: int = whole(1, 1000, default=5)
+    """Answers of each question in .jsonl files of predictions."""
     # Null: 0 where train has questions without an answer, else every question is answered.
     no_answer_threshold: float | None = Field(None, description="a number, or null")
+    """A question has no answer if the logit of none exceeds that of the best span by more than
+    this; null: 0 where train has questions without an answer, else every question is answered."""
 
 
 Spans = Field(None, description="a section, or null")
+"""How the answers to questions are looked for."""
 
 
 class FoldConfig(Section):
     """A part of train that is left out: one of several equal ones, which together are train."""
 
     of: int = whole(2, MOST_FOLDS)
+    """How many parts, of sizes that differ by one at most (tagging with documents: by one
+    document)."""
     leave_out: int = whole(0, MOST_FOLDS - 1, ", less than of")
+    """Which of them is left out, from 0."""
     seed: int = whole(0, 2**32 - 1, default=0)
+    """Seed of the parts."""
 
 
 Fold = Field(None, description="a section, or null for all of train")
+"""A part of train, after train_examples, that is left out."""
 
 
 class DatasetConfig(Section):
@@ -55,13 +71,18 @@ class DatasetConfig(Section):
 
     PATHS: ClassVar = ("data_dir",)
     dataset: str = Field(description="the name of a dataset")
+    """One of the project's named datasets."""
     source: Literal["files", "tfds", "sample"] = Field("files", description="files, tfds or sample")
+    """Its original files in data_dir, TensorFlow Datasets, or the sample data that ships with the
+    package."""
     data_dir: str | None = Field(None, description="the folder of the dataset's files, or null")
+    """The folder of the dataset."""
     train_examples: int | None = TrainExamples
     train_examples_seed: int = TrainExamplesSeed
     fold: FoldConfig | None = Fold
     held_out: float | None = HeldOut
     genre: str | None = Field(None, description="a genre of the dataset (mnli), or null for all")
+    """Restricts train to one genre."""
     spans: SpansConfig | None = Spans
 
 
@@ -72,11 +93,17 @@ class Columns(Section):
     """
 
     text_a: str | None = Field(None, description="the name of a column, or null")
+    """The text, or the first of a pair."""
     text_b: str | None = Field(None, description="the name of a column, or null")
+    """The second text of a pair."""
     label: str | None = Field(None, description="the name of a column, or null")
+    """The label; several labels of a multilabel example are separated by |."""
     group: str | None = Field(None, description="the name of a column, or null")
+    """Examples with the same value are dependent and count as one item in the tests."""
     words: int | None = Column
+    """The column of the words (conll)."""
     tags: int | None = Column
+    """The column of the tags (conll)."""
 
 
 class FilesConfig(Section):
@@ -86,23 +113,31 @@ class FilesConfig(Section):
     format: Literal["tsv", "csv", "jsonl", "conll", "squad"] = Field(
         description="tsv, csv, jsonl, conll, squad, or text for a language model"
     )
+    """File format."""
     kind: Literal[KINDS] = Field(description=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    """Task kind."""
     train: str = Field(description="the path of a file")
+    """Training data."""
     dev: str | None = DevFile
     test: str | None = Field(None, description="the path of a file, or null")
+    """Test data."""
     columns: Columns = Field(
         Columns(),
         description="a section that maps text_a, label … to columns, or for conll nothing: words "
         "in the first column, tags in the last",
     )
+    """The columns of the data."""
     delimiter: Literal[",", ";", "\t", "|"] | None = Field(
         None, description='";", "\\t" or "|" in quotes (csv), or null for a comma'
     )
+    """Field separator of csv files."""
     scheme: Literal[FILE_SCHEMES] | None = Field(
         None,
         description=f"{', '.join(FILE_SCHEMES)}, or null for the one that each file's tags show",
     )
+    """Tag scheme."""
     labels: list[str] | None = Field(None, description="a list of label names, or null")
+    """The labels, in the order of their ids; null: those of train, sorted."""
     label_range: list[float] | None = LabelRange
     train_examples: int | None = TrainExamples
     train_examples_seed: int = TrainExamplesSeed
@@ -115,9 +150,13 @@ class FeatureColumns(Section):
     """The features of a dataset of TensorFlow Datasets; see `Columns`."""
 
     text_a: str | None = Field(None, description="the name of a feature, or null")
+    """The text, or the first of a pair."""
     text_b: str | None = Field(None, description="the name of a feature, or null")
+    """The second text of a pair."""
     label: str | None = Field(None, description="the name of a feature, or null")
+    """The label; several labels of a multilabel example are separated by |."""
     group: str | None = Field(None, description="the name of a feature, or null")
+    """Examples with the same value are dependent and count as one item in the tests."""
 
 
 class TfdsConfig(Section):
@@ -125,22 +164,31 @@ class TfdsConfig(Section):
 
     PATHS: ClassVar = ("data_dir",)
     source: Literal["tfds"] = Field("tfds", description="tfds")
+    """TensorFlow Datasets."""
     # No namespace: a prefix before a colon may load a foreign program.
     name: str = Field(
         pattern=r"^\w+(/[\w.+-]+)?(:[0-9.*]+)?$",
         description="a name of TensorFlow Datasets: NAME or NAME/CONFIG, with :VERSION or without",
     )
+    """Name of the dataset."""
     kind: Literal[TEXT_KINDS] = Field(
         description=f"{', '.join(TEXT_KINDS[:-1])} or {TEXT_KINDS[-1]}"
     )
+    """Task kind."""
     columns: FeatureColumns = Field(
         description="a section that maps text, or text_a and text_b, and label to features"
     )
+    """The features of the dataset."""
     train: str = Field("train", description="the name of a split, or a part: train[:90%]")
+    """Training data."""
     dev: str | None = Field(None, description="a split, or null: a part of train plays dev")
+    """Data for the selection of the epoch."""
     test: str | None = Field(None, description="a split, or null")
+    """Test data."""
     data_dir: str | None = Field(None, description="a folder, or null for TensorFlow Datasets' own")
+    """The folder of TensorFlow Datasets."""
     labels: list[str] | None = Field(None, description="a list of label names, or null")
+    """The labels, in the order of their ids; null: those of train, sorted."""
     label_range: list[float] | None = LabelRange
     train_examples: int | None = TrainExamples
     train_examples_seed: int = TrainExamplesSeed
@@ -153,8 +201,13 @@ class TextConfig(Section):
 
     PATHS: ClassVar = ("train", "dev", "test")
     format: Literal["text"] = Field(description="text")
+    """One text a line."""
     kind: Literal["language_model"] = Field(description="language_model")
+    """Unlabelled text, with objective: language_model."""
     train: str = Field(description="the path of a file")
+    """Training data."""
     dev: str | None = DevFile
     test: str | None = Field(None, description="the path of a file, or null")
+    """Test data."""
     skip_empty: bool = Field(False, description="true or false")
+    """Skip empty lines instead of raising an error."""

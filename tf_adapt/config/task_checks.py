@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
-from tf_adapt.config.sections import Config, SliceConfig
+from tf_adapt.config.sections import Config
 from tf_adapt.config.signal_checks import signal_problems
+from tf_adapt.config.signal_sections import SliceConfig
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.data.slices import words_of

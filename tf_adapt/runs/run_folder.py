@@ -25,7 +25,8 @@ from hub_modules.storage import records
 from hub_modules.storage.files import held, is_leftover, remove_leftovers
 from hub_modules.storage.json_files import parse_json
 from tf_adapt.config.reading import config_from, dump_config
-from tf_adapt.config.sections import Config, SliceConfig
+from tf_adapt.config.sections import Config
+from tf_adapt.config.signal_sections import SliceConfig
 from tf_adapt.config.strict_yaml import parse_yaml
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints

@@ -33,7 +33,7 @@ def as_they_are(values):
 
 
 def of_each_label(logits):
-    """The logits of a choice for each label, with it or without: `[…, labels]` → `[…, labels, 2]`."""
+    """The logits of a choice for each label, with it or without: `[…, labels, 2]`."""
     return ops.stack([logits, ops.zeros_like(logits)], axis=-1)
 
 

@@ -13,7 +13,9 @@ from tf_adapt.comparison.plan.signals import keys_of, own_data
 from tf_adapt.comparison.plan.sizes import Sizes
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
 from tf_adapt.config.reading import filled_in
-from tf_adapt.config.sections import AdaptationConfig, Config, SliceConfig, WeakConfig
+from tf_adapt.config.sections import Config
+from tf_adapt.config.signal_sections import SliceConfig, WeakConfig
+from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.runs.run_folder import flat
 
 

@@ -6,6 +6,7 @@ Imports no TensorFlow.
 """
 
 import copy
+import sys
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
@@ -19,8 +20,10 @@ from tf_adapt.comparison.plan.sections import (
 )
 from tf_adapt.comparison.plan.signals import NAME
 from tf_adapt.comparison.plan.sizes import ALL
-from tf_adapt.config.meanings import MEANINGS
-from tf_adapt.config.sections import OF_TASKS, PERTURBATION_NAMES, Config
+from tf_adapt.config.fields import Section
+from tf_adapt.config.meanings import meanings
+from tf_adapt.config.sections import OF_TASKS, Config
+from tf_adapt.config.signal_sections import PERTURBATION_NAMES
 from tf_adapt.heads.names import HEAD_NAMES
 
 Schema = dict[str, Any]
@@ -33,11 +36,14 @@ def config_schema() -> Schema:
     """The schema (draft 2020-12) of a config that `tf-adapt train` or `tf-adapt compare` reads."""
     _, found = models_json_schema([(Config, "validation"), (Compare, "validation")])
     sections = found["$defs"]
+    classes = {one.__name__: one for one in _below(Section)}
+    known = meanings(*(sys.modules[name] for name in {one.__module__ for one in classes.values()}))
     for name, section in sections.items():
         section.pop("title", None)
+        bases = [base.__name__ for base in classes[name].__mro__]
         for key, field in section["properties"].items():
             field.pop("title", None)
-            _describe(field, MEANINGS.get(name, {}).get(key))
+            _describe(field, next((known[b, key] for b in bases if (b, key) in known), None))
     _accept_short_names(sections)
     _list_cells(sections)
     run = sections.pop("Config")
@@ -51,12 +57,17 @@ def config_schema() -> Schema:
     }
 
 
+def _below(section: type) -> list[type]:
+    """The classes of all sections."""
+    return [one for own in section.__subclasses__() for one in (own, *_below(own))]
+
+
 def _describe(field: Schema, meaning: str | None) -> None:
     """Writes a key's description: its meaning and expected values; sections have their own."""
     expected = field.pop("description", None)
     if expected in _SECTION:
         return
-    sentences = [f"{meaning[0].upper()}{meaning[1:]}."] if meaning else []
+    sentences = [meaning] if meaning else []
     field["description"] = " ".join([*sentences, f"Expected: {expected}."])
 
 
@@ -69,7 +80,7 @@ def _accept_short_names(sections: dict[str, Schema]) -> None:
     for name in ("Columns", "FeatureColumns"):
         columns = sections[name]["properties"]
         text = copy.deepcopy(columns["text_a"])
-        text["description"] = f"{MEANINGS[name]['text'].capitalize()}."
+        text["description"] = "The same as text_a, for kinds with one text."
         sections[name]["properties"] = {"text": text} | columns
 
 

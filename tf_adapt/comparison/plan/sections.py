@@ -10,21 +10,20 @@ from pydantic import Field
 from tf_adapt.comparison.plan.sizes import SIZES
 from tf_adapt.config.fields import MOST_EXAMPLES, MOST_FOLDS, WIDEST, Section, whole
 from tf_adapt.config.sections import (
-    AdaptationConfig,
-    AdaptationName,
-    AuxiliaryConfig,
     EncoderConfig,
     HeadDropout,
     HeadPooling,
     HeadWordPieces,
+    TaskConfig,
+)
+from tf_adapt.config.signal_sections import AuxiliaryConfig, StartConfig, TeacherConfig, WeakConfig
+from tf_adapt.config.training_sections import (
+    AdaptationConfig,
+    AdaptationName,
     OptimizerConfig,
     PenaltiesConfig,
     ScheduleConfig,
-    StartConfig,
-    TaskConfig,
-    TeacherConfig,
     TrainingConfig,
-    WeakConfig,
 )
 from tf_adapt.data.task_sampling import SAMPLINGS
 from tf_adapt.heads.names import HEAD_NAMES
@@ -50,6 +49,7 @@ class EncoderEntry(EncoderConfig):
     """An encoder, and the learning rates to try with it."""
 
     learning_rates: Rates | None = Field(None, description=_RATES)
+    """Learning rates to try with this encoder."""
 
 
 class TrainingSettings(TrainingConfig):
@@ -89,9 +89,11 @@ class SignalTeacher(TeacherConfig):
     run: str | None = Field(
         None, description="the folder of a finished run or an ensemble, or null with signal"
     )
+    """The run that answers."""
     signal: str | None = Field(
         None, description="the name of another signal, whose runs answer, or null with run"
     )
+    """The signal whose runs answer, for each seed the one with that seed."""
 
 
 class SignalSettings(CellSettings):
@@ -103,28 +105,39 @@ class SignalSettings(CellSettings):
     adaptations: list[AdaptationName] | None = Field(
         None, min_length=1, description="a list of names of adaptations, or null for all of them"
     )
+    """The adaptations whose cells have the signal; null: all."""
     encoders: list[str] | None = Field(
         None, min_length=1, description="a list of handles of encoders, or null for all of them"
     )
+    """The encoders, by handle, whose cells have the signal; null: all."""
     encoder: EncoderSettings = Field(EncoderSettings(), description="a section")
     start: StartConfig | None = Field(None, description="a section, or null")
     teacher: SignalTeacher | None = Field(None, description="a section, or null")
     weak: WeakConfig | None = Field(None, description="a section, or null")
     slice_heads: bool = Field(False, description="true or false")
+    """Train a head for each slice on its members, beside the one that predicts."""
     tasks: dict[str, TaskConfig] | None = Field(
         None, min_length=1, description="a section with one for each further task, or null"
     )
+    """Further tasks that are trained together with the comparison's own, by name."""
     target: str | None = Field(
         None, description="a name for the comparison's own task (with tasks only), or null"
     )
+    """The name of the comparison's own task among them."""
     sampling: Literal[SAMPLINGS] | None = Field(
         None, description=f"{', '.join(SAMPLINGS)} (with tasks only), or null for proportional"
     )
+    """How often a step trains each task: in proportion to its number of examples n, to its square
+    root, equally often, or annealed from n to n^0.2 over the epochs."""
     task_attention: int | None = whole(1, WIDEST, " (with tasks only), or null", default=None)
+    """Width of the projected attention layers that each task has for itself in the encoder (BERT);
+    204 is the published one for BERT-base."""
     # Trainings with seeds of their own, whose answers are averaged, for each of the cell's seeds.
     ensemble: int | None = whole(2, 100, ", or null for one training", default=None)
+    """How many trainings, with seeds of their own, answer together for each seed."""
     # The same, but each without one of as many parts of train.
     folds: int | None = whole(2, MOST_FOLDS, ", or null for all of train", default=None)
+    """As ensemble, but each of them leaves out another of so many parts of train."""
     training: SignalTraining = Field(SignalTraining(), description="a section")
 
     @property
@@ -149,34 +162,48 @@ class Compare(Section):
     encoders: list[EncoderEntry] = Field(
         min_length=1, description="a list of handles, or of sections with a handle"
     )
+    """The encoders to compare."""
     adaptations: list[AdaptationConfig] = Field(
         min_length=1, description="a list of names, or of sections with a name"
     )
+    """The adaptations to compare."""
     heads: list[str] | None = Field(
         None,
         min_length=1,
         description=f"a list of some of {', '.join(HEAD_NAMES)}; or null for default, and beside "
         "it a linear head on an encoder that stays frozen",
     )
+    """The heads to compare."""
     learning_rates: Rates | None = Field(None, description=_RATES)
+    """Learning rates to try, as many in every cell; null: the built-in ones."""
     epochs: dict[str, int] | None = Field(
         None,
         description="a section of whole numbers by adaptation and `default`, or null for "
         "training.epochs in every cell",
     )
+    """Epochs by adaptation."""
     head_units: dict[str, int] | None = Field(
         None,
         description="a section of widths by head or adaptation, or null for the published ones",
     )
+    """Hidden size of the heads' LSTMs, per direction."""
     settings: dict[str, CellSettings] = Field(
         {}, description="a section by adaptation and `default` of sections of a run's config"
     )
+    """Keys of a run that differ between cells."""
     signals: dict[str, SignalSettings] = Field(
         {}, description="a section by name of sections of a run's config, {} for the labels alone"
     )
+    """What the cells learn from beside the labels, by name: keys of a run that are laid over the
+    others; {} is the labels alone."""
     train_examples: list[Any] | None = Field(
         None, min_length=1, description=f"{SIZES}, or null for all of train"
     )
+    """Training-set sizes, for learning curves."""
     score_on: Literal["test", "dev"] = Field("test", description="test or dev")
+    """The split that is scored; dev: a part of train is used for selection, and test is not
+    read."""
     seeds: int = whole(1, 1000, default=3)
+    """Random seeds per cell."""
     threads: int = whole(1, 1024, default=1)
+    """Threads per run; results depend on them in the last bits."""

@@ -55,9 +55,10 @@ from tf_adapt.comparison.plan.students import check_heads
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.reading import checked_config, overridden, resolve_paths, typed
-from tf_adapt.config.sections import OF_TASKS, AdaptationConfig
+from tf_adapt.config.sections import OF_TASKS
 from tf_adapt.config.strict_yaml import KeyPath, read_yaml
 from tf_adapt.config.task_checks import kind_of
+from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
 from tf_adapt.printing.words import did_you_mean

@@ -12,7 +12,8 @@ from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.adaptation.fisher import load_fisher
 from tf_adapt.adaptation.penalties import ewc, l2_sp
 from tf_adapt.config.checks import adaptation_of
-from tf_adapt.config.sections import Config, ConsistencyConfig
+from tf_adapt.config.sections import Config
+from tf_adapt.config.signal_sections import ConsistencyConfig
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint, pretrained_groups
 from tf_adapt.errors import ConfigError

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tf_adapt.config.sections import AdaptationConfig, Config
+from tf_adapt.config.sections import Config
+from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.data.batches import PreparedData, prepare
 from tf_adapt.data.running_text import read_running_text
 from tf_adapt.encoder.hub_encoder import HubEncoder

@@ -15,7 +15,8 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.native.inference_graph import InferenceGraph
-from tf_adapt.config.sections import Config, TrainingConfig
+from tf_adapt.config.sections import Config
+from tf_adapt.config.training_sections import TrainingConfig
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.data.packing.prepared import PreparedData
