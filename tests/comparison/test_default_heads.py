@@ -7,7 +7,8 @@ import pytest
 from tf_adapt.comparison.plan.default_heads import default_heads
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.table import DEFAULT_HEADS, build_head
+from tf_adapt.heads import kinds as heads_of_kinds
+from tf_adapt.heads.table import build_head
 from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, REGRESSIONS, labelled_kinds
 from tf_adapt.tasks.task import Task
 
@@ -93,7 +94,7 @@ def test_every_task_has_the_head_and_none_has_it_by_default():
         task = Task(kind, labels=None if kind in REGRESSIONS else labels)
         head = build_head(cheap, task, family, frozen=True)
         assert first == "default"
-        assert DEFAULT_HEADS[kind, family][0] != cheap
+        assert heads_of_kinds.KINDS[kind].defaults[family][0] != cheap
         assert "bilstm" not in str(head.get_config())
         assert default_heads(data, encoder, "fine_tuning") == ["default"]
 

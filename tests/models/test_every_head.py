@@ -7,6 +7,7 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.kinds import kinds_of
 from tf_adapt.heads.table import HEADS
 from tf_adapt.tasks.kinds import SPAN_EXTRACTION
 from tf_adapt.tasks.span_search import SpanSearch
@@ -24,8 +25,8 @@ OF_TWO_VECTORS = ("skip_thoughts", "infersent")
 LEFT_OUT = ("skip_thoughts", "bilstm", "crf")
 # Each head with its first kind on one family, by turns.
 EVERY = [
-    (name, head.kinds[0], "bert" if name in OF_TWO_VECTORS else ("bert", "elmo")[number % 2])
-    for number, (name, head) in enumerate(HEADS.items())
+    (name, kinds_of(name)[0], "bert" if name in OF_TWO_VECTORS else ("bert", "elmo")[number % 2])
+    for number, name in enumerate(HEADS)
     if name not in LEFT_OUT
 ]
 

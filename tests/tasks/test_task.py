@@ -4,8 +4,10 @@ import keras
 import pytest
 
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads import kinds as heads_of_kinds
 from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
-from tf_adapt.heads.table import DEFAULT_HEADS, HEADS, PAPER_HEADS, build_head
+from tf_adapt.heads.table import HEADS, build_head
+from tf_adapt.paper import HEADS as PAPER_HEADS
 from tf_adapt.tasks import keras_kinds
 from tf_adapt.tasks.answer_scores import ANSWER_METRICS
 from tf_adapt.tasks.kinds import KINDS, REGRESSIONS, SPAN_EXTRACTION, labelled_kinds
@@ -140,7 +142,9 @@ def test_every_kind_is_covered_here():
             *(name for names in row.metrics_of_schemes.values() for name in names),
         }
         assert named == set(keras_kinds.KINDS[kind].metrics or ANSWER_METRICS)
-    assert {kind for head in HEADS.values() for kind in head.kinds} == with_heads
+    rows = heads_of_kinds.KINDS
+    assert {kind for kind, row in rows.items() if row.heads} == with_heads
+    assert {name for row in rows.values() for name in row.heads} == set(HEADS)
 
 
 def test_span_extraction_has_neither_labels_nor_keras_metrics():
@@ -254,11 +258,12 @@ def test_default_heads_are_the_papers(kind, family):
 
 
 def test_every_kind_and_family_has_a_default_and_the_papers_where_it_has_one():
-    assert set(DEFAULT_HEADS) == {
-        (kind, family) for kind in labelled_kinds() for family in ("bert", "elmo")
-    }
-    assert {name for pair in DEFAULT_HEADS.values() for name in pair} <= set(HEADS)
-    assert DEFAULT_HEADS | PAPER_HEADS == DEFAULT_HEADS
+    for kind in labelled_kinds():
+        row = heads_of_kinds.KINDS[kind]
+        assert set(row.defaults) == {"bert", "elmo"}
+        assert {name for pair in row.defaults.values() for name in pair} <= set(row.heads)
+    for (kind, family), names in PAPER_HEADS.items():
+        assert heads_of_kinds.KINDS[kind].defaults[family] == names
 
 
 def test_the_config_knows_every_head():

@@ -1,4 +1,4 @@
-"""The table of heads: names, kinds of task, and the paper's head for each task and encoder."""
+"""The table of heads: their layers, and how one is built by name."""
 
 import inspect
 from collections.abc import Callable
@@ -8,29 +8,30 @@ import keras
 
 from hub_modules.families import FAMILIES
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.asked import Asked
 from tf_adapt.heads.bcn import BCN
 from tf_adapt.heads.bi_attention import BiAttentionHead
 from tf_adapt.heads.concat_pooling import ConcatPoolingHead
 from tf_adapt.heads.esim import ESIM
+from tf_adapt.heads.kinds import KINDS, kinds_of
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
 from tf_adapt.heads.sentence_pair import SentencePairHead
 from tf_adapt.heads.span_extractor import SpanExtractor
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.pooling import POOLINGS
-from tf_adapt.paper import HEADS as PAPER_HEADS
-from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, SPAN_EXTRACTION
-from tf_adapt.tasks.span_search import check_reader
 from tf_adapt.tasks.tag_constraints import tag_constraints
 from tf_adapt.tasks.task import Task
 
 
 @dataclass(frozen=True)
 class Head:
-    """A row of the table: the layer, its kinds of task, its arguments that depend on the task."""
+    """A row of the table: the layer, and its arguments that depend on the task.
+
+    Which kinds of task it fits is in `tf_adapt.heads.kinds`.
+    """
 
     layer: type
-    kinds: tuple[str, ...]
     arguments: Callable[[Task], dict] = lambda task: {}
     has_lstm: bool = False
     elmo_layer: type | None = None
@@ -45,37 +46,25 @@ def _bilstm(task: Task) -> dict:
     return {"lstm_layers": 2, "dropout": 0.5}
 
 
-TEXTS = ("classification", MULTILABEL, "regression")
-TAGS = ("tagging",)
-
 # The input of `linear` and of the heads for two vectors is the pooled vector, which ELMo and word
 # vectors have not, unless a pooling is named. All other heads work on every encoder that has a
 # state for each word.
 HEADS = {
-    "linear": Head(LinearHead, (*TEXTS, *PAIRS), elmo_layer=MaxPoolingHead),
-    "max_pooling": Head(MaxPoolingHead, PAIRS, lambda task: {"compared": False}),
-    "bi_attention": Head(BiAttentionHead, PAIRS),
-    "skip_thoughts": Head(SentencePairHead, PAIRS, lambda task: {"features": "skip_thoughts"}),
-    "infersent": Head(SentencePairHead, PAIRS, lambda task: {"features": "infersent"}),
-    "bcn": Head(BCN, TEXTS, has_lstm=True),
-    "concat_pooling": Head(ConcatPoolingHead, TEXTS),
-    "esim": Head(ESIM, PAIRS, has_lstm=True),
-    "linear_tagger": Head(Tagger, TAGS),
-    "crf": Head(Tagger, TAGS, _crf),
-    "bilstm": Head(Tagger, TAGS, _bilstm, has_lstm=True),
-    "bilstm_crf": Head(Tagger, TAGS, lambda task: _bilstm(task) | _crf(task), has_lstm=True),
-    "span_extractor": Head(SpanExtractor, (SPAN_EXTRACTION,)),
+    "linear": Head(LinearHead, elmo_layer=MaxPoolingHead),
+    "max_pooling": Head(MaxPoolingHead, lambda task: {"compared": False}),
+    "bi_attention": Head(BiAttentionHead),
+    "skip_thoughts": Head(SentencePairHead, lambda task: {"features": "skip_thoughts"}),
+    "infersent": Head(SentencePairHead, lambda task: {"features": "infersent"}),
+    "bcn": Head(BCN, has_lstm=True),
+    "concat_pooling": Head(ConcatPoolingHead),
+    "esim": Head(ESIM, has_lstm=True),
+    "linear_tagger": Head(Tagger),
+    "crf": Head(Tagger, _crf),
+    "bilstm": Head(Tagger, _bilstm, has_lstm=True),
+    "bilstm_crf": Head(Tagger, lambda task: _bilstm(task) | _crf(task), has_lstm=True),
+    "span_extractor": Head(SpanExtractor),
 }
 ON_VECTORS = ("linear", "skip_thoughts", "infersent")
-# The paper has no other tasks on single texts: these get its heads for classification.
-DEFAULT_HEADS = {
-    (kind, family): heads
-    for family in ("elmo", "bert")
-    for kind, heads in {
-        **dict.fromkeys(TEXTS, PAPER_HEADS["classification", family]),
-        SPAN_EXTRACTION: ("span_extractor", "span_extractor"),
-    }.items()
-} | PAPER_HEADS
 
 
 def build_head(
@@ -95,7 +84,7 @@ def build_head(
     layer (Peters, Ruder, Smith 2019, section 3).
 
     Args:
-        name: a key of `HEADS`, or "default": see `DEFAULT_HEADS`.
+        name: a key of `HEADS`, or "default": see `tf_adapt.heads.kinds.KINDS`.
         family: of the encoder; it takes the heads of the paper's family that it is like.
         frozen: whether the encoder stays frozen for the whole run.
         dropout: dropout rate; by default the published one.
@@ -111,26 +100,24 @@ def build_head(
             what the encoder has not, `units` for a head without LSTMs, or a pooling that the head
             does not take.
     """
-    if task.is_language_model:
-        raise ConfigError(
-            "head: a language model has its module's own output layer; expected objective: "
-            "language_model, or tf_adapt.models.language_model.build_language_model"
-        )
+    row = KINDS[task.kind]
+    row.check_kind()
     name = head_name(name, task, family, frozen)
-    fitting = [other for other, head in HEADS.items() if task.kind in head.kinds]
-    if name not in fitting:
-        for_others = f", which is for {' and '.join(HEADS[name].kinds)}" if name in HEADS else ""
+    if name not in row.heads:
+        for_others = f", which is for {' and '.join(kinds_of(name))}" if name in HEADS else ""
         raise ConfigError(
-            f"head: expected one of {', '.join(('default', *fitting))} for {task.kind}, "
+            f"head: expected one of {', '.join(('default', *row.heads))} for {task.kind}, "
             f"got {name!r}{for_others}"
         )
-    _check_inputs(name, task, family, joint, pooling)
+    asked = Asked(name, task.kind, family, joint, pooling, word_pieces)
+    _check_inputs(asked, row.heads)
     head = HEADS[name]
     if units is not None and not head.has_lstm:
         raise ConfigError(
             f"head_units: expected none for the head {name}, which has no LSTM, got {units}"
         )
-    _check_poolings(name, task, pooling, word_pieces, FAMILIES[family].joins_pairs and joint)
+    _check_poolings(asked)
+    row.check(asked)
     if name in ON_VECTORS and pooling is not None and not FAMILIES[family].has_words:
         raise ConfigError(
             f"head_pooling: expected none for the head {name} on an encoder of the family "
@@ -141,8 +128,7 @@ def build_head(
     implied = {
         "num_outputs": task.num_outputs,
         "mixed": frozen,
-        "pair": task.is_pair,
-        "regression": task.is_regression,
+        **row.arguments,
         "hidden_layer": FAMILIES[family].like == "elmo",
         "word_pieces": FAMILIES[family].word_piece,
     }
@@ -157,37 +143,21 @@ def build_head(
     return layer(**implied | head.arguments(task) | given, name="head")
 
 
-def _check_poolings(
-    name: str, task: Task, pooling: str | None, word_pieces: str | None, joint: bool
-) -> None:
-    given = {"head_pooling": pooling, "head_word_pieces": word_pieces}
+def _check_poolings(asked: Asked) -> None:
+    given = {"head_pooling": asked.pooling, "head_word_pieces": asked.word_pieces}
     for key, value in given.items():
         if value is not None and value not in POOLINGS:
             raise ConfigError(f"{key}: expected one of {', '.join(POOLINGS)}, got {value!r}")
-    if pooling is not None and task.is_span_extraction:
+    if asked.pooling is not None and asked.name == "concat_pooling":
         raise ConfigError(
-            f"head_pooling: expected none for the head {name}, which reads each token, got "
-            f"{pooling}"
+            f"head_pooling: expected none for the head {asked.name}, which takes the last, the "
+            f"maximum and the mean of the states together, got {asked.pooling}"
         )
-    if pooling is not None and name == "concat_pooling":
+    is_one_row = FAMILIES[asked.family].joins_pairs and asked.joint
+    if asked.name == "max_pooling" and is_one_row and asked.pooling in ("first", "last"):
         raise ConfigError(
-            f"head_pooling: expected none for the head {name}, which takes the last, the maximum "
-            f"and the mean of the states together, got {pooling}"
-        )
-    if pooling is not None and task.is_tagging:
-        raise ConfigError(
-            f"head_pooling: expected none for the head {name}, which labels each word, got "
-            f"{pooling}; a word's state from those of its pieces is head_word_pieces"
-        )
-    if word_pieces is not None and not task.is_tagging:
-        raise ConfigError(
-            f"head_word_pieces: expected none for {task.kind}, got {word_pieces}; it is for "
-            "tagging, and head_pooling for the others"
-        )
-    if name == "max_pooling" and joint and pooling in ("first", "last"):
-        raise ConfigError(
-            f"head_pooling: {pooling} is the state at one end of a row, and both texts are one "
-            "row; take head: linear, or encode the texts separately (encoder.pairs: separate)"
+            f"head_pooling: {asked.pooling} is the state at one end of a row, and both texts are "
+            "one row; take head: linear, or encode the texts separately (encoder.pairs: separate)"
         )
 
 
@@ -207,40 +177,28 @@ def refuse_first_state(key: str, family: str) -> None:
         )
 
 
-def _check_inputs(name: str, task: Task, family: str, joint: bool, pooling: str | None) -> None:
+def _check_inputs(asked: Asked, fitting: tuple[str, ...]) -> None:
     """Refuses a head that needs words where there is one vector, or vectors where there is none."""
-    about, pairs_of_vectors = FAMILIES[family], name in ON_VECTORS and name != "linear"
-    if pooling == "first":
+    name, family, about = asked.name, asked.family, FAMILIES[asked.family]
+    pairs_of_vectors = name in ON_VECTORS and name != "linear"
+    if asked.pooling == "first":
         refuse_first_state("head_pooling", family)
     if not about.has_words and name not in ON_VECTORS:
-        fitting = [one for one in ON_VECTORS if task.kind in HEADS[one].kinds]
+        on_vectors = [one for one in ON_VECTORS if one in fitting]
         raise ConfigError(
             f"head: {name} needs a state for each word, and an encoder of the family {family} has "
-            f"one vector for a text; expected one of {', '.join(('default', *fitting))}"
+            f"one vector for a text; expected one of {', '.join(('default', *on_vectors))}"
         )
-    if pairs_of_vectors and about.like == "elmo" and pooling is None:
+    if pairs_of_vectors and about.like == "elmo" and asked.pooling is None:
         raise ConfigError(
             f"head: {name} takes an encoder's pooled vectors, and one of the family {family} has "
             "none; set head_pooling (mean, max, first, last), or take one of esim, bi_attention, "
             "max_pooling, linear"
         )
-    if pairs_of_vectors and joint:
+    if pairs_of_vectors and asked.joint:
         raise ConfigError(
             f"head: {name} takes the vectors of two texts that are encoded apart; set "
             "pairs='separate' (encoder.pairs)"
-        )
-    if task.is_span_extraction:
-        check_reader(family)
-        if about.joins_pairs and not joint:
-            raise ConfigError(
-                f"head: {name} takes a question and its context as one row, got pairs='separate' "
-                "(encoder.pairs); leave it out"
-            )
-    if name == "linear" and about.joins_pairs and task.is_pair and not joint:
-        raise ConfigError(
-            "head: linear takes the pooled vector of a row with both texts; with pairs='separate' "
-            "(encoder.pairs), and with encoder.long, expected one of esim, bi_attention, "
-            "max_pooling, skip_thoughts, infersent"
         )
 
 
@@ -255,21 +213,11 @@ def head_name(name: str, task: Task, family: str, frozen: bool) -> str:
             f"encoder family: expected one of {', '.join(FAMILIES)}, got {family!r}; "
             "pass a head of your own to build_model"
         )
-    if not FAMILIES[family].has_words:
-        return _name_on_vectors(name, task, family)
-    if name != "default":
+    row, has_words = KINDS[task.kind], FAMILIES[family].has_words
+    if has_words and name == "default":
+        return row.defaults[FAMILIES[family].like][0 if frozen else 1]
+    if has_words:
         return name
-    return DEFAULT_HEADS[task.kind, FAMILIES[family].like][0 if frozen else 1]
-
-
-def _name_on_vectors(name: str, task: Task, family: str) -> str:
-    """The name for an encoder with one vector for a text: a linear head, for pairs on
-    Skip-thoughts' features."""
-    if task.is_tagging or task.is_span_extraction:
-        raise ConfigError(
-            f"task: {task.kind} needs a state for each word, and an encoder of the family {family} "
-            "has one vector for a text; take a BERT, an ELMo or word vectors"
-        )
-    if name not in ("default", "linear"):
-        return name
-    return "skip_thoughts" if task.is_pair else "linear"
+    # One vector for a text: a linear head, for pairs on Skip-thoughts' features.
+    default = row.on_vectors(task.kind, family)
+    return default if name in ("default", "linear") else name
