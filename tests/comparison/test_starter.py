@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.plan.first_config import EXAMPLES, write_config
+from tf_adapt.comparison.plan.first_config import examples, write_config
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError, DataError
@@ -51,13 +51,13 @@ def test_the_config_runs_as_it_is(tmp_path, monkeypatch, make):
     assert [cell.config.adaptation.name for cell in cells] == adaptations * 2
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", examples())
 def test_examples_are_read_as_they_are(name, tmp_path):
     out = tmp_path / "c.yaml"
     said = run("init", "--example", name, "--out", out)
     assert said.exit_code == 0 and f"next: tf-adapt compare {out} --dry-run" in said.stdout
     cells = load_comparison(out).cells
-    assert {cell.config.data.dataset for cell in cells} == {f"sample_{EXAMPLES[name]}"}
+    assert {cell.config.data.dataset for cell in cells} == {f"sample_{examples()[name]}"}
     assert set(load_splits(cells[0].config.data).examples) == {"train", "dev", "test"}
     assert run("init", "--example", name, "--out", out).exit_code == 2
 

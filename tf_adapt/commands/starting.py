@@ -18,7 +18,7 @@ def init(file: str | None, example: str | None, out: str, as_json: bool) -> None
     from dataclasses import asdict
 
     from tf_adapt.comparison.plan.first_config import (
-        EXAMPLES,
+        examples,
         lines,
         next_lines,
         write_config,
@@ -31,7 +31,7 @@ def init(file: str | None, example: str | None, out: str, as_json: bool) -> None
         found = write_config(file, out)
         print_result(asdict(found) | {"config": out}, lines(found, out), as_json)
         return
-    if example not in EXAMPLES:
-        raise ConfigError(f"--example: expected one of {', '.join(EXAMPLES)}, got {example!r}")
+    if example not in examples():
+        raise ConfigError(f"--example: expected one of {', '.join(examples())}, got {example!r}")
     write_example(example, out)
     print_result({"config": out}, next_lines(out), as_json)

@@ -1,20 +1,17 @@
 """The predictions of a comparison's runs: reading, confusion matrices, disagreements."""
 
-from collections import Counter
 from pathlib import Path
 
 from tf_adapt.comparison.baseline import gold_labels
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.labels import right_answers
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import Disagreement
 from tf_adapt.runs.prediction_files import read_predictions
-from tf_adapt.tasks.kinds import CLASSIFICATIONS, REGRESSIONS, SPAN_EXTRACTION
 
 SHOWN_DISAGREEMENTS = 20
-NO_LABEL, NO_ANSWER = "no label", "no answer"
 Predictions = dict[Path, list]  # by run folder
 
 
@@ -41,14 +38,10 @@ def confusion(
 
     None if the task is not single-label classification, or no run has finished.
     """
-    if splits.kind not in CLASSIFICATIONS:
-        return None
     said = [predictions[run.folder] for run in runs if run.folder in predictions]
     if not said:
         return None
-    gold = gold_labels(splits, split)
-    counts = Counter(pair for labels in said for pair in zip(gold, labels, strict=True))
-    return [[counts[true, other] for other in splits.labels] for true in splits.labels]
+    return KINDS[splits.kind].confusion(said, gold_labels(splits, split), splits.labels)
 
 
 def disagreements(
@@ -65,10 +58,10 @@ def disagreements(
         for run in outcomes.final_runs(cell)[:1]
         if run.folder in predictions
     }
-    if splits.kind in REGRESSIONS or len(said) < 2:
+    if len(said) < 2:
         return []
-    found, gold = [], gold_labels(splits, split)
-    right_of = {name: right_answers(labels, gold, splits.kind) for name, labels in said.items()}
+    row, found, gold = KINDS[splits.kind], [], gold_labels(splits, split)
+    right_of = row.right_answers(said, gold, splits.kind)
     for number, example in enumerate(splits.examples[split]):
         right = [name for name, answers in right_of.items() if answers[number]]
         if 0 < len(right) < len(said):
@@ -79,8 +72,8 @@ def disagreements(
             where=example.where,
             text_a=_text(example),
             text_b=getattr(example, "text_b", None),
-            label=_shown(gold[number], splits.kind),
-            answers={name: _shown(labels[number], splits.kind) for name, labels in said.items()},
+            label=row.shown(gold[number]),
+            answers={name: row.shown(labels[number]) for name, labels in said.items()},
             right=right,
         )
         for _, number, example, right in found[:SHOWN_DISAGREEMENTS]
@@ -89,12 +82,3 @@ def disagreements(
 
 def _text(example) -> str:
     return " ".join(example.words) if isinstance(example, TaggedSentence) else example.text_a
-
-
-def _shown(label, kind: str) -> str:
-    if kind == SPAN_EXTRACTION:
-        texts = (label,) if isinstance(label, str) else label
-        return " | ".join(dict.fromkeys(texts)) or NO_ANSWER
-    if isinstance(label, tuple):
-        return ", ".join(label) or NO_LABEL
-    return " ".join(label) if isinstance(label, list) else str(label)

@@ -1,24 +1,16 @@
-"""The baseline of every comparison: a constant prediction.
+"""The baseline of every comparison: a constant prediction, for each kind of task its own."""
 
-Classification: the most frequent label of train. Multilabel: the set of labels with the highest
-micro F1 on train. Tagging: `O`, or the most frequent tag where each is of its word alone.
-Regression: the mean of train. Span extraction: no answer.
-"""
-
-from collections import Counter
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.labels import gold_answers
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.report.scored_cells import AT_BASELINE, DIVERGED, TRAINED
 from tf_adapt.statistics.scores import item_statistics, score_of
-from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS, SPAN_EXTRACTION
-from tf_adapt.tasks.tag_schemes import WORDS
 
 # Runs compute dev scores in float32.
 ROUNDING = 1e-6
@@ -41,7 +33,7 @@ class Baseline:
 
 def baseline_of(splits: Splits, metric: str, chosen_on: str, scored_on: str) -> Baseline:
     """The baseline of the data, scored by the runs' metric."""
-    answer = _constant(splits)
+    answer = KINDS[splits.kind].baseline(gold_labels(splits, "train"), splits.scheme)
     statistics = {
         split: item_statistics(
             metric,
@@ -75,32 +67,6 @@ def outcome_of(outcomes: Outcomes, run: CellRun, chosen_on: str, baseline: Basel
 def gold_labels(splits: Splits, split: str) -> list:
     """The gold label of each example, in the form of the predictions."""
     return gold_answers(splits.examples[split], splits.kind)
-
-
-def _constant(splits: Splits) -> str | float | tuple[str, ...]:
-    if splits.kind == "tagging" and splits.scheme != WORDS:
-        return "O"
-    if splits.kind == SPAN_EXTRACTION:
-        return ""
-    labels = gold_labels(splits, "train")
-    if splits.kind == "tagging":
-        labels = chain.from_iterable(labels)
-    if splits.kind in REGRESSIONS:
-        return float(np.mean(labels))
-    if splits.kind == MULTILABEL:
-        return _best_set(labels)
-    return Counter(labels).most_common(1)[0][0]
-
-
-def _best_set(gold: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """The set with the highest micro F1: the k most frequent labels, with the best k."""
-    counts = Counter(label for labels in gold for label in labels).most_common()
-    if not counts:
-        return ()
-    numbers = np.array([count for _, count in counts], np.float64)
-    # 2 · correct / (gold + predicted) for k = 1, 2, …
-    f1 = 2 * numbers.cumsum() / (numbers.sum() + len(gold) * np.arange(1, len(numbers) + 1))
-    return tuple(sorted(label for label, _ in counts[: f1.argmax() + 1]))
 
 
 def _as_prediction(example: Record | TaggedSentence, answer: str | float | tuple[str, ...]):

@@ -2,7 +2,7 @@
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 NOTHING = "–"
 METRICS = {
@@ -28,6 +28,11 @@ def visible(text: str) -> str:
     controls of text direction are escaped.
     """
     return "".join(_shown(character) for character in str(text))
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def shortened(text: str, length: int) -> str:

@@ -3,14 +3,13 @@
 from tf_adapt import paper
 from tf_adapt.paper import FROZEN, TUNED
 from tf_adapt.printing import words
-from tf_adapt.printing.words import shortened, visible
+from tf_adapt.printing.words import visible
 from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import encoder_name, encoder_of, variant
 from tf_adapt.report.content import Content
+from tf_adapt.report.kinds import KINDS
 from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.statistics.relation import AHEAD, BEHIND, OPEN, relation
-
-LONGEST_LABEL = 40
 
 
 def paper_table(content: Content) -> Table:
@@ -56,16 +55,7 @@ def _papers_row(content: Content, adaptations: list[str]) -> list[list[list[Entr
 
 def baseline_text(answer: str | float | list[str], kind: str) -> str:
     """The baseline's constant prediction for a kind of task: `always 'yes'`."""
-    if isinstance(answer, float):
-        return f"always {words.amount(answer)}, train's mean"
-    if isinstance(answer, list):
-        said = visible(shortened(", ".join(map(repr, answer)), LONGEST_LABEL)) or "no label"
-        return f"always {said}"
-    if kind == "tagging":
-        return "always O"
-    if kind == "span_extraction":
-        return "always no answer"
-    return f"always {visible(repr(shortened(answer, LONGEST_LABEL)))}"
+    return f"always {KINDS[kind].baseline(answer)}"
 
 
 def _by_encoder(cells: list[ScoredCell]) -> list[list[ScoredCell]]:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from hub_modules.families import joins_pairs
+from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.comparison.plan.default_rates import family_of
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.paper import FROZEN
-from tf_adapt.tasks.kinds import PAIRS, SPAN_EXTRACTION
 
 
 def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str]:
@@ -28,14 +27,7 @@ def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str
     kind = _kind_of(data)
     if kind is None or adaptation != FROZEN or not encoder.pretrained:
         return ["default"]
-    family = family_of(encoder.handle)
-    if family == "sentence" or kind == SPAN_EXTRACTION:
-        return ["default"]
-    reads_one = family is None or joins_pairs(family)
-    reads_apart = encoder.pairs == "separate" or encoder.long is not None
-    if kind in PAIRS and reads_apart and reads_one:
-        return ["default"]
-    return ["default", "linear_tagger" if kind == "tagging" else "linear"]
+    return ["default", *KINDS[kind].frozen_heads(encoder, family_of(encoder.handle))]
 
 
 def _kind_of(data: Any) -> str | None:

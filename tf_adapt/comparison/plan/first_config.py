@@ -5,14 +5,12 @@ import re
 import shlex
 from pathlib import Path
 
+from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.data.guesses import Guess, guess
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.tasks.kinds import SPAN_EXTRACTION, labelled_kinds
 
-# Data that ship, one set for each kind of task.
-EXAMPLES = {"names": "tagging"} | {kind: kind for kind in labelled_kinds() if kind != "tagging"}
 # Plain scalars that YAML reads as strings.
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z_][\w./-]*", re.IGNORECASE)
 
@@ -37,18 +35,23 @@ def write_config(path: str | Path, out: str | Path) -> Guess:
     return found
 
 
+def examples() -> dict[str, str]:
+    """The names of data that ship, one set for each kind of task, with their kind."""
+    return {row.example or kind: kind for kind, row in KINDS.items()}
+
+
 def write_example(name: str, out: str | Path) -> None:
     """Writes a config for data that ship with the project.
 
     Args:
-        name: a key of `EXAMPLES`.
+        name: a key of `examples`.
 
     Raises:
         ConfigError: `out` exists already.
         ArtifactError: `out` cannot be written.
     """
     _check_new(out)
-    kind = EXAMPLES[name]
+    kind = examples()[name]
     data = ["data:", f"  dataset: sample_{kind}", "  source: sample", "  held_out: 0.2"]
     parts = [*_head(str(out)), *data, *_body("[elmo_small]", kind)]
     _write(out, "\n".join(parts) + "\n")
@@ -86,13 +89,9 @@ def next_lines(out: str) -> list[str]:
 
 
 def _text(found: Guess, path: str, out: str) -> str:
-    is_tagging = found.kind == "tagging"
     delimiter = [f"  delimiter: {_scalar(found.delimiter)}"] if found.delimiter else []
     columns = [f"    {key}: {_scalar(name)}" for key, name in found.columns.items()]
     unused = [f"    # {_comment(found.reasons['columns'])}"] if "columns" in found.reasons else []
-    by_hand = [
-        "  # words in the first column, tags in the last; others: `columns: {words: 0, tags: 3}`"
-    ]
     parts = [
         *_head(out, "; correct what was guessed wrongly"),
         "data:",
@@ -105,7 +104,7 @@ def _text(found: Guess, path: str, out: str) -> str:
         "  # A part of train plays dev, and another one test. With files of their own:",
         "  # dev: FILE",
         "  # test: FILE",
-        *(by_hand if is_tagging else ["  # guessed", "  columns:", *columns, *unused]),
+        *KINDS[found.kind].column_lines(columns, unused),
         *_body("[bert_small, elmo_small]", found.kind),
     ]
     return "\n".join(parts) + "\n"
@@ -120,11 +119,7 @@ def _head(out: str, more: str = "") -> list[str]:
 
 
 def _body(encoders: str, kind: str) -> list[str]:
-    over_long = "are split in two" if kind == "tagging" else "are cut, and counted in the report"
-    width = [
-        "  # Width of the LSTMs that a frozen encoder gets on top; wider is slower.",
-        "  head_units: {freeze: 100}",
-    ]
+    row = KINDS[kind]
     return [
         "compare:",
         "  # They ship; so do lm_small and lstm_small, which read from left to right only.",
@@ -135,7 +130,7 @@ def _body(encoders: str, kind: str) -> list[str]:
         "  adaptations: [freeze, tune]",
         "  # Passes over the training data; those with a frozen encoder cost little.",
         "  epochs: {freeze: 15, tune: 4}",
-        *([] if kind == SPAN_EXTRACTION else width),
+        *row.width_lines,
         "  # Learning rates are tried; to choose them yourself: `learning_rates: [1.0e-3, 3.0e-4]`",
         "  # From how many examples on does tuning pay? `train_examples: [100, 300, all]`",
         "  # Every run is repeated with so many seeds; more of them decide smaller differences.",
@@ -143,7 +138,7 @@ def _body(encoders: str, kind: str) -> list[str]:
         "training:",
         "  epochs: 4",
         "  batch_size: 32",
-        f"  # Texts that are longer than an encoder takes {over_long}.",
+        f"  # Texts that are longer than an encoder takes {row.over_long}.",
         "  truncate: true",
     ]
 

@@ -48,10 +48,10 @@ def _has_crf(config: Config) -> bool:
     files do not tell."""
     if config.head != "default":
         return config.head in CRF_HEADS
-    family = family_of(config.encoder.handle) if kind_of(config) == "tagging" else None
+    family = family_of(config.encoder.handle)
     if family is None or not FAMILIES[family].has_words:
         return False
-    frozen, tuned = HEADS["tagging", FAMILIES[family].like]
+    frozen, tuned = HEADS.get((kind_of(config), FAMILIES[family].like), (None, None))
     return (frozen if config.adaptation.name == FROZEN else tuned) in CRF_HEADS
 
 

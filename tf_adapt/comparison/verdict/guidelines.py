@@ -1,7 +1,7 @@
 """Whether a comparison agrees with the paper's guideline for its encoders and its task."""
 
 from tf_adapt.comparison.advice import guideline
-from tf_adapt.paper import ALIKE, FAMILIES, FROZEN, KINDS, TUNED
+from tf_adapt.paper import ALIKE, FAMILIES, FROZEN, GROUPS, TUNED
 from tf_adapt.report.cells import encoder_name, encoder_of, reads_as_usual
 from tf_adapt.report.content import Agreement, FamilyAgreement
 from tf_adapt.report.scored_cells import ScoredCell
@@ -33,7 +33,7 @@ def agreement(cells: Cells, pairs: Pairs, kind: str) -> Agreement:
     Encoders that encode pairs differently from the paper's are reported, but do not count for the
     agreement.
     """
-    if kind not in KINDS:
+    if GROUPS.get(kind) is None:
         return Agreement(f"The paper compared no task of this kind ({kind}).", None, {})
     present = {cell.family for cell in cells.values() if cell.pretrained}
     if present and not present & set(FAMILIES):

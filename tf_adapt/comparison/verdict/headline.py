@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from tf_adapt.comparison.verdict.phrases import listed
 from tf_adapt.comparison.verdict.ranking import Standing
 from tf_adapt.comparison.verdict.seeds_needed import what_is_needed
-from tf_adapt.printing.words import interval, metric_name, score, signed_points
+from tf_adapt.printing.words import interval, listed, metric_name, score, signed_points
 from tf_adapt.report.content import Content
 from tf_adapt.statistics.pairs import FEWEST_ITEMS
 

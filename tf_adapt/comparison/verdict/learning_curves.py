@@ -12,8 +12,8 @@ from itertools import groupby
 
 import numpy as np
 
-from tf_adapt.comparison.verdict.phrases import listed
 from tf_adapt.paper import FROZEN
+from tf_adapt.printing.words import listed
 from tf_adapt.report.content import CurvePoint, LackingLabels, LearningCurves, SizedCell
 from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.statistics.alpha_spending import level_of

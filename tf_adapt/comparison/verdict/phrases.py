@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from tf_adapt.printing.words import amount, score, visible
+from tf_adapt.comparison.kinds import KINDS
+from tf_adapt.printing.words import score
 from tf_adapt.report.cells import encoder_name
 from tf_adapt.report.scored_cells import ScoredCell, SeedResults
 
@@ -13,11 +14,6 @@ def describe_all(cells: Sequence[ScoredCell]) -> dict[str, str]:
     names = {cell.id: _described(cell) for cell in cells}
     counts = Counter(names.values())
     return {key: name if counts[name] == 1 else key for key, name in names.items()}
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def with_score(name: str, cell: ScoredCell) -> str:
@@ -47,16 +43,7 @@ def failures(results: SeedResults, seeds: int) -> str:
 
 def answer_text(answer: str | float | list[str], kind: str) -> str:
     """The baseline's constant prediction for a kind of task, as a phrase."""
-    if isinstance(answer, float):
-        return f"train's mean, {amount(answer)}, to everything"
-    if isinstance(answer, list):
-        said = listed([visible(repr(label)) for label in answer]) if answer else "no label"
-        return f"answering {said}, the set that scores best on train, to everything"
-    if kind == "tagging" and answer == "O":
-        return "answering O to everything"
-    if kind == "span_extraction":
-        return "saying that no question has an answer"
-    return f"answering {visible(repr(answer))}, train's most frequent label, to everything"
+    return KINDS[kind].baseline_phrase(answer)
 
 
 def _described(cell: ScoredCell) -> str:

@@ -1,0 +1,26 @@
+"""Span extraction: the baseline, and how the answers to a question are shown."""
+
+from tf_adapt.comparison.plan.sections import EncoderEntry
+
+NO_ANSWER = "no answer"
+
+
+def empty_answer(gold: list[tuple[str, ...]], scheme: str | None) -> str:
+    """The text that stands for no answer."""
+    return ""
+
+
+def empty_phrase(answer: str) -> str:
+    """The phrase for no answer."""
+    return "saying that no question has an answer"
+
+
+def shown_answers(answer: str | tuple[str, ...]) -> str:
+    """A predicted answer, or the gold ones, as text."""
+    texts = (answer,) if isinstance(answer, str) else answer
+    return " | ".join(dict.fromkeys(texts)) or NO_ANSWER
+
+
+def no_other_head(encoder: EncoderEntry, family: str | None) -> list[str]:
+    """The default head is the only one."""
+    return []

@@ -1,0 +1,32 @@
+"""Tagging: the baseline, the head to compare, and the lines of a first config."""
+
+from collections import Counter
+from itertools import chain
+
+from tf_adapt.comparison.by_kind.classification import label_phrase
+from tf_adapt.comparison.plan.sections import EncoderEntry
+from tf_adapt.tasks.tag_schemes import WORDS
+
+
+def constant_tag(gold: list[list[str]], scheme: str | None) -> str:
+    """`O`; of tags that are each of its word alone the most frequent one of train."""
+    if scheme != WORDS:
+        return "O"
+    return Counter(chain.from_iterable(gold)).most_common(1)[0][0]
+
+
+def tag_phrase(answer: str) -> str:
+    """The phrase for a constant tag."""
+    return "answering O to everything" if answer == "O" else label_phrase(answer)
+
+
+def linear_tagger(encoder: EncoderEntry, family: str | None) -> list[str]:
+    """The head that a frozen encoder has beside the default one; a sentence module has none."""
+    return [] if family == "sentence" else ["linear_tagger"]
+
+
+def column_lines(columns: list[str], unused: list[str]) -> list[str]:
+    """Lines of a first config on the columns of a file of tagged words."""
+    return [
+        "  # words in the first column, tags in the last; others: `columns: {words: 0, tags: 3}`"
+    ]

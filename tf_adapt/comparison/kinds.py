@@ -1,0 +1,133 @@
+"""What a comparison does with each kind of task. Imports no TensorFlow."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tf_adapt.comparison import related_findings
+from tf_adapt.comparison.by_kind import (
+    classification,
+    multilabel_classification,
+    regression,
+    span_extraction,
+    tagging,
+)
+from tf_adapt.comparison.plan.sections import EncoderEntry
+from tf_adapt.data.labels import right_answers
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a comparison does with a kind of task.
+
+    Attributes:
+        baseline: gold labels of train, tag scheme → the constant prediction to be above.
+        baseline_phrase: that prediction, as in a report's JSON → a phrase.
+        frozen_heads: an encoder, its family → heads that are compared with the default one.
+        shown: a label or a prediction as text.
+        right_answers: predictions by cell, gold, kind → which are right; empty where none is
+            right or wrong.
+        confusion: predictions of several runs, gold, labels → their confusion matrix, or None.
+        example: name of the data that ship, for `tf-adapt init --example`; by default the kind's.
+        column_lines, width_lines, over_long: of a first config: on the columns of its file, on the
+            width of heads, and what happens to long texts.
+        noise: how sure the paper's scores are.
+        beside: family → further findings of the paper.
+    """
+
+    baseline: Callable[[list, str | None], Any]
+    baseline_phrase: Callable[[Any], str]
+    frozen_heads: Callable[[EncoderEntry, str | None], list[str]]
+    shown: Callable[[Any], str]
+    right_answers: Callable[[Mapping[str, list], list, str], dict[str, list[bool]]]
+    confusion: Callable[[Sequence[list], list, Sequence[str]], list[list[int]] | None]
+    example: str | None = None
+    column_lines: Callable[[list[str], list[str]], list[str]] = classification.column_lines
+    width_lines: tuple[str, ...] = (
+        "  # Width of the LSTMs that a frozen encoder gets on top; wider is slower.",
+        "  head_units: {freeze: 100}",
+    )
+    over_long: str = "are cut, and counted in the report"
+    noise: str = related_findings.ONE_SCORE
+    beside: Mapping[str, Callable[[], tuple[str, ...]]] = field(default_factory=dict)
+
+
+def _right_answers(said: Mapping[str, list], gold: list, kind: str) -> dict[str, list[bool]]:
+    return {name: right_answers(labels, gold, kind) for name, labels in said.items()}
+
+
+def _neither_right_nor_wrong(said: Mapping[str, list], gold: list, kind: str) -> dict:
+    return {}
+
+
+def _no_confusion(predictions: Sequence[list], gold: list, labels: Sequence[str] | None) -> None:
+    return None
+
+
+_CLASSIFICATION = Row(
+    baseline=classification.most_frequent_label,
+    baseline_phrase=classification.label_phrase,
+    frozen_heads=classification.linear_head,
+    shown=str,
+    right_answers=_right_answers,
+    confusion=classification.confusion_matrix,
+    beside={"elmo": related_findings.nothing, "bert": related_findings.nothing},
+)
+_REGRESSION = Row(
+    baseline=regression.mean_of_train,
+    baseline_phrase=regression.mean_phrase,
+    frozen_heads=classification.linear_head,
+    shown=str,
+    right_answers=_neither_right_nor_wrong,
+    confusion=_no_confusion,
+)
+KINDS: dict[str, Row] = {
+    "tagging": Row(
+        baseline=tagging.constant_tag,
+        baseline_phrase=tagging.tag_phrase,
+        frozen_heads=tagging.linear_tagger,
+        shown=" ".join,
+        right_answers=_right_answers,
+        confusion=_no_confusion,
+        example="names",
+        column_lines=tagging.column_lines,
+        over_long="are split in two",
+        noise=related_findings.FIVE_SEEDS,
+        beside={"elmo": related_findings.needs_lstm, "bert": related_findings.nothing},
+    ),
+    "classification": _CLASSIFICATION,
+    "multilabel_classification": Row(
+        baseline=multilabel_classification.best_set,
+        baseline_phrase=multilabel_classification.set_phrase,
+        frozen_heads=classification.linear_head,
+        shown=multilabel_classification.shown_set,
+        right_answers=_right_answers,
+        confusion=_no_confusion,
+    ),
+    "regression": _REGRESSION,
+    "pair_classification": replace(
+        _CLASSIFICATION,
+        frozen_heads=classification.linear_head_of_pairs,
+        beside={
+            "elmo": related_findings.needs_attention,
+            "bert": related_findings.read_jointly_and_genres,
+        },
+    ),
+    "pair_regression": replace(
+        _REGRESSION,
+        frozen_heads=classification.linear_head_of_pairs,
+        beside={
+            "elmo": related_findings.needs_attention,
+            "bert": related_findings.read_jointly,
+        },
+    ),
+    "span_extraction": Row(
+        baseline=span_extraction.empty_answer,
+        baseline_phrase=span_extraction.empty_phrase,
+        frozen_heads=span_extraction.no_other_head,
+        shown=span_extraction.shown_answers,
+        right_answers=_right_answers,
+        confusion=_no_confusion,
+        width_lines=(),
+    ),
+}
