@@ -30,6 +30,17 @@ GROUPS = {
     "pair_regression": "sentence pairs",
 }
 
+# How many seeds a score of table 2 is the mean of, by kind of task.
+SEEDS = {"classification": 1, "pair_classification": 1, "pair_regression": 1, "tagging": 5}
+# Which tables say more of a kind of task with a family.
+FURTHER_TABLES = {
+    ("pair_classification", "elmo"): (3,),
+    ("pair_regression", "elmo"): (3,),
+    ("pair_classification", "bert"): (4, 6),
+    ("pair_regression", "bert"): (4,),
+    ("tagging", "elmo"): (5,),
+}
+
 # Table 2: dataset → (kind of task, metric); then the test scores.
 TABLE_2_DATASETS = {
     "CoNLL-2003": ("tagging", "span F1"),

@@ -4,7 +4,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tf_adapt import paper
-from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing import words
 
@@ -14,6 +13,14 @@ NOT_KNOWN = (
     "Full training sets: nothing is said of few training examples.",
     "❄ and 🔥 only: no two-stage training, no adapters. A follow-up claims up to +4.7 points for "
     "two stages (first the head, then everything), without seeds, deviations or controls.",
+)
+ONE_SCORE = (
+    "One test score for each cell, without deviations: no test says which of these differences "
+    "another seed would turn round."
+)
+FIVE_SEEDS = (
+    f"The mean of five seeds with a deviation of about {paper.DEVIATION_OF_NER}, and a "
+    "difference no larger than that; one dataset, no test."
 )
 COMPARE = (
     "`tf-adapt compare CONFIG --out DIR` answers it for your data and encoder: the same splits, "
@@ -82,7 +89,6 @@ def guideline(family: str, kind: str) -> Guideline:
     better = paper.TABLE_1[family, group]
     numbers = tuple(_evidence(family, group))
     frozen, tuned = paper.HEADS[kind, family]
-    row = KINDS[kind]
     return Guideline(
         family=family,
         kind=kind,
@@ -91,8 +97,8 @@ def guideline(family: str, kind: str) -> Guideline:
         numbers=numbers,
         support=_support(numbers, kind, better),
         heads={paper.FROZEN: frozen, paper.TUNED: tuned},
-        beside=row.beside[family](),
-        unknown=(row.noise, *NOT_KNOWN),
+        beside=tuple(_SENTENCES[table]() for table in paper.FURTHER_TABLES.get((kind, family), ())),
+        unknown=(ONE_SCORE if paper.SEEDS[kind] == 1 else FIVE_SEEDS, *NOT_KNOWN),
         answered_by=COMPARE,
     )
 
@@ -180,3 +186,48 @@ def _support(numbers: tuple[Evidence, ...], kind: str, better: str) -> str:
 def _agrees(number: Evidence, better: str) -> bool:
     wanted = {paper.ALIKE: None, paper.FROZEN: "freeze", paper.TUNED: "tune"}
     return number.colour == wanted[better]
+
+
+def _attention() -> str:
+    """A sentence on table 3, pairs with ELMo."""
+    return (
+        "🔥 needs attention between the words of both sentences (table 3, dev, with / without): "
+        f"{_two(paper.TABLE_3)}."
+    )
+
+
+def _lstm() -> str:
+    """A sentence on table 5, tagging with ELMo."""
+    rows = "; ".join(f"{how}, {head} {score}" for (how, head), score in paper.TABLE_5.items())
+    return f"❄ needs a BiLSTM below the CRF, 🔥 does not (table 5, dev, five seeds): {rows}."
+
+
+def _jointly() -> str:
+    """A sentence on table 4, pairs with BERT."""
+    return (
+        "❄ read both sentences jointly (table 4, dev, jointly / separately): "
+        f"{_two(paper.TABLE_4)}."
+    )
+
+
+def _genres() -> str:
+    """A sentence on table 6: correlation with domain divergence, and its power with five genres."""
+    found = {
+        name: f"r = {r:.2f}, p = {p:.2f}".replace("-", "−")
+        for name, (r, p) in paper.TABLE_6_CORRELATIONS.items()
+    }
+    return (
+        "The divergence between BERT's pretraining corpora and a genre of MNLI has no significant "
+        "correlation with what models of that genre reach (table 6, dev; computed from it: with "
+        f"❄ {found[paper.FROZEN]}; with 🔥 − ❄ {found['difference']}). Of five genres only |r| ≥ "
+        f"{paper.TABLE_6_SMALLEST_SIGNIFICANT:.2f} would be significant: they do not show that "
+        "domains do not matter."
+    )
+
+
+def _two(table: dict[str, tuple[float, float]]) -> str:
+    return ", ".join(f"{name} {first} / {second}" for name, (first, second) in table.items())
+
+
+# By table of the paper.
+_SENTENCES = {3: _attention, 4: _jointly, 5: _lstm, 6: _genres}

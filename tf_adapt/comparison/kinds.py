@@ -1,10 +1,9 @@
 """What a comparison does with each kind of task. Imports no TensorFlow."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tf_adapt.comparison import related_findings
 from tf_adapt.comparison.by_kind import (
     classification,
     multilabel_classification,
@@ -31,8 +30,6 @@ class Row:
         example: name of the data that ship, for `tf-adapt init --example`; by default the kind's.
         column_lines, width_lines, over_long: of a first config: on the columns of its file, on the
             width of heads, and what happens to long texts.
-        noise: how sure the paper's scores are.
-        beside: family → further findings of the paper.
     """
 
     baseline: Callable[[list, str | None], Any]
@@ -48,8 +45,6 @@ class Row:
         "  head_units: {freeze: 100}",
     )
     over_long: str = "are cut, and counted in the report"
-    noise: str = related_findings.ONE_SCORE
-    beside: Mapping[str, Callable[[], tuple[str, ...]]] = field(default_factory=dict)
 
 
 def _right_answers(said: Mapping[str, list], gold: list, kind: str) -> dict[str, list[bool]]:
@@ -71,7 +66,6 @@ _CLASSIFICATION = Row(
     shown=str,
     right_answers=_right_answers,
     confusion=classification.confusion_matrix,
-    beside={"elmo": related_findings.nothing, "bert": related_findings.nothing},
 )
 _REGRESSION = Row(
     baseline=regression.mean_of_train,
@@ -92,8 +86,6 @@ KINDS: dict[str, Row] = {
         example="names",
         column_lines=tagging.column_lines,
         over_long="are split in two",
-        noise=related_findings.FIVE_SEEDS,
-        beside={"elmo": related_findings.needs_lstm, "bert": related_findings.nothing},
     ),
     "classification": _CLASSIFICATION,
     "multilabel_classification": Row(
@@ -108,18 +100,10 @@ KINDS: dict[str, Row] = {
     "pair_classification": replace(
         _CLASSIFICATION,
         frozen_heads=classification.linear_head_of_pairs,
-        beside={
-            "elmo": related_findings.needs_attention,
-            "bert": related_findings.read_jointly_and_genres,
-        },
     ),
     "pair_regression": replace(
         _REGRESSION,
         frozen_heads=classification.linear_head_of_pairs,
-        beside={
-            "elmo": related_findings.needs_attention,
-            "bert": related_findings.read_jointly,
-        },
     ),
     "span_extraction": Row(
         baseline=span_extraction.empty_answer,
