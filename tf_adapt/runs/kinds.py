@@ -1,38 +1,41 @@
-"""Kinds of task → how a run folder holds their predictions. Imports no TensorFlow."""
+"""Kinds of task → their predictions in a run folder and in an ensemble. Imports no TensorFlow."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tf_adapt.runs.ensemble_folder import PROBABILITIES, VOTES
 from tf_adapt.tasks.label_sets import split_joined
 
 
 @dataclass(frozen=True)
 class Row:
-    """The predictions of a kind of task in a file.
+    """The predictions of a kind of task.
 
     Args:
         form: of the file, see `tf_adapt.serving.prediction.prediction_forms`.
         prediction: what of an example is in the file (tsv: the first column, conll: the tags) → as
             `read_predictions` returns it; a ValueError where it is none.
+        combinations: how the answers of an ensemble may become one; the first is the default.
     """
 
     form: str
     prediction: Callable[[Any], Any]
+    combinations: tuple[str, ...]
 
 
 def _label_set(field: str) -> tuple[str, ...]:
     return tuple(sorted(split_joined(field)))
 
 
-_LABEL = Row("tsv", str)
-_NUMBER = Row("tsv", float)
+_LABEL = Row("tsv", str, (PROBABILITIES, VOTES))
+_NUMBER = Row("tsv", float, (PROBABILITIES,))
 KINDS = {
     "classification": _LABEL,
-    "multilabel_classification": Row("tsv", _label_set),
+    "multilabel_classification": Row("tsv", _label_set, (PROBABILITIES,)),
     "regression": _NUMBER,
     "pair_classification": _LABEL,
     "pair_regression": _NUMBER,
-    "tagging": Row("conll", list),
-    "span_extraction": Row("tsv", str),
+    "tagging": Row("conll", list, (PROBABILITIES, VOTES)),
+    "span_extraction": Row("tsv", str, ()),
 }

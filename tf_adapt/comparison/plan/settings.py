@@ -62,7 +62,7 @@ from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.tasks.kinds import SPAN_EXTRACTION
+from tf_adapt.runs.kinds import KINDS
 
 
 def is_comparison(path: str | Path) -> bool:
@@ -389,10 +389,11 @@ def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
                 f"{where}: compare: two cells are called {cell.name}; list each encoder, "
                 "adaptation and head once, and give folders of modules different names"
             )
-        if cell.together and kind_of(cell.config) == SPAN_EXTRACTION:
+        kind = kind_of(cell.config)
+        if cell.together and kind is not None and not KINDS[kind].combinations:
             raise ConfigError(
                 f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor folds for "
-                f"{SPAN_EXTRACTION}, whose answers are not averaged, got {cell.members}"
+                f"{kind}, whose answers are not averaged, got {cell.members}"
             )
         if len(cell.rates) != len(cells[0].rates):
             raise ConfigError(

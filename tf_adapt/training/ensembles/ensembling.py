@@ -19,6 +19,7 @@ from tf_adapt.runs.ensemble_folder import (
     EnsembleFile,
     EnsembleMember,
 )
+from tf_adapt.runs.kinds import KINDS
 from tf_adapt.runs.prediction_files import write_predictions
 from tf_adapt.runs.run_schemas import TaskArguments
 from tf_adapt.serving.prediction.ensemble import Answer, combined
@@ -26,7 +27,6 @@ from tf_adapt.serving.prediction.predict import Prediction, to_predictions
 from tf_adapt.serving.prediction.prediction_forms import predictions_text
 from tf_adapt.serving.prediction.served_predictions import saved_task
 from tf_adapt.statistics.selection import greedy_weights
-from tf_adapt.tasks.kinds import SPAN_EXTRACTION
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.ensembles.ensemble_members import (
     SPLITS,
@@ -85,12 +85,7 @@ def ensemble(
     out = Path(out)
     run_folder.check_new(out)
     members = candidates(runs)
-    if members[0].task.kind == SPAN_EXTRACTION:
-        raise ConfigError(
-            f"{members[0].folder}: expected a run of another kind than span_extraction, whose "
-            "answers have no average; export the best run"
-        )
-    _check_votes(members[0], combine)
+    _check_combination(members[0], combine)
     splits = common_splits(members)
     if average == WEIGHTS:
         return soup(members, splits, out, weights == DEV, trust)
@@ -125,7 +120,7 @@ def ensemble(
         results=results,
     )
     with publish_folder(out) as aside:
-        form = "conll" if task.is_tagging else "tsv"
+        form = KINDS[task.kind].form
         for split, records in pool.records.items():
             text = predictions_text(form, task, records, said[split])
             write_predictions(aside, split, text)
@@ -205,10 +200,16 @@ def _check_arguments(combine: str, weights: str, average: str) -> None:
         )
 
 
-def _check_votes(member: Candidate, combine: str) -> None:
-    task = saved_task(member.task, member.folder)
-    if combine == VOTES and (task.is_regression or task.is_multilabel):
+def _check_combination(member: Candidate, combine: str) -> None:
+    kind = saved_task(member.task, member.folder).kind
+    known = KINDS[kind].combinations
+    if not known:
         raise ConfigError(
-            f"combine: expected probabilities for {task.kind}, got votes, which need one label for "
-            "an example or a word"
+            f"{member.folder}: expected a run of another kind than {kind}, whose answers have no "
+            "average; export the best run"
+        )
+    if combine not in known:
+        raise ConfigError(
+            f"combine: expected {' or '.join(known)} for {kind}, got {combine}, which need one "
+            "label for an example or a word"
         )

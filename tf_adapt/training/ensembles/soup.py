@@ -18,6 +18,7 @@ from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs import checkpoints, ensemble_folder, run_folder, run_schemas
 from tf_adapt.runs.ensemble_folder import WEIGHTS, EnsembleFile, EnsembleMember
+from tf_adapt.runs.kinds import KINDS
 from tf_adapt.runs.prediction_files import write_predictions
 from tf_adapt.serving.prediction.ensemble import Member, scores
 from tf_adapt.serving.prediction.predict import Prediction, to_predictions
@@ -213,7 +214,7 @@ def _write(
     of_best = members[best]
     number = of_best.metrics["best_epoch"] - 1
     task = found.task
-    form = "conll" if task.is_tagging else "tsv"
+    form = KINDS[task.kind].form
     with publish_folder(out) as aside:
         config = of_best.config.model_copy(update={"about": None})
         records.write(aside, run_folder.CONFIG, dump_config(config))
