@@ -1,7 +1,8 @@
 """The house of CONTRIBUTING.md: what is where, and that imports point down."""
 
-import ast
 from pathlib import Path
+
+from house import imports
 
 ROOT = Path(__file__).resolve().parents[1]
 # From the top, what a user calls, to the bottom, what everybody uses.
@@ -26,17 +27,6 @@ ROOMS = [
 ]
 # The names that `tf_adapt` itself imports when they are first used are not among its imports.
 LOOSE = {"__init__", "__main__", "errors", "paper", "version"}
-
-
-def imports(path: Path) -> set[str]:
-    """The modules of ours that a file imports anywhere, in functions too, as dotted names."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return {name for name in found if name.split(".")[0] in ("tf_adapt", "hub_modules")}
 
 
 def test_every_file_is_in_a_room():
