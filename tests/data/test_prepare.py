@@ -45,7 +45,7 @@ def test_tokenizing_in_chunks_changes_nothing(bert, monkeypatch, bound, value):
     texts = [words(n % 7 + 1) for n in range(50)]
     sentences = [text.split() for text in texts]
     whole = prepare(texts, TEXT, bert()), prepare(sentences, TAGS, bert())
-    monkeypatch.setattr(f"tf_adapt.data.packing.prepare.{bound}", value)
+    monkeypatch.setattr(f"tf_adapt.data.packing.lengths.{bound}", value)
     parts = prepare(texts, TEXT, bert()), prepare(sentences, TAGS, bert())
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(one.lengths, other.lengths)

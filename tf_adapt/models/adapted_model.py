@@ -12,8 +12,8 @@ from hub_modules.native.weights import is_trainable
 from tf_adapt.adaptation.phases import Adaptation, as_adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of, make_trainable
 from tf_adapt.data.packing.last_pieces import with_last_piece
-from tf_adapt.data.packing.prepare_spans import tokenized
 from tf_adapt.data.packing.prepared import ANSWER, LABELLED, SOFT_LABELS
+from tf_adapt.data.packing.span_extraction import tokenized
 from tf_adapt.data.packing.span_windows import Contexts, SpanWindows, pack_spans
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError

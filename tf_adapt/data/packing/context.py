@@ -8,22 +8,6 @@ import tensorflow as tf
 
 from hub_modules.preprocess.bert import pack_words_at
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.errors import ConfigError
-from tf_adapt.tasks.task import Task
-
-
-def check_document_context(task: Task, encoder: Any) -> None:
-    """Checks that document context is possible for a task and an encoder.
-
-    Raises:
-        ConfigError: the task is not tagging, or the encoder is no BERT.
-    """
-    if not task.is_tagging or encoder.family != "bert":
-        raise ConfigError(
-            "document_context: expected kind tagging and an encoder of the family bert, got kind "
-            f"{task.kind} and the family {encoder.family}; set it to false (ELMo reads each "
-            "sentence by itself, as in Peters et al. 2018)"
-        )
 
 
 def document_splits(sentences: Sequence[TaggedSentence], word_splits: np.ndarray) -> np.ndarray:

@@ -32,6 +32,21 @@ FILLERS = {
 
 
 @dataclass(frozen=True)
+class Limits:
+    """How much of an example is read.
+
+    Attributes:
+        tokens: of a packed row, special tokens included.
+        may_cut: cut what is too long, and count it.
+        document_context: see `tf_adapt.data.packing.context`.
+    """
+
+    tokens: int
+    may_cut: bool
+    document_context: bool = False
+
+
+@dataclass(frozen=True)
 class PreparedData:
     """Tokenized examples, in input order.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_adapt.data.packing.prepare_spans import check_stride, fitted, tokenized
+from tf_adapt.data.packing.span_extraction import check_stride, fitted, tokenized
 from tf_adapt.data.packing.span_windows import (
     MOST_WINDOWS,
     Contexts,

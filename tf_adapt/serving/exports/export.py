@@ -21,9 +21,9 @@ from hub_modules.preprocess import cut_words, split_words
 from hub_modules.programs.signature_checks import check_shapes, check_text
 from hub_modules.programs.trusted import remember
 from hub_modules.storage.files import publish_folder
-from tf_adapt.data.packing.context import check_document_context, context_windows, pack_windows
+from tf_adapt.data.packing.context import context_windows, pack_windows
 from tf_adapt.data.packing.last_pieces import with_last_piece
-from tf_adapt.data.packing.prepare import checked_limit
+from tf_adapt.data.packing.prepare import check_document_context, checked_limit
 from tf_adapt.encoder.hub_encoder import computed_by_tensorflow
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model

@@ -12,8 +12,7 @@ from hub_modules.manifest import module_hash, write_manifest
 from hub_modules.native.added.lora import merged
 from hub_modules.programs.trusted import remember
 from hub_modules.storage.files import publish_folder
-from tf_adapt.data.packing.context import check_document_context
-from tf_adapt.data.packing.prepare import checked_limit
+from tf_adapt.data.packing.prepare import check_document_context, checked_limit
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.combination import Combination
 from tf_adapt.serving.exports.export import EXPORT, ServedModel

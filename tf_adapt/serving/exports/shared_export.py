@@ -16,8 +16,7 @@ from hub_modules.manifest import module_hash, write_manifest
 from hub_modules.native.kernels.half_kernels import half_layers
 from hub_modules.programs.trusted import remember
 from hub_modules.storage.files import publish_folder
-from tf_adapt.data.packing.context import check_document_context
-from tf_adapt.data.packing.prepare import checked_limit
+from tf_adapt.data.packing.prepare import check_document_context, checked_limit
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model

@@ -1,6 +1,5 @@
 """Questions and contexts to tokens and windows, with the checks that belong to them."""
 
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ from hub_modules.preprocess import cut_words
 from tf_adapt.data.formats import Record, check_text
 from tf_adapt.data.labels import check_labels
 from tf_adapt.data.packing.answer_words import answer_words
-from tf_adapt.data.packing.prepared import PreparedData
+from tf_adapt.data.packing.lengths import long_words, refuse_long_words
+from tf_adapt.data.packing.prepared import Limits, PreparedData
 from tf_adapt.data.packing.span_windows import (
     MOST_WINDOWS,
     Contexts,
@@ -26,21 +26,11 @@ from tf_adapt.tasks.task import Task
 _CHUNK = 1024
 
 
-def prepare_spans(
-    records: list[Record],
-    task: Task,
-    encoder: Any,
-    limit: int,
-    may_cut: bool,
-    too_long: Collection[int],
-) -> PreparedData:
+def prepare_spans(records: list[Record], task: Task, encoder: Any, limits: Limits) -> PreparedData:
     """The rows of all questions: each with one window of its context.
 
-    Args:
-        limit: tokens of a row, special tokens included.
-        may_cut: cut questions that leave no room for a window, and words that are longer than the
-            stride, and count them.
-        too_long: the numbers of records that are cut anyway.
+    Where it may cut, it cuts questions that leave no room for a window, and words that are longer
+    than the stride.
 
     Raises:
         ConfigError: the encoder cannot read a question together with its context, or the stride is
@@ -48,6 +38,11 @@ def prepare_spans(
         DataError: a text is empty, an answer is not in its context at its offset, a question or a
             word is too long, or a context has too many windows.
     """
+    limit = limits.tokens
+    # Words of contexts end at punctuation for every encoder: see `answer_words`.
+    too_long = long_words(records, at_punctuation=True)
+    if not limits.may_cut:
+        refuse_long_words(too_long)
     check_reader(encoder.family)
     stride = task.spans.stride
     budget = limit - encoder.preprocessor.special_tokens(2)
@@ -63,9 +58,9 @@ def prepare_spans(
     longest = _longest_words(contexts.words)
     cut = (lengths > budget - stride) | (longest > stride)
     cut[list(too_long)] = True
-    if not may_cut:
+    if not limits.may_cut:
         _refuse_long_questions(records, lengths, budget - stride, limit, stride)
-        _refuse_long_words(records, longest, stride)
+        _refuse_words_beyond_stride(records, longest, stride)
     contexts = fitted(contexts, budget, stride)
     _refuse_many_windows(records, contexts, budget, stride)
     spans = SpanWindows.of(contexts, budget, stride)
@@ -163,7 +158,7 @@ def _refuse_long_questions(
         )
 
 
-def _refuse_long_words(records: list[Record], longest: np.ndarray, stride: int) -> None:
+def _refuse_words_beyond_stride(records: list[Record], longest: np.ndarray, stride: int) -> None:
     over = np.flatnonzero(longest > stride)
     if len(over):
         raise DataError(

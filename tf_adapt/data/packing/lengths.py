@@ -1,0 +1,90 @@
+"""What is too long: words, texts; and texts tokenized some at a time."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.labels import word_where
+from tf_adapt.errors import DataError
+
+# Longer than any natural word; BERT's tokenizer and ELMo would drop most of it.
+LONGEST_WORD = 1000
+_CHUNK, _CHUNK_CHARACTERS = 8192, 2**21
+# Word boundaries: WordPiece also splits at punctuation and around Chinese characters, others at
+# white space only.
+_CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
+_LONG_BETWEEN_PUNCTUATION = re.compile(rf"[^\W{_CHINESE}]{{{LONGEST_WORD + 1},}}")
+_LONG_BETWEEN_BLANKS = re.compile(rf"[^ \t\n\r\v\f]{{{LONGEST_WORD + 1},}}")
+
+
+def in_chunks(tokenize: Callable, values: Sequence) -> tf.RaggedTensor:
+    """Tokenizes some texts or sentences at a time: it takes a multiple of their memory."""
+    parts, start, characters = [], 0, 0
+    for end, value in enumerate(values, start=1):
+        characters += len(value) if isinstance(value, str) else sum(map(len, value.words))
+        if characters >= _CHUNK_CHARACTERS or end - start == _CHUNK or end == len(values):
+            parts.append(tokenize(values[start:end]))
+            start, characters = end, 0
+    return tf.concat(parts, axis=0)
+
+
+def long_words(records: Iterable, at_punctuation: bool) -> dict[int, tuple[str, int]]:
+    """Index of each example with a word longer than `LONGEST_WORD` → its location and length."""
+    long = _LONG_BETWEEN_PUNCTUATION if at_punctuation else _LONG_BETWEEN_BLANKS
+    found = {}
+    for number, record in enumerate(records):
+        for where, word in _words_to_measure(record, long):
+            if len(word) > LONGEST_WORD:
+                found.setdefault(number, (where, len(word)))
+    return found
+
+
+def _words_to_measure(
+    record: Record | TaggedSentence, long: re.Pattern
+) -> Iterable[tuple[str, str]]:
+    if isinstance(record, TaggedSentence):
+        if max(map(len, record.words)) <= LONGEST_WORD:
+            return []
+        return ((word_where(record, index), word) for index, word in enumerate(record.words))
+    texts = [text for text in (record.text_a, record.text_b) if text and len(text) > LONGEST_WORD]
+    return ((record.where, word) for text in texts for word in long.findall(text))
+
+
+def refuse_long_words(found: dict[int, tuple[str, int]]) -> None:
+    """Checks that nothing was found by `long_words`.
+
+    Raises:
+        DataError: something was.
+    """
+    for where, length in found.values():
+        raise DataError(
+            f"{where}: expected words of at most {LONGEST_WORD} characters, got one of {length} "
+            f"({len(found)} examples with such words); correct it, or set truncate: true"
+        )
+
+
+def refuse_long(
+    lengths: np.ndarray,
+    budget: int,
+    limit: int,
+    locations: Sequence[str],
+    what: str = "",
+    hint: str = "",
+) -> None:
+    """Checks that each text fits into a row.
+
+    Raises:
+        DataError: some do not.
+    """
+    over = np.flatnonzero(lengths > budget)
+    if not len(over):
+        return
+    special = limit - budget
+    raise DataError(
+        f"{locations[over[0]]}: expected at most {limit} tokens (special tokens included), got "
+        f"{what}{lengths[over[0]] + special} ({len(over)} too long in all); set truncate: true, or "
+        f"raise max_length if the encoder allows it{hint}"
+    )
