@@ -7,7 +7,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads import size
 from tf_adapt.heads.table import HEADS, build_head
-from tf_adapt.models.adapted_model import example_inputs
+from tf_adapt.models.kinds import KINDS
 
 TASKS = {
     "bcn": ta.Task("classification", ["a", "b", "c"]),
@@ -25,7 +25,7 @@ def encoder(tiny_bert):
 def test_the_number_of_weights_is_that_of_the_built_head(encoder):
     assert set(TASKS) == {name for name, row in HEADS.items() if row.has_lstm}
     for name, task in TASKS.items():
-        inputs = example_inputs(task, encoder)
+        inputs = KINDS[task.kind].inputs(encoder)
         encoded = [encoder(inputs[column]) for column in sorted(inputs)]
         head = build_head(name, task, "bert", True, units=7, joint=False)
         expected = size.weights_of_width(7, head, encoded, inputs["a"])

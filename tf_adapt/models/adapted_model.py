@@ -11,10 +11,7 @@ from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import is_trainable
 from tf_adapt.adaptation.phases import Adaptation, as_adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of, make_trainable
-from tf_adapt.data.packing.last_pieces import with_last_piece
-from tf_adapt.data.packing.prepared import ANSWER, LABELLED, SOFT_LABELS
-from tf_adapt.data.packing.span_extraction import tokenized
-from tf_adapt.data.packing.span_windows import Contexts, SpanWindows, pack_spans
+from tf_adapt.data.packing.prepared import LABELLED, SOFT_LABELS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.size import check_size, is_wide
@@ -24,11 +21,12 @@ from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.auxiliary_loss import AuxiliaryLoss, text_columns
 from tf_adapt.models.consistency import Consistency, check_dropout
+from tf_adapt.models.kinds import KINDS
 from tf_adapt.models.phased_model import PhasedModel
 from tf_adapt.models.signal_annealing import SignalAnnealing
 from tf_adapt.models.slice_heads import SliceHeads
 from tf_adapt.models.teaching import Teaching
-from tf_adapt.tasks.best_spans import best_spans
+from tf_adapt.tasks.kinds import KINDS as KINDS_OF_TASK
 from tf_adapt.tasks.losses import soft_cross_entropy
 from tf_adapt.tasks.task import Task
 
@@ -102,11 +100,7 @@ def build_model(
         ...         states = keras.ops.cast(encoded[0]["layers"][-1], "float32") * real
         ...         return self.dense(keras.ops.sum(states, axis=1) / keras.ops.sum(real, axis=1))
     """
-    if task.is_span_extraction and encoder.long is not None:
-        raise ConfigError(
-            f"long: expected none for {task.kind}, which has windows of its own, got "
-            f"{encoder.long}; make the encoder without"
-        )
+    KINDS[task.kind].check_encoder(encoder)
     encoder.leave_unread(())  # undo what an earlier head on this encoder left unread
     adaptation = None if adaptation is None else as_adaptation(adaptation)
     if adaptation is not None:
@@ -180,14 +174,14 @@ class AdaptedModel(PhasedModel):
         self.task_name = task_name
         self.head = head
         if encoder.family == "lstm":
-            encoder.native.use_dropouts(of_language_model=task.is_language_model)
+            KINDS[task.kind].lstm_dropouts(encoder.native)
         self.auxiliaries = list(auxiliaries)
         self.teaching: Teaching | None = None
         self.signal_annealing: SignalAnnealing | None = None
         self._evaluates = False
         # Built here: under a distribution strategy Keras would otherwise read the data once to
         # build, and in several processes reduce that data across workers.
-        inputs = example_inputs(task, encoder)
+        inputs = KINDS[task.kind].inputs(encoder)
         if is_wide(head):
             check_size(head, [self.encoded(inputs[n]) for n in text_columns(inputs)], inputs["a"])
         outputs = self(inputs)
@@ -274,30 +268,7 @@ class AdaptedModel(PhasedModel):
         `tf_adapt.tasks.best_spans.best_spans`, and of labelled ones their `loss` `[batch] float32`.
         """
         outputs = self(inputs, training=False)
-        if self.task.is_span_extraction:
-            return self._answers(outputs, inputs["a"])
-        if self.task.is_regression:
-            return {"score": outputs}
-        if self.task.is_multilabel:
-            return {"probabilities": tf.sigmoid(outputs)}
-        if self.decodes:
-            return {
-                "label": outputs["tags"],
-                "probabilities": self.head.probabilities(outputs),
-                "logits": outputs["logits"],
-            }
-        return {
-            "label": tf.argmax(outputs, axis=-1, output_type=tf.int32),
-            "probabilities": tf.nn.softmax(outputs),
-        }
-
-    def _answers(self, logits, inputs: dict) -> dict:
-        found = best_spans(logits, inputs, self.task.spans)
-        if ANSWER not in inputs:
-            return found
-        by_end = tf.transpose(tf.nn.log_softmax(logits, axis=1), [0, 2, 1])
-        chosen = tf.gather(by_end, inputs[ANSWER], batch_dims=2)
-        return found | {"loss": -tf.reduce_mean(chosen, axis=1)}
+        return KINDS[self.task.kind].predictions(self, outputs, inputs["a"])
 
     @functools.cached_property
     def inference(self) -> InferenceGraph:
@@ -384,12 +355,8 @@ class AdaptedModel(PhasedModel):
         self._symbolic_build(data_batch=self._example_batch())
 
     def _example_batch(self) -> tuple:
-        x = example_inputs(self.task, self.encoder)
-        task = self.task
-        wide = task.is_multilabel or task.is_span_extraction
-        shape = [1, task.num_outputs] if wide else [1, 1] if task.is_tagging else [1]
-        y = tf.zeros(shape, "float32" if task.is_regression or task.is_multilabel else "int32")
-        return x, y, None
+        row = KINDS[self.task.kind]
+        return row.inputs(self.encoder), row.targets(self.task), None
 
     def get_config(self) -> dict:
         parts = {"task": self.task, "encoder": self.encoder, "head": self.head}
@@ -432,28 +399,8 @@ def refuse_language_model(task: Task) -> None:
     Raises:
         ConfigError: the task is a language model.
     """
-    if task.is_language_model:
+    if KINDS_OF_TASK[task.kind].target is None:
         raise ConfigError(
             "a language model predicts no labels; make a module of it with `tf-adapt module "
             "export`, and train a task on that"
         )
-
-
-def example_inputs(task: Task, encoder: HubEncoder) -> dict:
-    """Model inputs for one dummy example of one word, to build layers with."""
-    preprocessor = encoder.preprocessor
-    if task.is_tagging:
-        words = tf.ragged.constant([["a"]])
-        pieces = preprocessor.tokenize_words(words)
-        return {"a": with_last_piece(preprocessor.pack_words(pieces), pieces)}
-    if task.is_span_extraction:
-        words, first, end = tokenized(tf.constant(["a"]), preprocessor)
-        contexts = Contexts(words.merge_dims(1, 2), words, first, end)
-        spans = SpanWindows.of(contexts, budget=2, stride=1)
-        return {"a": pack_spans(preprocessor, spans, tf.constant([0]))}
-    units = preprocessor.tokenize(tf.constant(["a"]))
-    if not task.is_pair:
-        return {"a": preprocessor.pack([units])}
-    if encoder.joint_pairs:
-        return {"a": preprocessor.pack([units, units])}
-    return {"a": preprocessor.pack([units]), "b": preprocessor.pack([units])}

@@ -1,17 +1,16 @@
 """One answer from those of several models: mean, votes, or for CRFs one best path."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from tf_adapt.layers.crf import CRF
 from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.kinds import KINDS
 from tf_adapt.tasks.tag_constraints import tag_constraints
 from tf_adapt.tasks.task import Task
 
-# Shares of votes that differ by less are equal: they are sums of rounded numbers.
-TIED = 1e-6
 # Below it a probability has no logarithm in float32.
 SMALLEST = float(np.finfo("float32").tiny)
 
@@ -99,17 +98,11 @@ class Combination:
         if self.decodes:
             logits = _mean((weight, _logits(answer)) for weight, answer in used)
             return self._decode(logits, tf.cast(row_splits, tf.int64))
-        if self.task.is_regression:
-            return {"score": _mean((weight, answer["score"]) for weight, answer in used)}
-        probabilities = _mean((weight, answer["probabilities"]) for weight, answer in used)
-        if self.task.is_multilabel:
-            return {"probabilities": probabilities}
-        if not self.votes:
-            return {"label": _largest(probabilities), "probabilities": probabilities}
-        labels = self.task.num_outputs
-        shares = _mean((weight, tf.one_hot(answer["label"], labels)) for weight, answer in used)
-        most = shares >= tf.reduce_max(shares, axis=-1, keepdims=True) - TIED
-        return {"label": _largest(tf.where(most, probabilities, -1.0)), "probabilities": shares}
+
+        def mean(values_of: Callable[[dict], tf.Tensor]) -> tf.Tensor:
+            return _mean((weight, values_of(answer)) for weight, answer in used)
+
+        return KINDS[self.task.kind].combined(mean, self.votes, self.task.num_outputs)
 
     def _decoded(self, logits: tf.Tensor, row_splits: tf.Tensor) -> dict:
         rows = tf.RaggedTensor.from_row_splits(logits, row_splits)
@@ -132,7 +125,3 @@ def _logits(answer: dict) -> tf.Tensor:
     if "logits" in answer:
         return tf.convert_to_tensor(answer["logits"])
     return tf.math.log(tf.maximum(answer["probabilities"], SMALLEST))
-
-
-def _largest(values: tf.Tensor) -> tf.Tensor:
-    return tf.argmax(values, axis=-1, output_type=tf.int32)

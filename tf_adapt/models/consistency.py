@@ -7,11 +7,11 @@ from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED, WORDS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adversarial import EPSILON, adversarial_perturbations
+from tf_adapt.models.kinds import KINDS, PERTURBATIONS
 from tf_adapt.models.piece_masking import mask_pieces
 from tf_adapt.tasks.divergences import consistency_losses
 from tf_adapt.tasks.task import Task
 
-PERTURBATIONS = ("dropout", "mask", "words", "adversarial", "paraphrases")
 MASKED_SHARE = 0.15
 
 
@@ -39,7 +39,8 @@ def consistency_objective(
         ConfigError: the task has no class probabilities, the encoder does not support the
             perturbation, or a value is out of its range.
     """
-    if task.is_regression or task.is_language_model:
+    possible = KINDS[task.kind].perturbations
+    if not possible:
         raise ConfigError(
             "consistency: expected a classification or tagging, whose probabilities can be "
             f"compared, got {task.kind}; leave it out"
@@ -53,10 +54,10 @@ def consistency_objective(
         )
     if perturbation == "adversarial":
         _check_embeddings(encoder)
-    if task.is_tagging and perturbation in ("words", "paraphrases"):
+    if perturbation in set(PERTURBATIONS) - set(possible):
         raise ConfigError(
-            "consistency: expected perturbation dropout, mask or adversarial for tagging, whose "
-            f"words stay where they are, got {perturbation}"
+            f"consistency: expected perturbation {', '.join(possible[:-1])} or {possible[-1]} for "
+            f"{task.kind}, whose words stay where they are, got {perturbation}"
         )
     return Consistency(task, perturbation, temperature, confidence, special, masked, epsilon)
 
@@ -181,7 +182,7 @@ class Consistency(keras.layers.Layer):
                 "consistency: expected batches with unlabelled texts, got some without; train on "
                 "those of tf_adapt.consistency_batches"
             )
-        texts = inputs[UNLABELLED]
+        texts, words = inputs[UNLABELLED], inputs.get(WORDS)
         wanted = ops.stop_gradient(outputs_of(texts, training))
         if self.perturbation in ("words", "paraphrases"):
             texts = inputs[PERTURBED]
@@ -190,17 +191,16 @@ class Consistency(keras.layers.Layer):
         elif self.perturbation == "adversarial":
             seed = self.seeds.next()
             texts = adversarial_perturbations(
-                self.task, texts, encoder, outputs_of, seed, self.epsilon, inputs.get(WORDS)
+                self.task, texts, encoder, outputs_of, seed, self.epsilon, words
             )
         given = outputs_of(texts, training)
-        if self.task.is_tagging:
-            real = inputs[WORDS]
+        if words is not None:
             # Logits at padding, even NaN, must not affect the gradient.
-            wanted, given = (ops.where(real[..., None], one, 0.0) for one in (wanted, given))
+            wanted, given = (ops.where(words[..., None], one, 0.0) for one in (wanted, given))
         losses, confident = consistency_losses(
             self.task, wanted, given, self.temperature, self.confidence
         )
-        real = real if self.task.is_tagging else ops.ones_like(losses, dtype="bool")
+        real = ops.ones_like(losses, dtype="bool") if words is None else words
         self._show(losses, confident, ops.cast(real, "float32"))
         return ops.where(real, losses, -1.0)
 

@@ -6,6 +6,7 @@ from keras import ops
 
 from tf_adapt.data.packing.prepared import LABELLED, TEACHER
 from tf_adapt.errors import ConfigError
+from tf_adapt.models.kinds import KINDS
 from tf_adapt.tasks.losses import global_mean
 from tf_adapt.tasks.task import Task
 
@@ -56,9 +57,7 @@ class Teaching:
         Shapes: inputs with the teacher's answers (`TEACHER`), targets, outputs → scalar.
         """
         losses = soft_losses(self.task, inputs[TEACHER], outputs, self.temperature)
-        real = ops.ones_like(losses, dtype="bool")
-        if self.task.is_tagging:
-            real = ops.reshape(targets, ops.shape(losses)) >= 0
+        real = KINDS[self.task.kind].real(losses, targets)
         return self.weight * global_mean(losses, real)
 
     def label_weights(self, inputs: dict, targets):
@@ -75,13 +74,4 @@ def soft_losses(task: Task, answers, outputs, temperature: float):
     Shapes: logits `[…, labels]`, of numbers scores `[batch]` → `[…]`, float32.
     """
     answers, outputs = ops.cast(answers, "float32"), ops.cast(outputs, "float32")
-    if task.is_regression:
-        return ops.square(ops.reshape(outputs, ops.shape(answers)) - answers)
-    if task.is_multilabel:  # two classes for each label
-        answers, outputs = (
-            ops.stack([one, ops.zeros_like(one)], axis=-1) for one in (answers, outputs)
-        )
-    wanted = ops.log_softmax(answers / temperature)
-    given = ops.log_softmax(outputs / temperature)
-    losses = temperature**2 * ops.sum(ops.exp(wanted) * (wanted - given), axis=-1)
-    return ops.mean(losses, axis=-1) if task.is_multilabel else losses
+    return KINDS[task.kind].soft_losses(task, answers, outputs, temperature)

@@ -1,0 +1,22 @@
+"""Any number of labels for each text."""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from tf_adapt.tasks.task import Task
+
+
+def targets(task: Task) -> tf.Tensor:
+    """The target of one example."""
+    return tf.zeros([1, task.num_outputs], "float32")
+
+
+def predictions(model, outputs, inputs: dict) -> dict:
+    """`probabilities`: see `AdaptedModel.predictions`."""
+    return {"probabilities": tf.sigmoid(outputs)}
+
+
+def combined(mean: Callable, votes: bool, labels: int) -> dict:
+    """The mean of the probabilities: see `Combination`."""
+    return {"probabilities": mean(lambda answer: answer["probabilities"])}

@@ -1,0 +1,36 @@
+"""A tag for each word."""
+
+import tensorflow as tf
+from keras import ops
+
+from tf_adapt.data.packing.last_pieces import with_last_piece
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.models.by_kind import classification
+from tf_adapt.tasks.task import Task
+
+
+def inputs(encoder: HubEncoder) -> dict:
+    """Model inputs for one sentence of one word."""
+    pieces = encoder.preprocessor.tokenize_words(tf.ragged.constant([["a"]]))
+    return {"a": with_last_piece(encoder.preprocessor.pack_words(pieces), pieces)}
+
+
+def targets(task: Task) -> tf.Tensor:
+    """The targets of one sentence."""
+    return tf.zeros([1, 1], "int32")
+
+
+def predictions(model, outputs, inputs: dict) -> dict:
+    """`label` and `probabilities`, with a CRF also `logits`: see `AdaptedModel.predictions`."""
+    if not model.decodes:
+        return classification.predictions(model, outputs, inputs)
+    return {
+        "label": outputs["tags"],
+        "probabilities": model.head.probabilities(outputs),
+        "logits": outputs["logits"],
+    }
+
+
+def real_words(losses, targets):
+    """Which losses are of real words, not of padding."""
+    return ops.reshape(targets, ops.shape(losses)) >= 0

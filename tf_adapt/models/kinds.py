@@ -1,0 +1,106 @@
+"""What a model does with each kind of task."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.models.by_kind import (
+    classification,
+    multilabel_classification,
+    regression,
+    span_extraction,
+    tagging,
+)
+from tf_adapt.tasks.task import Task
+
+PERTURBATIONS = ("dropout", "mask", "words", "adversarial", "paraphrases")
+OF_WORDS_IN_PLACE = ("dropout", "mask", "adversarial")
+
+
+def any_encoder(encoder: HubEncoder) -> None:
+    """Takes every encoder."""
+
+
+@dataclass(frozen=True)
+class ModelOfKind:
+    """A model for a kind of task.
+
+    Args:
+        inputs: one dummy example, to build layers with.
+        targets: its targets.
+        predictions: in inference mode, from the model, its outputs and the inputs of the text.
+        combined: one answer from those of several models: from their weighted mean, whether they
+            vote, and the number of labels.
+        soft_losses: of a student's outputs against a teacher's answers.
+        real: which of these losses are of targets, not of padding.
+        options: what it can be trained with: `class_weight`, `signal_annealing`.
+        perturbations: of unlabelled texts, whose predictions can be compared.
+        check_encoder: refuses encoders.
+        lstm_dropouts: of an AWD-LSTM: those of a task, or of the language model.
+    """
+
+    inputs: Callable[[HubEncoder], dict]
+    targets: Callable[[Task], tf.Tensor] = classification.targets
+    predictions: Callable[..., dict] = classification.predictions
+    combined: Callable[[Callable, bool, int], dict] = classification.combined
+    soft_losses: Callable = classification.soft_losses
+    real: Callable = classification.all_real
+    options: tuple[str, ...] = ()
+    perturbations: tuple[str, ...] = ()
+    check_encoder: Callable[[HubEncoder], None] = any_encoder
+    lstm_dropouts: Callable = lambda native: native.use_dropouts(of_language_model=False)
+
+
+def _classification(inputs: Callable) -> ModelOfKind:
+    options = ("class_weight", "signal_annealing")
+    return ModelOfKind(inputs, options=options, perturbations=PERTURBATIONS)
+
+
+def _regression(inputs: Callable) -> ModelOfKind:
+    return ModelOfKind(
+        inputs,
+        regression.targets,
+        regression.predictions,
+        regression.combined,
+        regression.soft_losses,
+    )
+
+
+KINDS = {
+    "classification": _classification(classification.text_inputs),
+    "multilabel_classification": ModelOfKind(
+        classification.text_inputs,
+        multilabel_classification.targets,
+        multilabel_classification.predictions,
+        multilabel_classification.combined,
+        perturbations=PERTURBATIONS,
+    ),
+    "regression": _regression(classification.text_inputs),
+    "pair_classification": _classification(classification.pair_inputs),
+    "pair_regression": _regression(classification.pair_inputs),
+    "tagging": ModelOfKind(
+        tagging.inputs,
+        tagging.targets,
+        tagging.predictions,
+        real=tagging.real_words,
+        options=("signal_annealing",),
+        perturbations=OF_WORDS_IN_PLACE,
+    ),
+    "span_extraction": ModelOfKind(
+        span_extraction.inputs,
+        span_extraction.targets,
+        span_extraction.predictions,
+        check_encoder=span_extraction.check_encoder,
+    ),
+    "language_model": ModelOfKind(
+        classification.text_inputs,
+        lstm_dropouts=lambda native: native.use_dropouts(of_language_model=True),
+    ),
+}
+
+
+def kinds_with(option: str) -> list[str]:
+    """The kinds of task whose models can be trained with an option."""
+    return [kind for kind, row in KINDS.items() if option in row.options]
