@@ -9,7 +9,7 @@ from tf_adapt.comparison.answers import disagreements
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.data.formats import Answers, Record
-from tf_adapt.data.labels import right_answers
+from tf_adapt.data.gold_answers import right_answers
 from tf_adapt.data.splits.groups import item_groups, items_in_words
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.report.paper_table import baseline_text

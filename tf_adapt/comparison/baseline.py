@@ -7,7 +7,7 @@ import numpy as np
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.labels import gold_answers
+from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.report.scored_cells import AT_BASELINE, DIVERGED, TRAINED
 from tf_adapt.statistics.scores import item_statistics, score_of

@@ -181,11 +181,10 @@ def _data_section(
     """
     form = _form(content, kind)
     written = {
-        "format": form.file_format,
-        "kind": kind,
+        **form.section,
         **{name: str(_file(out, name, form.file_format)) for name in texts},
         "columns": file_columns(texts["train"], form),
-    } | ({"scheme": form.scheme} if form.is_tagging else {})
+    }
     said = content.get("data") or {}
     if not isinstance(said, dict):
         raise ConfigError(f"{where}: data: expected a section, got {said!r}")

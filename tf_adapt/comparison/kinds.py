@@ -12,7 +12,7 @@ from tf_adapt.comparison.by_kind import (
     tagging,
 )
 from tf_adapt.comparison.plan.sections import EncoderEntry
-from tf_adapt.data.labels import right_answers
+from tf_adapt.data.gold_answers import right_answers
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ import numpy as np
 import tensorflow as tf
 
 from tf_adapt.data.batches import WINDOW_BATCHES, check_batch_size, epoch_order, untuned
-from tf_adapt.data.formats import Record
+from tf_adapt.data.in_memory.kinds import KINDS
 from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.data.packing.prepare import checked_limit, prepare
 from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.data.perturbed_words import CHANGED_SHARE, paraphrased, perturbed_words
+from tf_adapt.data.splits.groups import texts_of
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
 
@@ -64,7 +65,7 @@ def prepared_unlabelled(
     """
     texts = in_memory_records(records, task)
     for one in texts:
-        if (one.tags if task.is_tagging else one.label) is not None:
+        if getattr(one, KINDS[task.kind].target) is not None:
             raise DataError(
                 f"{one.where}: expected unlabelled texts, got one with a label; leave it out"
             )
@@ -219,8 +220,7 @@ def _dataset(
         return inputs | found, targets
 
     index = tf.TensorSpec([None], tf.int64)
-    is_pair = isinstance(more.texts[0], Record) and more.texts[0].text_b is not None
-    columns = [tf.TensorSpec([None], tf.string)] * (1 + is_pair) if more.pack else []
+    columns = [tf.TensorSpec([None], tf.string)] * len(texts_of(more.texts[0])) if more.pack else []
     signature = (index, index, *columns)
     dataset = tf.data.Dataset.from_generator(steps, output_signature=signature)
     dataset = dataset.map(batch, num_parallel_calls=tf.data.AUTOTUNE)

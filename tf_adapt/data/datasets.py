@@ -5,18 +5,16 @@ TensorFlow Datasets has other copies of some datasets.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from tf_adapt.data import formats
 from tf_adapt.data.catalogue import DATASETS, DatasetInfo
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.formats.text import read_texts
-from tf_adapt.data.labels import check_labels, check_scheme, convert_scheme, scheme_tags
-from tf_adapt.data.tag_files import with_types
+from tf_adapt.data.kinds import KINDS
+from tf_adapt.data.labels import check_labels, convert_scheme, scheme_tags
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.printing.words import alternatives
 
 SPLITS = ("train", "dev", "test")
 SOURCES = ("files", "tfds", "sample")
@@ -120,14 +118,13 @@ def read_file(
         if not labelled:
             return examples
         return _checked_labels(name, info, examples, str(path), info.scheme, "IOB2")
-    if data.kind == "language_model":
-        return read_texts(path, data.skip_empty)[0]
-    if data.kind == SPAN_EXTRACTION:
-        return formats.read_squad(path, labelled)
-    columns = {key: value for key, value in dict(data.columns).items() if value is not None}
-    if data.kind == "tagging":
-        return _read_own_sentences(path, data, columns, labelled)
-    return _read_own_records(path, data, columns, labelled)
+    row = KINDS[data.kind]
+    if data.format not in row.formats:
+        raise ConfigError(
+            f"data.format: expected {alternatives(row.formats)} for kind {data.kind}, got "
+            f"{data.format!r}"
+        )
+    return row.read(path, data, labelled)
 
 
 def dataset_info(name: str) -> DatasetInfo:
@@ -150,7 +147,7 @@ def dataset_labels(name: str, scheme: str = "IOB2") -> list[str] | None:
         ConfigError: no such dataset or scheme.
     """
     info = dataset_info(name)
-    if info.kind == "tagging":
+    if info.entity_types:
         return scheme_tags(info.entity_types, scheme)
     return None if info.labels is None else list(info.labels)
 
@@ -256,41 +253,9 @@ def _file_list(info: DatasetInfo) -> str:
 
 
 def _checked_labels(
-    name: str, info: DatasetInfo, examples: list, split: str, source_scheme: str, scheme: str
+    name: str, info: DatasetInfo, examples: list, split: str, source_scheme: str | None, scheme: str
 ) -> list[Record | TaggedSentence]:
-    if info.kind == "tagging":
+    if source_scheme is not None:
         examples = convert_scheme(examples, source_scheme, scheme)
     check_labels(examples, dataset_labels(name, scheme), f"{name} {split}", info.label_range)
     return examples
-
-
-def _read_own_sentences(
-    path: str | Path, data: object, columns: dict, labelled: bool
-) -> list[TaggedSentence]:
-    if data.format != "conll":
-        raise ConfigError(f"data.format: expected conll for kind tagging, got {data.format!r}")
-    sentences = formats.read_conll(path, **columns, labelled=labelled)
-    if labelled and data.scheme is not None:
-        check_scheme(with_types(sentences, data.scheme), data.scheme)
-    return sentences
-
-
-def _read_own_records(
-    path: str | Path, data: object, columns: dict, labelled: bool
-) -> list[Record]:
-    readers = {"tsv": formats.read_tsv, "csv": formats.read_csv, "jsonl": formats.read_jsonl}
-    if data.format not in readers:
-        raise ConfigError(
-            f"data.format: expected tsv, csv or jsonl for kind {data.kind}, got {data.format!r}"
-        )
-    more = {"delimiter": data.delimiter or ","} if data.format == "csv" else {}
-    return readers[data.format](
-        path, columns, label_parser(data.kind, data.format), labelled, **more
-    )
-
-
-def label_parser(kind: str, form: str) -> Callable:
-    """What reads the labels of a kind of task in a user's own file of a format."""
-    if kind == MULTILABEL:
-        return formats.listed_labels if form == "jsonl" else formats.joined_labels
-    return formats.number_label if kind in REGRESSIONS else formats.text_label

@@ -15,7 +15,7 @@ LABELS = (
     *("label", "labels", "gold_label", "gold", "target", "class", "category", "sentiment"),
     *("intent", "topic", "stars", "rating", "score", "similarity", "quality", "y"),
 )
-PAIRS = (
+TWO_TEXTS = (
     ("text_a", "text_b"),
     ("sentence1", "sentence2"),
     ("sentence_a", "sentence_b"),
@@ -74,7 +74,7 @@ def guess(path: str | Path) -> Guess:
     found = table_columns(path, form, delimiter or ",")
     label = _label(found, path)
     texts = _texts({name: values for name, values in found.items() if name != label}, path)
-    kind, kind_reason = _kind(found[label], label, is_pair=len(texts) == 2, path=path)
+    kind, kind_reason = _kind(found[label], label, two_texts=len(texts) == 2, path=path)
     names = ("text",) if len(texts) == 1 else ("text_a", "text_b")
     left_out = [name for name in found if name not in (label, *texts)]
     reasons = {"format": reason, "kind": kind_reason}
@@ -132,7 +132,7 @@ def _are_label_lists(values: list) -> bool:
 def _texts(found: dict[str, list], path: str | Path) -> list[str]:
     """The column of the texts, or the two of a pair."""
     by_name = {name.lower(): name for name in found}
-    for pair in PAIRS:
+    for pair in TWO_TEXTS:
         if all(name in by_name for name in pair):
             return [by_name[name] for name in pair]
     usual = [by_name[name] for name in TEXTS if name in by_name]
@@ -148,35 +148,35 @@ def _are_texts(values: list) -> bool:
     return sum(len(value.split()) for value in values) >= WORDS_OF_A_TEXT * len(values)
 
 
-def _kind(values: list, label: str, is_pair: bool, path: str | Path) -> tuple[str, str]:
+def _kind(values: list, label: str, two_texts: bool, path: str | Path) -> tuple[str, str]:
     """The kind of task, inferred from the labels, and the reason."""
     if _are_label_lists(values):
-        return _kind_of_lists(values, label, is_pair, path)
+        return _kind_of_lists(values, label, two_texts, path)
     distinct = list(dict.fromkeys(map(str, values)))
     are_numbers = all(_NUMBER.fullmatch(value) for value in distinct)
-    is_regression = are_numbers and (
+    are_scores = are_numbers and (
         len(distinct) > MOST_CLASSES_OF_NUMBERS or any("." in value for value in distinct)
     )
     shown = _beginning(distinct)
     reason = f"{label!r} has {len(distinct)} different values: {shown}"
-    if is_regression:
-        return "pair_regression" if is_pair else "regression", f"{reason}; they are numbers"
+    if are_scores:
+        return "pair_regression" if two_texts else "regression", f"{reason}; they are numbers"
     if len(distinct) < 2 or 2 * len(distinct) > len(values):
         raise DataError(
             f"{path}: expected a few labels in the column {label!r}, got {len(distinct)} "
             f"different values in {len(values)} examples ({shown}); name the column of the labels "
             "`label`, or write a config by hand"
         )
-    return "pair_classification" if is_pair else "classification", reason
+    return "pair_classification" if two_texts else "classification", reason
 
 
 def _beginning(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
-def _kind_of_lists(values: list, label: str, is_pair: bool, path: str | Path) -> tuple[str, str]:
+def _kind_of_lists(values: list, label: str, two_texts: bool, path: str | Path) -> tuple[str, str]:
     distinct = list(dict.fromkeys(str(one) for value in values for one in value))
-    if is_pair:
+    if two_texts:
         raise DataError(
             f"{path}: expected one label for each pair in the column {label!r}, got lists; several "
             "labels are for single texts: rename the second text's column, or write a config by "

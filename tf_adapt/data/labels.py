@@ -1,6 +1,5 @@
 """Labels and tags: checked in Python, before ids reach a device."""
 
-import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -16,8 +15,6 @@ from tf_adapt.data.formats.records import (
     check_score,
 )
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks.answer_scores import exact_match
-from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
 from tf_adapt.tasks.spans import spans
 from tf_adapt.tasks.tag_schemes import (
     FILE_SCHEMES,
@@ -33,28 +30,6 @@ from tf_adapt.tasks.tag_schemes import (
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _FILE_AND_LINE = re.compile(r"(?s)(.*):([0-9]+)")
-
-
-def gold_answers(examples: Sequence[Record | TaggedSentence], kind: str) -> list:
-    """The label of each example, in the form of `tf_adapt.runs.prediction_files`."""
-    if kind == "tagging":
-        return [list(example.tags) for example in examples]
-    if kind == SPAN_EXTRACTION:
-        return [example.label.texts for example in examples]
-    if kind in REGRESSIONS:
-        return [float(example.label) for example in examples]
-    return [example.label for example in examples]
-
-
-def right_answers(said: Sequence, gold: Sequence, kind: str) -> list[bool]:
-    """Which answers are right; for questions by `exact_match`.
-
-    Args:
-        said: the predictions, in the form of `tf_adapt.runs.prediction_files`.
-        gold: of `gold_answers`.
-    """
-    is_right = exact_match if kind == SPAN_EXTRACTION else operator.eq
-    return [bool(is_right(*pair)) for pair in zip(said, gold, strict=True)]
 
 
 def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:

@@ -4,9 +4,8 @@ from typing import Any
 
 from tf_adapt.data.datasets import DEV_PERCENT, DEV_SEED
 from tf_adapt.data.formats import TaggedSentence
-from tf_adapt.data.formats.conll import last_column
+from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.splits.cut import FEWEST, cut_off
-from tf_adapt.data.tag_files import recognised_scheme, task_scheme
 from tf_adapt.errors import DataError
 
 
@@ -19,42 +18,7 @@ def recognised(data: Any) -> Any:
     Raises:
         DataError: the file cannot be read.
     """
-    if getattr(data, "kind", None) != "tagging" or not hasattr(data, "format"):
-        return data
-    if data.columns.words is not None:
-        return data
-    found = {"words": 0, "tags": last_column(data.train)}
-    return data.model_copy(update={"columns": data.columns.model_copy(update=found)})
-
-
-def file_schemes(examples: dict[str, list[TaggedSentence]], data: Any) -> dict[str, str]:
-    """The tag scheme of the file of each split, train first: the section's, or what it shows.
-
-    Raises:
-        DataError: the tags of a file fit no scheme.
-    """
-    schemes, target = {}, None
-    for split, sentences in examples.items():
-        path = str(getattr(data, split))
-        schemes[split] = data.scheme or recognised_scheme(sentences, path, target)
-        target = task_scheme(schemes["train"])
-    return schemes
-
-
-def in_words(given: Any, data: Any, scheme: str) -> str:
-    """The inferred values, for the description of a split; empty if there are none.
-
-    Args:
-        given: the section as written.
-        data: `recognised(given)`.
-        scheme: of the split's file.
-    """
-    inferred = []
-    if given.columns != data.columns:
-        inferred.append(f"words in column {data.columns.words}, tags in column {data.columns.tags}")
-    if given.scheme is None:
-        inferred.append(f"tags in the scheme {scheme}")
-    return f": {', '.join(inferred)}, as the file shows" if inferred else ""
+    return KINDS[data.kind].recognised(data) if hasattr(data, "format") else data
 
 
 def with_dev(

@@ -35,6 +35,11 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def alternatives(names: Sequence[str]) -> str:
+    """Names in a line: `tsv, csv or jsonl`."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def shortened(text: str, length: int) -> str:
     """The text, or its beginning and end with `…` between, at most `length` characters."""
     if len(text) <= length:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tf_adapt.config.signal_sections import SliceConfig
-from tf_adapt.data.labels import gold_answers, right_answers
+from tf_adapt.data.gold_answers import gold_answers, right_answers
 from tf_adapt.data.slices import (
     Examples,
     at_places,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tf_adapt.data.in_memory.kinds import KINDS
+from tf_adapt.data.in_memory.values import is_array, rank, values
 from tf_adapt.errors import DataError
 
 if TYPE_CHECKING:  # it imports TensorFlow
@@ -29,8 +31,8 @@ def rows_of(data: Any, task: "Task") -> Iterable:
         return data.to_dict("records")
     if isinstance(data, Mapping) or _is_x_and_y(data):
         return _rows(_named(data, task, _is_column), task)
-    if _is_array(data):
-        return _values(data, "words" if task.is_tagging else "text")
+    if is_array(data):
+        return values(data, KINDS[task.kind].columns[0])
     is_scalar = isinstance(data, (str, bytes)) or hasattr(data, "dtype")
     if is_scalar or not isinstance(data, Iterable):
         raise DataError(
@@ -40,19 +42,8 @@ def rows_of(data: Any, task: "Task") -> Iterable:
     return data
 
 
-def _is_array(value: Any) -> bool:
-    """Whether it is an array, a Series or a tensor of at least one axis."""
-    return hasattr(value, "dtype") and (_rank(value) or 0) > 0
-
-
-def _rank(value: Any) -> int | None:
-    """Number of axes; None if a dataset's spec does not define it."""
-    shape = getattr(value, "shape", ())
-    return shape.rank if hasattr(shape, "rank") else len(shape)
-
-
 def _is_column(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) or _is_array(value)
+    return isinstance(value, (list, tuple)) or is_array(value)
 
 
 def _is_x_and_y(data: Any) -> bool:
@@ -70,25 +61,27 @@ def _named(data: Any, task: "Task", is_leaf: Callable[[Any], bool]) -> dict[str,
     """
     if isinstance(data, Mapping):
         return dict(data)
+    row = KINDS[task.kind]
     if is_leaf(data) and not isinstance(data, tuple):
-        return {"words" if task.is_tagging else "text": data}
+        return {row.columns[0]: data}
     if not (isinstance(data, tuple) and len(data) == 2):
         raise _wrong_form(task, f"a {type(data).__name__}")
     x, y = data
-    if task.is_pair and _are_texts(x) and is_leaf(y):
-        return {"text_a": x, "text_b": y}
-    if isinstance(x, Mapping):
-        columns = dict(x)
-    elif not task.is_pair:
-        columns = {"words" if task.is_tagging else "text": x}
-    elif isinstance(x, (list, tuple)) and len(x) == 2 and all(map(is_leaf, x)):
-        columns = {"text_a": x[0], "text_b": x[1]}
-    else:
-        raise _wrong_form(task, "an x that is not two columns")
-    target = "tags" if task.is_tagging else "label"
-    if target in columns:
-        raise DataError(f"data: expected {target!r} in x or as y, got both; leave one out")
-    return columns | {target: y}
+    if len(row.columns) == 2 and _are_texts(x) and is_leaf(y):
+        return dict(zip(row.columns, data, strict=True))
+    columns = dict(x) if isinstance(x, Mapping) else _columns_of_x(x, task, is_leaf)
+    if row.target in columns:
+        raise DataError(f"data: expected {row.target!r} in x or as y, got both; leave one out")
+    return columns | {row.target: y}
+
+
+def _columns_of_x(x: Any, task: "Task", is_leaf: Callable[[Any], bool]) -> dict[str, Any]:
+    names = KINDS[task.kind].columns
+    if len(names) == 1:
+        return {names[0]: x}
+    if isinstance(x, (list, tuple)) and len(x) == len(names) and all(map(is_leaf, x)):
+        return dict(zip(names, x, strict=True))
+    raise _wrong_form(task, "an x that is not two columns")
 
 
 def _are_texts(column: Any) -> bool:
@@ -97,88 +90,28 @@ def _are_texts(column: Any) -> bool:
         return False
     if isinstance(column, (list, tuple)):
         return bool(column) and isinstance(column[0], (str, bytes))
-    return _rank(column) != 2
+    return rank(column) != 2
 
 
 def _rows(columns: Mapping[Any, Any], task: "Task") -> list[dict]:
-    values = {
-        name: _chosen(column, task)
-        if name == "label" and task.is_multilabel and _is_matrix(column)
-        else _values(column, name)
+    row = KINDS[task.kind]
+    read = {
+        name: (row.labels if name == row.target else values)(column, name, task)
         for name, column in columns.items()
     }
-    lengths = {name: len(found) for name, found in values.items()}
+    lengths = {name: len(found) for name, found in read.items()}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name!r} with {length}" for name, length in lengths.items())
         raise DataError(
             f"data: expected columns of one length, got {found}; give one value for each example"
         )
-    return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
-
-
-def _values(column: Any, name: Any) -> list:
-    """The values of a column as Python objects."""
-    if isinstance(column, (list, tuple)):
-        found = column
-    elif hasattr(column, "to_list"):  # a Series, or a ragged tensor
-        found = column.to_list()
-    elif _is_array(column):
-        found = np.asarray(column).tolist()
-    else:
-        raise DataError(
-            f"data: expected as column {name!r} a list, an array, a Series or a tensor, got "
-            f"{type(column).__name__} {repr(column)[:40]}; a single example goes into a list, too"
-        )
-    return [_decoded(value, name, number) for number, value in enumerate(found, 1)]
-
-
-def _decoded(value: Any, name: Any, number: int) -> Any:
-    """A value with bytes decoded as UTF-8, also inside lists."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        try:
-            return value.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"example {number}: expected UTF-8 in column {name!r}, got {error}; decode it, "
-                "then give str"
-            ) from None
-    if hasattr(value, "numpy"):  # a tensor
-        return _decoded(value.numpy(), name, number)
-    if isinstance(value, (list, tuple)) or _is_array(value):
-        return [_decoded(one, name, number) for one in value]
-    return value
-
-
-def _is_matrix(column: Any) -> bool:
-    """Whether it is an array of numbers, not of names; lists of ids are not arrays."""
-    if not _is_array(column) or hasattr(column, "to_list"):
-        return False
-    return _rank(column) == 2 and np.asarray(column).dtype.kind in "biuf"
-
-
-def _chosen(column: Any, task: "Task") -> list[list[str]]:
-    """Multi-hot rows → lists of label names."""
-    matrix = np.asarray(column)
-    fits = matrix.shape[1] == len(task.labels) and np.isin(matrix, (0, 1)).all()
-    if matrix.size and not fits:
-        raise DataError(
-            f"data: expected as labels lists of names, or a matrix of 0 and 1 with "
-            f"{len(task.labels)} columns, one for each label, got one of shape "
-            f"{list(matrix.shape)} with values from {matrix.min():g} to {matrix.max():g}"
-        )
-    return [[task.labels[index] for index in np.flatnonzero(row)] for row in matrix]
+    return [dict(zip(read, found, strict=True)) for found in zip(*read.values(), strict=True)]
 
 
 def _columns_of_dataset(dataset: Any, task: "Task") -> dict[str, Any]:
     """All elements of a `tf.data.Dataset`, read once in its order, as columns."""
-    if task.is_tagging:
-        raise DataError(
-            "data: expected for tagging a list of (words, tags), a pandas frame or a dict with "
-            "the columns words and tags, got a tf.data.Dataset, in which a row of words and a "
-            "batch of texts look alike; give one of the others"
-        )
+    if KINDS[task.kind].no_dataset:
+        raise DataError(KINDS[task.kind].no_dataset)
     if int(dataset.cardinality()) == _INFINITE:
         raise DataError(
             "data: expected a tf.data.Dataset that ends, got an infinite one; take as many "
@@ -209,12 +142,12 @@ def _is_batched(specs: Mapping[str, Any]) -> bool:
                 f"data: expected as {name!r} in the tf.data.Dataset a tensor, got {spec}"
             )
         if name in ("text", "text_a", "text_b"):
-            if spec.dtype.name != "string" or _rank(spec) not in (0, 1):
+            if spec.dtype.name != "string" or rank(spec) not in (0, 1):
                 raise DataError(
                     f"data: expected as {name!r} in the tf.data.Dataset a string, or a batch of "
                     f"strings [batch], got {spec}; map it to texts as they are written"
                 )
-            ranks.add(_rank(spec))
+            ranks.add(rank(spec))
     if len(ranks) != 1:
         raise DataError(
             "data: expected elements of the tf.data.Dataset with text, or text_a and text_b, all "
@@ -233,12 +166,7 @@ def _joined(parts: list, is_batched: bool) -> Any:
 
 
 def _wrong_form(task: "Task", got: str) -> DataError:
-    if task.is_pair:
-        expected = "((texts_a, texts_b), labels), or (texts_a, texts_b) without labels"
-    elif task.is_tagging:
-        expected = "(lists of words, lists of tags)"
-    else:
-        expected = "(texts, labels)"
+    expected = KINDS[task.kind].x_and_y
     return DataError(
         f"data: expected columns as {expected}, or a dict of columns, for {task.kind}, got {got}; "
         "rows go into a list"

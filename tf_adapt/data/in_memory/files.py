@@ -3,22 +3,14 @@
 What a reader would refuse is refused here, by the number of the example.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from tf_adapt.data.datasets import label_parser
-from tf_adapt.data.formats import Record, TaggedSentence, check_text
-from tf_adapt.data.formats.conll import DOCUMENT_START
+from tf_adapt.data import kinds as files
+from tf_adapt.data.in_memory.kinds import KINDS
 from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.printing.words import counted
-from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, REGRESSIONS
-
-_PART_FIELDS = ("\t", "\n", "\r")
 
 
 @dataclass(frozen=True)
@@ -35,36 +27,15 @@ class Form:
     scheme: str = "IOB2"
 
     @property
-    def is_pair(self) -> bool:
-        """Whether an example is two texts."""
-        return self.kind in PAIRS
-
-    @property
-    def is_tagging(self) -> bool:
-        """Whether an example is words with tags."""
-        return self.kind == "tagging"
-
-    @property
-    def is_span_extraction(self) -> bool:
-        """Whether an example is a question and a context; in files of Python's data it never is."""
-        return False
-
-    @property
-    def is_multilabel(self) -> bool:
-        """Whether an example has any number of labels."""
-        return self.kind == MULTILABEL
-
-    @property
     def file_format(self) -> str:
         """As `data.format` of a config."""
-        return "conll" if self.is_tagging else "jsonl"
+        return KINDS[self.kind].file_format
 
     @property
-    def needed(self) -> tuple[str, ...]:
-        """What every example has."""
-        if self.is_tagging:
-            return ("words", "tags")
-        return ("text_a", "text_b", "label") if self.is_pair else ("text_a", "label")
+    def section(self) -> dict[str, str]:
+        """How a file is read: keys of a config's section `data`, without paths and columns."""
+        further = {key: getattr(self, key) for key in KINDS[self.kind].keys_of_form}
+        return {"format": self.file_format, "kind": self.kind} | further
 
 
 def file_text(data: Any, form: Form, columns: Mapping[str, str] | None, name: str) -> str:
@@ -85,20 +56,15 @@ def file_text(data: Any, form: Form, columns: Mapping[str, str] | None, name: st
     chosen = _chosen(data, form, columns, name)
     try:
         records = in_memory_records(chosen, form)
-        if form.is_tagging:
-            return _conll(records, form)
-        _check_present(records)
         called = {} if columns is None else _canonical(columns)
-        return "".join(_json_line(record, form, called) for record in records)
+        return KINDS[form.kind].lines(records, form.kind, called)
     except DataError as error:
         raise DataError(f"{name}: {error}") from None
 
 
 def file_columns(text: str, form: Form) -> dict[str, str | int]:
     """What holds what in a text of `file_text`, as `data.columns` of a config."""
-    if form.is_tagging:
-        return {"words": 0, "tags": 1}
-    return {role: role for role in json.loads(text[: text.index("\n")])}
+    return KINDS[form.kind].file_columns(text)
 
 
 def _canonical(columns: Mapping[str, str]) -> dict[str, str]:
@@ -149,11 +115,11 @@ def _names(data: Any) -> list | None:
 
 
 def _check_roles(roles: Mapping, form: Form, said: bool, name: str) -> None:
-    allowed = form.needed if form.is_tagging else (*form.needed, "group")
-    if set(form.needed) <= set(roles) <= set(allowed):
+    row = files.KINDS[form.kind]
+    if set(row.columns) <= set(roles) <= {*row.columns, *row.more_columns}:
         return
-    words = ", ".join(form.needed).replace("text_a, label", "text, label")
-    more = "" if form.is_tagging else " (and group, where there is one)"
+    words = ", ".join(row.columns).replace("text_a, label", "text, label")
+    more = f" (and {', '.join(row.more_columns)}, where there is one)" if row.more_columns else ""
     got = ", ".join(map(repr, roles)) or "none"
     if said:
         raise ConfigError(f"columns: expected {words}{more} for kind {form.kind}, got {got}")
@@ -162,53 +128,3 @@ def _check_roles(roles: Mapping, form: Form, said: bool, name: str) -> None:
         f"{name}: expected the columns {words}{more} for kind {form.kind}, got {got}; say which "
         f"hold them: columns={{{example}}}"
     )
-
-
-def _check_present(records: list[Record]) -> None:
-    lacking = [record.where for record in records if record.label is None]
-    if lacking:
-        raise DataError(
-            f"{lacking[0]}: expected a label, got none, as in {counted(len(lacking), 'example')} "
-            "in all; fill it in or leave such examples out"
-        )
-    lacking = [record.where for record in records if record.group is None]
-    if 0 < len(lacking) < len(records):
-        raise DataError(f"{lacking[0]}: expected a group as others have, got none; fill it in")
-
-
-def _json_line(record: Record, form: Form, called: Mapping[str, str]) -> str:
-    fields: dict[str, Any] = {}
-    for role in ("text_a", "text_b"):
-        text = getattr(record, role)
-        if text is not None:
-            fields[role] = check_text(text, record.where, called.get(role, role))
-    label = record.label.item() if isinstance(record.label, np.generic) else record.label
-    if isinstance(label, float) and form.kind not in REGRESSIONS:
-        raise DataError(
-            f"{record.where}: expected a text or a whole number as label for {form.kind}, got "
-            f"{label}; a column that lacked values holds such numbers: `.astype(int)`"
-        )
-    fields["label"] = label_parser(form.kind, form.file_format)(label, record.where)
-    if record.group is not None:
-        fields["group"] = record.group
-    return json.dumps(fields, ensure_ascii=False) + "\n"
-
-
-def _conll(sentences: list[TaggedSentence], form: Form) -> str:
-    lines, document = [], sentences[0].document
-    for sentence in sentences:
-        # Below 0 nobody says which sentences belong together.
-        if sentence.document != document and sentence.document >= 0:
-            lines += [DOCUMENT_START, ""]
-        document = sentence.document
-        tags = sentence.tags
-        if tags is None or not all(isinstance(tag, str) for tag in tags):
-            raise DataError(f"{sentence.where}: expected the name of a tag for each word, got none")
-        for word, tag in zip(sentence.words, tags, strict=True):
-            if not word or word == DOCUMENT_START or any(one in word for one in _PART_FIELDS):
-                raise DataError(
-                    f"{sentence.where}: expected words without tabs and line breaks, got {word!r}"
-                )
-            lines.append(f"{check_text(word, sentence.where, 'words')}\t{tag}")
-        lines.append("")
-    return "\n".join(lines) + "\n"

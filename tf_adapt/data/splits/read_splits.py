@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 
 from tf_adapt.data.datasets import (
@@ -16,18 +15,11 @@ from tf_adapt.data.datasets import (
 )
 from tf_adapt.data.formats import Answers, Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
-from tf_adapt.data.labels import check_labels, label_set
-from tf_adapt.data.own_files import file_schemes, in_words, recognised, with_dev
-from tf_adapt.data.span_settings import span_search
-from tf_adapt.data.splits.cut import cut_off
+from tf_adapt.data.labels import check_labels
+from tf_adapt.data.own_files import recognised, with_dev
 from tf_adapt.data.splits.equal_splits import check_distinct
-from tf_adapt.data.splits.subsampling import (
-    document_indices,
-    example_indices,
-    part_of,
-    without_fold,
-)
-from tf_adapt.data.tag_files import in_scheme, task_scheme, task_tags
+from tf_adapt.data.splits.kinds import KINDS, cut_together
+from tf_adapt.data.splits.subsampling import part_of, without_fold
 from tf_adapt.data.votes import (
     WeakLabels,
     check_rows,
@@ -35,11 +27,8 @@ from tf_adapt.data.votes import (
     weak_labels,
     with_probable_labels,
 )
-from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks.kinds import REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.errors import ConfigError
 from tf_adapt.tasks.span_search import SpanSearch
-
-HELD_OUT_SEED = 31
 
 
 @dataclass
@@ -91,7 +80,7 @@ def load_splits(data, weak=None) -> Splits:
         DataError: a user's train has one label.
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
-    if getattr(data, "kind", None) == "language_model":
+    if getattr(data, "format", None) == "text":
         return _texts(data)
     if weak is not None:
         return _weakly_labelled(data, weak)
@@ -175,9 +164,7 @@ def _known(data) -> Splits:
     if data.genre is not None:
         examples = {split: _of_genre(found, data.genre) for split, found in examples.items()}
         descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
-    # Questions about one context stay together.
-    cut = _cut_together if info.kind == SPAN_EXTRACTION else _cut_at_random
-    examples, descriptions = _held_out(examples, descriptions, data, cut)
+    examples, descriptions = _held_out(examples, descriptions, data, KINDS[info.kind].held_out)
     _cut_train(examples, descriptions, data)
     labels = dataset_labels(data.dataset)
     return Splits(
@@ -189,7 +176,7 @@ def _known(data) -> Splits:
         "IOB2",
         examples,
         descriptions,
-        spans=span_search(info.kind, data, examples["train"]),
+        spans=KINDS[info.kind].spans(data, examples["train"]),
     )
 
 
@@ -246,14 +233,6 @@ def _trained_on(train: Sequence, data) -> list:
     return found
 
 
-def _cut_at_random(examples: list, count: int) -> tuple[list, list]:
-    is_tagged = isinstance(examples[0], TaggedSentence)
-    indices = document_indices if is_tagged else example_indices
-    picked = set(indices(examples, count, HELD_OUT_SEED))
-    cut = [example for index, example in enumerate(examples) if index in picked]
-    return cut, [example for index, example in enumerate(examples) if index not in picked]
-
-
 def _own_files(given, train_labelled: bool = True) -> Splits:
     data = recognised(given)
     paths = _split_names(data)
@@ -264,14 +243,7 @@ def _own_files(given, train_labelled: bool = True) -> Splits:
     if not train_labelled:  # placeholders
         examples["train"] = [replace(one, label=data.labels[0]) for one in examples["train"]]
     descriptions = {split: f"{split} (file {path})" for split, path in paths.items()}
-    labels, scheme = data.labels, "IOB2"
-    if data.kind == "tagging":
-        schemes = file_schemes(examples, data)
-        scheme = task_scheme(schemes["train"])
-        labels = None if labels is None else task_tags(labels, schemes["train"])
-        for split, path in paths.items():
-            examples[split] = in_scheme(examples[split], schemes[split], scheme, path)
-            descriptions[split] += in_words(given, data, schemes[split])
+    labels, scheme = KINDS[data.kind].labels_and_scheme(given, data, examples, descriptions)
     return _of_user(data, str(data.train), examples, descriptions, labels, scheme, train_labelled)
 
 
@@ -303,37 +275,20 @@ def _of_user(
     train_labelled: bool = True,
 ) -> Splits:
     """The splits of a user's own data, after checks, with a dev split."""
-    if data.kind in (*REGRESSIONS, SPAN_EXTRACTION):
-        labels = None
-    elif labels is None:
-        labels = label_set(examples["train"], name)
+    row = KINDS[data.kind]
+    labels = row.labels(labels, examples["train"], name)
     label_range = None if data.label_range is None else tuple(data.label_range)
     for split, found in examples.items():
         check_labels(found, labels, f"{split} ({getattr(data, split)})", label_range)
-    if train_labelled and data.kind != SPAN_EXTRACTION:
-        _check_varied(examples["train"], name)
+    if train_labelled:
+        row.check_train(examples["train"], name)
     check_distinct(examples, scored="test" if data.held_out is None else "dev")
     if data.dev is None:
         reason = "there is no dev file" if hasattr(data, "format") else "data.dev names no split"
         with_dev(examples, descriptions, name, reason)
-    examples, descriptions = _held_out(examples, descriptions, data, _cut_together)
+    examples, descriptions = _held_out(examples, descriptions, data, cut_together)
     _cut_train(examples, descriptions, data)
-    spans = span_search(data.kind, data, examples["train"])
+    spans = row.spans(data, examples["train"])
     return Splits(
         name, data.kind, labels, None, label_range, scheme, examples, descriptions, spans=spans
     )
-
-
-def _check_varied(train: list, where: str) -> None:
-    """Refuses a train split of one label, or one set of labels, from which nothing is learnt."""
-    tags = [one.tags if isinstance(one, TaggedSentence) else (one.label,) for one in train]
-    found = set(chain.from_iterable(tags))
-    if len(found) == 1:
-        raise DataError(
-            f"{where}: expected examples of at least two labels in train, got {found.pop()!r} "
-            "alone; add others, or correct the column of the labels"
-        )
-
-
-def _cut_together(examples: list, count: int) -> tuple[list, list]:
-    return cut_off(examples, count, HELD_OUT_SEED, "data.held_out")

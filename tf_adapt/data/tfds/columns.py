@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.data.catalogue import DATASETS
-from tf_adapt.data.formats import Record, check_score, listed_labels, text_label
-from tf_adapt.data.tfds.records import class_name, decoded_text, few_retries, not_loaded
+from tf_adapt.data.formats import Record
+from tf_adapt.data.kinds import KINDS
+from tf_adapt.data.tfds.features import GROUPS, TEXTS, UNCHANGED
+from tf_adapt.data.tfds.records import few_retries, not_loaded
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
 
 _log = logging.getLogger(__name__)
 _Reader = Callable[[Any, str], Any]
@@ -149,7 +150,8 @@ def _reader(role: str, column: str, features: Mapping, name: str, kind: str | No
             f"{column!r}{did_you_mean(column, features)}"
         )
     feature = features[column]
-    takes = _LABELS[_sort(kind)] if role == "label" else _GROUPS if role == "group" else _TEXTS
+    labels = UNCHANGED if kind is None else KINDS[kind].features
+    takes = {"label": labels, "group": GROUPS}.get(role, TEXTS)
     read = takes.get(_type(feature))
     if read is None:
         of_kind = f" for kind: {kind}" if kind and role == "label" else ""
@@ -158,12 +160,6 @@ def _reader(role: str, column: str, features: Mapping, name: str, kind: str | No
             f"is of another type; the features of {name} are {there}"
         )
     return lambda value, where: read(value, where, column, feature)
-
-
-def _sort(kind: str | None) -> str:
-    if kind is None or kind in REGRESSIONS:
-        return "any" if kind is None else "number"
-    return "set" if kind == MULTILABEL else "class"
 
 
 def _type(feature: Any) -> str:
@@ -178,48 +174,3 @@ def _type(feature: Any) -> str:
     if dtype.is_floating:
         return "a number"
     return "a text" if dtype.name == "string" else "a whole number"
-
-
-def _text(value: bytes, where: str, column: str, feature: Any) -> str:
-    return decoded_text(value, where, column)
-
-
-def _class(value: int, where: str, column: str, feature: Any) -> str:
-    return class_name(value, feature, where)
-
-
-def _text_label(value: bytes, where: str, column: str, feature: Any) -> str:
-    return text_label(decoded_text(value, where, column), where)
-
-
-def _digits(value: int, where: str, column: str, feature: Any) -> str:
-    return str(int(value))
-
-
-def _number(value: float, where: str, column: str, feature: Any) -> float:
-    return check_score(float(value), where)
-
-
-def _whole(value: int, where: str, column: str, feature: Any) -> int:
-    return int(value)
-
-
-def _classes(value: Any, where: str, column: str, feature: Any) -> tuple[str, ...]:
-    return listed_labels([class_name(one, feature, where) for one in value], where)
-
-
-def _set_of_texts(value: Any, where: str, column: str, feature: Any) -> tuple[str, ...]:
-    return listed_labels([decoded_text(one, where, column) for one in value], where)
-
-
-_TEXTS = {"a text": _text}
-_GROUPS = {"a text": _text, "a whole number": _digits}
-_SETS = {"classes": _classes, "texts": _set_of_texts}
-_LABELS = {
-    "class": {"a class": _class, "a text": _text_label, "a whole number": _digits},
-    "number": {"a number": _number, "a whole number": _number},
-    "set": _SETS,
-    "any": {"a class": _class, "a text": _text_label, "a whole number": _whole}
-    | {"a number": _number}
-    | _SETS,
-}

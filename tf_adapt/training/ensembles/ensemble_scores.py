@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tf_adapt.data.labels import gold_answers
+from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.runs.ensemble_folder import SplitResult
 from tf_adapt.serving.prediction.ensemble import Answer

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.config.sections import Config
-from tf_adapt.data.labels import gold_answers
+from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.slices import Examples
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.data.splits.read_splits import load_splits

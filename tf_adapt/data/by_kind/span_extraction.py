@@ -3,17 +3,14 @@
 from typing import Any
 
 from tf_adapt.data.formats import Record
-from tf_adapt.tasks.kinds import SPAN_EXTRACTION
 from tf_adapt.tasks.span_search import SpanSearch
 
 
-def span_search(kind: str, data: Any, train: list[Record]) -> SpanSearch | None:
-    """The `spans` of a config's `data` section; None for other kinds of task.
+def span_search(data: Any, train: list[Record]) -> SpanSearch:
+    """The `spans` of a config's `data` section.
 
     Without a threshold it is 0 if a question of train has no answer.
     """
-    if kind != SPAN_EXTRACTION:
-        return None
     given = {} if data.spans is None else data.spans.model_dump()
     if given.get("no_answer_threshold") is None:
         answered = all(example.label.texts for example in train)

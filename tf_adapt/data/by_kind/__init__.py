@@ -1,0 +1,1 @@
+"""What reading data does with one kind of task: one file a kind."""

@@ -1,0 +1,82 @@
+"""Files of tagged sentences: their columns, and the tag scheme of each."""
+
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.data import formats
+from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.data.formats.conll import last_column
+from tf_adapt.data.labels import check_scheme
+from tf_adapt.data.tag_files import (
+    in_scheme,
+    recognised_scheme,
+    task_scheme,
+    task_tags,
+    with_types,
+)
+
+
+def read_sentences(path: str | Path, data: Any, labelled: bool) -> list[TaggedSentence]:
+    """The sentences of a user's own file, tags as they are."""
+    columns = {key: value for key, value in dict(data.columns).items() if value is not None}
+    sentences = formats.read_conll(path, **columns, labelled=labelled)
+    if labelled and data.scheme is not None:
+        check_scheme(with_types(sentences, data.scheme), data.scheme)
+    return sentences
+
+
+def with_shown_columns(data: Any) -> Any:
+    """The section with the columns that its train file shows: words in the first, tags in the last.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    if data.columns.words is not None:
+        return data
+    found = {"words": 0, "tags": last_column(data.train)}
+    return data.model_copy(update={"columns": data.columns.model_copy(update=found)})
+
+
+def in_task_scheme(
+    given: Any, data: Any, examples: dict[str, list[TaggedSentence]], descriptions: dict[str, str]
+) -> tuple[list[str] | None, str]:
+    """Brings the tags of all splits into the scheme of the task, and says what was inferred.
+
+    Args:
+        given: the `data` section as written.
+        data: the section with its columns.
+
+    Returns:
+        The task's tags, if the section has them, and its scheme.
+
+    Raises:
+        DataError: the tags of a file fit no scheme.
+    """
+    schemes = _file_schemes(examples, data)
+    scheme = task_scheme(schemes["train"])
+    labels = None if data.labels is None else task_tags(data.labels, schemes["train"])
+    for split in examples:
+        path = getattr(data, split)
+        examples[split] = in_scheme(examples[split], schemes[split], scheme, path)
+        descriptions[split] += _inferred(given, data, schemes[split])
+    return labels, scheme
+
+
+def _file_schemes(examples: dict[str, list[TaggedSentence]], data: Any) -> dict[str, str]:
+    """The tag scheme of the file of each split, train first: the section's, or what it shows."""
+    schemes, target = {}, None
+    for split, sentences in examples.items():
+        path = str(getattr(data, split))
+        schemes[split] = data.scheme or recognised_scheme(sentences, path, target)
+        target = task_scheme(schemes["train"])
+    return schemes
+
+
+def _inferred(given: Any, data: Any, scheme: str) -> str:
+    """The inferred values, for the description of a split; empty if there are none."""
+    inferred = []
+    if given.columns != data.columns:
+        inferred.append(f"words in column {data.columns.words}, tags in column {data.columns.tags}")
+    if given.scheme is None:
+        inferred.append(f"tags in the scheme {scheme}")
+    return f": {', '.join(inferred)}, as the file shows" if inferred else ""

@@ -1,0 +1,119 @@
+"""Kinds of task → what files hold of them, and what reads it. Imports no TensorFlow, no NumPy."""
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.data.by_kind.tagging import read_sentences, with_shown_columns
+from tf_adapt.data.by_kind.texts import TABLES, read_table
+from tf_adapt.data.formats import (
+    Record,
+    TaggedSentence,
+    joined_labels,
+    listed_labels,
+    number_label,
+    read_squad,
+    text_label,
+)
+from tf_adapt.data.formats.text import read_texts
+from tf_adapt.data.tfds import examples
+from tf_adapt.data.tfds.features import CLASSES, NUMBERS, SETS, Readers
+from tf_adapt.tasks.answer_scores import exact_match
+
+Example = Record | TaggedSentence
+
+
+def _as_given(data: Any) -> Any:
+    return data
+
+
+def _label(example: Record) -> Any:
+    return example.label
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind of task in files.
+
+    Args:
+        formats: of a user's own files, the default first.
+        read: a file, the `data` section, whether with labels → the examples of a user's own file.
+        columns: that such a file has, beside those that it may have (`more_columns`).
+        shown_columns: those that it shows by itself where none is named.
+        text_columns: of a file without labels, where no section says more.
+        recognised: the `data` section → the same with the columns that its train file shows.
+        read_tfds: of a named dataset: `tf_adapt.data.tfds.examples`.
+        features: of TensorFlow Datasets that labels may be; none: no dataset by `columns`.
+        gold: an example → its label, in the form of `tf_adapt.runs.prediction_files`.
+        is_right: a prediction, gold → whether it is right.
+    """
+
+    formats: tuple[str, ...]
+    read: Callable[[str | Path, Any, bool], list[Example]]
+    columns: tuple[str, ...] = ()
+    more_columns: tuple[str, ...] = ()
+    shown_columns: tuple[str, ...] = ()
+    text_columns: Mapping[str, str | int] = field(default_factory=dict)
+    recognised: Callable[[Any], Any] = _as_given
+    read_tfds: Callable = examples.records
+    features: Readers = field(default_factory=dict)
+    gold: Callable[[Example], Any] = _label
+    is_right: Callable[[Any, Any], bool] = operator.eq
+
+
+_TEXT = Row(
+    TABLES,
+    partial(read_table, label=dict.fromkeys(TABLES, text_label)),
+    columns=("text_a", "label"),
+    more_columns=("group",),
+    text_columns={"text_a": "text_a"},
+    features=CLASSES,
+)
+_NUMBER = replace(
+    _TEXT,
+    read=partial(read_table, label=dict.fromkeys(TABLES, number_label)),
+    features=NUMBERS,
+    gold=lambda example: float(example.label),
+)
+_PAIR = {
+    "columns": ("text_a", "text_b", "label"),
+    "text_columns": {"text_a": "text_a", "text_b": "text_b"},
+}
+KINDS = {
+    "classification": _TEXT,
+    "multilabel_classification": replace(
+        _TEXT,
+        read=partial(
+            read_table,
+            label={"tsv": joined_labels, "csv": joined_labels, "jsonl": listed_labels},
+        ),
+        features=SETS,
+    ),
+    "regression": _NUMBER,
+    "pair_classification": replace(_TEXT, **_PAIR),
+    "pair_regression": replace(_NUMBER, **_PAIR),
+    "tagging": Row(
+        ("conll",),
+        read_sentences,
+        columns=("words", "tags"),
+        shown_columns=("words", "tags"),
+        text_columns={"words": 0},
+        recognised=with_shown_columns,
+        read_tfds=examples.sentences,
+        gold=lambda example: list(example.tags),
+    ),
+    # The keys of SQuAD's JSON are fixed.
+    "span_extraction": Row(
+        ("squad",),
+        lambda path, data, labelled: read_squad(path, labelled),
+        read_tfds=examples.questions,
+        gold=lambda example: example.label.texts,
+        is_right=exact_match,
+    ),
+    "language_model": Row(
+        ("text",), lambda path, data, labelled: read_texts(path, data.skip_empty)[0]
+    ),
+}

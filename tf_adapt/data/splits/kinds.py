@@ -1,0 +1,99 @@
+"""Kinds of task → what belongs together in the splits of a run, and what train says of the task."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from tf_adapt.data.by_kind.span_extraction import span_search
+from tf_adapt.data.by_kind.tagging import in_task_scheme
+from tf_adapt.data.formats import TaggedSentence
+from tf_adapt.data.labels import label_set
+from tf_adapt.data.splits.cut import cut_off
+from tf_adapt.data.splits.subsampling import document_indices, example_indices
+from tf_adapt.errors import DataError
+from tf_adapt.tasks.span_search import SpanSearch
+
+HELD_OUT_SEED = 31
+
+
+def cut_together(examples: list, count: int) -> tuple[list, list]:
+    """About `count` examples with what belongs to them, and the others."""
+    return cut_off(examples, count, HELD_OUT_SEED, "data.held_out")
+
+
+def cut_at_random(examples: list, count: int, indices: Callable) -> tuple[list, list]:
+    """`count` random examples, and the others."""
+    picked = set(indices(examples, count, HELD_OUT_SEED))
+    cut = [example for index, example in enumerate(examples) if index in picked]
+    return cut, [example for index, example in enumerate(examples) if index not in picked]
+
+
+def _cut_examples(examples: list, count: int) -> tuple[list, list]:
+    return cut_at_random(examples, count, example_indices)
+
+
+def _cut_documents(examples: list, count: int) -> tuple[list, list]:
+    return cut_at_random(examples, count, document_indices)
+
+
+def _label_names(given: list[str] | None, train: list, where: str) -> list[str]:
+    return label_set(train, where) if given is None else given
+
+
+def _no_labels(given: list[str] | None, train: list, where: str) -> None:
+    return None
+
+
+def check_varied(train: list, where: str) -> None:
+    """Refuses a train split of one label, or one set of labels, from which nothing is learnt."""
+    tags = [one.tags if isinstance(one, TaggedSentence) else (one.label,) for one in train]
+    found = set(chain.from_iterable(tags))
+    if len(found) == 1:
+        raise DataError(
+            f"{where}: expected examples of at least two labels in train, got {found.pop()!r} "
+            "alone; add others, or correct the column of the labels"
+        )
+
+
+def _as_in_files(given: Any, data: Any, examples: dict, descriptions: dict) -> tuple:
+    return data.labels, "IOB2"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind of task in the splits of a run.
+
+    Args:
+        held_out: examples of a named dataset's train, how many → those that play dev, the others.
+        labels: those of a user's section, train, its name → those of the task.
+        check_train: refuses a user's labelled train from which nothing is learnt.
+        labels_and_scheme: the section as given and as recognised, examples, descriptions → the
+            section's labels and the tag scheme of the task, to which examples are brought.
+        spans: the section, train → how answers are looked for.
+    """
+
+    held_out: Callable[[list, int], tuple[list, list]] = _cut_examples
+    labels: Callable[[list[str] | None, list, str], list[str] | None] = _label_names
+    check_train: Callable[[list, str], None] = check_varied
+    labels_and_scheme: Callable[[Any, Any, dict, dict], tuple[list[str] | None, str]] = _as_in_files
+    spans: Callable[[Any, list], SpanSearch | None] = lambda data, train: None
+
+
+_LABELS = Row()
+_NUMBERS = Row(labels=_no_labels)
+KINDS = {
+    "classification": _LABELS,
+    "multilabel_classification": _LABELS,
+    "regression": _NUMBERS,
+    "pair_classification": _LABELS,
+    "pair_regression": _NUMBERS,
+    "tagging": replace(_LABELS, held_out=_cut_documents, labels_and_scheme=in_task_scheme),
+    # Questions about one context stay together.
+    "span_extraction": Row(
+        held_out=cut_together,
+        labels=_no_labels,
+        check_train=lambda train, where: None,
+        spans=span_search,
+    ),
+}
