@@ -20,7 +20,7 @@ from tf_adapt.data.check import check_data
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
 from tf_adapt.training.finished.trained_run import evaluate_file, export_run, predict_file
-from tf_adapt.training.results import finish
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.train import train
 
 KIND = "multilabel_classification"
@@ -243,7 +243,7 @@ def test_the_baseline_is_the_best_constant_set(tmp_path, tiny_bert):
 
 def test_n1_thresholds_are_not_chosen_by_nan():
     with pytest.raises(TrainingError, match="choose_thresholds: expected finite probabilities"):
-        finish._chosen_thresholds(None, np.full((32, 3), np.nan, "float32"))
+        KINDS[KIND].with_thresholds(None, [], {"probabilities": np.full((32, 3), np.nan)})
 
 
 def test_thresholds_are_for_sets_of_labels_alone(data, tiny_bert):

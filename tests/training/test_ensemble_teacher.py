@@ -13,11 +13,10 @@ from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import ensemble_folder
 from tf_adapt.runs.teachers import identity_of
-from tf_adapt.tasks.task import Task
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.trained_run import evaluate_file
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.build import build_parts
-from tf_adapt.training.teachers.ensemble_teacher import logits_of
 from tf_adapt.training.teachers.teacher import taught
 
 # Nearly every one trains a model or more.
@@ -74,16 +73,15 @@ def test_its_answers_are_its_probabilities(tiny_bert, votes, runs, tmp_path):
 
 
 def test_logits_of_every_kind():
-    labels = ["a", "b"]
     shares = np.array([[1.0, 0.0], [0.25, 0.75]], "float32")
-    logits = logits_of(Task("classification", labels=labels), {"probabilities": shares})
+    logits = KINDS["classification"].teacher_logits({"probabilities": shares})
     np.testing.assert_allclose(np.exp(logits), shares, atol=1e-6)
-    logits = logits_of(Task("multilabel_classification", labels=labels), {"probabilities": shares})
+    logits = KINDS["multilabel_classification"].teacher_logits({"probabilities": shares})
     assert np.isfinite(logits).all()
     np.testing.assert_allclose(1 / (1 + np.exp(-logits.astype("float64"))), shares, atol=1e-6)
     scores = np.array([1.5, -2.0], "float32")
-    task = Task("regression", label_range=(-5.0, 5.0))
-    np.testing.assert_array_equal(logits_of(task, {"score": scores}), scores)
+    found = KINDS["regression"].teacher_logits({"score": scores})
+    np.testing.assert_array_equal(found, scores)
 
 
 def test_it_is_its_members_and_their_weights(votes, tmp_path):

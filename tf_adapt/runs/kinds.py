@@ -39,3 +39,8 @@ KINDS = {
     "tagging": Row("conll", list, (PROBABILITIES, VOTES)),
     "span_extraction": Row("tsv", str, ()),
 }
+
+
+def combinations_of(kind: str) -> tuple[str, ...]:
+    """How the answers of an ensemble may become one; empty for a kind that has no predictions."""
+    return KINDS[kind].combinations if KINDS.get(kind) else ()

@@ -11,6 +11,7 @@ from tf_adapt.encoder.feature_cache import kept_parts
 from tf_adapt.encoder.feature_parts import kept_dtype, layer_part, megabytes
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.plan import Plan
 
 
@@ -31,7 +32,7 @@ def cache_plan(
         cached: whether frozen encoders have a cache on disk, as in a comparison.
     """
     encoder, features = model.encoder, config.features
-    if model.auxiliaries or model.task.is_language_model:
+    if KINDS[model.task.kind].head_encoder(model) is None:
         return None
     if encoder.trainable_groups and config.training.strategy is not None:
         return None

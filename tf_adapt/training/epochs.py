@@ -14,7 +14,7 @@ import tensorflow as tf
 from tf_adapt.adaptation.frozen_layers import layers_to_keep
 from tf_adapt.adaptation.phases import Position
 from tf_adapt.adaptation.unfreezing import Unfreezing
-from tf_adapt.data.batches import PreparedData, epoch_batches, epoch_order, sorted_batches
+from tf_adapt.data.batches import PreparedData, epoch_batches, epoch_order
 from tf_adapt.data.consistency_batches import epoch_with_unlabelled
 from tf_adapt.data.multi_task_batches import all_batches, batches_of_steps
 from tf_adapt.encoder.cached_activations import KeptStates
@@ -25,7 +25,7 @@ from tf_adapt.tasks.task import LOWER_IS_BETTER
 from tf_adapt.training import callbacks
 from tf_adapt.training.best_epoch import BestOnDisk, comparable
 from tf_adapt.training.event_files import Scalars
-from tf_adapt.training.results.question_scores import question_scores
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.run import Run
 from tf_adapt.training.state import save_state
 from tf_adapt.training.steps import Steps
@@ -133,11 +133,15 @@ def _train_batches(run: Run, data: PreparedData | None) -> tf.data.Dataset:
     return epoch_batches(data, *place)
 
 
-def _dev_batches(run: Run, data: PreparedData | None) -> tf.data.Dataset:
+def _evaluated(run: Run, data: PreparedData | None, steps: Steps) -> dict[str, float]:
+    """The scores on dev, of several tasks by their names."""
+    size = run.settings.batch_size
     if run.tasks:
         dev = {name: part.data["dev"] for name, part in run.tasks.items()}
-        return all_batches(dev, run.settings.batch_size, list(run.tasks))
-    return sorted_batches(data, run.settings.batch_size)[0]
+        dataset = all_batches(dev, size, list(run.tasks))
+        return run.model.evaluate(dataset, callbacks=[steps], return_dict=True, verbose=0)
+    row, examples = KINDS[run.model.task.kind], run.splits.examples["dev"]
+    return row.evaluated(run.model, data, examples, size, [steps])
 
 
 def _evaluate_epoch(
@@ -146,12 +150,7 @@ def _evaluate_epoch(
     state, started = run.state, time.monotonic()
     data = None if run.tasks else _data(run, kept, "dev")
     with _reading(data):
-        if run.splits.spans is not None:
-            examples, size = run.splits.examples["dev"], run.settings.batch_size
-            dev = question_scores(run.model, data, examples, size)
-        else:
-            dataset = _dev_batches(run, data)
-            dev = run.model.evaluate(dataset, callbacks=[steps], return_dict=True, verbose=0)
+        dev = _evaluated(run, data, steps)
     dev = callbacks.plain_numbers(dev)
     state.seconds["evaluation"] += time.monotonic() - started
     row = {
@@ -187,8 +186,7 @@ def _kept_states(run: Run, display: callbacks.ProgressDisplay) -> KeptStates | N
         or model.encoder.execution != "native"
         or model.encoder.long is not None
         or run.settings.in_several_processes
-        or model.auxiliaries
-        or model.task.is_language_model
+        or KINDS[model.task.kind].head_encoder(model) is None
     ):
         return None
     return KeptStates(

@@ -16,6 +16,7 @@ from tf_adapt.config.sections import Config
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs.finished_run import FinishedRun
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.build import Parts, build_parts
 from tf_adapt.training.resolving.warm_start import started_model
 from tf_adapt.training.results.memory import forget_peak
@@ -90,8 +91,7 @@ def _changes_variables_only(config: Config, model: AdaptedModel) -> bool:
         and config.training.strategy is None
         and config.training.devices is None
         and model.encoder.execution == "native"
-        and not model.auxiliaries
+        and KINDS[model.task.kind].head_encoder(model) is not None
         and config.penalties.ewc is None
         and config.teacher is None
-        and not model.task.is_language_model
     )

@@ -38,6 +38,7 @@ from tf_adapt.runs.teacher_answers import Answers
 from tf_adapt.runs.teachers import KEY as TEACHER_KEY
 from tf_adapt.training.epochs import run_epochs
 from tf_adapt.training.finished.same_data import by_prefix, check_unchanged, data_hashes
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.build import Parts, settings_of
 from tf_adapt.training.resolving.compiled_model import precision
 from tf_adapt.training.resolving.configured_splits import splits_of
@@ -193,8 +194,8 @@ def _prepared_run(
         model, data = parts.model, parts.data
         settings = settings_of(config, parts)
         # Of several tasks the encoder is trained.
-        trained = parts.tasks or model.encoder.trainable_groups or model.auxiliaries
-        if not (trained or model.task.is_language_model):
+        trained = parts.tasks or model.encoder.trainable_groups
+        if not trained and KINDS[model.task.kind].head_encoder(model) is not None:
             # A frozen encoder has the same outputs in every epoch.
             own_folder = folder / run_folder.FEATURES
             data = {

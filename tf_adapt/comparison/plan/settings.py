@@ -62,7 +62,7 @@ from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.runs.kinds import KINDS
+from tf_adapt.runs.kinds import combinations_of
 
 
 def is_comparison(path: str | Path) -> bool:
@@ -390,7 +390,7 @@ def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
                 "adaptation and head once, and give folders of modules different names"
             )
         kind = kind_of(cell.config)
-        if cell.together and kind is not None and not KINDS[kind].combinations:
+        if cell.together and kind is not None and not combinations_of(kind):
             raise ConfigError(
                 f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor folds for "
                 f"{kind}, whose answers are not averaged, got {cell.members}"

@@ -1,26 +1,17 @@
 """Scores of an ensemble and of its members, and the test against the best single run."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.runs.ensemble_folder import SplitResult
-from tf_adapt.serving.prediction.ensemble import Answer
 from tf_adapt.serving.prediction.predict import Prediction
 from tf_adapt.statistics.pairs import FEWEST_ITEMS
 from tf_adapt.statistics.scores import item_statistics, of_groups, score_of
 from tf_adapt.statistics.two_cells import compare_cells, sample_of
 from tf_adapt.tasks.task import Task
-from tf_adapt.tasks.thresholds import best_thresholds
-
-
-def with_chosen_thresholds(task: Task, records: list, answer: Answer) -> Task:
-    """A multilabel task with the thresholds that are best for these probabilities on dev."""
-    targets = np.array([[label in one.label for label in task.labels] for one in records])
-    return replace(task, thresholds=best_thresholds(answer["probabilities"], targets))
 
 
 def item_sums(task: Task, records: list, predictions: list[Prediction]) -> np.ndarray:

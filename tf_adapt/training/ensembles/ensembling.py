@@ -19,7 +19,8 @@ from tf_adapt.runs.ensemble_folder import (
     EnsembleFile,
     EnsembleMember,
 )
-from tf_adapt.runs.kinds import KINDS
+from tf_adapt.runs.kinds import KINDS as FILES
+from tf_adapt.runs.kinds import combinations_of
 from tf_adapt.runs.prediction_files import write_predictions
 from tf_adapt.runs.run_schemas import TaskArguments
 from tf_adapt.serving.prediction.ensemble import Answer, combined
@@ -38,9 +39,9 @@ from tf_adapt.training.ensembles.ensemble_scores import (
     item_sums,
     score,
     split_result,
-    with_chosen_thresholds,
 )
 from tf_adapt.training.ensembles.soup import soup
+from tf_adapt.training.kinds import KINDS
 
 EQUAL, DEV = "equal", "dev"
 PREDICTIONS = "predictions"
@@ -120,7 +121,7 @@ def ensemble(
         results=results,
     )
     with publish_folder(out) as aside:
-        form = KINDS[task.kind].form
+        form = FILES[task.kind].form
         for split, records in pool.records.items():
             text = predictions_text(form, task, records, said[split])
             write_predictions(aside, split, text)
@@ -149,7 +150,8 @@ class _Pool:
         """The task, with thresholds that are best on dev if a member's run chose some."""
         if not self.chooses_thresholds:
             return self.task
-        return with_chosen_thresholds(self.task, self.records["dev"], self._answer(weights, "dev"))
+        choose = KINDS[self.task.kind].with_thresholds
+        return choose(self.task, self.records["dev"], self._answer(weights, "dev"))
 
     def predictions(self, weights: tuple[float, ...], split: str) -> list[Prediction]:
         """The predictions for a split with these weights."""
@@ -201,8 +203,8 @@ def _check_arguments(combine: str, weights: str, average: str) -> None:
 
 
 def _check_combination(member: Candidate, combine: str) -> None:
-    kind = saved_task(member.task, member.folder).kind
-    known = KINDS[kind].combinations
+    kind = member.task.kind
+    known = combinations_of(kind)
     if not known:
         raise ConfigError(
             f"{member.folder}: expected a run of another kind than {kind}, whose answers have no "

@@ -18,7 +18,7 @@ from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs import checkpoints, ensemble_folder, run_folder, run_schemas
 from tf_adapt.runs.ensemble_folder import WEIGHTS, EnsembleFile, EnsembleMember
-from tf_adapt.runs.kinds import KINDS
+from tf_adapt.runs.kinds import KINDS as FILES
 from tf_adapt.runs.prediction_files import write_predictions
 from tf_adapt.serving.prediction.ensemble import Member, scores
 from tf_adapt.serving.prediction.predict import Prediction, to_predictions
@@ -30,8 +30,8 @@ from tf_adapt.training.ensembles.ensemble_scores import (
     item_sums,
     score,
     split_result,
-    with_chosen_thresholds,
 )
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.results.finish import layer_weights, versions
 from tf_adapt.training.results.slices import scores_of_predictions
 
@@ -73,7 +73,8 @@ def soup(
 
     def judged(member: Member) -> _Judged:
         answers = {name: member.answer(found) for name, found in examples.items()}
-        own = with_chosen_thresholds(task, examples["dev"], answers["dev"]) if chooses else task
+        choose = KINDS[task.kind].with_thresholds
+        own = choose(task, examples["dev"], answers["dev"]) if chooses else task
         said = {name: to_predictions(own, examples[name], one) for name, one in answers.items()}
         sums = {name: item_sums(own, examples[name], one) for name, one in said.items()}
         return _Judged(own, said, sums, score(task.metric, sums["dev"]))
@@ -214,7 +215,7 @@ def _write(
     of_best = members[best]
     number = of_best.metrics["best_epoch"] - 1
     task = found.task
-    form = KINDS[task.kind].form
+    form = FILES[task.kind].form
     with publish_folder(out) as aside:
         config = of_best.config.model_copy(update={"about": None})
         records.write(aside, run_folder.CONFIG, dump_config(config))

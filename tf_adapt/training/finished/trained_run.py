@@ -12,11 +12,10 @@ from tf_adapt.adaptation.fisher import accumulated_fisher, load_fisher, save_fis
 from tf_adapt.adaptation.penalties import check_fisher
 from tf_adapt.config.data_sections import Columns, FilesConfig, TfdsConfig
 from tf_adapt.config.sections import Config
-from tf_adapt.data.batches import PreparedData, batches_from, prepare, sorted_batches
+from tf_adapt.data.batches import PreparedData, batches_from, prepare
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats.text import named_input
 from tf_adapt.data.splits.read_splits import load_splits
-from tf_adapt.data.tag_files import in_scheme
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
@@ -33,7 +32,6 @@ from tf_adapt.serving.prediction.output_files import check_output
 from tf_adapt.serving.prediction.predict import (
     batch_predictions,
     predict,
-    sentence_scores,
     to_predictions,
     write_predictions,
 )
@@ -42,8 +40,8 @@ from tf_adapt.serving.prediction.served_predictions import predict_with_export
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
 from tf_adapt.training.finished.load_run import loaded_run, loaded_tasks
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving import compiled_model
-from tf_adapt.training.results.question_scores import scores_of_windows
 from tf_adapt.training.results.slices import scores_of_predictions
 
 TABLES = ("tsv", "csv", "jsonl")
@@ -102,20 +100,15 @@ def scores_on(
     With slices their scores are under `slices`.
     """
     task = model.task
-    scores: dict[str, Any] = {}
-    if not task.is_span_extraction:
-        model.compile(loss=task.loss, metrics=task.metrics, jit_compile=False)
-        dataset, _ = sorted_batches(prepared, batch_size)
-        found = model.evaluate(dataset, return_dict=True, verbose=0)
-        scores = {name: float(value) for name, value in found.items()}
-    if not (task.is_tagging or task.is_span_extraction or slices):
+    row = KINDS[task.kind]
+    model.compile(loss=task.loss, metrics=task.metrics, jit_compile=False)
+    scores: dict[str, Any] = row.evaluated_last(model, prepared, records, batch_size)
+    if row.file_scores is None and not slices:
         return scores
     answer = batch_predictions(model, prepared, batch_size)
     predictions = to_predictions(task, records, answer)
-    if task.is_tagging:
-        scores |= sentence_scores(task, records, predictions)
-    if task.is_span_extraction:
-        scores |= scores_of_windows(records, answer, predictions)
+    if row.file_scores is not None:
+        scores |= row.file_scores(task, records, answer, predictions)
     if slices:
         scores["slices"] = scores_of_predictions(slices, task, records, predictions)
     return scores
@@ -355,10 +348,7 @@ def _data_files(config: Config) -> list[str]:
 def _labelled(path: str | os.PathLike, task: Task, data: Any) -> list:
     """The examples of a labelled file."""
     records = read_file(named_input(path), of_file(path, data))
-    # A dataset's tags are read in the scheme of the task, those of a user's own files unchanged.
-    if task.is_tagging and isinstance(data, FilesConfig):
-        return in_scheme(records, data.scheme, task.scheme, str(path))
-    return records
+    return KINDS[task.kind].as_in_task(records, data, task, str(path))
 
 
 def of_file(path: str | os.PathLike, data: Any) -> Any:

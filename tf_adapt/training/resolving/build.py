@@ -26,11 +26,11 @@ from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.table import head_name
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs.finished_run import FinishedRun
 from tf_adapt.runs.slices import Members, training_members
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.plan import Plan
 from tf_adapt.training.resolving.compiled_model import penalised
 from tf_adapt.training.resolving.configured_splits import splits_of, tasks_of
@@ -240,10 +240,9 @@ def order_of(config: Config, lengths: dict[str, np.ndarray]) -> TaskOrder:
 
 def _head_name(config: Config, model: AdaptedModel, ever_trained: list) -> str | None:
     learning = {id(weight) for weight in ever_trained}
-    if model.task.is_language_model:
-        return None
     frozen = not any(id(weight) in learning for weight in model.encoder.weights)
-    return head_name(config.head, model.task, model.encoder.family, frozen)
+    row = KINDS[model.task.kind]
+    return row.head_name(config.head, model.task, model.encoder.family, frozen)
 
 
 def plan_of(

@@ -26,6 +26,7 @@ from tf_adapt.models.language_objectives import language_model_objective
 from tf_adapt.models.multi_task_model import MultiTaskModel, build_multi_task_model
 from tf_adapt.models.slice_heads import SliceHeads
 from tf_adapt.tasks.task import Task
+from tf_adapt.training.kinds import KINDS
 
 OPTIMIZERS = {
     "adamw": keras.optimizers.AdamW,
@@ -179,7 +180,7 @@ def _check_compilable(model: AdaptedModel) -> None:
     encoder = model.encoder
     if (encoder.family, encoder.execution) != ("bert", "native"):
         got = f"the family {encoder.family}, execution {encoder.execution}"
-    elif model.task.is_language_model or model.auxiliaries:
+    elif KINDS[model.task.kind].head_encoder(model) is None:
         got = "a language model or an auxiliary loss"
     elif not all(layer.supports_jit for layer in model.head._flatten_layers()):
         got = f"the head {type(model.head).__name__}, which has LSTMs"

@@ -21,19 +21,19 @@ def make_strategy(devices: str | None, strategy: str | None) -> tf.distribute.St
         return tf.distribute.MultiWorkerMirroredStrategy()
     if devices is None:
         return tf.distribute.get_strategy()
-    kind, _, count = devices.partition(":")
-    if kind == "all":
+    device, _, count = devices.partition(":")
+    if device == "all":
         gpus = tf.config.list_physical_devices("GPU")
         return tf.distribute.MirroredStrategy() if gpus else tf.distribute.get_strategy()
-    if kind == "cpu":
+    if device == "cpu":
         _split_cpu(int(count))
-    available = len(tf.config.list_logical_devices(kind.upper()))
+    available = len(tf.config.list_logical_devices(device.upper()))
     if int(count) > available:
         raise ConfigError(
-            f"training.devices: expected {devices}, got {available} {kind.upper()} devices here; "
+            f"training.devices: expected {devices}, got {available} {device.upper()} devices here; "
             "ask for fewer, or for null"
         )
-    return tf.distribute.MirroredStrategy([f"{kind}:{index}" for index in range(int(count))])
+    return tf.distribute.MirroredStrategy([f"{device}:{index}" for index in range(int(count))])
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:

@@ -7,33 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
 import tensorflow as tf
 import tensorflow_text
 
 from hub_modules.native.weights import count_parameters
-from tf_adapt.data.batches import PreparedData, batches_from, sorted_batches
-from tf_adapt.errors import TrainingError
+from tf_adapt.data.batches import PreparedData, batches_from
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs import checkpoints, run_folder, run_schemas
+from tf_adapt.runs.kinds import KINDS as FILES
 from tf_adapt.runs.prediction_files import write_predictions
-from tf_adapt.serving.prediction.answers import chosen_no_answer_threshold
 from tf_adapt.serving.prediction.predict import (
     batch_predictions,
     inputs_of,
-    label_set_scores,
-    sentence_scores,
     to_predictions,
 )
 from tf_adapt.serving.prediction.prediction_forms import predictions_text
-from tf_adapt.tasks.task import Task
-from tf_adapt.tasks.thresholds import best_thresholds
 from tf_adapt.training.callbacks import plain_numbers
 from tf_adapt.training.event_files import write_slices
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.results.memory import peak_memory
-from tf_adapt.training.results.question_scores import scores_of_windows
 from tf_adapt.training.results.slices import Scores, scores_of_run
 from tf_adapt.training.run import Run
 from tf_adapt.version import __version__
@@ -101,18 +95,13 @@ def _target(run: Run) -> str:
 
 def _scores(run: Run) -> dict[str, dict[str, float | None]]:
     """The scores of one task by split; writes its predictions."""
-    task, scores = run.model.task, {"dev": _dev_scores(run)}
+    row, scores = KINDS[run.model.task.kind], {"dev": _dev_scores(run)}
     if "test" in run.data:
-        scores["test"] = {} if task.is_span_extraction else _evaluated(run, "test")
-    if task.is_span_extraction or (run.writes and not task.is_language_model):
-        for split, found in _predict(run, list(scores)).items():
-            scores[split] |= found
+        given = run.data["test"], run.splits.examples["test"], run.settings.batch_size
+        scores["test"] = plain_numbers(row.evaluated_last(run.model, *given))
+    for split, found in _predict(run, row.predicted_splits(list(scores), run.writes)).items():
+        scores[split] |= found
     return scores
-
-
-def _evaluated(run: Run, split: str) -> dict[str, float | None]:
-    dataset, _ = sorted_batches(run.data[split], run.settings.batch_size)
-    return plain_numbers(run.model.evaluate(dataset, return_dict=True, verbose=0))
 
 
 def versions() -> dict[str, str]:
@@ -129,29 +118,24 @@ def versions() -> dict[str, str]:
 def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float | None]]:
     """Writes the predictions of the splits; returns the scores computed from them.
 
-    These are span scores of whole sentences for tagging, F1 of label sets for multilabel tasks, and
-    for span extraction all: the mean loss of the windows, F1 and exact match of the answers.
+    See `tf_adapt.training.kinds.Row.predicted_scores`.
     """
     size, scores = run.settings.batch_size, {}
     answers = {split: batch_predictions(run.model, run.data[split], size) for split in names}
     task = run.model.task
+    row = KINDS[task.kind]
     if run.settings.choose_thresholds:
-        task = _with_thresholds(run, answers["dev"])
+        task = row.with_thresholds(task, run.splits.examples["dev"], answers["dev"])
         if run.writes:
             run_folder.write_task(run.folder, task.get_config(), run.model.encoder.module_hash)
     for split, answer in answers.items():
         examples = run.splits.examples[split]
         predictions = to_predictions(task, examples, answer)
         if run.writes:
-            form = "conll" if task.is_tagging else "tsv"
+            form = FILES[task.kind].form
             text = predictions_text(form, task, examples, predictions)
             write_predictions(run.folder, split, text, run.task)
-        if task.is_tagging:
-            scores[split] = sentence_scores(task, examples, predictions)
-        elif task.is_multilabel:
-            scores[split] = label_set_scores(task, examples, predictions)
-        elif task.is_span_extraction:
-            scores[split] = plain_numbers(scores_of_windows(examples, answer, predictions))
+        scores[split] = plain_numbers(row.predicted_scores(task, examples, answer, predictions))
     return scores
 
 
@@ -161,30 +145,6 @@ def _slice_scores(run: Run) -> dict[str, Scores]:
     found = scores_of_run(run.folder, run.slices, run.members, task, examples, own.task)
     write_slices(run.folder / "tensorboard", found, run.state.global_step)
     return found
-
-
-def _with_thresholds(run: Run, answer: dict[str, np.ndarray]) -> Task:
-    """The task with the thresholds that are best for these predictions on dev."""
-    task = run.model.task
-    if not task.is_span_extraction:
-        return replace(task, thresholds=_chosen_thresholds(run, answer["probabilities"]))
-    if not np.isfinite(answer["score"]).all():
-        raise _not_finite("scores")
-    threshold = chosen_no_answer_threshold(task, run.splits.examples["dev"], answer)
-    return replace(task, spans=replace(task.spans, no_answer_threshold=threshold))
-
-
-def _not_finite(what: str) -> TrainingError:
-    return TrainingError(
-        f"training.choose_thresholds: expected finite {what} of the dev examples, got some that "
-        "are not; lower training.learning_rate, or set training.mixed_precision: null"
-    )
-
-
-def _chosen_thresholds(run: Run, probabilities: np.ndarray) -> tuple[float, ...]:
-    if not np.isfinite(probabilities).all():
-        raise _not_finite("probabilities")
-    return best_thresholds(probabilities, run.data["dev"].targets.numpy())
 
 
 def _dev_scores(run: Run) -> dict[str, float | None]:
@@ -257,7 +217,7 @@ def costs_of(model: AdaptedModel, dev: PreparedData) -> dict[str, Any]:
 
 def _head(run: Run) -> dict[str, Any]:
     """The head's name, and its layer weights."""
-    if run.model.task.is_language_model:
+    if run.settings.head is None:
         return {}
     return {"head": run.settings.head, "layer_weights": layer_weights(run.model.head)}
 
@@ -273,7 +233,7 @@ def _serving_seconds(run: Run) -> dict[str, float]:
 
     Measured on the first `SERVED` examples after tracing.
     """
-    if run.model.task.is_language_model:
+    if run.settings.head is None:
         return {}
     return {"serving_per_1000": serving_seconds(run.model, run.data["dev"])}
 

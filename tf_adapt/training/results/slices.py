@@ -20,6 +20,7 @@ from tf_adapt.serving.prediction.served_predictions import saved_task
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.slices import slice_score, with_challenging
 from tf_adapt.tasks.task import Task
+from tf_adapt.training.kinds import KINDS
 
 log = logging.getLogger(__name__)
 # Of the tests of one run: see `statistics.slices.with_challenging`.
@@ -78,11 +79,7 @@ def scores_of_predictions(
     slices: Slices, task: Task, records: list, predictions: list[Prediction]
 ) -> Scores:
     """`slice_scores`; None, with a warning, where a slice's file or run cannot be read."""
-    said = [one.label for one in predictions]
-    if task.is_tagging:
-        said = [list(tags) for tags in said]
-    elif task.is_multilabel:
-        said = [tuple(sorted(labels)) for labels in said]
+    said = [KINDS[task.kind].file_label(one.label) for one in predictions]
     members: Members = {}
     for name, one in slices.items():
         try:

@@ -9,12 +9,11 @@ import numpy as np
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.combination import SMALLEST
 from tf_adapt.runs.teachers import KEY
-from tf_adapt.serving.prediction.ensemble import Answer, Ensemble, Member, scores
+from tf_adapt.serving.prediction.ensemble import Ensemble, Member, scores
 from tf_adapt.serving.prediction.predict import to_predictions
-from tf_adapt.tasks.task import Task
 from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.results.finish import costs_of
 
 
@@ -41,7 +40,7 @@ def ensemble_answers(
         )
     task = ensemble.task
     answers = {
-        name: logits_of(task, ensemble.answer(found, progress=True))
+        name: KINDS[task.kind].teacher_logits(ensemble.answer(found, progress=True))
         for name, found in texts.items()
         if found
     }
@@ -51,17 +50,6 @@ def ensemble_answers(
     }
     costs = [_costs(member, scored["dev"]) for member in ensemble.members]
     return answers, facts | {name: sum(one[name] for one in costs) for name in costs[0]}
-
-
-def logits_of(task: Task, answer: Answer) -> np.ndarray:
-    """Logits with the probabilities of an answer, all finite; of a regression the scores."""
-    if task.is_regression:
-        return answer["score"]
-    probabilities = answer["probabilities"].astype("float64")
-    logits = np.log(np.maximum(probabilities, SMALLEST))
-    if task.is_multilabel:
-        logits -= np.log(np.maximum(1.0 - probabilities, SMALLEST))
-    return logits.astype("float32")
 
 
 def _cutting(ensemble: Ensemble, truncate: bool) -> Ensemble:

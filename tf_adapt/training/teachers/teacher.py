@@ -32,6 +32,7 @@ from tf_adapt.serving.prediction.predict import batch_predictions
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.load_run import loaded_run
 from tf_adapt.training.finished.trained_run import scores_on
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.build import Parts
 from tf_adapt.training.resolving.input_hashes import UNLABELLED
 from tf_adapt.training.results.finish import costs_of
@@ -159,8 +160,9 @@ def check_task(task: Task, teacher: Task, folder: str) -> None:
     Raises:
         ConfigError: its kind or its labels are others.
     """
+    expected, got = task.get_config(), teacher.get_config()
     for what in ("kind", "labels"):
-        own, other = getattr(task, what), getattr(teacher, what)
+        own, other = expected[what], got[what]
         if own != other:
             raise ConfigError(
                 f"{KEY}: expected a teacher with the {what} of the data, {_listed(own)}, got "
@@ -232,15 +234,10 @@ def _with_answers(
     train: PreparedData, answers: Answers, splits: Splits, task: Task
 ) -> PreparedData:
     arrays = [answers.arrays[name] for name in ("train", "unlabelled") if name in answers.arrays]
-    values = tf.constant(np.concatenate(arrays).astype("float32"))
-    known = len(splits.examples["train"])
-    numbers = np.arange(len(train.lengths))
-    if task.is_tagging:  # an example is a sentence or a part of one
-        rows = train.segments[0].row_splits
-        values = tf.RaggedTensor.from_row_splits(values, rows)
-        numbers = rows.numpy()[:-1]
-        known = sum(len(one.words) for one in splits.examples["train"])
-    labelled = tf.constant((numbers < known).astype("float32")) if splits.unlabelled else None
+    values, known = KINDS[task.kind].teacher_rows(
+        np.concatenate(arrays).astype("float32"), train, splits.examples["train"]
+    )
+    labelled = tf.constant(known.astype("float32")) if splits.unlabelled else None
     return replace(train, teacher=values, labelled=labelled)
 
 

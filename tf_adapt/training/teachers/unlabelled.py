@@ -1,21 +1,18 @@
 """The unlabelled texts of a run: for a teacher, or for consistency."""
 
-from dataclasses import replace
 from typing import Any
 
-from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.config.sections import Config
 from tf_adapt.data.consistency_batches import Unlabelled, prepared_unlabelled
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import StandardInput, read_lines
-from tf_adapt.data.labels import check_labels
 from tf_adapt.data.perturbed_words import CHANGED_SHARE
-from tf_adapt.data.tag_files import in_scheme
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.trained_run import of_file
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.input_hashes import CONSISTENCY
 
 
@@ -49,7 +46,7 @@ def read_unlabelled(
     if where is not None:
         raise DataError(
             f"{where}: expected texts without labels ({key}), got some with labels; train on these "
-            f"as data, or leave out {'the tags' if task.is_tagging else 'the label column'}"
+            f"as data, or leave out {KINDS[task.kind].label_place}"
         )
     return examples
 
@@ -79,14 +76,8 @@ def unlabelled_of(config: Config, task: Task, encoder: HubEncoder) -> Unlabelled
 
 def with_placeholders(train: list, unlabelled: list, task: Task) -> list:
     """The examples of train and, after them, those without labels with one that is not used."""
-    if task.is_tagging:
-        return [
-            *train,
-            *(replace(one, tags=(task.labels[0],) * len(one.words)) for one in unlabelled),
-        ]
-    low = 0.0 if task.label_range is None else task.label_range[0]
-    label = low if task.is_regression else () if task.is_multilabel else (task.labels or [None])[0]
-    return [*train, *(replace(one, label=label) for one in unlabelled)]
+    placeholder = KINDS[task.kind].placeholder
+    return [*train, *(placeholder(one, task) for one in unlabelled)]
 
 
 def _first_with_label(path: str, section: Any, examples: list, task: Task) -> str | None:
@@ -100,9 +91,7 @@ def _first_with_label(path: str, section: Any, examples: list, task: Task) -> st
     for one, start, end in zip(examples, starts, [*starts[1:], len(lines)], strict=True):
         try:
             found = read_file(_Lines([*header, *lines[start:end]]), section)
-            if task.is_tagging and isinstance(section, FilesConfig):
-                found = in_scheme(found, section.scheme, task.scheme, path)
-                check_labels(found, task.labels, path)
+            KINDS[task.kind].known_labels(found, section, task, path)
         except DataError:  # as it should be: the label is missing
             continue
         return one.where

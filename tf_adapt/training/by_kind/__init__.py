@@ -1,0 +1,1 @@
+"""What training does with one kind of task alone, a file a kind."""
