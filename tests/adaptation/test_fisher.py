@@ -10,13 +10,12 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.adaptation.fisher import (
     accumulated_fisher,
-    categorical_log_likelihood,
     fisher_diagonal,
     load_fisher,
-    sampled_targets,
     save_fisher,
     task_fisher,
 )
+from tf_adapt.adaptation.likelihoods import categorical_log_likelihood, sampled_targets
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ArtifactError, ConfigError
 

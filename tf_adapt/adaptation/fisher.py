@@ -10,6 +10,8 @@ import tensorflow as tf
 
 from hub_modules.storage.arrays import packed, read_arrays
 from hub_modules.storage.files import write_bytes
+from tf_adapt.adaptation.kinds import KINDS
+from tf_adapt.adaptation.likelihoods import refuse_sampled
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ArtifactError, ConfigError
 
@@ -96,70 +98,21 @@ def task_fisher(
         ConfigError: as `fisher_diagonal`; a regression or span extraction; batches without labels
             or of more than one example; `sampled` for a CRF or a language model.
     """
-    if model.task.is_regression or model.task.is_span_extraction:
-        raise ConfigError(f"fisher: expected a task with labels, got {model.task.kind}")
-    if sampled and (model.decodes or model.task.is_language_model):
-        what = "a CRF" if model.decodes else "a language model"
-        raise ConfigError(
-            f"fisher: expected sampled=False (--given-labels) for {what}, whose outcomes are not "
-            "drawn here, got sampled=True"
-        )
+    if sampled and model.decodes:
+        refuse_sampled("a CRF")
+    likelihood = KINDS[model.task.kind].likelihood(model.task.kind, sampled)
 
     def log_likelihood(example, example_seed):
         inputs, targets = example
         outputs = model(inputs, training=False)
-        if model.task.is_language_model:
-            return -tf.reduce_sum(tf.maximum(outputs, 0.0))  # −1 where there is no target
         if model.decodes:
             # The loss is the mean over sentences; here there is one.
             return -model.head.loss(targets, outputs)
-        if model.task.is_multilabel:
-            return bernoulli_log_likelihood(outputs, targets, example_seed if sampled else None)
-        if sampled:
-            targets = sampled_targets(outputs, targets >= 0, example_seed)
-        return categorical_log_likelihood(outputs, targets)
+        return likelihood(outputs, targets, example_seed if sampled else None)
 
     known = pretrained_weights(model.encoder)
     weights = {name: weight for name, weight in known.items() if weight.trainable}
     return fisher_diagonal(log_likelihood, weights, _single(batches), examples, seed)
-
-
-def categorical_log_likelihood(logits, targets):
-    """Sum of `log softmax(logits)[target]` over all targets >= 0, in float32.
-
-    Shapes: logits `[…, classes]`, targets `[…] int` → scalar.
-    """
-    real = targets >= 0
-    # Values at padding, even NaN, must not reach the gradient.
-    logits = tf.where(real[..., None], tf.cast(logits, tf.float32), 0.0)
-    logs = tf.nn.log_softmax(logits)
-    chosen = tf.gather(logs, tf.maximum(targets, 0), batch_dims=len(targets.shape))
-    return tf.reduce_sum(tf.where(real, chosen, 0.0))
-
-
-def bernoulli_log_likelihood(logits, targets, seed=None):
-    """Sum over all labels of `log p(target)` with `p(1) = sigmoid(logit)`, in float32.
-
-    Shapes: logits and targets (0 or 1) `[…, labels]` → scalar.
-
-    Args:
-        seed: `[2] int32`; if given, the targets are sampled from the model instead.
-    """
-    logits = tf.cast(logits, tf.float32)
-    if seed is not None:
-        drawn = tf.random.stateless_uniform(tf.shape(logits), seed)
-        targets = tf.cast(drawn < tf.sigmoid(tf.stop_gradient(logits)), tf.float32)
-    return -tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(targets, logits))
-
-
-def sampled_targets(logits, real, seed):
-    """One sample from `softmax(logits)` for each real position, −1 for the others.
-
-    Shapes: logits `[…, classes]`, real `[…] bool`, seed `[2] int32` → `[…] int32`.
-    """
-    rows = tf.reshape(tf.cast(logits, tf.float32), [-1, logits.shape[-1]])
-    drawn = tf.random.stateless_categorical(rows, 1, seed, dtype=tf.int32)
-    return tf.where(real, tf.reshape(drawn, tf.shape(real)), -1)
 
 
 def accumulated_fisher(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tf_adapt.analysis.domains import term_counts
+from tf_adapt.analysis.kinds import KINDS
 from tf_adapt.config.reading import one_task
 from tf_adapt.config.sections import Config
 from tf_adapt.data.formats import Record
@@ -12,7 +13,6 @@ from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.prediction_files import read_predictions
-from tf_adapt.tasks.kinds import CLASSIFICATIONS
 
 
 def genres_of(examples: list, wanted: tuple[str, ...], where: str) -> list[str]:
@@ -73,7 +73,7 @@ def genre_scores(run: Path, scored: list[Record], genres: Sequence[str]) -> dict
     """
     config = one_task(_finished_config(run), str(run), "an analysis")
     splits = load_splits(config.data, config.weak)
-    if splits.kind not in CLASSIFICATIONS:
+    if "genres" not in KINDS[splits.kind].analyses:
         raise ConfigError(f"{run}: expected a run of a classification, got {splits.kind}")
     trained_on = _numbers(splits.examples["train"])
     if not trained_on.keys() & set(genres):

@@ -6,16 +6,13 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.families import FAMILIES
 from tf_adapt.analysis import information, probes
+from tf_adapt.analysis.kinds import KINDS
 from tf_adapt.analysis.progress import shown
 from tf_adapt.analysis.sources import Source, encoders, read_source, source_data
 from tf_adapt.analysis.states import layer_numbers, pooled_states
 from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.data.splits.read_splits import Splits, fingerprint
-from tf_adapt.encoder.hub_encoder import HubEncoder
-from tf_adapt.errors import ConfigError
-from tf_adapt.heads.table import refuse_first_state
 from tf_adapt.tasks.task import Task
 
 Targets = dict[str, np.ndarray]
@@ -48,17 +45,18 @@ def probe_layers(
     """
 
     def about(task: Task, targets: Targets) -> dict:
-        metric = _metric(task)
+        metric = KINDS[task.kind].metric(task)
         probes.check_targets(targets["train"], metric, "train")
         constant = probes.constant_score(targets["train"], targets["dev"], metric)
         return {"metric": metric, "constant": constant}
 
     def measure(task: Task, states: States, targets: Targets, layer: int) -> dict:
         train, dev = states["train"][layer], states["dev"][layer]
-        return probes.probe(train, targets["train"], dev, targets["dev"], _metric(task))
+        metric = KINDS[task.kind].metric(task)
+        return probes.probe(train, targets["train"], dev, targets["dev"], metric)
 
     read = [read_source(name, overrides) for name in sources]
-    return _panels(read, ("train", "dev"), about, measure, pooling, word_pieces, tagging=True)
+    return _panels("probes", read, ("train", "dev"), about, measure, pooling, word_pieces)
 
 
 def inform_layers(
@@ -78,7 +76,7 @@ def inform_layers(
     def about(task: Task, targets: Targets) -> dict:
         information.check_targets(targets["dev"], "dev")
         drawn.clear()
-        return {"entropy": None if task.is_regression else information.entropy(targets["dev"])}
+        return {"entropy": KINDS[task.kind].entropy(targets["dev"])}
 
     def measure(task: Task, states: States, targets: Targets, layer: int) -> dict:
         found = information.layer_information(states["dev"][layer], targets["dev"])
@@ -87,28 +85,24 @@ def inform_layers(
             drawn[width] = information.random_representations(width, targets["dev"])
         return found | {"random_representations": drawn[width]}
 
-    return _panels(
-        [read_source(name, overrides) for name in sources], ("dev",), about, measure, pooling
-    )
-
-
-def _metric(task: Task) -> str:
-    return "accuracy" if task.is_tagging else task.metric
+    read = [read_source(name, overrides) for name in sources]
+    return _panels("information", read, ("dev",), about, measure, pooling)
 
 
 def _panels(
+    analysis: str,
     sources: list[Source],
     names: tuple[str, ...],
     about: Callable[[Task, Targets], dict],
     measure: Callable[[Task, States, Targets, int], dict],
     pooling: str | None = None,
     word_pieces: str | None = None,
-    tagging: bool = False,
 ) -> list[dict]:
     panels: dict[tuple, dict] = {}
     for source in sources:
-        splits, task = source_data(source, tagging)
-        _check_vectors(task, pooling, word_pieces)
+        splits, task = source_data(source, analysis)
+        row = KINDS[task.kind]
+        row.check_vectors(task.kind, pooling, word_pieces)
         key = tuple(fingerprint(splits.examples[name]) for name in names)
         panel = panels.setdefault((splits.name, *key), _panel(splits, names))
         for what, encoder in encoders(source):
@@ -118,7 +112,7 @@ def _panels(
                 name: prepare(splits.examples[name], task, encoder, *source.config.training.limits)
                 for name in names
             }
-            vectors = _vectors(task, encoder, pooling, word_pieces)
+            vectors = row.vectors(encoder, pooling, word_pieces)
             targets = {name: _targets(prepared[name].targets) for name in names}
             panel |= about(task, targets) | vectors
             panel["truncated"] = {name: prepared[name].truncated for name in names}
@@ -136,31 +130,6 @@ def _panels(
             # Of a panel with several families the last encoder's are those of the panel.
             panel["series"].append(what | vectors | {"layers": rows})
     return _labelled(list(panels.values()))
-
-
-def _check_vectors(task: Task, pooling: str | None, word_pieces: str | None) -> None:
-    """Refuses what is for other tasks."""
-    if task.is_tagging and pooling is not None:
-        raise ConfigError(
-            f"--pooling: expected none for tagging, whose items are words, got {pooling}; a word's "
-            "vector from those of its pieces is --word-pieces"
-        )
-    if not task.is_tagging and word_pieces is not None:
-        raise ConfigError(
-            f"--word-pieces: expected none for {task.kind}, got {word_pieces}; it is for tagging, "
-            "and --pooling for the others"
-        )
-
-
-def _vectors(
-    task: Task, encoder: HubEncoder, pooling: str | None, word_pieces: str | None
-) -> dict[str, str]:
-    """How an item's vector comes from the states, as the arguments of `pooled_states`."""
-    if task.is_tagging:
-        return {"word_pieces": word_pieces or FAMILIES[encoder.family].word_piece}
-    if pooling == "first":
-        refuse_first_state("--pooling", encoder.family)
-    return {"pooling": pooling or "mean"}
 
 
 def _targets(targets: tf.Tensor | tf.RaggedTensor) -> np.ndarray:

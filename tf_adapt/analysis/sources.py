@@ -8,6 +8,7 @@ import keras
 
 from hub_modules.engines.names import TENSORFLOW
 from hub_modules.storage.fetching import fetching
+from tf_adapt.analysis.kinds import KINDS
 from tf_adapt.config.reading import load_config, one_task
 from tf_adapt.config.sections import Config
 from tf_adapt.data.packing.prepare import task_of
@@ -15,7 +16,6 @@ from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
-from tf_adapt.tasks.kinds import MULTILABEL, SPAN_EXTRACTION
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.load_run import load_run
 
@@ -56,19 +56,18 @@ def read_source(name: str, overrides: tuple[str, ...] = ()) -> Source:
     return Source(load_config(path / run_folder.CONFIG, overrides) if overrides else config, path)
 
 
-def source_data(source: Source, tagging: bool = False) -> tuple[Splits, Task]:
+def source_data(source: Source, analysis: str) -> tuple[Splits, Task]:
     """The splits of a source, and their task.
 
     Args:
-        tagging: whether words with tags will do too.
+        analysis: "probes" or "information".
 
     Raises:
         ConfigError: the examples are not texts or pairs with one label each.
         DataError: as `load_splits`.
     """
     splits = load_splits(source.config.data, source.config.weak)
-    refused = ("language_model", MULTILABEL, SPAN_EXTRACTION) + (() if tagging else ("tagging",))
-    if splits.kind in refused:
+    if analysis not in KINDS[splits.kind].analyses:
         raise ConfigError(
             f"{source.run or splits.name}: expected a task with one label for each text or pair "
             f"(classification, regression, of a pair too), got {splits.kind}"

@@ -1,0 +1,29 @@
+"""A vector for each text or pair."""
+
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+from tf_adapt.heads.table import refuse_first_state
+
+
+def check(kind: str, pooling: str | None, word_pieces: str | None) -> None:
+    """Checks how vectors are asked for.
+
+    Raises:
+        ConfigError: as vectors of words.
+    """
+    if word_pieces is not None:
+        raise ConfigError(
+            f"--word-pieces: expected none for {kind}, got {word_pieces}; it is for tagging, "
+            "and --pooling for the others"
+        )
+
+
+def vectors(encoder: HubEncoder, pooling: str | None, word_pieces: str | None) -> dict[str, str]:
+    """How a text's vector comes from its states, as the arguments of `pooled_states`.
+
+    Raises:
+        ConfigError: as `refuse_first_state`.
+    """
+    if pooling == "first":
+        refuse_first_state("--pooling", encoder.family)
+    return {"pooling": pooling or "mean"}
