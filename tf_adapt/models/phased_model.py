@@ -12,7 +12,7 @@ from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import Unfreezing, group_names, with_unfreezing
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.kinds import kinds_with
+from tf_adapt.models.kinds import KINDS, kinds_with
 from tf_adapt.models.train_steps import TrainSteps
 from tf_adapt.tasks.task import Task
 
@@ -71,8 +71,8 @@ class PhasedModel(TrainSteps):
 
 def _check_class_weight(task: Task | None) -> None:
     """Keras weighs by the largest number on the last axis of y: by a word's place in tagging."""
-    fitting = kinds_with("class_weight")
-    if task is None or task.kind not in fitting:
+    if task is None or "class_weight" not in KINDS[task.kind].options:
+        fitting = kinds_with("class_weight")
         kind = "several tasks" if task is None else task.kind
         raise ConfigError(
             f"class_weight: expected none for {kind}, only for {' and '.join(fitting)}, "

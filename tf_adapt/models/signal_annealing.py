@@ -6,7 +6,7 @@ from keras import ops
 
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.global_mean import global_mean
-from tf_adapt.models.kinds import kinds_with
+from tf_adapt.models.kinds import KINDS
 from tf_adapt.tasks.task import Task
 
 RELEASES = ("linear", "exp", "log")
@@ -38,7 +38,7 @@ class SignalAnnealing:
     steps: int
 
     def __post_init__(self):
-        if self.task.kind not in kinds_with("signal_annealing"):
+        if "signal_annealing" not in KINDS[self.task.kind].options:
             raise ConfigError(
                 "signal_annealing: expected a task with one label of several, got "
                 f"{self.task.kind}; leave it out"

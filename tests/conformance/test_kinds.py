@@ -1,0 +1,148 @@
+"""A kind of task is a row of each table, and no branch elsewhere."""
+
+import ast
+import dataclasses
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from tf_adapt.tasks.kinds import KINDS, labelled_kinds
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "tf_adapt").rglob("*.py"))
+TABLES = [
+    path
+    for path in FILES
+    if path.stem.endswith("kinds") and re.search(r"^KINDS\b.* = {$", path.read_text("utf-8"), re.M)
+]
+FLAGS = {
+    f"is_{one}"
+    for one in (
+        "language_model",
+        "multilabel",
+        "pair",
+        "regression",
+        "span_extraction",
+        "tagging",
+    )
+}
+# Names that stand for kinds.
+CONSTANTS = {"CLASSIFICATIONS", "MULTILABEL", "PAIRS", "REGRESSIONS", "SPAN_EXTRACTION"}
+
+
+def is_kind(node: ast.AST) -> bool:
+    """Whether it is a variable, an attribute or a call that gives a kind, by its name."""
+    if isinstance(node, ast.Call):
+        return is_kind(node.func)
+    name = getattr(node, "attr", getattr(node, "id", ""))
+    return isinstance(node, (ast.Name, ast.Attribute)) and name in ("kind", "kind_of")
+
+
+def mentions_kind(node: ast.AST) -> bool:
+    """Whether a kind is in it, other than as the key of a table."""
+    if isinstance(node, ast.Subscript):
+        return mentions_kind(node.value)
+    return is_kind(node) or any(map(mentions_kind, ast.iter_child_nodes(node)))
+
+
+def names_a_kind(node: ast.AST) -> bool:
+    """Whether a kind is written out in it."""
+    return any(
+        (isinstance(one, ast.Constant) and one.value in KINDS)
+        or (isinstance(one, ast.Name) and one.id in CONSTANTS)
+        or (isinstance(one, ast.Attribute) and one.attr in CONSTANTS)
+        for one in ast.walk(node)
+    )
+
+
+def branches(tree: ast.AST) -> list[ast.AST]:
+    """Where a file asks which kind of task it has."""
+    return [node for node in ast.walk(tree) if is_branch(node)]
+
+
+def is_branch(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare():
+            sides = [node.left, *node.comparators]
+            return any(map(is_kind, sides)) and any(map(names_a_kind, sides))
+        case ast.Match():
+            return is_kind(node.subject)
+        case ast.Call(func=ast.Name(id="getattr")):
+            return any(map(mentions_kind, node.args))
+        case ast.Call(func=ast.Attribute(attr="startswith" | "endswith" | "get", value=asked)):
+            by_kind = any(map(is_kind, node.args)) and isinstance(asked, ast.Dict)
+            return is_kind(asked) or by_kind
+        case ast.Dict(keys=keys):  # a table of its own
+            return sum(key is not None and names_a_kind(key) for key in keys) > 1
+        case ast.Attribute(attr=name) | ast.FunctionDef(name=name):
+            return name in FLAGS
+    return False
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", TABLES, ids=name_of)
+def test_every_table_has_a_row_for_every_kind(path):
+    rows = importlib.import_module(name_of(path)[: -len(".py")].replace("/", ".")).KINDS
+    assert set(labelled_kinds()) <= set(rows) <= set(KINDS)
+    types = {type(row) for row in rows.values()}
+    assert len(types) == 1, "one type of row in a table"
+    for kind, row in rows.items():
+        assert dataclasses.is_dataclass(row)
+        for field in dataclasses.fields(row):
+            value = getattr(row, field.name)
+            assert not isinstance(value, bool) and field.type != "bool", (kind, field.name)
+
+
+def test_there_are_tables():
+    assert {name_of(path).split("/")[1] for path in TABLES} >= {"tasks", "heads", "models", "runs"}
+
+
+def test_no_file_asks_for_the_kind():
+    found = [
+        f"{name_of(path)}:{node.lineno}: {ast.unparse(node)[:80]}"
+        for path in FILES
+        if path not in TABLES
+        for node in branches(ast.parse(path.read_text("utf-8")))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "task.kind == 'tagging'",
+        "kind not in ('regression', 'tagging')",
+        "'tagging' == kind",
+        "task.kind in PAIRS",
+        "kind_of(config) != kinds.MULTILABEL",
+        "task.is_tagging",
+        "form.is_pair",
+        "def is_pair(self): ...",
+        "match task.kind:\n    case 'tagging': pass",
+        "getattr(module, f'read_{task.kind}')",
+        "kind.startswith('pair_')",
+        "{'tagging': 'conll'}.get(kind, 'tsv')",
+        "{'tagging': 'conll', SPAN_EXTRACTION: 'squad'}",
+    ],
+)
+def test_a_branch_is_found(code):
+    assert len(branches(ast.parse(code))) == 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "getattr(record, KINDS[task.kind].target)",
+        "KINDS[task.kind].read(data)",
+        "kind in KINDS",
+        "manifest.kind == 'export'",
+        "is_pair = True",
+    ],
+)
+def test_other_code_is_no_branch(code):
+    assert branches(ast.parse(code)) == []
