@@ -211,7 +211,7 @@ def finished_export(finished_run, tmp_path_factory):
 
     def export_of(kind: str = "classification") -> Path:
         if kind not in made:
-            from tf_adapt.training.finished.trained_run import export_run
+            from tf_adapt.training.finished.run_export import export_run
 
             made[kind] = export_run(finished_run(kind), tmp_path_factory.mktemp("exports") / kind)
         return made[kind]

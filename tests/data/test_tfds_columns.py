@@ -14,7 +14,8 @@ from tf_adapt.data.check import check_data
 from tf_adapt.data.formats import Record
 from tf_adapt.data.splits.read_splits import has_test, load_splits
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.training.finished.trained_run import evaluate_file, export_run, predict_file
+from tf_adapt.training.finished.run_export import export_run
+from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 from tf_adapt.training.train import train
 
 F = tfds.features

@@ -25,7 +25,8 @@ from hub_modules.sources import ModuleSource
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.training.finished.load_run import load_run
-from tf_adapt.training.finished.trained_run import evaluate_file, export_run, predict_file
+from tf_adapt.training.finished.run_export import export_run
+from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 
 ELMO = {
     "filters": [[1, 4], [2, 4]],

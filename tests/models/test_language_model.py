@@ -23,12 +23,9 @@ from tf_adapt.models.language_model import build_language_model
 from tf_adapt.training import callbacks as monitoring
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.module_export import export_module, module_source
-from tf_adapt.training.finished.trained_run import (
-    evaluate_file,
-    export_run,
-    fisher_of_run,
-    predict_file,
-)
+from tf_adapt.training.finished.run_export import export_run
+from tf_adapt.training.finished.run_fisher import fisher_of_run
+from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 from tf_adapt.training.resolving.compiled_model import precision
 from tf_adapt.training.train import train
 

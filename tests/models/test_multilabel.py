@@ -19,7 +19,8 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.data.check import check_data
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
-from tf_adapt.training.finished.trained_run import evaluate_file, export_run, predict_file
+from tf_adapt.training.finished.run_export import export_run
+from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.train import train
 

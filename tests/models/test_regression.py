@@ -7,7 +7,8 @@ from made_runs import make_run
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.training.finished.trained_run import evaluate_file, export_run, predict_file
+from tf_adapt.training.finished.run_export import export_run
+from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 
 DEV = SAMPLE_FOLDER / "regression" / "dev.tsv"
 

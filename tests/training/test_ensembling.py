@@ -21,7 +21,8 @@ from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.tasks.spans import span_scores
 from tf_adapt.training.ensembles.ensemble_scores import split_result
-from tf_adapt.training.finished.trained_run import evaluate_file, export_run, predict_file
+from tf_adapt.training.finished.run_export import export_run
+from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 
 
 def dev_of(run: Path) -> list:

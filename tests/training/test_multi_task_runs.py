@@ -18,12 +18,8 @@ from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.errors import ConfigError, TrainingError
 from tf_adapt.training import callbacks
 from tf_adapt.training.dry_run import dry_run, tasks_table
-from tf_adapt.training.finished.trained_run import (
-    evaluate_file,
-    export_run,
-    export_runs,
-    predict_file,
-)
+from tf_adapt.training.finished.run_export import export_run, export_runs
+from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 from tf_adapt.training.train import train
 
 # Nearly every one trains a model or more.

@@ -28,13 +28,10 @@ from tf_adapt.data.formats import read_conll
 from tf_adapt.data.labels import convert_scheme
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import checkpoints, run_folder
-from tf_adapt.training.finished.trained_run import (
-    evaluate_file,
-    export_run,
-    fisher_of_run,
-    of_file,
-    predict_file,
-)
+from tf_adapt.training.finished.data_files import of_file
+from tf_adapt.training.finished.run_export import export_run
+from tf_adapt.training.finished.run_fisher import fisher_of_run
+from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 from tf_adapt.training.train import train
 
 # Their fixtures train.

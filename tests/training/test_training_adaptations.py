@@ -17,7 +17,7 @@ from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.module_export import export_adapters, export_module
-from tf_adapt.training.finished.trained_run import fisher_of_run
+from tf_adapt.training.finished.run_fisher import fisher_of_run
 from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.train import train
 

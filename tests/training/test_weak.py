@@ -18,7 +18,7 @@ from tf_adapt.runs.run_folder import finished_metrics
 from tf_adapt.serving.exports.model_card import run_card
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.inspect import inspect_data
-from tf_adapt.training.finished.trained_run import fisher_of_run
+from tf_adapt.training.finished.run_fisher import fisher_of_run
 from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.session import Session
 from tf_adapt.training.train import train

@@ -177,7 +177,7 @@ def export(
     if shared_encoder and precision is not None:
         raise click.UsageError("--precision is for one run: leave out one of the two options")
     start_tensorflow()
-    from tf_adapt.training.finished.trained_run import export_run, export_runs
+    from tf_adapt.training.finished.run_export import export_run, export_runs
 
     folder = (
         export_runs(runs, out, trust)
@@ -232,7 +232,7 @@ def fisher(
             "it, or leave out --gamma"
         )
     start_tensorflow()
-    from tf_adapt.training.finished.trained_run import fisher_of_run
+    from tf_adapt.training.finished.run_fisher import fisher_of_run
 
     count = fisher_of_run(
         run, out, examples, seed, not given_labels, trust, previous, 1.0 if gamma is None else gamma

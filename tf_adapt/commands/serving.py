@@ -274,7 +274,7 @@ def _is_trained(folder: Path) -> bool:
 
 def _exported(run: Path, trust: bool, stack: contextlib.ExitStack) -> Path:
     """The export of a run or an ensemble, in a folder that is removed at the end."""
-    from tf_adapt.training.finished.trained_run import export_run
+    from tf_adapt.training.finished.run_export import export_run
 
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tf_adapt_serve_"))
     return export_run(run, folder, trust)

@@ -9,7 +9,7 @@ from servers import running, server_of  # noqa: E402
 
 import tf_adapt as ta  # noqa: E402
 from tf_adapt.config.reading import config_from  # noqa: E402
-from tf_adapt.training.finished.trained_run import export_run  # noqa: E402
+from tf_adapt.training.finished.run_export import export_run  # noqa: E402
 from tf_adapt.training.train import train  # noqa: E402
 
 # Nearly every one trains a model or more.

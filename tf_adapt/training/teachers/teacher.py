@@ -31,11 +31,11 @@ from tf_adapt.runs.teachers import KEY, Identity, identity_of
 from tf_adapt.serving.prediction.predict import batch_predictions
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.load_run import loaded_run
-from tf_adapt.training.finished.trained_run import scores_on
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.build import Parts
 from tf_adapt.training.resolving.input_hashes import UNLABELLED
 from tf_adapt.training.results.finish import costs_of
+from tf_adapt.training.results.model_scores import scores_on
 from tf_adapt.training.teachers.ensemble_teacher import ensemble_answers
 from tf_adapt.training.teachers.unlabelled import read_unlabelled, with_placeholders
 

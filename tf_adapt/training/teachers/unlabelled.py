@@ -11,7 +11,7 @@ from tf_adapt.data.perturbed_words import CHANGED_SHARE
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.finished.trained_run import of_file
+from tf_adapt.training.finished.data_files import of_file
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.input_hashes import CONSISTENCY
 

@@ -1,0 +1,47 @@
+"""Reads a file in the form of a run's data."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.config.data_sections import Columns, FilesConfig, TfdsConfig
+from tf_adapt.data.datasets import read_file
+from tf_adapt.data.formats.text import named_input
+from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of
+from tf_adapt.tasks.task import Task
+from tf_adapt.training.kinds import KINDS
+
+TABLES = ("tsv", "csv", "jsonl")
+
+
+def labelled_examples(path: str | os.PathLike, task: Task, data: Any) -> list:
+    """The examples of a labelled file."""
+    records = read_file(named_input(path), of_file(path, data))
+    return KINDS[task.kind].as_in_task(records, data, task, str(path))
+
+
+def examples_to_predict(
+    path: str | os.PathLike, output: str | os.PathLike, with_input: bool, task: Task, data: Any
+) -> list:
+    """The examples of a file; checks first that their predictions can be written."""
+    form = form_of(output, task)
+    records = read_file(named_input(path), of_file(path, data), labelled=False)
+    if with_input:
+        check_texts(form, records)
+    return records
+
+
+def of_file(path: str | os.PathLike, data: Any) -> Any:
+    """The `data` section for reading one file.
+
+    The suffix selects the format of tables, also for training data from TensorFlow Datasets. The
+    group column is left out: only tests between cells use it.
+    """
+    if isinstance(data, TfdsConfig):
+        columns = data.columns.model_dump()
+        data = FilesConfig(format="tsv", kind=data.kind, train="", columns=Columns(**columns))
+    if not isinstance(data, FilesConfig) or data.format not in TABLES:
+        return data
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    changed = {"columns": data.columns.model_copy(update={"group": None})}
+    return data.model_copy(update=changed | ({"format": suffix} if suffix in TABLES else {}))

@@ -1,0 +1,112 @@
+"""A run, an ensemble or several runs on one encoder as a SavedModel."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.config.sections import Config
+from tf_adapt.errors import ConfigError
+from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.runs.ensemble_folder import is_ensemble
+from tf_adapt.runs.ensemble_folder import read as read_ensemble
+from tf_adapt.serving.exports.export import export, next_version
+from tf_adapt.serving.exports.model_card import ensemble_card, run_card, with_precision
+from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
+from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
+from tf_adapt.training.finished.load_run import loaded_tasks
+from tf_adapt.training.resolving import compiled_model
+
+
+def export_run(
+    run: str | os.PathLike,
+    folder: str | os.PathLike,
+    trust: bool = False,
+    precision: str | None = None,
+) -> Path:
+    """Exports a run or an ensemble to the next numbered folder under `folder`; returns that folder.
+
+    A run of several tasks becomes one SavedModel with a signature for each.
+
+    Args:
+        precision: "bfloat16" or "float16", in which the model of a run of one task computes; None:
+            float32.
+
+    Raises:
+        ArtifactError: as `load_run`, `load_ensemble` and `export`.
+        ConfigError: the run is a language model, or half precision is not for it.
+    """
+    if is_ensemble(Path(run)):
+        if precision is not None:
+            raise ConfigError(
+                f"{run}: expected a run for an export in {precision}, got an ensemble; leave "
+                "--precision out"
+            )
+        ensemble, config = loaded_ensemble(Path(run), trust)
+        card = ensemble_card(read_ensemble(Path(run)))
+        return ensemble.export(next_version(folder), _how_to_read(config), card)
+    with compiled_model.precision(precision):
+        served = _served_tasks(run, trust)
+    if None not in served:
+        return export_shared(served, next_version(folder))
+    one = served[None]
+    return export(
+        one.model,
+        next_version(folder),
+        one.max_length,
+        one.truncate,
+        one.data,
+        one.document_context,
+        with_precision(run_card(Path(run)), precision),
+    )
+
+
+def export_runs(
+    runs: Sequence[str | os.PathLike], folder: str | os.PathLike, trust: bool = False
+) -> Path:
+    """Exports runs on one encoder to the next numbered folder under `folder`; returns it.
+
+    Args:
+        runs: each a run folder, whose name is its signature's, or NAME=FOLDER.
+
+    Raises:
+        ArtifactError: as `load_run` and `export`.
+        ConfigError: two runs have one name, or a run several tasks; or as `export_shared`.
+    """
+    tasks = {}
+    for given in map(os.fspath, runs):
+        name, _, path = given.rpartition("=") if not Path(given).is_dir() else ("", "", given)
+        name = name or Path(path).resolve().name
+        if name in tasks:
+            raise ConfigError(
+                f"{given}: expected another name than {name!r}, which names a signature already; "
+                f"give one, as NAME={path}"
+            )
+        served = _served_tasks(path, trust)
+        if None not in served:
+            raise ConfigError(
+                f"{given}: expected a run of one task, got one of {', '.join(served)}, which is "
+                "exported alone, without --shared-encoder"
+            )
+        tasks[name] = served[None]
+    return export_shared(tasks, next_version(folder))
+
+
+def _served_tasks(run: str | os.PathLike, trust: bool) -> dict[str | None, ServedTask]:
+    """What an export needs of each task of a run; of a run of one task by the name None."""
+    return {name: _served_task(*found) for name, found in loaded_tasks(Path(run), trust).items()}
+
+
+def _served_task(model: AdaptedModel, config: Config) -> ServedTask:
+    """What an export needs of a run: how files are read, not where they were."""
+    refuse_language_model(model.task)
+    settings = config.training
+    limits = settings.max_length, settings.truncate
+    return ServedTask(model, *limits, _how_to_read(config), settings.document_context)
+
+
+def _how_to_read(config: Config) -> dict[str, Any]:
+    """The `data` section without the places of files."""
+    places = {"data_dir": None, "train": "", "dev": "", "test": None}
+    data = config.data.model_dump(mode="json")
+    return {key: places.get(key, value) for key, value in data.items()}
