@@ -13,7 +13,7 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.resolving.build import build_parts
-from tf_adapt.training.train import _anneal_signal
+from tf_adapt.training.resolving.resolve import _anneal_signal
 
 # Nearly every one builds a model.
 pytestmark = pytest.mark.slow

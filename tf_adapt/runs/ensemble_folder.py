@@ -19,7 +19,7 @@ from pydantic import Field
 from hub_modules.storage import records
 from hub_modules.storage.json_files import Schema, parse_json
 from tf_adapt.config.strict_yaml import parse_yaml
-from tf_adapt.errors import ArtifactError
+from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints, run_folder, run_schemas
 
 ENSEMBLE = "ensemble.json"
@@ -82,6 +82,19 @@ class EnsembleFile(Schema):
 def is_ensemble(folder: Path) -> bool:
     """Whether a folder is that of an ensemble; the average of weights is a run instead."""
     return (folder / ENSEMBLE).is_file() and not (folder / run_folder.CONFIG).is_file()
+
+
+def refuse_average(folder: Path) -> None:
+    """Refuses the run folder of an average of weights, whose training does not go on.
+
+    Raises:
+        ConfigError: it is one.
+    """
+    if (folder / ENSEMBLE).is_file():
+        raise ConfigError(
+            f"{folder}: expected the folder of a training, got the average of the weights of "
+            "several runs, which does not go on; choose another --out"
+        )
 
 
 def content_hash(run: Path, metrics: dict[str, Any]) -> str:
