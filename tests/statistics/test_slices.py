@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from tf_adapt.statistics.scores import METRICS, RANGES, item_statistics, pseudo_values
+from tf_adapt.statistics.metrics import METRICS
+from tf_adapt.statistics.scores import item_statistics, pseudo_values
 from tf_adapt.statistics.slice_score import SliceScore
 from tf_adapt.statistics.slices import is_defined, slice_score, with_challenging
 
@@ -85,7 +86,7 @@ def test_a_slice_of_any_metric(metric):
     assert pseudo_values(metric, rows).shape == (1, 4)
     assert is_defined(metric, rows[0].sum(0))
     found = slice_score(metric, rows, np.array([True, True, True, False]), np.arange(4))
-    low, high = RANGES[metric]
+    low, high = METRICS[metric].limits
     assert found.examples == 3 and low <= found.score <= high
 
 

@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 
 from tf_adapt.statistics.alpha_spending import LEVELS, level_of
+from tf_adapt.statistics.metrics import METRICS
 from tf_adapt.statistics.relation import FEWEST_ITEMS, BaselineTest, PairTest
-from tf_adapt.statistics.scores import RANGES
 from tf_adapt.statistics.two_cells import (
     CellDifference,
     CellSample,
@@ -147,7 +147,7 @@ def _possible(result: CellDifference, metric: str) -> list[float] | None:
     """The interval, clipped to the differences that the metric allows."""
     if result.interval is None:
         return None
-    low, high = RANGES[metric]
+    low, high = METRICS[metric].limits
     widest = high - low
     return [max(-widest, result.interval[0]), min(widest, result.interval[1])]
 

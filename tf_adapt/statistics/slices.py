@@ -6,18 +6,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from tf_adapt.statistics.metrics import METRICS
 from tf_adapt.statistics.pairs import holm
 from tf_adapt.statistics.relation import FEWEST_ITEMS
-from tf_adapt.statistics.scores import (
-    RANGES,
-    SPAN_METRICS,
-    of_groups,
-    pseudo_values,
-    score_of,
-)
+from tf_adapt.statistics.scores import of_groups, pseudo_values, score_of
 from tf_adapt.statistics.slice_score import LEVEL, SliceScore
 from tf_adapt.statistics.two_cells import ROUNDING, CellSample, sample_of, sample_of_values
-from tf_adapt.tasks.answer_scores import ANSWER_METRICS
 
 
 def slice_score(
@@ -97,17 +91,7 @@ def is_defined(metric: str, sums: np.ndarray) -> bool:
 
     Shapes: `[k]`.
     """
-    if metric == "accuracy" or metric in ANSWER_METRICS:
-        return bool(sums[1] > 0)
-    if metric == "matthews":
-        true, _ = np.split(sums[1:], 2)
-        return bool((true > 0).sum() > 1)
-    if metric == "pearson":
-        count, x, _, xx = sums[:4]
-        return bool(count > 2 and count * xx - x * x > 1e-12 * count * xx)
-    if metric in (*SPAN_METRICS, "micro_f1"):
-        return bool(sums[1] > 0)
-    return bool(np.split(sums, 3)[1].any())
+    return METRICS[metric].is_defined(sums)
 
 
 def _of_items(statistics: np.ndarray, side: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -130,7 +114,7 @@ def _score_and_interval(metric: str, items: np.ndarray) -> tuple[float | None, l
     if variance < ROUNDING**2:
         return score, None
     half = float(np.sqrt(variance) * stdtrit(freedom, (1 + LEVEL) / 2))
-    low, high = RANGES[metric]
+    low, high = METRICS[metric].limits
     return score, [max(low, score - half), min(high, score + half)]
 
 
