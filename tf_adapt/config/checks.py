@@ -17,7 +17,7 @@ from hub_modules.shipped import shipped_names
 from hub_modules.storage.files import why_no_name
 from tf_adapt.adaptation.phases import ADAPTATIONS, ADAPTERS, LORA, Adaptation
 from tf_adapt.config.consistency_checks import consistency_problems
-from tf_adapt.config.data_sections import TextConfig
+from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.messages import shown
 from tf_adapt.config.sections import Config, TaskConfig
 from tf_adapt.config.strict_yaml import KeyPath
@@ -26,7 +26,6 @@ from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.tasks.kinds import SPAN_EXTRACTION
 
 # Keys of an adaptation that are arguments of its encoder, with their defaults.
 _OF_ENCODER: dict[str, dict[str, Any]] = {
@@ -185,25 +184,18 @@ def _tasks_problems(config: Config) -> Found:
             f"expected at least two tasks, got {', '.join(tasks) or 'none'}; write one task as "
             "data and head, without tasks",
         )
-    for name, task in tasks.items():
+    for name in tasks:
         if not (name.isascii() and name.isidentifier()):
             yield (
                 ("tasks", name),
                 "expected a name of letters, digits and _ that does not begin with a digit; rename "
                 "it",
             )
-        if isinstance(task.data, TextConfig):
-            yield (
-                ("tasks", name, "data", "format"),
-                "expected labelled data, got text; a language model is trained alone, with data "
-                "and objective: language_model",
-            )
-            continue
-        if kind_of(config.of_task(name)) == SPAN_EXTRACTION:
-            yield (
-                ("tasks", name, "data"),
-                "expected another kind than span_extraction, which is trained alone; take it out",
-            )
+        kind = kind_of(config.of_task(name))
+        alone = {} if kind is None else KINDS[kind].refused_among_tasks
+        for path, problem in alone.items():
+            yield ("tasks", name, *path), problem.format(kind=kind)
+        if alone:
             continue
         for path, problem in task_problems(config.of_task(name)):
             yield ("tasks", name, *path) if path[0] in TaskConfig.model_fields else path, problem

@@ -4,16 +4,15 @@ Imports no TensorFlow.
 """
 
 from tf_adapt.config.data_sections import TextConfig
+from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.messages import shown
 from tf_adapt.config.sections import Config
-from tf_adapt.config.task_checks import Found, kind_of
+from tf_adapt.config.signal_sections import PerturbationConfig
+from tf_adapt.config.task_checks import Found, kind_of, refused_keys
 from tf_adapt.heads.names import CRF_HEADS
 from tf_adapt.paper import FROZEN
-from tf_adapt.tasks.kinds import MULTILABEL, REGRESSIONS
 
 _HOME = ("auxiliary", "consistency")
-# The perturbations that keep the words of a sentence where they are.
-_IN_PLACE = ("dropout", "mask", "adversarial")
 
 
 def consistency_problems(config: Config) -> Found:
@@ -85,35 +84,29 @@ def _perturbation_problems(config: Config) -> Found:
 
 
 def _kind_problems(config: Config) -> Found:
-    section, kind = config.auxiliary.consistency, kind_of(config)
-    if kind in REGRESSIONS:
-        yield (
-            _HOME,
-            f"expected null for {kind}, whose predictions are no probabilities; remove the section",
-        )
-    if section.signal_annealing is not None and kind == MULTILABEL:
-        yield (
-            (*_HOME, "signal_annealing"),
-            f"expected null for {kind}, got {section.signal_annealing}; it is for one label of "
-            "several",
-        )
+    kind = kind_of(config)
+    if kind is not None:
+        yield from refused_keys(config, kind, KINDS[kind].refused_with_consistency)
+        yield from _perturbation_of_kind(config.auxiliary.consistency.perturbation, kind)
     if config.head == "concat_pooling":
         yield (
             ("head",),
             "expected one without batch normalisation together with auxiliary.consistency, whose "
             f"perturbed texts would be among its averages, got {config.head}; take linear or bcn",
         )
-    if kind != "tagging":
-        return
-    if section.perturbation.name not in _IN_PLACE:
-        yield (
-            (*_HOME, "perturbation"),
-            f"expected {', '.join(_IN_PLACE)} for tagging, whose words stay where they are, got "
-            f"{shown(section.perturbation.name or section.perturbation.file)}",
-        )
     if config.head in CRF_HEADS:
         yield (
             ("head",),
             "expected one without a CRF together with auxiliary.consistency, whose predictions are "
             f"compared word by word, got {config.head}; take linear_tagger or bilstm",
+        )
+
+
+def _perturbation_of_kind(given: PerturbationConfig, kind: str) -> Found:
+    fitting = KINDS[kind].perturbations
+    if fitting and given.name not in fitting:
+        yield (
+            (*_HOME, "perturbation"),
+            f"expected {', '.join(fitting)} for {kind}, whose words stay where they are, got "
+            f"{shown(given.name or given.file)}",
         )

@@ -3,17 +3,35 @@
 Imports no TensorFlow.
 """
 
-from typing import ClassVar, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tf_adapt.config.fields import MOST_FOLDS, VERY_MANY, WIDEST, Section, whole
+from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.limits import MOST_TOKENS
-from tf_adapt.tasks.kinds import SPAN_EXTRACTION, labelled_kinds
+from tf_adapt.printing.words import alternatives
+from tf_adapt.tasks.kinds import labelled_kinds
 from tf_adapt.tasks.tag_schemes import FILE_SCHEMES
 
-KINDS = labelled_kinds()
-TEXT_KINDS = tuple(kind for kind in KINDS if kind not in ("tagging", SPAN_EXTRACTION))
+
+def feature_kinds() -> tuple[str, ...]:
+    """The kinds whose examples features of TensorFlow Datasets can hold."""
+    return tuple(kind for kind in labelled_kinds() if KINDS[kind].features)
+
+
+def _one_of(names: Callable[[], tuple[str, ...]]) -> Any:
+    """A text among names that are looked up when a config is read."""
+
+    def check(value: str) -> str:
+        if value not in names():
+            raise ValueError(value)
+        return value
+
+    return Annotated[str, AfterValidator(check)]
+
+
 Column = Field(None, ge=0, le=WIDEST, description=f"a column number from 0 to {WIDEST}, or null")
 TrainExamples = whole(1, VERY_MANY, ", or null for all", default=None)
 """Size of a random sample of train; dev and test are not sampled."""
@@ -114,7 +132,7 @@ class FilesConfig(Section):
         description="tsv, csv, jsonl, conll, squad, or text for a language model"
     )
     """File format."""
-    kind: Literal[KINDS] = Field(description=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    kind: _one_of(labelled_kinds) = Field(description=alternatives(labelled_kinds()))
     """Task kind."""
     train: str = Field(description="the path of a file")
     """Training data."""
@@ -171,9 +189,7 @@ class TfdsConfig(Section):
         description="a name of TensorFlow Datasets: NAME or NAME/CONFIG, with :VERSION or without",
     )
     """Name of the dataset."""
-    kind: Literal[TEXT_KINDS] = Field(
-        description=f"{', '.join(TEXT_KINDS[:-1])} or {TEXT_KINDS[-1]}"
-    )
+    kind: _one_of(feature_kinds) = Field(description=alternatives(feature_kinds()))
     """Task kind."""
     columns: FeatureColumns = Field(
         description="a section that maps text, or text_a and text_b, and label to features"

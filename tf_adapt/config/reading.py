@@ -20,8 +20,8 @@ from tf_adapt.config.names import canonical_path, with_canonical_names
 from tf_adapt.config.sections import Config, TaskConfig
 from tf_adapt.config.strict_yaml import KeyPath, parse_yaml, read_yaml
 from tf_adapt.config.training_sections import AdaptationConfig
+from tf_adapt.data.kinds import KINDS
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks.kinds import PAIRS, SPAN_EXTRACTION
 
 
 def load_config(
@@ -248,11 +248,9 @@ def data_section(section: dict | None, kind: str) -> DatasetConfig | FilesConfig
     words in the first, or SQuAD's JSON.
     """
     if section is None:
-        names = ("text_a", "text_b") if kind in PAIRS else ("text_a",)
-        columns = {"words": 0} if kind == "tagging" else {name: name for name in names}
-        columns = {} if kind == SPAN_EXTRACTION else columns
-        form = {"tagging": "conll", SPAN_EXTRACTION: "squad"}.get(kind, "tsv")
-        section = {"format": form, "kind": kind, "train": "", "dev": "", "columns": columns}
+        row = KINDS[kind]
+        section = {"format": row.formats[0], "kind": kind, "train": "", "dev": ""}
+        section["columns"] = row.text_columns
     return _data_class(section)(**section)
 
 

@@ -6,11 +6,11 @@ Imports no TensorFlow.
 from collections.abc import Iterator
 
 from tf_adapt.config.data_sections import DatasetConfig
+from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.heads.names import CRF_HEADS
 from tf_adapt.paper import FROZEN
-from tf_adapt.tasks.kinds import CLASSIFICATIONS
 
 Found = Iterator[tuple[KeyPath, str]]
 
@@ -23,7 +23,7 @@ def signal_problems(config: Config, kind: str | None) -> Found:
     """
     yield from _teacher_problems(config)
     yield from _weak_problems(config, kind)
-    yield from _slice_head_problems(config, kind)
+    yield from _slice_head_problems(config)
 
 
 def _teacher_problems(config: Config) -> Found:
@@ -49,14 +49,7 @@ def _teacher_problems(config: Config) -> Found:
 
 
 def _weak_problems(config: Config, kind: str | None) -> Found:
-    if config.weak is None:
-        return
-    if kind not in (*CLASSIFICATIONS, None):
-        yield (
-            ("weak",),
-            f"expected null for {kind}, got a section; votes are for "
-            f"{' and '.join(CLASSIFICATIONS)}, where an example has one label of several",
-        )
+    if config.weak is None or (kind is not None and ("weak",) in KINDS[kind].refused):
         return
     if config.teacher is not None:
         yield (
@@ -78,7 +71,7 @@ def _weak_problems(config: Config, kind: str | None) -> Found:
         )
 
 
-def _slice_head_problems(config: Config, kind: str | None) -> Found:
+def _slice_head_problems(config: Config) -> Found:
     if not config.slice_heads:
         return
     frozen = config.adaptation.name == FROZEN
@@ -87,11 +80,6 @@ def _slice_head_problems(config: Config, kind: str | None) -> Found:
         (frozen, FROZEN, "the heads would share nothing that is trained"),
         (config.teacher is not None, "a teacher", "it has answers for the main head alone"),
         (config.weak is not None, "weak", "the labels of a slice's members are not known"),
-        (
-            kind not in (*CLASSIFICATIONS, None),
-            kind,
-            f"they are for {' and '.join(CLASSIFICATIONS)}",
-        ),
         (
             any(one.wrong_in is not None for one in config.slices.values()),
             "a slice with wrong_in",

@@ -7,14 +7,16 @@ import re
 from collections.abc import Iterator
 
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
+from tf_adapt.config.kinds import KINDS, Refused
 from tf_adapt.config.sections import Config
 from tf_adapt.config.signal_checks import signal_problems
 from tf_adapt.config.signal_sections import SliceConfig
 from tf_adapt.config.strict_yaml import KeyPath
+from tf_adapt.data import kinds as files
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.data.slices import words_of
-from tf_adapt.printing.words import did_you_mean
-from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.printing.words import alternatives, did_you_mean
+from tf_adapt.tasks.kinds import labelled_kinds
 
 Found = Iterator[tuple[KeyPath, str]]
 # Keys of a head, with their defaults.
@@ -34,11 +36,9 @@ def task_problems(config: Config) -> Found:
     yield from _objective_problems(config)
     yield from _data_problems(config)
     yield from _context_problems(config)
-    yield from _threshold_problems(config)
-    yield from _pooling_problems(config)
+    yield from _kind_problems(config)
     yield from _batch_problems(config)
     yield from _slice_problems(config)
-    yield from _span_problems(config)
     yield from signal_problems(config, kind_of(config))
 
 
@@ -123,34 +123,20 @@ def _context_problems(config: Config) -> Found:
         )
 
 
-def _threshold_problems(config: Config) -> Found:
-    if not config.training.choose_thresholds:
-        return
+def _kind_problems(config: Config) -> Found:
     kind = kind_of(config)
-    if kind not in (MULTILABEL, SPAN_EXTRACTION, None):
-        yield (
-            ("training", "choose_thresholds"),
-            f"expected false where an example has one label ({kind}), got true; it is for kind: "
-            f"{MULTILABEL} and kind: {SPAN_EXTRACTION}",
-        )
+    if kind is not None:
+        yield from refused_keys(config, kind, KINDS[kind].refused)
 
 
-def _pooling_problems(config: Config) -> Found:
-    kind = kind_of(config)
-    if kind is None or isinstance(config.data, TextConfig):
-        return
-    if config.head_pooling is not None and kind == "tagging":
-        yield (
-            ("head_pooling",),
-            f"expected null for tagging, whose heads label each word, got {config.head_pooling}; "
-            "head_word_pieces says which pieces of a word stand for it",
-        )
-    if config.head_word_pieces is not None and kind != "tagging":
-        yield (
-            ("head_word_pieces",),
-            f"expected null for {kind}, got {config.head_word_pieces}; it is for tagging, and "
-            "head_pooling for the others",
-        )
+def refused_keys(config: Config, kind: str, refused: Refused) -> Found:
+    """The keys among `refused` that have a value."""
+    for path, problem in refused.items():
+        value = config
+        for key in path:
+            value = getattr(value, key, None)
+        if value not in (None, False):
+            yield path, problem.format(kind=kind, got=value)
 
 
 def _batch_problems(config: Config) -> Found:
@@ -160,37 +146,6 @@ def _batch_problems(config: Config) -> Found:
             "expected at least 2 with head: concat_pooling, whose batch normalisation makes every "
             "batch of one example the same, got 1",
         )
-
-
-def _span_problems(config: Config) -> Found:
-    kind, spans = kind_of(config), getattr(config.data, "spans", None)
-    if kind != SPAN_EXTRACTION:
-        if spans is not None and kind is not None:
-            yield ("data", "spans"), f"expected null for {kind}; it is for kind: {SPAN_EXTRACTION}"
-        return
-    if config.training.document_context:
-        yield (
-            ("training", "document_context"),
-            f"expected false for {kind}, whose contexts are read in windows, got true",
-        )
-    if config.encoder.long is not None:
-        yield (
-            ("encoder", "long"),
-            f"expected null for {kind}, which has windows of its own (data.spans), got a section",
-        )
-    if config.head_pooling is not None:
-        yield (
-            ("head_pooling",),
-            f"expected null for {kind}, whose head reads each token, got {config.head_pooling}",
-        )
-    unsupported = {
-        "teacher": config.teacher,
-        "weak": config.weak,
-        "slice_heads": config.slice_heads or None,
-    } | {f"auxiliary.{name}": loss for name, loss in config.auxiliary}
-    for name, section in unsupported.items():
-        if section is not None:
-            yield tuple(name.split(".")), f"not supported for kind: {kind}; remove it"
 
 
 def _slice_problems(config: Config) -> Found:
@@ -209,22 +164,15 @@ def _slice_problems(config: Config) -> Found:
             rules = ", ".join(SliceConfig.model_fields)
             yield path, f"expected at least one rule of {rules}, got none"
         for word in one.words or ():
-            read = word.casefold().split() if kind == "tagging" else words_of(word)
+            read = (words_of if kind is None else KINDS[kind].words)(word)
             if len(read) != 1 or len(read[0]) != len(word.casefold()):
                 yield (
                     (*path, "words"),
                     f"expected single words, got {word!r}, which is read as {read}",
                 )
-        if one.word_overlap_above is not None and kind not in (*PAIRS, None):
-            yield (
-                (*path, "word_overlap_above"),
-                f"expected null for {kind}, whose examples are no pairs; remove the key",
-            )
-        if one.wrong_in is not None and kind in REGRESSIONS:
-            yield (
-                (*path, "wrong_in"),
-                f"expected null for {kind}, where no prediction is simply wrong; remove the key",
-            )
+        for rule, problem in ({} if kind is None else KINDS[kind].refused_rules).items():
+            if getattr(one, rule) is not None:
+                yield (*path, rule), problem.format(kind=kind)
 
 
 def kind_of(config: Config) -> str | None:
@@ -236,12 +184,10 @@ def kind_of(config: Config) -> str | None:
 
 
 def _files_problems(data: FilesConfig) -> Found:
-    fitting = {"tagging": ("conll",), SPAN_EXTRACTION: ("squad",)}
-    if data.format not in fitting.get(data.kind, ("tsv", "csv", "jsonl")):
+    if data.format not in files.KINDS[data.kind].formats:
         yield (
             ("data", "format"),
-            "expected conll for kind: tagging, squad for kind: span_extraction and tsv, csv or "
-            f"jsonl for the others, got {data.format} with kind: {data.kind}",
+            f"expected {_fitting_formats()}, got {data.format} with kind: {data.kind}",
         )
     yield from _column_problems(data)
     if data.delimiter is not None and data.format != "csv":
@@ -252,21 +198,25 @@ def _files_problems(data: FilesConfig) -> Found:
         )
 
 
+def _fitting_formats() -> str:
+    """The formats of each kind, those of most kinds last."""
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for kind in labelled_kinds():
+        kinds.setdefault(files.KINDS[kind].formats, []).append(kind)
+    most = max(kinds, key=lambda formats: len(kinds[formats]))
+    others = {formats: alike for formats, alike in kinds.items() if formats != most}
+    said = [f"{alternatives(one)} for kind: {', '.join(alike)}" for one, alike in others.items()]
+    return f"{', '.join(said)} and {alternatives(most)} for the others"
+
+
 def _column_problems(data: FilesConfig | TfdsConfig) -> Found:
-    if data.kind == "tagging":
-        needed, allowed = {"words", "tags"}, {"words", "tags"}
-    elif data.kind == SPAN_EXTRACTION:  # the keys of SQuAD's JSON are fixed
-        needed, allowed = set(), set()
-    else:
-        needed = {"text_a", "label"} | ({"text_b"} if data.kind in PAIRS else set())
-        allowed = needed | {"group"}
+    row = files.KINDS[data.kind]
     given = {name for name, column in data.columns if column is not None}
-    if data.kind == "tagging" and not given:  # words in the first column, tags in the last
-        needed = set()
+    needed = set(row.columns) - (set() if given else set(row.shown_columns))
     for name in sorted(needed - given):
         yield (
             ("data", "columns", name),
             f"needed for kind: {data.kind}, but the key is missing; name the column that holds it",
         )
-    for name in sorted(given - allowed):
+    for name in sorted(given - {*row.columns, *row.more_columns}):
         yield ("data", "columns", name), f"not a column of kind: {data.kind}; remove it"
