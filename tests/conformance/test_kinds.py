@@ -21,9 +21,7 @@ TABLES = [
 NOT_YET = (
     "tf_adapt/paper.py",
     "tf_adapt/tasks/task.py",
-    "tf_adapt/config/",
     "tf_adapt/serving/",
-    "tf_adapt/comparison/in_python.py",
     "tf_adapt/training/resolving/compiled_model.py",
 )
 FLAGS = {

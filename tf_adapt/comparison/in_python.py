@@ -17,10 +17,11 @@ from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.plain_values import plain_values
 from tf_adapt.config.strict_yaml import KeyPath, read_yaml
 from tf_adapt.data.in_memory.files import Form, file_columns, file_text
+from tf_adapt.data.in_memory.kinds import KINDS
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.printing.words import did_you_mean
 from tf_adapt.runs import run_folder
-from tf_adapt.tasks.kinds import SPAN_EXTRACTION, labelled_kinds
+from tf_adapt.tasks.kinds import labelled_kinds
 
 
 def compare(
@@ -144,11 +145,9 @@ def _file_texts(
     if kind not in kinds:
         hint = did_you_mean(kind, kinds) if isinstance(kind, str) else ""
         raise ConfigError(f"kind: expected one of {', '.join(kinds)}, got {kind!r}{hint}")
-    if kind == SPAN_EXTRACTION:
-        raise ConfigError(
-            f"kind: expected another one with train=, got {kind}; write the questions to a file of "
-            "SQuAD's format and name it in the config's section data"
-        )
+    instead = KINDS[kind].no_file
+    if instead:
+        raise ConfigError(f"kind: expected another one with train=, got {kind}; {instead}")
     form = _form(content, kind)
     texts = {name: file_text(data, form, columns, name) for name, data in given.items()}
     found = {name: file_columns(text, form) for name, text in texts.items()}

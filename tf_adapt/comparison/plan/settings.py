@@ -389,8 +389,8 @@ def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
                 f"{where}: compare: two cells are called {cell.name}; list each encoder, "
                 "adaptation and head once, and give folders of modules different names"
             )
-        kind = kind_of(cell.config)
-        if cell.together and kind is not None and not combinations_of(kind):
+        kind = kind_of(cell.config) if cell.together else None
+        if kind is not None and not combinations_of(kind):
             raise ConfigError(
                 f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor folds for "
                 f"{kind}, whose answers are not averaged, got {cell.members}"

@@ -25,6 +25,7 @@ class Row:
         x_and_y: what columns without names are, for messages.
         labels: the column of the target, its name, the task → its values.
         no_dataset: why no `tf.data.Dataset` holds such examples; empty: one may.
+        no_file: where examples have no `lines`: what to do instead.
         file_format: of `lines`, as `data.format` of a config.
         file_columns: the text of `lines` → `data.columns` of a config.
         keys_of_form: further keys of its section `data`, which the caller says.
@@ -37,6 +38,7 @@ class Row:
     x_and_y: str
     labels: Callable[[Any, Any, "Task"], list] = values
     no_dataset: str = ""
+    no_file: str = ""
     file_format: str = "jsonl"
     file_columns: Callable[[str], dict[str, str | int]] = lines.names_of_fields
     keys_of_form: tuple[str, ...] = ()
@@ -80,6 +82,11 @@ KINDS = {
         file_columns=lambda text: {"words": 0, "tags": 1},
         keys_of_form=("scheme",),
     ),
-    "span_extraction": replace(_PAIR, example=partial(_pair, label=rows.answers)),
+    "span_extraction": replace(
+        _PAIR,
+        example=partial(_pair, label=rows.answers),
+        no_file="write the questions to a file of SQuAD's format and name it in the config's "
+        "section data",
+    ),
     "language_model": _TEXT,
 }
