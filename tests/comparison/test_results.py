@@ -322,7 +322,7 @@ def test_tagged_sentences(comparison, tmp_path):
     splits = replace(
         splits, kind="tagging", labels=["O", "B-PER", "I-PER", "B-LOC"], metric="span_f1"
     )
-    splits.examples.update(dev=sentences, test=sentences)
+    splits.examples.update(train=sentences, dev=sentences, test=sentences)
     outcomes = Outcomes(comparison, tmp_path / "out")
     tags = {
         "feature_extraction": "Ann\tB-PER\nLee\tI-PER\n\nin\tO\nNew\u00a0York\tO\n",
