@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import tf_adapt as ta
-from tf_adapt.comparison import comparing
+from tf_adapt.comparison import comparing, winner_export
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
@@ -80,7 +80,9 @@ def compare():
     """`ta.compare` without processes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(comparing, "run_all", finish_all)
-        patch.setattr(comparing, "_export", lambda run, folder: (folder / "1").mkdir(parents=True))
+        patch.setattr(
+            winner_export, "_export", lambda run, folder: (folder / "1").mkdir(parents=True)
+        )
         yield ta.compare
 
 

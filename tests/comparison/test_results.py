@@ -10,7 +10,7 @@ import pytest
 
 from hub_modules.manifest import write_manifest
 from hub_modules.storage import records
-from tf_adapt.comparison import comparing
+from tf_adapt.comparison import comparing, winner_export
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.execution.runs import Outcomes, remember_failure
 from tf_adapt.comparison.results import results
@@ -371,7 +371,7 @@ def exports(monkeypatch):
         made.append(folder)
         (folder / "1").mkdir(parents=True)
 
-    monkeypatch.setattr(comparing, "_export", export)
+    monkeypatch.setattr(winner_export, "_export", export)
     return made
 
 
@@ -486,7 +486,7 @@ def test_an_export_that_fails_leaves_the_report(comparison, tmp_path, reports, m
     def export(run, folder):
         raise ArtifactError("no space left")
 
-    monkeypatch.setattr(comparing, "_export", export)
+    monkeypatch.setattr(winner_export, "_export", export)
     with pytest.raises(ArtifactError, match="no space left"):
         comparing.compare(comparison, tmp_path / "out")
     (content,) = map(json.loads, reports)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tf_adapt.comparison import comparing
+from tf_adapt.comparison import comparing, winner_export
 from tf_adapt.comparison.cell_results import seed_results
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution import running
@@ -548,12 +548,12 @@ def test_signals_are_in_report_and_verdict(beside, monkeypatch):
     assert " signal " in content.verdict.sentence
     # Of an ensemble too; its card is that of its own export.
     monkeypatch.setattr(
-        comparing, "_export", lambda run, folder: (folder / "1").mkdir(parents=True)
+        winner_export, "_export", lambda run, folder: (folder / "1").mkdir(parents=True)
     )
     outcomes = Outcomes(load_comparison(write(SIGNALS, seeds=2)), out)
     best = next(cell.id for cell in content.cells if cell.settings["signal"] == "parts")
     verdict = replace(content.verdict, recommended=best)
-    exported = comparing._export_best(outcomes, replace(content, verdict=verdict), anyway=True)
+    exported = winner_export.export_best(outcomes, replace(content, verdict=verdict), anyway=True)
     assert f"{best}-rate_" in exported and list((out / exported).iterdir()) == []
 
 

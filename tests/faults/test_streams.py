@@ -129,8 +129,8 @@ def test_programs_in_the_current_folder_are_not_run(tmp_path, monkeypatch):
     worker = running._start(run, 1)
     worker.stdin.close()
     assert worker.wait(60) == 0, run.log.read_text()
-    from tf_adapt.comparison import comparing
+    from tf_adapt.comparison import winner_export
 
     with pytest.raises(ArtifactError):
-        comparing._export(run, tmp_path / "winner")
+        winner_export._export(run, tmp_path / "winner")
     assert not marker.exists()

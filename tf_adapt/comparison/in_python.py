@@ -10,7 +10,7 @@ import yaml
 
 from hub_modules.storage import records
 from hub_modules.storage.files import sha256
-from tf_adapt.comparison import comparing
+from tf_adapt.comparison import comparing, record
 from tf_adapt.comparison.comparison_result import ComparisonResult
 from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.plan.settings import comparison_from
@@ -88,7 +88,7 @@ def compare(
         content = content | {"data": _data_section(content, texts, kind, where, out)}
     comparison = comparison_from(content, where, locations, seeds=seeds)
     is_own = bool(texts) or isinstance(config, Mapping)
-    path = out / comparing.CONFIG if is_own else config
+    path = out / record.CONFIG if is_own else config
     command = ["tf-adapt", "compare", str(path), "--out", str(out)]
     command += [] if seeds is None else ["--seeds", str(seeds)]
     command += ["--export-anyway"] if export_anyway else []
@@ -101,7 +101,7 @@ def compare(
     if is_own:
         with run_folder.locked(out):
             text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-            records.write(out, comparing.CONFIG, text)
+            records.write(out, record.CONFIG, text)
     return ComparisonResult(found, Outcomes(comparison, out))
 
 
@@ -197,7 +197,7 @@ def _data_section(
 
 
 def _file(out: Path, name: str, form: str) -> Path:
-    return out / comparing.DATA / f"{name}.{form}"
+    return out / record.DATA / f"{name}.{form}"
 
 
 def _keep(texts: dict[str, str], section: dict[str, Any], out: Path) -> None:
@@ -207,14 +207,14 @@ def _keep(texts: dict[str, str], section: dict[str, Any], out: Path) -> None:
         ArtifactError: the folder holds other files, or a file is damaged.
         DataError: the comparison was started with other data.
     """
-    names = {split: f"{comparing.DATA}/{Path(section[split]).name}" for split in texts}
-    if comparing.is_begun(out):
+    names = {split: f"{record.DATA}/{Path(section[split]).name}" for split in texts}
+    if record.is_begun(out):
         kept = {split: name for split, name in names.items() if name in records.names(out)}
         for name in kept.values():
             records.check(out, name)
         before = {split: sha256(out / name) for split, name in kept.items()}
         now = {split: hashlib.sha256(text.encode()).hexdigest() for split, text in texts.items()}
-        comparing.check_same("the data", before, now, out, DataError)
+        record.check_same("the data", before, now, out, DataError)
         return
     for split, name in names.items():
         records.write(out, name, texts[split])

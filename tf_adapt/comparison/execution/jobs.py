@@ -1,5 +1,8 @@
 """How many training processes of a comparison run in parallel."""
 
+import os
+import platform
+
 from hub_modules.storage.machine import cores, free_memory, has_gpu
 
 MEMORY_PER_PROCESS = 3_000_000_000  # bytes, estimated for a training process
@@ -21,3 +24,9 @@ def jobs_at_once(cells: int, threads: int) -> int:
     limits = [cells, cores() // threads]
     limits += [] if memory is None else [memory // MEMORY_PER_PROCESS]
     return max(1, min(limits))
+
+
+def machine_in_words(threads: int) -> str:
+    """The machine, and the threads of a run, for the report."""
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return f"{machine}, {threads} thread{'s' * (threads > 1)} a run"

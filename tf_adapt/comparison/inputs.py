@@ -1,0 +1,42 @@
+"""The data and the other inputs of a comparison."""
+
+from pathlib import Path
+
+from tf_adapt.comparison.plan.cells import Comparison
+from tf_adapt.comparison.plan.folds import check_folds
+from tf_adapt.comparison.plan.sizes import known_sizes
+from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
+from tf_adapt.runs.finished_run import finished_run
+from tf_adapt.runs.slices import checked_members
+from tf_adapt.runs.teachers import KEY as TEACHER_KEY
+from tf_adapt.runs.teachers import identity_of
+from tf_adapt.training.resolving.input_hashes import content_hash, input_places
+
+
+def checked_splits(comparison: Comparison) -> tuple[Splits, dict[str, str]]:
+    """The data of all cells, after a check of sizes, folds and slices; the hash of each split.
+
+    Raises:
+        ConfigError, DataError: as `load_splits`, `known_sizes`, `check_folds` and
+            `checked_members`.
+    """
+    splits = load_splits(comparison.data, comparison.weak)
+    known_sizes(comparison.sizes, len(splits.examples["train"]))
+    check_folds(comparison, splits.examples["train"])
+    checked_members(comparison.slices, splits, comparison.slice_heads)
+    return splits, {name: fingerprint(found) for name, found in splits.examples.items()}
+
+
+def input_hashes(comparison: Comparison) -> dict[str, str]:
+    """The hashes of the cells' modules and files other than the data, by config key and path."""
+    # Each once: cells share encoders, and hashing a module without a manifest reads all of it.
+    cells = (*comparison.cells, *comparison.starts.values())
+    places = {place for cell in cells for place in input_places(cell.config).items()}
+    found = {f"{key}: {place}": content_hash(key, place) for key, place in sorted(places)}
+    configs = [cell.config for cell in comparison.cells]
+    for run in {one.start.run: None for one in configs if one.start and one.start.run}:
+        found[f"start.run: {run}"] = finished_run("start.run", run).weights
+    taught = [cell.config for cell in comparison.cells if cell.teacher is None]
+    for run in {one.teacher.run: None for one in taught if one.teacher}:
+        found[f"{TEACHER_KEY}: {run}"] = identity_of(Path(run)).hash
+    return found

@@ -1,0 +1,176 @@
+"""What a comparison's folder says of it: its record, and the configs of its cells."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from hub_modules.storage import records
+from hub_modules.storage.files import is_leftover, remove_leftovers
+from hub_modules.storage.json_files import Schema, parse_json
+from tf_adapt.comparison.execution.runs import config_name
+from tf_adapt.comparison.plan.cells import Cell, Comparison
+from tf_adapt.comparison.winner_export import EXPORT_NAMES, EXPORTS
+from tf_adapt.config.reading import config_from, dump_config, without_trial
+from tf_adapt.config.sections import Config
+from tf_adapt.config.strict_yaml import parse_yaml
+from tf_adapt.errors import ArtifactError, ConfigError, DataError, TfAdaptError
+from tf_adapt.runs import run_folder
+
+RECORD = "comparison.json"
+# Files of `ta.compare`: data and config given in Python.
+DATA, CONFIG = "data", "compare.yaml"
+# Files that a killed process may leave half-written, by folder.
+_WRITTEN = {
+    "": (RECORD, records.RECORD, CONFIG, "report.*"),
+    "cells": ("*.yaml",),
+    DATA: ("*.jsonl", "*.conll"),
+    "figures": ("*.svg", "*.png"),
+    **dict.fromkeys(EXPORTS, (EXPORT_NAMES,)),
+}
+
+
+class _Runs(Schema):
+    rate: float | None
+    seeds: list[int]
+    examples: int | None = None
+
+
+class _Look(Schema):
+    runs: dict[str, _Runs]
+    decided: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
+
+
+class _Record(Schema):
+    """Content of `comparison.json`: hashes of data and other inputs, threads, looks; by name of a
+    cell, which trainings answer together."""
+
+    data: dict[str, str]
+    inputs: dict[str, str]
+    threads: int = Field(ge=1)
+    looks: list[_Look]
+    together: dict[str, str] = {}
+
+
+def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path) -> None:
+    """Writes the record and the cells' configs, or checks them against those in the folder.
+
+    Args:
+        data, inputs: the hashes of the splits, and of other inputs by config key and path.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: the folder is not a comparison's, or of other
+            configs, data or inputs.
+    """
+    looks: list = []
+    together = {cell.name: cell.members for cell in comparison.cells}
+    if is_begun(out):
+        before = read_record(out)
+        for cell in comparison.cells:
+            _check_cell(cell, without_trial, out)
+        for start in comparison.starts.values():
+            _check_cell(start, lambda config: config, out)
+        check_same("the data", before["data"], data, out, DataError)
+        # Added cells may have other inputs.
+        inputs = before["inputs"] | inputs
+        known = {name: inputs[name] for name in before["inputs"]}
+        check_same("modules or files", before["inputs"], known, out, ArtifactError)
+        _check_threads(before["threads"], comparison.threads, out)
+        together = before["together"] | together
+        known = {name: together[name] for name in before["together"]}
+        check_same("the ensembles", before["together"], known, out, ConfigError)
+        looks = before["looks"]
+    for name, patterns in _WRITTEN.items():
+        remove_leftovers(out / name, *patterns)
+    # The record first: `is_begun` refuses a folder that has files but no record.
+    record = {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
+    write_record(out, record | {"together": together})
+    for cell in (*comparison.cells, *comparison.starts.values()):
+        records.write(out, config_name(cell), dump_config(cell.config))
+
+
+def is_begun(out: Path) -> bool:
+    """Whether the folder contains a comparison.
+
+    Raises:
+        ArtifactError: it does not, and holds other files.
+    """
+    if (out / RECORD).is_file():
+        return True
+    if not all(_is_passing(entry) for entry in out.iterdir()):
+        raise ArtifactError(
+            f"{out}: expected the folder of a comparison or an empty one, got files without "
+            f"{RECORD}; choose another --out"
+        )
+    return False
+
+
+def _is_passing(entry: Path) -> bool:
+    """Whether an entry of a folder without a record is one of our own files."""
+    if entry.name == DATA and entry.is_dir() and (entry.parent / records.RECORD).is_file():
+        kept = records.names(entry.parent)
+        names = [file.name for file in entry.iterdir()]
+        return all(f"{DATA}/{name}" in kept or is_leftover(name, *_WRITTEN[DATA]) for name in names)
+    ours = (run_folder.LOCK, records.RECORD)
+    return entry.name in ours or is_leftover(entry.name, *_WRITTEN[""])
+
+
+def check_same(
+    what: str, before: dict[str, str], now: dict[str, str], out: Path, kind: type[TfAdaptError]
+) -> None:
+    """Checks that the inputs' hashes, by name, are those of the start of the comparison.
+
+    Args:
+        what: the inputs, for the message.
+        kind: the class of the error.
+
+    Raises:
+        TfAdaptError: an input has changed or is new.
+    """
+    changed = sorted(name for name in now if before.get(name) != now[name])
+    if changed:
+        raise kind(
+            f"{out}: {what} have changed since this comparison was begun "
+            f"({', '.join(changed)}); bring them back, or choose another --out"
+        )
+
+
+def _check_threads(before: int, now: int, out: Path) -> None:
+    if before != now:
+        raise ConfigError(
+            f"{out}: compare.threads: expected {before} as when this comparison was begun, got "
+            f"{now}; scores depend on it in their last digits: set compare.threads: {before} (or "
+            f"--set compare.threads={before}), or choose another --out"
+        )
+
+
+def _check_cell(cell: Cell, compared: Callable[[Config], Config], out: Path) -> None:
+    """Checks that a cell's config is that of the start of the comparison, as far as `compared`."""
+    name = config_name(cell)
+    if not (out / name).is_file():
+        return
+    content, _ = parse_yaml(records.read(out, name).decode("utf-8", "replace"), str(out / name))
+    before = compared(config_from(content, str(out / name)))
+    changed = run_folder.changed_keys(before, compared(cell.config))
+    if changed:
+        raise ConfigError(
+            f"{out}: this comparison was begun with another config of {cell.name}: "
+            f"{', '.join(changed.values())}; give it another --out, or the same config (only more "
+            "cells, learning rates and seeds may be asked of it)"
+        )
+
+
+def write_record(out: Path, record: dict[str, Any]) -> None:
+    """Writes `comparison.json`."""
+    records.write(out, RECORD, json.dumps(record, indent=1) + "\n")
+
+
+def read_record(out: Path) -> dict[str, Any]:
+    """The content of `comparison.json`.
+
+    Raises:
+        ArtifactError: it is missing or damaged.
+    """
+    return parse_json(records.read(out, RECORD), _Record, str(out / RECORD)).model_dump()

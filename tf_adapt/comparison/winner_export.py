@@ -1,0 +1,62 @@
+"""The export of the recommended cell, in `winner/` or `candidate/` of a comparison's folder."""
+
+import contextlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from hub_modules.storage.files import write_text
+from tf_adapt.comparison.execution.running import check_ended
+from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.config.strict_yaml import float_text
+from tf_adapt.report.content import Content
+from tf_adapt.serving.exports.model_card import CARD, OverSeeds, run_card
+
+EXPORTS = ("winner", "candidate")
+EXPORT_NAMES = "*-rate_*-seed_*"
+
+
+def export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | None:
+    """Exports the recommended cell's run with the best dev score; removes all other exports.
+
+    Returns:
+        The export's path in the comparison's folder, below `winner/` if the verdict is decided,
+        else `candidate/`; None if nothing is exported.
+    """
+    found = content.verdict
+    place = EXPORTS[0] if found.decided else EXPORTS[1]
+    exported = None
+    if found.recommended is not None and (found.above_baseline or anyway):
+        cells = outcomes.comparison.cells
+        cell = next(cell for cell in cells if cell.name == found.recommended)
+        runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
+        best = outcomes.best_on_dev(runs)
+        part = "" if best.examples is None else f"-examples_{best.examples}"
+        name = f"{cell.name}{part}-rate_{float_text(best.rate)}-seed_{best.seed}"
+        exported = f"{place}/{name}/1"
+        if not (outcomes.out / exported).is_dir():
+            _export(best, outcomes.out / place / name)
+        # The card is rewritten: seeds may have been added since the export.
+        shown = next(one.results for one in content.cells if one.id == cell.name)
+        # Cards of ensembles and of several tasks have no scores over seeds.
+        if not best.together and cell.config.tasks is None:
+            card = run_card(best.folder, OverSeeds(shown.trained, shown.mean, shown.deviation))
+            write_text(outcomes.out / exported / CARD, card)
+    for old in [path for other in EXPORTS for path in (outcomes.out / other).glob(EXPORT_NAMES)]:
+        if exported is None or old != (outcomes.out / exported).parent:
+            shutil.rmtree(old, ignore_errors=True)
+    for other in EXPORTS:
+        with contextlib.suppress(OSError):  # not empty
+            (outcomes.out / other).rmdir()
+    return exported
+
+
+def _export(run: CellRun, folder: Path) -> None:
+    # In a subprocess, since this process does not import TensorFlow.
+    command = [sys.executable, "-P", "-m", "tf_adapt", "export"]  # -P: as in `running`
+    command += [str(run.folder), "--out", str(folder)]
+    command += ["--trust"] if run.cell.config.encoder.trust else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not (folder / "1").is_dir():  # else a process of an interrupted comparison exported it
+        check_ended(f"export of {run.folder}", done.returncode, done.stderr)
