@@ -22,7 +22,6 @@ NOT_YET = (
     "tf_adapt/paper.py",
     "tf_adapt/tasks/task.py",
     "tf_adapt/serving/",
-    "tf_adapt/training/resolving/compiled_model.py",
 )
 FLAGS = {
     f"is_{one}"

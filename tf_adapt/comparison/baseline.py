@@ -33,7 +33,7 @@ class Baseline:
 
 def baseline_of(splits: Splits, metric: str, chosen_on: str, scored_on: str) -> Baseline:
     """The baseline of the data, scored by the runs' metric."""
-    answer = KINDS[splits.kind].baseline(gold_labels(splits, "train"), splits.scheme)
+    answer = KINDS[splits.kind].baseline(splits)
     statistics = {
         split: item_statistics(
             metric,

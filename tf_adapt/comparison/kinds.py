@@ -13,6 +13,7 @@ from tf_adapt.comparison.by_kind import (
 )
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.data.gold_answers import right_answers
+from tf_adapt.data.splits.read_splits import Splits
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Row:
     """What a comparison does with a kind of task.
 
     Attributes:
-        baseline: gold labels of train, tag scheme → the constant prediction to be above.
+        baseline: the data → the constant prediction to be above.
         baseline_phrase: that prediction, as in a report's JSON → a phrase.
         frozen_heads: an encoder, its family → heads that are compared with the default one.
         shown: a label or a prediction as text.
@@ -32,7 +33,7 @@ class Row:
             width of heads, and what happens to long texts.
     """
 
-    baseline: Callable[[list, str | None], Any]
+    baseline: Callable[[Splits], Any]
     baseline_phrase: Callable[[Any], str]
     frozen_heads: Callable[[EncoderEntry, str | None], list[str]]
     shown: Callable[[Any], str]

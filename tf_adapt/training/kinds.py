@@ -8,7 +8,7 @@ import numpy as np
 
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.heads.table import head_name
-from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.adapted_model import AdaptedModel, build_model
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.by_kind import (
     classification,
@@ -26,6 +26,7 @@ class Row:
     """What training does with a kind of task; the defaults are those of most kinds.
 
     Attributes:
+        build: a model, as `tf_adapt.models.adapted_model.build_model`.
         evaluated: the scores of a model on prepared examples, after each epoch.
         evaluated_last: the same of its best epoch, beside `predicted_scores`.
         predicted_scores: task, examples, arrays and predictions → scores that are computed from
@@ -44,6 +45,7 @@ class Row:
         file_label: a predicted label as in the files of a run folder.
     """
 
+    build: Callable[..., AdaptedModel] = build_model
     evaluated: Callable[..., Scores] = classification.evaluated
     evaluated_last: Callable[..., Scores] = classification.evaluated
     predicted_scores: Callable[[Task, list, Answer, list], Scores] = classification.no_scores
@@ -94,6 +96,7 @@ KINDS: dict[str, Row] = {
         with_thresholds=span_extraction.with_no_answer_threshold,
     ),
     "language_model": Row(
+        build=language_model.build,
         predicted_splits=language_model.no_splits,
         head_encoder=language_model.no_head_encoder,
         head_name=language_model.no_head_name,

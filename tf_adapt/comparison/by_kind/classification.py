@@ -5,12 +5,19 @@ from collections.abc import Sequence
 
 from hub_modules.families import joins_pairs
 from tf_adapt.comparison.plan.sections import EncoderEntry
+from tf_adapt.data.gold_answers import gold_answers
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.printing.words import visible
 
 
-def most_frequent_label(gold: list[str], scheme: str | None) -> str:
+def labels_of_train(splits: Splits) -> list:
+    """The gold label of each example of train, in the form of the predictions."""
+    return gold_answers(splits.examples["train"], splits.kind)
+
+
+def most_frequent_label(splits: Splits) -> str:
     """The most frequent label of train."""
-    return Counter(gold).most_common(1)[0][0]
+    return Counter(labels_of_train(splits)).most_common(1)[0][0]
 
 
 def label_phrase(answer: str) -> str:

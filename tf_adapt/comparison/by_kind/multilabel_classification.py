@@ -4,13 +4,16 @@ from collections import Counter
 
 import numpy as np
 
+from tf_adapt.comparison.by_kind.classification import labels_of_train
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.printing.words import listed, visible
 
 NO_LABEL = "no label"
 
 
-def best_set(gold: list[tuple[str, ...]], scheme: str | None) -> tuple[str, ...]:
+def best_set(splits: Splits) -> tuple[str, ...]:
     """The set with the highest micro F1 on train: its k most frequent labels, with the best k."""
+    gold = labels_of_train(splits)
     counts = Counter(label for labels in gold for label in labels).most_common()
     if not counts:
         return ()

@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from tf_adapt.comparison.by_kind.classification import labels_of_train
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.printing.words import amount
 
 
-def mean_of_train(gold: list[float], scheme: str | None) -> float:
+def mean_of_train(splits: Splits) -> float:
     """The mean of train's targets."""
-    return float(np.mean(gold))
+    return float(np.mean(labels_of_train(splits)))
 
 
 def mean_phrase(answer: float) -> str:

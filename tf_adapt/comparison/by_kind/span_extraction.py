@@ -1,11 +1,12 @@
 """Span extraction: the baseline, and how the answers to a question are shown."""
 
 from tf_adapt.comparison.plan.sections import EncoderEntry
+from tf_adapt.data.splits.read_splits import Splits
 
 NO_ANSWER = "no answer"
 
 
-def empty_answer(gold: list[tuple[str, ...]], scheme: str | None) -> str:
+def empty_answer(splits: Splits) -> str:
     """The text that stands for no answer."""
     return ""
 

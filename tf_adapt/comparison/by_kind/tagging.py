@@ -3,16 +3,17 @@
 from collections import Counter
 from itertools import chain
 
-from tf_adapt.comparison.by_kind.classification import label_phrase
+from tf_adapt.comparison.by_kind.classification import label_phrase, labels_of_train
 from tf_adapt.comparison.plan.sections import EncoderEntry
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.tasks.tag_schemes import WORDS
 
 
-def constant_tag(gold: list[list[str]], scheme: str | None) -> str:
+def constant_tag(splits: Splits) -> str:
     """`O`; of tags that are each of its word alone the most frequent one of train."""
-    if scheme != WORDS:
+    if splits.scheme != WORDS:
         return "O"
-    return Counter(chain.from_iterable(gold)).most_common(1)[0][0]
+    return Counter(chain.from_iterable(labels_of_train(splits))).most_common(1)[0][0]
 
 
 def tag_phrase(answer: str) -> str:

@@ -17,11 +17,10 @@ from tf_adapt.config.signal_sections import ConsistencyConfig
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint, pretrained_groups
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.adapted_model import AdaptedModel, build_model
+from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.auxiliary_loss import AuxiliaryLoss
 from tf_adapt.models.consistency import Consistency, consistency_objective
 from tf_adapt.models.distillation import distillation_objective
-from tf_adapt.models.language_model import build_language_model
 from tf_adapt.models.language_objectives import language_model_objective
 from tf_adapt.models.multi_task_model import MultiTaskModel, build_multi_task_model
 from tf_adapt.models.slice_heads import SliceHeads
@@ -48,14 +47,11 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
         heads = {name: _head(config.of_task(name)) for name in task}
         weights = {name: config.tasks[name].weight for name in task}
         return build_multi_task_model(task, encoder, heads, adaptation, weights)
-    if task.is_language_model:
-        return build_language_model(task, encoder, adaptation)
     auxiliaries: list = _auxiliaries(config, task, encoder)
     if config.slice_heads:
         auxiliaries.append(SliceHeads(config.slices))
-    return build_model(
-        task, encoder, adaptation=adaptation, auxiliaries=auxiliaries, **_head(config)
-    )
+    build = KINDS[task.kind].build
+    return build(task, encoder, adaptation=adaptation, auxiliaries=auxiliaries, **_head(config))
 
 
 def configured_encoder(config: Config) -> HubEncoder:
