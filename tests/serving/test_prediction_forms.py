@@ -11,16 +11,15 @@ from tf_adapt.serving.prediction.answers import FoundAnswer
 from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of, predictions_text
 
 
-def kind_of_task(labels=None, **flags) -> SimpleNamespace:
-    names = ("is_tagging", "is_pair", "is_regression", "is_span_extraction")
-    return SimpleNamespace(labels=labels, **dict.fromkeys(names, False) | flags)
+def task_of(kind="classification", labels=None) -> SimpleNamespace:
+    return SimpleNamespace(kind=kind, labels=labels)
 
 
-PAIR = kind_of_task(is_pair=True, labels=("no", "y,es"))
-SCORES = kind_of_task(is_regression=True)
-SETS = kind_of_task(labels=("a", "b"))
-TAGS = kind_of_task(is_tagging=True, labels=("O", "B-X"))
-QUESTIONS = kind_of_task(is_pair=True, is_span_extraction=True)
+PAIR = task_of("pair_classification", ("no", "y,es"))
+SCORES = task_of("regression")
+SETS = task_of("multilabel_classification", ("a", "b"))
+TAGS = task_of("tagging", ("O", "B-X"))
+QUESTIONS = task_of("span_extraction")
 TEXTS = [Record('a "b"', "c,\u2028d", where="in:1"), Record("é", "f", where="in:2")]
 ANSWERS = [
     SimpleNamespace(label="y,es", scores=(0.25, 0.75)),
@@ -53,7 +52,7 @@ def test_pairs_in_every_form():
 def test_no_two_columns_have_one_name():
     labels = ("text_a", "prediction", "score_prediction", "b")
     answer = [SimpleNamespace(label="b", scores=(0.25,) * 4)]
-    found = predictions_text("csv", kind_of_task(labels=labels), TEXTS[:1], answer, True)
+    found = predictions_text("csv", task_of(labels=labels), TEXTS[:1], answer, True)
     assert found.split("\r\n")[0] == (
         "text_a,prediction,score_text_a,score_score_prediction,score_prediction,b"
     )

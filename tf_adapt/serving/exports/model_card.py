@@ -15,15 +15,9 @@ from tf_adapt.printing import words
 from tf_adapt.printing.weak_labels import weak_in_words
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.runs.finished_run import chain_in_words
+from tf_adapt.serving.kinds import KINDS
 
 CARD = "README.md"
-_INPUTS = {
-    "tagging": 'tokens=tf.constant([["Ann", "lives", "in", "Paris"]])',
-    "pair": 'text_a=tf.constant(["one text"]), text_b=tf.constant(["another"])',
-    "span_extraction": 'question=tf.constant(["Where does Ann live?"]), '
-    'context=tf.constant(["Ann lives in Paris."])',
-    "single": 'text=tf.constant(["a text"])',
-}
 _LIMITS = (
     "- The scores are those of one dataset. Texts of another kind (topic, time, length, language) "
     "were not tried.\n"
@@ -92,7 +86,7 @@ def export_card(
     """
     parts = [
         f"# {_title(config)}",
-        f"A SavedModel: text in, {'tags' if task['kind'] == 'tagging' else 'answers'} out "
+        f"A SavedModel: text in, {KINDS[task['kind']].out} out "
         f"({task['kind'].replace('_', ' ')}). Written by tf_adapt.",
         _section("How to call it", _call(task["kind"])),
         _section("Labels", _labels(task)),
@@ -208,7 +202,6 @@ def _module(config: Config) -> str:
 
 
 def _call(kind: str, signature: str = "serving_default") -> str:
-    name = kind if kind in _INPUTS else "pair" if kind.startswith("pair_") else "single"
     chosen = "" if signature == "serving_default" else f" --signature {signature}"
     return f"""\
 ```python
@@ -216,7 +209,7 @@ import tensorflow_text  # first: it registers the operations that read text
 import tensorflow as tf
 
 model = tf.saved_model.load("THIS_FOLDER")
-print(model.signatures["{signature}"]({_INPUTS[name]}))
+print(model.signatures["{signature}"]({KINDS[kind].call}))
 ```
 
 Or `tf-adapt predict THIS_FOLDER{chosen} --input FILE --output FILE`, or TensorFlow Serving with \
@@ -224,10 +217,8 @@ Or `tf-adapt predict THIS_FOLDER{chosen} --input FILE --output FILE`, or TensorF
 
 
 def _labels(task: dict[str, Any]) -> str:
-    if task["kind"] == "span_extraction":
-        return "A part of the context, with its offsets in characters."
     if not task.get("labels"):
-        return "A number." if "regression" in task["kind"] else ""
+        return KINDS[task["kind"]].no_labels
     return ", ".join(f"`{words.visible(label)}`" for label in task["labels"])
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tf_adapt.serving.kinds import KINDS
 from tf_adapt.serving.server.limits import RefusedError
-from tf_adapt.tasks.kinds import CLASSIFICATIONS, MULTILABEL, REGRESSIONS
 
 # Name of an output → one value a row.
 Outputs = dict[str, list]
@@ -26,8 +26,8 @@ def check_method(method: str, kind: str) -> None:
     Raises:
         RefusedError: it has not.
     """
-    kinds = {"classify": (*CLASSIFICATIONS, MULTILABEL), "regress": REGRESSIONS}.get(method)
-    if kinds is not None and kind not in kinds:
+    if method not in ("predict", *KINDS[kind].methods):
+        kinds = [name for name, row in KINDS.items() if method in row.methods]
         raise RefusedError(400, f":{method}: expected one of {', '.join(kinds)}, got {kind}")
 
 

@@ -18,6 +18,7 @@ from hub_modules.programs.trusted import check_trusted, remember
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.serving.exports.export_parts import signature_in
 from tf_adapt.serving.exports.model_card import CARD
+from tf_adapt.serving.kinds import KINDS
 from tf_adapt.serving.prediction.served_predictions import check_export, tasks_of
 from tf_adapt.serving.server.answer_json import Outputs
 from tf_adapt.serving.server.limits import RefusedError
@@ -111,11 +112,7 @@ def _text(path: Path) -> str:
 
 def inputs_of(task: Task) -> Inputs:
     """The inputs of a task's signature: rank by name."""
-    if task.is_tagging:
-        return {"tokens": 2}
-    if task.is_span_extraction:
-        return {"question": 1, "context": 1}
-    return {"text_a": 1, "text_b": 1} if task.is_pair else {"text": 1}
+    return KINDS[task.kind].inputs
 
 
 def _word(rank: int) -> str | list[str]:
@@ -166,16 +163,7 @@ def _reason(error: tf.errors.InvalidArgumentError) -> str | None:
 
 
 def _check_outputs(task: Task, outputs: Outputs) -> None:
-    if task.is_regression:
-        expected = {"score": (1,)}
-    elif task.is_span_extraction:
-        expected = dict.fromkeys(("answer", "score", "start", "end"), (1,))
-    elif task.is_tagging:
-        expected = {"tags": (1, 1), "scores": (1, 1, len(task.labels))}
-    elif task.is_multilabel:
-        expected = {"labels": (1, len(task.labels)), "scores": (1, len(task.labels))}
-    else:
-        expected = {"label": (1,), "scores": (1, len(task.labels))}
+    expected = KINDS[task.kind].outputs(len(task.labels or ()))
     got = {name: np.shape(values) for name, values in outputs.items()}
     if got != expected:
         raise ValueError(f"expected the outputs {expected}, got {got}")

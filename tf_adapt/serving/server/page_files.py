@@ -7,27 +7,20 @@ from typing import Any
 
 from starlette.responses import Response
 
+from tf_adapt.serving.kinds import KINDS
 from tf_adapt.serving.server.limits import RefusedError
 from tf_adapt.serving.server.versions import Model
 from tf_adapt.tasks.task import Task
 
 _FILES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
-_SENTENCE = "The ferry from Oslo reached Copenhagen on Monday , and Ada Lind waited at the pier ."
-_SAMPLES = {
-    "single": {"text": "The rooms were clean and quiet, but breakfast was a little plain."},
-    "pair": {
-        "text_a": "A man is playing a guitar on a small stage.",
-        "text_b": "Someone makes music in front of an audience.",
-    },
-    "tagging": {"tokens": _SENTENCE},
-    "span_extraction": {"question": "Who waited at the pier?", "context": _SENTENCE},
-}
 # By the name of the dataset, where that of the form does not fit the task. Texts of the data that a
 # model was trained on are in no export: they may be private.
 _SAMPLES_OF = {
     **dict.fromkeys(("sst2", "sst2_phrases"), "Warm, funny and far too short."),
     **dict.fromkeys(("trec", "sample_classification"), "Who designed the old bridge?"),
-    **dict.fromkeys(("sample_multilabel_classification", "sample_regression"), _SENTENCE),
+    **dict.fromkeys(
+        ("sample_multilabel_classification", "sample_regression"), KINDS["tagging"].sample["tokens"]
+    ),
     "cola": "The committee have gave the prize to nobody.",
 }
 
@@ -71,6 +64,6 @@ def _verdict(report: str) -> str:
 
 
 def _sample(task: Task, dataset: str | None) -> dict[str, str]:
-    if dataset in _SAMPLES_OF and not (task.is_tagging or task.is_pair):
-        return {"text": _SAMPLES_OF[dataset]}
-    return _SAMPLES.get(task.kind) or _SAMPLES["pair" if task.is_pair else "single"]
+    sample = KINDS[task.kind].sample
+    fitting = {"text": _SAMPLES_OF[dataset]} if dataset in _SAMPLES_OF else {}
+    return {name: fitting.get(name, text) for name, text in sample.items()}
