@@ -2,21 +2,13 @@
 
 import ast
 import dataclasses
-import importlib
-import re
-from pathlib import Path
 
 import pytest
+from kind_tables import ROOT, TABLES, name_of, table_of
 
 from tf_adapt.tasks.kinds import KINDS, labelled_kinds
 
-ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "tf_adapt").rglob("*.py"))
-TABLES = [
-    path
-    for path in FILES
-    if path.stem.endswith("kinds") and re.search(r"^KINDS\b.* = {$", path.read_text("utf-8"), re.M)
-]
 # The paper's numbers are by kind.
 NOT_YET = (
     "tf_adapt/paper.py",
@@ -87,13 +79,9 @@ def is_branch(node: ast.AST) -> bool:
     return False
 
 
-def name_of(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
-
-
 @pytest.mark.parametrize("path", TABLES, ids=name_of)
 def test_every_table_has_a_row_for_every_kind(path):
-    rows = importlib.import_module(name_of(path)[: -len(".py")].replace("/", ".")).KINDS
+    rows = table_of(path).KINDS
     assert set(labelled_kinds()) <= set(rows) <= set(KINDS)
     types = {type(row) for row in rows.values()}
     assert len(types) == 1, "one type of row in a table"
