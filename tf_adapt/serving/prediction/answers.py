@@ -1,4 +1,4 @@
-"""Answers to questions as texts, from the predictions for the windows of their contexts."""
+"""A model's predictions; answers to questions, from the predictions for windows of contexts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +28,25 @@ class FoundAnswer:
     score: float
     start: int
     end: int
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The prediction for one example.
+
+    Attributes:
+        label: the label; for regression a number; multilabel: a tuple of the chosen labels, in the
+            order of the task's labels; for tagging a tuple with one tag per word; for span
+            extraction the answer, "" for none.
+        scores: probability of each label, in the order of the task's labels; empty for regression;
+            for tagging the probability of each word's predicted tag; for span extraction that of
+            the answer.
+        answers: for span extraction the best answers, the predicted one first.
+    """
+
+    label: str | float | tuple[str, ...]
+    scores: tuple[float, ...]
+    answers: tuple[FoundAnswer, ...] = ()
 
 
 def answers_of_questions(

@@ -15,15 +15,13 @@ from tf_adapt.errors import DataError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.combination import Combination, transitions_of
 from tf_adapt.serving.exports.served_ensemble import export_ensemble
+from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.serving.prediction.kinds import KINDS
 from tf_adapt.serving.prediction.predict import (
-    Prediction,
     batch_predictions,
-    sentence_scores,
     to_predictions,
     without_label,
 )
-from tf_adapt.statistics.scores import item_statistics, score_of
-from tf_adapt.tasks.kinds import METRICS_OF
 from tf_adapt.tasks.task import Task
 
 # Words that are decoded at once.
@@ -143,11 +141,4 @@ def combined(
 
 def scores(task: Task, records: list, predictions: list[Prediction]) -> dict[str, float]:
     """The metrics of the task, by name, of labelled examples; those of a run without its loss."""
-    if task.is_tagging:
-        return sentence_scores(task, records, predictions)
-    said = [one.label for one in predictions]
-    gold = [record.label for record in records]
-    return {
-        metric: float(score_of(metric, item_statistics(metric, said, gold, task.labels).sum(0)))
-        for metric in METRICS_OF[task.kind]
-    }
+    return KINDS[task.kind].scores(task, records, predictions)

@@ -2,7 +2,6 @@
 
 import io
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,37 +15,14 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
 from tf_adapt.printing.progress import tracked
-from tf_adapt.serving.prediction.answers import FoundAnswer, answers_of_questions
+from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.serving.prediction.kinds import KINDS
 from tf_adapt.serving.prediction.output_files import write_output
 from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of, predictions_text
-from tf_adapt.statistics.scores import item_statistics, score_of
-from tf_adapt.tasks.kinds import METRICS_OF, MULTILABEL
-from tf_adapt.tasks.spans import span_scores
-from tf_adapt.tasks.tag_schemes import WORDS
 from tf_adapt.tasks.task import Task
-from tf_adapt.tasks.thresholds import chosen
 
 # Up to here batches are packed without `tf.data`, whose tracing takes as long as a hundred texts.
 FEW_BATCHES = 32
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """The prediction for one example.
-
-    Attributes:
-        label: the label; for regression a number; multilabel: a tuple of the chosen labels, in the
-            order of the task's labels; for tagging a tuple with one tag per word; for span
-            extraction the answer, "" for none.
-        scores: probability of each label, in the order of the task's labels; empty for regression;
-            for tagging the probability of each word's predicted tag; for span extraction that of
-            the answer.
-        answers: for span extraction the best answers, the predicted one first.
-    """
-
-    label: str | float | tuple[str, ...]
-    scores: tuple[float, ...]
-    answers: tuple[FoundAnswer, ...] = ()
 
 
 def predict(
@@ -103,16 +79,14 @@ def batch_predictions(
         dataset, order = sorted_batches(prepared, batch_size)
         batches = inputs_of(dataset)
         spec = batches.element_spec
-    predictions = (graph or model.inference).for_pass(spec)
+    predictions, row = (graph or model.inference).for_pass(spec), KINDS[model.task.kind]
     found: dict[str, list] = {}
     for inputs, examples in zip(tracked(batches, "predicting", progress), order, strict=True):
-        words = word_mask(inputs["a"]) if model.task.is_tagging else None
         for name, values in predictions(inputs).items():
             rows = found.setdefault(name, [None] * len(prepared.lengths))
-            for place, (example, row) in enumerate(zip(examples, values.numpy(), strict=True)):
-                rows[example] = row if words is None else row[words[place]]
-    joined = np.concatenate if model.task.is_tagging else np.stack
-    answer = {name: joined(rows) for name, rows in found.items()}
+            for example, own in zip(examples, row.of_examples(values.numpy(), inputs), strict=True):
+                rows[example] = own
+    answer = {name: row.joined(rows) for name, rows in found.items()}
     return answer if prepared.record_of is None else answer | {"record_of": prepared.record_of}
 
 
@@ -128,22 +102,21 @@ def _of_any_length(tensor: tf.Tensor) -> tf.TensorSpec:
     return tf.TensorSpec([None, None, *tensor.shape[2:]][: tensor.shape.rank], tensor.dtype)
 
 
-def word_mask(inputs: dict) -> np.ndarray:
-    """Which positions of a batch of sentences are words, not padding: `[batch, words] bool`."""
-    if "first_piece" in inputs:
-        return inputs["first_piece"].numpy() >= 0
-    if "sequence_len" in inputs:
-        return tf.sequence_mask(inputs["sequence_len"], inputs["tokens"].shape[1]).numpy()
-    if "word_ids" in inputs:
-        return inputs["word_ids"].numpy() > 0
-    return inputs["character_ids"].numpy().any(axis=-1)
-
-
 def to_predictions(task: Task, records: list, answer: dict[str, np.ndarray]) -> list[Prediction]:
     """One `Prediction` per record from the arrays of `batch_predictions`.
 
     Raises:
-        ArtifactError: a score is not a number: the largest of such scores would be the first label.
+        ArtifactError: as `check_numbers`.
+    """
+    check_numbers(answer)
+    return KINDS[task.kind].predictions(task, records, answer)
+
+
+def check_numbers(answer: dict[str, np.ndarray]) -> None:
+    """Checks that scores are numbers: the largest of others would be that of the first label.
+
+    Raises:
+        ArtifactError: one is none.
     """
     for name, values in answer.items():
         if np.issubdtype(values.dtype, np.floating) and np.isnan(values).any():
@@ -151,65 +124,6 @@ def to_predictions(task: Task, records: list, answer: dict[str, np.ndarray]) -> 
                 f"the model's answers: expected numbers, got {name} that are none (NaN); its "
                 "weights are damaged, or its training has diverged: train it again"
             )
-    if task.is_span_extraction:
-        return [
-            Prediction(answers[0].text, (answers[0].score,), answers)
-            for answers in answers_of_questions(records, answer, task.spans)
-        ]
-    if task.is_regression:
-        return [Prediction(float(score), ()) for score in answer["score"]]
-    probabilities = answer["probabilities"]
-    if task.is_multilabel:
-        return [
-            Prediction(
-                tuple(label for label, is_it in zip(task.labels, row, strict=True) if is_it),
-                tuple(map(float, scores)),
-            )
-            for row, scores in zip(
-                chosen(probabilities, task.thresholds), probabilities, strict=True
-            )
-        ]
-    best = answer["label"]
-    if not task.is_tagging:
-        return [
-            Prediction(task.labels[label], tuple(map(float, row)))
-            for label, row in zip(best, probabilities, strict=True)
-        ]
-    ends = np.cumsum([len(record.words) for record in records])
-    certainty = probabilities[np.arange(len(best)), best]
-    return [
-        Prediction(
-            tuple(task.labels[label] for label in best[end - len(record.words) : end]),
-            tuple(map(float, certainty[end - len(record.words) : end])),
-        )
-        for record, end in zip(records, ends, strict=True)
-    ]
-
-
-def sentence_scores(
-    task: Task, sentences: list[TaggedSentence], predictions: list[Prediction]
-) -> dict[str, float]:
-    """Span F1, precision and recall, and strict span F1, of whole sentences; or the accuracy.
-
-    The Keras metrics of the same names see the parts of a split sentence separately, and would
-    count an entity across a split as two.
-    """
-    predicted, true = [one.label for one in predictions], [one.tags for one in sentences]
-    if task.scheme == WORDS:
-        sums = item_statistics("accuracy", predicted, true, scheme=WORDS).sum(0)
-        return {"accuracy": float(score_of("accuracy", sums))}
-    return span_scores(true, predicted, task.scheme)
-
-
-def label_set_scores(
-    task: Task, records: list[Record], predictions: list[Prediction]
-) -> dict[str, float]:
-    """Micro and macro F1, as the metrics of the same names, of labels chosen by the thresholds."""
-    said, gold = [one.label for one in predictions], [record.label for record in records]
-    return {
-        metric: float(score_of(metric, item_statistics(metric, said, gold, task.labels).sum(0)))
-        for metric in METRICS_OF[MULTILABEL]
-    }
 
 
 def write_predictions(

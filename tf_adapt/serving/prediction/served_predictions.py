@@ -18,13 +18,10 @@ from tf_adapt.config.reading import data_section
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import run_folder, run_schemas
 from tf_adapt.serving.exports.export_parts import signature_in
-from tf_adapt.serving.prediction.answers import FoundAnswer
-from tf_adapt.serving.prediction.predict import (
-    Prediction,
-    to_predictions,
-)
+from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.serving.prediction.kinds import KINDS
+from tf_adapt.serving.prediction.predict import check_numbers
 from tf_adapt.tasks.task import Task
-from tf_adapt.tasks.thresholds import chosen
 
 BATCH_SIZE = 32
 DEFAULT = "serving_default"
@@ -82,9 +79,8 @@ def predict_with_export(
         for start in range(0, len(records), BATCH_SIZE)
     ]
     answer = {name: np.concatenate([part[name] for part in outputs]) for name in outputs[0]}
-    if task.is_span_extraction:
-        return task, records, _answers(records, answer)
-    return task, records, to_predictions(task, records, answer)
+    check_numbers(answer)
+    return task, records, KINDS[task.kind].served_predictions(task, records, answer)
 
 
 def check_export(folder: Path) -> None:
@@ -152,7 +148,7 @@ def _outputs(
         DataError: the export refuses the batch, for instance because a text is too long.
     """
     try:
-        answer = _served(task, serve or module.signatures[name], records)
+        answer = KINDS[task.kind].served(task, serve or module.signatures[name], records)
         _check_shapes(task, records, answer)
         return answer
     except tf.errors.InvalidArgumentError as error:
@@ -180,66 +176,14 @@ def _data(
         ) from None
 
 
-def _served(task: Task, serve, records: list) -> dict[str, np.ndarray]:
-    """The outputs of the export's signature, with label ids instead of names."""
-    if task.is_tagging:
-        words = tf.ragged.constant([record.words for record in records], dtype=tf.string)
-        served = serve(tokens=words.to_tensor(""))
-        served = {
-            name: tf.RaggedTensor.from_tensor(values, lengths=words.row_lengths()).flat_values
-            for name, values in served.items()
-        }
-        return {
-            "label": _ids(task, served["tags"]),
-            "probabilities": served["scores"].numpy(),
-        }
-    if task.is_span_extraction:
-        served = serve(
-            question=tf.constant([record.text_a for record in records]),
-            context=tf.constant([record.text_b for record in records]),
-        )
-        return {name: served[name].numpy() for name in ("answer", "score", "start", "end")}
-    names = ("text_a", "text_b") if task.is_pair else ("text_a",)
-    columns = [tf.constant([getattr(record, name) for record in records]) for name in names]
-    served = serve(**dict(zip(names if task.is_pair else ("text",), columns, strict=True)))
-    if task.is_regression:
-        return {"score": served["score"].numpy()}
-    if task.is_multilabel:
-        _check_chosen(task, served["labels"].numpy(), served["scores"].numpy())
-        return {"probabilities": served["scores"].numpy()}
-    return {"label": _ids(task, served["label"]), "probabilities": served["scores"].numpy()}
-
-
-def _answers(records: list, answer: dict[str, np.ndarray]) -> list[Prediction]:
-    """The predictions of an export for questions: the best answer alone."""
-    found = [
-        FoundAnswer(text.decode("utf-8"), float(score), int(start), int(end))
-        for text, score, start, end in zip(
-            answer["answer"], answer["score"], answer["start"], answer["end"], strict=True
-        )
-    ]
-    return [Prediction(one.text, (one.score,), (one,)) for one in found]
-
-
 def _check_shapes(task: Task, records: list, answer: dict[str, np.ndarray]) -> None:
-    count = sum(len(one.words) for one in records) if task.is_tagging else len(records)
+    count = KINDS[task.kind].rows(records)
     labels = len(task.labels or ())
     one_each = dict.fromkeys(("score", "label", "answer", "start", "end"), (count,))
     expected = one_each | {"probabilities": (count, labels)}
     for name, array in answer.items():
         if array.shape != expected[name]:
             raise ValueError(f"{name}: expected shape {expected[name]}, got {array.shape}")
-
-
-def _check_chosen(task: Task, labels: np.ndarray, scores: np.ndarray) -> None:
-    expected = np.where(chosen(scores, task.thresholds), np.array(task.labels, object), "")
-    if [[one.decode("utf-8") for one in row] for row in labels] != expected.tolist():
-        raise ValueError("labels: expected those whose score reaches their threshold, got others")
-
-
-def _ids(task: Task, labels: tf.Tensor) -> np.ndarray:
-    ids = {label: number for number, label in enumerate(task.labels)}
-    return np.array([ids[label.decode("utf-8")] for label in labels.numpy()])
 
 
 def saved_task(arguments: run_schemas.TaskArguments, where: Path) -> Task:

@@ -7,7 +7,8 @@ import numpy as np
 from tf_adapt.data.formats import Record
 from tf_adapt.errors import TrainingError
 from tf_adapt.models.combination import SMALLEST
-from tf_adapt.serving.prediction.predict import Prediction, label_set_scores
+from tf_adapt.serving.by_kind.classification import label_scores
+from tf_adapt.serving.prediction.answers import Prediction
 from tf_adapt.tasks.task import Task
 from tf_adapt.tasks.thresholds import best_thresholds
 from tf_adapt.training.by_kind.classification import Answer, Scores
@@ -16,8 +17,8 @@ from tf_adapt.training.by_kind.classification import Answer, Scores
 def scores_with_thresholds(
     task: Task, records: list, answer: Answer, predictions: list[Prediction]
 ) -> Scores:
-    """`label_set_scores`: Keras evaluates before thresholds are chosen."""
-    return label_set_scores(task, records, predictions)
+    """`label_scores`: Keras evaluates before thresholds are chosen."""
+    return label_scores(task, records, predictions)
 
 
 def with_thresholds(task: Task, records: list, answer: Answer) -> Task:

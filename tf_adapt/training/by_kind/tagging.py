@@ -11,7 +11,8 @@ from tf_adapt.data.batches import PreparedData
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.labels import check_labels
 from tf_adapt.data.tag_files import in_scheme
-from tf_adapt.serving.prediction.predict import Prediction, sentence_scores
+from tf_adapt.serving.by_kind.tagging import sentence_scores
+from tf_adapt.serving.prediction.answers import Prediction
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.by_kind.classification import Answer, Scores
 

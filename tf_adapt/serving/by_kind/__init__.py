@@ -1,0 +1,1 @@
+"""What serving does with one kind of task: one file a kind."""

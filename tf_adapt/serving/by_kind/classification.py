@@ -1,0 +1,66 @@
+"""The answers of classifiers, of texts and of pairs: a label and the probability of each."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import tensorflow as tf
+
+from tf_adapt.data.formats import Record
+from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.statistics.scores import item_statistics, score_of
+from tf_adapt.tasks.kinds import metrics_of
+from tf_adapt.tasks.task import Task
+
+# The arrays of `batch_predictions`.
+Answer = dict[str, np.ndarray]
+# Name of an input of a signature → that of a record's text.
+TEXT: Mapping[str, str] = {"text": "text_a"}
+PAIR: Mapping[str, str] = {"text_a": "text_a", "text_b": "text_b"}
+
+
+def of_rows(values: np.ndarray, inputs: dict) -> np.ndarray:
+    """The rows of a batch."""
+    return values
+
+
+def predictions(task: Task, records: list[Record], answer: Answer) -> list[Prediction]:
+    """The label of each example, with the probability of each label."""
+    return [
+        Prediction(task.labels[label], tuple(map(float, row)))
+        for label, row in zip(answer["label"], answer["probabilities"], strict=True)
+    ]
+
+
+def served(task: Task, serve: Callable, records: list, names: Mapping[str, str]) -> Answer:
+    """The answer of an export."""
+    found = outputs(serve, records, names)
+    return {
+        "label": ids_of_names(task, found["label"]),
+        "probabilities": found["scores"].numpy(),
+    }
+
+
+def outputs(serve: Callable, records: list, names: Mapping[str, str]) -> dict[str, tf.Tensor]:
+    """What a signature of texts says of the texts of examples."""
+    columns = {
+        name: tf.constant([getattr(record, text) for record in records])
+        for name, text in names.items()
+    }
+    return serve(**columns)
+
+
+def ids_of_names(task: Task, labels: tf.Tensor) -> np.ndarray:
+    """The ids of labels' names."""
+    ids = {label: number for number, label in enumerate(task.labels)}
+    return np.array([ids[label.decode("utf-8")] for label in labels.numpy()])
+
+
+def label_scores(
+    task: Task, records: list[Record], predictions: list[Prediction]
+) -> dict[str, float]:
+    """The metrics of the kind, as those of the same names in Keras, of predicted labels."""
+    said, gold = [one.label for one in predictions], [record.label for record in records]
+    return {
+        metric: float(score_of(metric, item_statistics(metric, said, gold, task.labels).sum(0)))
+        for metric in metrics_of(task.kind)
+    }
