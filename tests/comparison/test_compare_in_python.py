@@ -23,6 +23,7 @@ from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.report.content import to_json
 from tf_adapt.runs import run_folder
+from tf_adapt.training.resolving import run_config
 
 COMPARE = {
     "encoders": ["elmo_small"],
@@ -67,7 +68,7 @@ def finish_all(outcomes, *others):
         for run in runs:
             right = run.cell.config.adaptation.name == "fine_tuning"
             said = gold if right else [other[label] for label in gold]
-            run_folder.start(run.folder, run.cell.config)
+            run_config.start(run.folder, run.cell.config)
             run_folder.write_task(run.folder, TASK, "abc")
             run_folder.write_history(run.folder, [{"epoch": 1, "dev_accuracy": 0.9}])
             predictions = "".join(f"{line}\t0.5\n" for line in ["prediction", *said])

@@ -22,6 +22,7 @@ from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import BaselineScores, LackingLabels, to_json
 from tf_adapt.report.scored_cells import FailedSeeds, Forgetting, Spread
 from tf_adapt.runs import run_folder
+from tf_adapt.training.resolving import run_config
 
 CUT = {"train": 0, "dev": 0, "test": 2}
 
@@ -41,7 +42,7 @@ def finish(run, predictions: str, test: float, dev=(0.4, 0.6), metric="accuracy"
     """A run folder as `tf-adapt train` leaves it; `more` is in its metrics."""
     scores = {"dev": {metric: max(dev)}, "test": {metric: test}, "metric": metric}
     rows = [{"epoch": epoch, f"dev_{metric}": score} for epoch, score in enumerate(dev, start=1)]
-    run_folder.start(run.folder, run.cell.config)
+    run_config.start(run.folder, run.cell.config)
     task = {"kind": "classification", "labels": ["a", "b"], "metric": metric, "scheme": "IOB2"}
     run_folder.write_task(run.folder, task | {"label_range": None}, "abc")
     run_folder.write_history(run.folder, rows)

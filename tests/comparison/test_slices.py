@@ -19,6 +19,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.report.content import to_json
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.statistics.pairs import holm
+from tf_adapt.training.resolving import run_config
 
 WHO = {"words": ["who"]}
 LONG = {"longer_than": 10}
@@ -39,7 +40,7 @@ def with_slices(write_config):
 
 def finish(run, labels, gold):
     """A run folder that has predicted these labels of test."""
-    run_folder.start(run.folder, run.cell.config)
+    run_config.start(run.folder, run.cell.config)
     task = {"kind": "classification", "labels": ["a", "b"], "metric": "accuracy", "scheme": "IOB2"}
     run_folder.write_task(run.folder, task | {"label_range": None}, "abc")
     run_folder.write_history(run.folder, [{"epoch": 1, "dev_accuracy": 0.9}])

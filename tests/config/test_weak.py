@@ -7,7 +7,7 @@ import pytest
 from tf_adapt.config.reading import config_from, dump_config, resolve_paths
 from tf_adapt.config.strict_yaml import parse_yaml
 from tf_adapt.errors import ConfigError
-from tf_adapt.runs.run_folder import changed_keys
+from tf_adapt.training.resolving.run_config import changed_keys
 
 OWN = {
     "format": "tsv",

@@ -20,6 +20,7 @@ from unittest import mock
 from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
+from tf_adapt.training.resolving import run_config
 
 ALLOWED = (0, 2, 3, 4, 5)
 SLOWEST_SECONDS = 10
@@ -281,11 +282,10 @@ def in_a_folder() -> Iterator[None]:
 def _read_data(config, folder=None, session=None) -> dict:
     from tf_adapt.config.reading import resolve_paths
     from tf_adapt.data.splits.read_splits import load_splits
-    from tf_adapt.runs import run_folder
 
     config = resolve_paths(config)
     if folder is not None:
-        run_folder.saved_config(Path(folder))
+        run_config.saved_config(Path(folder))
     if getattr(config.data, "source", None) != "tfds":  # which downloads
         load_splits(config.data)
     return {}

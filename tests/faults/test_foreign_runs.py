@@ -7,8 +7,9 @@ import pytest
 import tf_adapt as ta
 from tf_adapt.analysis.sources import Source, encoders
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs import checkpoints
 from tf_adapt.serving.prediction.predict import to_predictions
+from tf_adapt.training.resolving import run_config
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -43,10 +44,10 @@ def test_a_label_that_would_break_a_table(label):
 
 
 def test_a_module_that_only_a_run_names_is_not_fetched(finished_run, tmp_path, monkeypatch):
-    config = run_folder.saved_config(finished_run())
+    config = run_config.saved_config(finished_run())
     encoder = config.encoder.model_copy(update={"handle": "https://localhost:9/bert/4"})
     config = config.model_copy(update={"encoder": encoder})
-    monkeypatch.setattr(run_folder, "saved_config", lambda folder: config)
+    monkeypatch.setattr(run_config, "saved_config", lambda folder: config)
     monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path))
     with pytest.raises(ArtifactError, match="it is not on this machine.* --trust"):
         ta.load_run(finished_run())

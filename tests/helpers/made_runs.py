@@ -10,6 +10,7 @@ from tf_adapt.config.reading import config_from, resolve_paths
 from tf_adapt.data.packing.prepare import task_of
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.compiled_model import configured_model
 
 
@@ -38,7 +39,7 @@ def make_run(folder: Path, handle: Path, dataset: str, seed: int = 0, **changed)
     for weight in model.weights:
         weight.assign(weight.numpy() + random.normal(0, 0.3, weight.shape).astype("float32"))
     folder.mkdir(parents=True)
-    run_folder.start(folder, config)
+    run_config.start(folder, config)
     described = task.get_config() | {"thresholds": thresholds}
     run_folder.write_task(folder, described, model.encoder.module_hash)
     weights = checkpoints.to_arrays(model.weights)

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
 from tf_adapt.config.reading import config_from
-from tf_adapt.runs import run_folder
+from tf_adapt.training.resolving import run_config
 
 HEADER = "genre\tgold_label\tsentence1\tsentence2"
 LABELS = ("entailment", "neutral", "contradiction")
@@ -70,7 +70,7 @@ def write_mnli(folder: Path) -> Path:
 def finished(folder: Path, config: dict, right: dict[str, int], split: str = "dev") -> Path:
     """What a run leaves behind, with so many right predictions of each of its genres."""
     folder.mkdir(parents=True)
-    run_folder.start(folder, config_from(config, "test"))
+    run_config.start(folder, config_from(config, "test"))
     rows = ["prediction"]
     for genre in sorted(right):
         for number in range(12):

@@ -9,6 +9,7 @@ from hub_modules.storage import records
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
+from tf_adapt.training.resolving import run_config
 
 
 def config(**training):
@@ -22,42 +23,42 @@ def config(**training):
 
 
 def test_new_folder_has_no_config(tmp_path):
-    assert run_folder.saved_config(tmp_path / "new") is None
-    assert run_folder.saved_config(tmp_path) is None
+    assert run_config.saved_config(tmp_path / "new") is None
+    assert run_config.saved_config(tmp_path) is None
 
 
 def test_what_a_killed_process_left_does_not_count(tmp_path):
     (tmp_path / ".lock").touch()
     (tmp_path / f".config.yaml.{'0' * 32}.partial").touch()
-    assert run_folder.saved_config(tmp_path) is None
+    assert run_config.saved_config(tmp_path) is None
 
 
 def test_config_comes_back(tmp_path):
-    run_folder.start(tmp_path, config())
-    assert run_folder.saved_config(tmp_path) == config()
+    run_config.start(tmp_path, config())
+    assert run_config.saved_config(tmp_path) == config()
 
 
 def test_foreign_folder_is_refused(tmp_path):
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(ArtifactError, match=r"expected a run folder or an empty one"):
-        run_folder.saved_config(tmp_path)
+        run_config.saved_config(tmp_path)
     with pytest.raises(ArtifactError, match="expected a folder, got a file"):
-        run_folder.saved_config(tmp_path / "thesis.tex")
+        run_config.saved_config(tmp_path / "thesis.tex")
 
 
 def test_damaged_config_is_an_artifact_error(tmp_path):
     records.write(tmp_path, "config.yaml", "data: {")
     with pytest.raises(ArtifactError, match=r"config\.yaml:"):
-        run_folder.saved_config(tmp_path)
+        run_config.saved_config(tmp_path)
 
 
 def test_more_epochs_and_other_notes_are_the_same_run(tmp_path):
-    run_folder.check_same_run(tmp_path, config(), config())
-    run_folder.check_same_run(tmp_path, config(), config(epochs=3))
+    run_config.check_same_run(tmp_path, config(), config())
+    run_config.check_same_run(tmp_path, config(), config(epochs=3))
     about = {"about": {"summary": "s", "expected": "e", "minutes": 1.0}}
     noted = config_from(config().model_dump() | about, "test")
-    run_folder.check_same_run(tmp_path, config(), noted)
-    run_folder.check_same_run(tmp_path, noted, config())
+    run_config.check_same_run(tmp_path, config(), noted)
+    run_config.check_same_run(tmp_path, noted, config())
 
 
 @pytest.mark.parametrize("now, is_same", [(None, True), ("IOB2", False)])
@@ -67,7 +68,7 @@ def test_a_scheme_that_the_tags_show_need_not_be_in_the_config(tmp_path, now, is
         return config_from(config().model_dump() | {"data": data}, "test")
 
     with contextlib.nullcontext() if is_same else pytest.raises(ConfigError, match="data.scheme"):
-        run_folder.check_same_run(tmp_path, tagged("IOB1"), tagged(now))
+        run_config.check_same_run(tmp_path, tagged("IOB1"), tagged(now))
 
 
 def test_another_config_is_refused(tmp_path):
@@ -77,16 +78,16 @@ def test_another_config_is_refused(tmp_path):
         ({"seed": 1, "epochs": 3}, r"training\.seed \(was 0, now 1\);"),
     ]:
         with pytest.raises(ConfigError, match=message):
-            run_folder.check_same_run(tmp_path, config(), config(**training))
+            run_config.check_same_run(tmp_path, config(), config(**training))
 
 
 def test_start_of_a_longer_run_makes_it_unfinished(tmp_path):
-    run_folder.start(tmp_path, config())
+    run_config.start(tmp_path, config())
     finish(tmp_path)
     assert run_folder.finished_metrics(tmp_path) == METRICS
-    run_folder.start(tmp_path, config(epochs=3))
+    run_config.start(tmp_path, config(epochs=3))
     assert run_folder.finished_metrics(tmp_path) is None
-    assert run_folder.saved_config(tmp_path).training.epochs == 3
+    assert run_config.saved_config(tmp_path).training.epochs == 3
 
 
 def test_damaged_metrics(tmp_path):

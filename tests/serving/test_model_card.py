@@ -6,6 +6,7 @@ from finished_runs import METRICS
 
 from tf_adapt.config.reading import config_from
 from tf_adapt.serving.exports.model_card import OverSeeds, export_card, module_card, plain_card
+from tf_adapt.training.finished.run_cards import origin_of
 
 KINDS = (
     *("classification", "multilabel_classification", "regression"),
@@ -21,7 +22,7 @@ def config(**encoder):
         "adaptation": "fine_tuning",
         "training": {"epochs": 2, "batch_size": 8, "learning_rate": 1e-3},
     }
-    return config_from(content, "test")
+    return origin_of(config_from(content, "test"))
 
 
 def task(kind="classification", labels=("no", "y\x1bes")):

@@ -12,6 +12,7 @@ from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training import epochs
 from tf_adapt.training import train as training
 from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 
@@ -146,7 +147,7 @@ def test_a_run_of_before_slots_were_kept(make_config, run_after, caplog):
     shutil.rmtree(folder / "slots_0001")
     best = checkpoints.load_best(folder).arrays["model"]
     assert_same_bits(checkpoints.to_arrays(load_run(run).weights), best)
-    run_folder.start(run, make_config(2))  # as if no more had been asked for
+    run_config.start(run, make_config(2))  # as if no more had been asked for
     train(make_config(2), run)
     assert "best_0001: expected the optimizer's slots beside these weights, got none" in caplog.text
     ended = newest(run)

@@ -23,17 +23,18 @@ from tf_adapt.tasks.spans import span_scores
 from tf_adapt.training.ensembles.ensemble_scores import split_result
 from tf_adapt.training.finished.run_export import export_run
 from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
+from tf_adapt.training.resolving import run_config
 
 
 def dev_of(run: Path) -> list:
-    return load_splits(run_folder.saved_config(run).data).examples["dev"]
+    return load_splits(run_config.saved_config(run).data).examples["dev"]
 
 
 def of_members(runs: list[Path], records: list) -> list[list]:
     """What each run predicts on its own."""
     found = []
     for run in runs:
-        length, cut, context = run_folder.saved_config(run).training.limits
+        length, cut, context = run_config.saved_config(run).training.limits
         options = {"max_length": length, "truncate": cut, "document_context": context}
         found.append(ta.predict(ta.load_run(run), records, **options))
     return found
@@ -157,8 +158,8 @@ def test_slices_are_scored_for_an_ensemble_too(texts, pair):
     assert "slices" not in evaluate_file(both, dev)
     before = (first / "config.yaml").read_text("utf-8")
     long = {"long": SliceConfig(longer_than=8), "gone": SliceConfig(file="absent.txt")}
-    run_folder.write_slices(first, long)
-    assert list(run_folder.saved_config(first).slices) == ["long", "gone"]
+    run_folder.write_slices(first, {name: one.model_dump() for name, one in long.items()})
+    assert list(run_config.saved_config(first).slices) == ["long", "gone"]
 
     found = evaluate_file(both, dev)
     records = dev_of(first)

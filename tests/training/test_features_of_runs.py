@@ -8,7 +8,8 @@ import pytest
 from tf_adapt.config.reading import config_from
 from tf_adapt.encoder import feature_arrays, feature_cache
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs import checkpoints
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 
@@ -147,6 +148,6 @@ def test_a_cache_that_is_cut_during_training(make_config, whole, tmp_path, monke
 def test_another_precision_is_another_run(make_config, tmp_path):
     started = make_config()
     stored_elsewhere = make_config(cache=str(tmp_path), limit_mb=1, disk_limit_mb=1)
-    run_folder.check_same_run(tmp_path, started, stored_elsewhere)
+    run_config.check_same_run(tmp_path, started, stored_elsewhere)
     with pytest.raises(ConfigError, match="features.dtype .was float32, now float16."):
-        run_folder.check_same_run(tmp_path, started, make_config(dtype="float16"))
+        run_config.check_same_run(tmp_path, started, make_config(dtype="float16"))

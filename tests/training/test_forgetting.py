@@ -17,10 +17,10 @@ from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.language_model import build_language_model
 from tf_adapt.models.source_task import source_loss
 from tf_adapt.runs import run_folder
-from tf_adapt.serving.exports.model_card import run_card
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.resolving.input_hashes import input_hashes
 from tf_adapt.training.resolving.warm_start import starting_run

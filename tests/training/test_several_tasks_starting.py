@@ -12,6 +12,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
 from tf_adapt.training.results.finish import write_tasks
@@ -55,7 +56,7 @@ def made_run(make_config, tmp_path_factory):
         random = np.random.default_rng(1)
         for weight in model.weights:
             weight.assign_add(random.normal(0, 0.1, weight.shape))
-        run_folder.start(run, config)
+        run_config.start(run, config)
         write_tasks(run, model)
         weights = checkpoints.to_arrays(model.weights)
         checkpoints.save_best(run / "checkpoint", checkpoints.best_name(0), weights)

@@ -19,6 +19,7 @@ from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.trained_run import evaluate_file
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.train import train
 
 # Nearly every one trains a model or more.
@@ -36,7 +37,7 @@ def with_slices(finished_run):
     """The config of a finished run, with slices."""
 
     def make(kind="pair_classification", **slices):
-        config = run_folder.saved_config(finished_run(kind)).model_dump(exclude_none=True)
+        config = run_config.saved_config(finished_run(kind)).model_dump(exclude_none=True)
         return config_from(config | {"slices": slices}, "test")
 
     return make
@@ -118,7 +119,7 @@ def test_other_slices_of_a_finished_run_are_scored_without_training(runs, with_s
         run_folder.finished_metrics(runs[1])["slices"]["dev"]["long"] | {"p_holm": None}
     )
     assert run_folder.finished_metrics(run) == metrics == train(config, run)
-    assert list(run_folder.saved_config(run).slices) == ["long", "hard", "mine"]
+    assert list(run_config.saved_config(run).slices) == ["long", "hard", "mine"]
     # A run that has moved away is a warning in evaluation, not the end of it.
     places.unlink()
     scores = evaluate_file(run, DEV)["slices"]

@@ -18,6 +18,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.finished.trained_run import evaluate_file
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.train import train
 
 # Nearly every one trains a model or more.
@@ -65,7 +66,7 @@ def test_it_is_the_mean_of_the_arrays_and_a_run(runs, tmp_path, caplog):
     model = ta.load_run(tmp_path / "soup")
     hand_made = ta.load_run(runs[0])
     checkpoints.assign(hand_made.weights, weights_of(tmp_path / "soup"), "the mean")
-    dev = load_splits(run_folder.saved_config(runs[0]).data).examples["dev"]
+    dev = load_splits(run_config.saved_config(runs[0]).data).examples["dev"]
     predictions = ta.predict(model, dev)
     assert predictions == ta.predict(hand_made, dev)
     accuracy = np.mean(
@@ -78,7 +79,7 @@ def test_it_is_the_mean_of_the_arrays_and_a_run(runs, tmp_path, caplog):
     assert evaluate_file(tmp_path / "soup", DEV)["accuracy"] == pytest.approx(accuracy)
     run_folder.check_finished(tmp_path / "soup", metrics)
     with pytest.raises(ConfigError, match="the average of the weights of several runs"):
-        train(run_folder.saved_config(tmp_path / "soup"), tmp_path / "soup")
+        train(run_config.saved_config(tmp_path / "soup"), tmp_path / "soup")
 
 
 def test_the_best_members_are_chosen_on_dev(runs, tmp_path, caplog):

@@ -21,9 +21,9 @@ from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.finished_run import chain_in_words
-from tf_adapt.serving.exports.model_card import run_card
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
 from tf_adapt.training.session import Session

@@ -16,9 +16,9 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.data.packing.prepared import LABELLED, TEACHER
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs.teacher_answers import ANSWERS, read_answers
-from tf_adapt.serving.exports.model_card import run_card
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.resolving.warm_start import starting_run
 from tf_adapt.training.teachers import teacher as teaching

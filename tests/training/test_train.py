@@ -15,6 +15,7 @@ from tf_adapt.errors import ConfigError, DataError, TrainingError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training import callbacks as monitoring
 from tf_adapt.training.finished import same_data
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.compiled_model import compiled_model, precision
 from tf_adapt.training.resolving.configured_splits import splits_of
 from tf_adapt.training.steps import Steps
@@ -141,7 +142,7 @@ def test_n3_one_seed_one_result_another_seed_another(make_config, whole, tmp_pat
 
 def test_changed_data_of_a_finished_run(finished_run, monkeypatch, caplog):
     folder = finished_run()
-    config = run_folder.saved_config(folder)
+    config = run_config.saved_config(folder)
     splits = splits_of(config)
     first, *others = splits.examples["dev"]
     splits.examples["dev"] = [replace(first, label="time"), *others]

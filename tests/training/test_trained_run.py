@@ -27,11 +27,12 @@ from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import read_conll
 from tf_adapt.data.labels import convert_scheme
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
-from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs import checkpoints
 from tf_adapt.training.finished.data_files import of_file
 from tf_adapt.training.finished.run_export import export_run
 from tf_adapt.training.finished.run_fisher import fisher_of_run
 from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.train import train
 
 # Their fixtures train.
@@ -358,7 +359,7 @@ def tables(tmp_path) -> dict[str, Path]:
 def test_the_suffix_of_a_table_says_how_it_is_read(table_run, tables, tmp_path):
     tables["txt"] = tables["tsv"].with_suffix(".txt")  # the run's own format
     tables["txt"].write_text(TABLES["tsv"], "utf-8")
-    data = run_folder.saved_config(table_run).data
+    data = run_config.saved_config(table_run).data
     for labelled in (True, False):  # without groups
         found = [read_file(path, of_file(path, data), labelled) for path in tables.values()]
         read = {tuple((one.text_a, one.label) for one in records) for records in found}

@@ -15,9 +15,9 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.data.packing.prepared import SOFT_LABELS
 from tf_adapt.errors import ArtifactError
 from tf_adapt.runs.run_folder import finished_metrics
-from tf_adapt.serving.exports.model_card import run_card
 from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.inspect import inspect_data
+from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.finished.run_fisher import fisher_of_run
 from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.session import Session

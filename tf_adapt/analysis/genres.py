@@ -13,6 +13,7 @@ from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.training.resolving import run_config
 
 
 def genres_of(examples: list, wanted: tuple[str, ...], where: str) -> list[str]:
@@ -103,7 +104,7 @@ def _split_of(run: Path, splits: Splits, scored: list[Record], genres: Sequence[
 
 
 def _finished_config(run: Path) -> Config:
-    config = run_folder.saved_config(run) if (run / run_folder.CONFIG).is_file() else None
+    config = run_config.saved_config(run) if (run / run_folder.CONFIG).is_file() else None
     if config is None:
         raise ArtifactError(
             f"{run}: expected the folder of a run, got none with a {run_folder.CONFIG}; in the "

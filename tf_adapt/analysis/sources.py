@@ -18,6 +18,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.resolving import run_config
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def read_source(name: str, overrides: tuple[str, ...] = ()) -> Source:
     path = Path(name)
     if not path.is_dir():
         return Source(one_task(load_config(path, overrides), name, "an analysis"), None)
-    config = run_folder.saved_config(path)
+    config = run_config.saved_config(path)
     if config is None:
         raise ConfigError(
             f"{name}: expected a config file or the folder of a run, got an empty folder"

@@ -18,6 +18,7 @@ from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import parse_yaml
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TfAdaptError
 from tf_adapt.runs import run_folder
+from tf_adapt.training.resolving import run_config
 
 RECORD = "comparison.json"
 # Files of `ta.compare`: data and config given in Python.
@@ -153,7 +154,7 @@ def _check_cell(cell: Cell, compared: Callable[[Config], Config], out: Path) -> 
         return
     content, _ = parse_yaml(records.read(out, name).decode("utf-8", "replace"), str(out / name))
     before = compared(config_from(content, str(out / name)))
-    changed = run_folder.changed_keys(before, compared(cell.config))
+    changed = run_config.changed_keys(before, compared(cell.config))
     if changed:
         raise ConfigError(
             f"{out}: this comparison was begun with another config of {cell.name}: "

@@ -4,22 +4,29 @@ Imports no TensorFlow.
 """
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hub_modules.find import find_module
 from hub_modules.kept_layers import kept_hash
 from hub_modules.manifest import module_hash
 from hub_modules.storage import records
 from hub_modules.storage.files import publish_folder
-from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.printing import words
 from tf_adapt.runs import checkpoints, run_folder
 
 # The files that are read of it, beside its best weights.
 _FILES = (run_folder.CONFIG, run_folder.TASK, run_folder.METRICS)
+
+
+class EncoderModule(Protocol):
+    """Which module an encoder is, and which of its layers are kept."""
+
+    handle: str
+    keep_layers: Sequence[int] | None
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,6 @@ class FinishedRun:
     """
 
     folder: Path
-    config: Config
     task: dict[str, Any]
     tasks: dict[str, dict[str, Any]]
     module: str
@@ -74,7 +80,7 @@ def finished_run(key: str, folder: str | Path) -> FinishedRun:
             f"{key}: expected the folder of a finished run, got {folder}, which holds no "
             f"{run_folder.CONFIG}; name the folder that `tf-adapt train` wrote"
         )
-    config = run_folder.saved_config(folder)
+    run_folder.saved_content(folder)  # raises where it is damaged
     metrics = run_folder.finished_metrics(folder)
     if metrics is None:
         raise ConfigError(
@@ -83,10 +89,9 @@ def finished_run(key: str, folder: str | Path) -> FinishedRun:
         )
     hashes = checkpoints.check(run_folder.best_folder(folder, metrics))
     described = run_folder.saved_task(folder)
-    task = described.task or described.tasks[config.target]
+    task = described.task or described.tasks[metrics["target"]]
     return FinishedRun(
         folder,
-        config,
         task.model_dump(),
         {name: one.model_dump() for name, one in described.tasks.items()},
         described.module,
@@ -134,7 +139,7 @@ def chain_in_words(start: dict[str, Any]) -> str:
     return said if earlier is None else f"{said}, which started from {chain_in_words(earlier)}"
 
 
-def module_of(encoder: EncoderConfig) -> str:
+def module_of(encoder: EncoderModule) -> str:
     """The hash of an encoder's module, as a run on it has it; without loading it.
 
     Raises:
@@ -143,7 +148,7 @@ def module_of(encoder: EncoderConfig) -> str:
     return kept_hash(module_hash(find_module(encoder.handle)), encoder.keep_layers)
 
 
-def module_in_words(encoder: EncoderConfig) -> str:
+def module_in_words(encoder: EncoderModule) -> str:
     """The module of a run's encoder: `bert_small (keep_layers 0, 2)`."""
     kept = encoder.keep_layers
     return encoder.handle + (f" (keep_layers {', '.join(map(str, kept))})" if kept else "")

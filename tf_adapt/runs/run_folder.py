@@ -15,7 +15,7 @@ import fcntl
 import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,6 @@ import yaml
 from hub_modules.storage import records
 from hub_modules.storage.files import held, is_leftover, remove_leftovers
 from hub_modules.storage.json_files import parse_json
-from tf_adapt.config.reading import config_from, dump_config
-from tf_adapt.config.sections import Config
-from tf_adapt.config.signal_sections import SliceConfig
 from tf_adapt.config.strict_yaml import parse_yaml
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints
@@ -37,13 +34,6 @@ TASK = "task.json"
 TEACHER = "teacher"  # what a teacher answered
 START = "start"  # a copy of the run that this one starts from, as far as it is needed
 _FILES = (CONFIG, HISTORY, METRICS, TASK, records.RECORD)
-SLICES = "slices."
-# Keys without an effect on the weights: the notes, the storage of features, what is scored apart.
-FREE_KEYS = (
-    "about",
-    *(f"features.{key}" for key in ("cache", "require", "limit", "disk_limit")),
-    SLICES,
-)
 # Features of an unfinished run, where they are too large for memory and it has no cache.
 FEATURES = ".features"
 
@@ -77,8 +67,8 @@ def locked(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-def saved_config(folder: Path) -> Config | None:
-    """The config with which a run was started; None for a new or empty folder.
+def saved_content(folder: Path) -> tuple[dict[str, Any], dict[tuple, str]] | None:
+    """The content of `config.yaml`, and where each key is; None for a new or empty folder.
 
     Raises:
         ArtifactError: the folder holds something else, or its config is damaged.
@@ -88,9 +78,9 @@ def saved_config(folder: Path) -> Config | None:
         text = records.read(folder, CONFIG).decode("utf-8", "replace")
         try:
             content, lines = parse_yaml(text, str(path))
-            return config_from(content, str(path), {key: f"{path}:{n}" for key, n in lines.items()})
         except ConfigError as error:
             raise ArtifactError(f"run folder: {error}") from None
+        return content, {key: f"{path}:{number}" for key, number in lines.items()}
     if folder.exists() and not folder.is_dir():
         raise ArtifactError(f"{folder}: expected a folder, got a file; choose another --out")
     if folder.is_dir() and not all(map(_is_temporary, folder.iterdir())):
@@ -99,41 +89,6 @@ def saved_config(folder: Path) -> Config | None:
             "choose another --out"
         )
     return None
-
-
-def check_same_run(folder: Path, started: Config, wanted: Config) -> None:
-    """Checks that a run may resume with this config.
-
-    Raises:
-        ConfigError: a key differs; only `about` and more `training.epochs` may.
-    """
-    changed = changed_keys(started, wanted)
-    # Of several tasks, how often each is trained may depend on the number of epochs.
-    if wanted.tasks is None and wanted.training.epochs >= started.training.epochs:
-        changed.pop("training.epochs", None)
-    if changed:
-        shown = ", ".join(changed.values())
-        raise ConfigError(
-            f"{folder}: this run was started with another config: {shown}; give it another "
-            "--out, or the same config (only more training.epochs may be asked of it)"
-        )
-
-
-def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
-    """The keys that differ, except `FREE_KEYS`, each with a text of both values.
-
-    Slices with heads of their own are not free. A tag scheme may be left to the tags: what was read
-    is compared apart, and earlier runs have the scheme that was inferred.
-    """
-    with_heads = started.slice_heads or wanted.slice_heads
-    free = tuple(key for key in FREE_KEYS if not (with_heads and key == SLICES))
-    before, now = flat(started.model_dump()), flat(wanted.model_dump())
-    return {
-        key: f"{key} (was {before.get(key)}, now {now.get(key)})"
-        for key in sorted(before.keys() | now.keys())
-        if before.get(key) != now.get(key) and not key.startswith(free)
-        if not (key.endswith("data.scheme") and now.get(key) is None)
-    }
 
 
 def finished_metrics(folder: Path) -> dict[str, Any] | None:
@@ -191,15 +146,20 @@ def check_finished(folder: Path, metrics: dict[str, Any]) -> None:
         ) from None
 
 
-def start(folder: Path, config: Config) -> None:
-    """Marks the folder as an unfinished run of this config; requires the lock."""
+def start(folder: Path, config: str, tasks: Sequence[str]) -> None:
+    """Marks the folder as an unfinished run of this config; requires the lock.
+
+    Args:
+        config: its YAML.
+        tasks: names of several tasks.
+    """
     remove_leftovers(folder, *_FILES, START, TEACHER)
     remove_leftovers(folder / "checkpoint", *checkpoints.NAMES)
-    for task in ("", *(config.tasks or ())):
+    for task in ("", *tasks):
         remove_leftovers(folder / "predictions" / task, "dev.tsv", "test.tsv")
     with contextlib.suppress(OSError):
         (folder / METRICS).unlink()
-    records.write(folder, CONFIG, dump_config(config))
+    records.write(folder, CONFIG, config)
 
 
 def write_task(
@@ -238,11 +198,11 @@ def read_history(folder: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def write_slices(folder: Path, slices: dict[str, SliceConfig]) -> None:
+def write_slices(folder: Path, slices: dict[str, dict[str, Any]]) -> None:
     """Writes other slices into the config of a run; all else in it stays as it was written."""
     text = records.read(folder, CONFIG).decode("utf-8")
     content, _ = parse_yaml(text, str(folder / CONFIG))
-    content["slices"] = {name: one.model_dump() for name, one in slices.items()}
+    content["slices"] = slices
     records.write(folder, CONFIG, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
@@ -256,7 +216,7 @@ def _is_temporary(entry: Path) -> bool:
     that is trained before the folder's own begins."""
     name = entry.name
     if name == START and entry.is_dir():
-        return saved_config(entry) is not None or all(map(_is_temporary, entry.iterdir()))
+        return saved_content(entry) is not None or all(map(_is_temporary, entry.iterdir()))
     return name in (LOCK, records.RECORD, FEATURES) or is_leftover(name, *_FILES)
 
 
@@ -282,14 +242,3 @@ def _acquire(lock: Path) -> int:
 
 def _is_of(descriptor: int, lock: Path) -> bool:
     return os.path.samestat(os.fstat(descriptor), lock.stat())
-
-
-def flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested sections as one dict, keys joined by dots."""
-    found: dict[str, Any] = {}
-    for key, value in section.items():
-        if isinstance(value, dict):
-            found |= flat(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = value
-    return found

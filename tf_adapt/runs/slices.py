@@ -7,12 +7,12 @@ told by the hash that its checkpoint has; for other examples the rule says nothi
 not scored there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
-from tf_adapt.config.signal_sections import SliceConfig
 from tf_adapt.data.gold_answers import gold_answers, right_answers
 from tf_adapt.data.slices import (
     Examples,
@@ -31,7 +31,18 @@ from tf_adapt.runs.ensemble_folder import ENSEMBLE, is_ensemble
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.runs.run_folder import finished_metrics
 
-Slices = Mapping[str, SliceConfig]
+
+class Slice(Protocol):
+    """The rules of a slice, each of which may be None."""
+
+    words: Sequence[str] | None
+    longer_than: int | None
+    word_overlap_above: float | None
+    wrong_in: str | None
+    file: str | None
+
+
+Slices = Mapping[str, Slice]
 # Slice → which examples are in it, `[examples] bool`; None: unknown of these examples.
 Members = dict[str, np.ndarray | None]
 SPLITS = ("dev", "test")
@@ -103,7 +114,7 @@ def checked_members(slices: Slices, splits: Splits, with_train: bool = False) ->
     return found
 
 
-def in_words(one: SliceConfig) -> str:
+def in_words(one: Slice) -> str:
     """The rules of a slice: `a text with any of not, no, n't; wrong in runs/a`."""
     said = {
         "words": one.words and f"a text with any of {', '.join(one.words)}",
@@ -112,10 +123,10 @@ def in_words(one: SliceConfig) -> str:
         "wrong_in": f"predicted wrongly by {one.wrong_in}",
         "file": f"listed in {one.file}",
     }
-    return "; ".join(said[rule] for rule, value in one if value is not None)
+    return "; ".join(text for rule, text in said.items() if getattr(one, rule) is not None)
 
 
-def _members(name: str, one: SliceConfig, examples: Examples, kind: str) -> np.ndarray | None:
+def _members(name: str, one: Slice, examples: Examples, kind: str) -> np.ndarray | None:
     masks = [np.ones(len(examples), dtype=bool)]
     if one.words is not None:
         masks.append(with_words(examples, one.words))

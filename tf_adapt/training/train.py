@@ -18,6 +18,7 @@ from tf_adapt.encoder.feature_cache import reading_features
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.training.epochs import run_epochs
 from tf_adapt.training.finished.same_data import check_unchanged
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.determinism import set_seed
 from tf_adapt.training.resolving.devices import is_chief, make_strategy
 from tf_adapt.training.resolving.first_run import first_config
@@ -76,11 +77,11 @@ def _finished(config: Config, folder: Path) -> dict[str, Any] | None:
         ConfigError: the folder is that of another run, or of an average of weights.
         DataError, ArtifactError: the run is damaged, or its data have changed.
     """
-    before = run_folder.saved_config(folder)
+    before = run_config.saved_config(folder)
     if before is None:
         return None
     ensemble_folder.refuse_average(folder)
-    run_folder.check_same_run(folder, before, config)
+    run_config.check_same_run(folder, before, config)
     metrics = run_folder.finished_metrics(folder)
     if metrics is None or before.training.epochs != config.training.epochs:
         return None

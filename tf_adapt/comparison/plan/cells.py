@@ -16,7 +16,7 @@ from tf_adapt.config.reading import filled_in
 from tf_adapt.config.sections import Config
 from tf_adapt.config.signal_sections import SliceConfig, WeakConfig
 from tf_adapt.config.training_sections import AdaptationConfig
-from tf_adapt.runs.run_folder import flat
+from tf_adapt.training.resolving.run_config import flat
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from tf_adapt.config.sections import Config
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.config.task_checks import HEAD
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.runs.run_folder import flat
+from tf_adapt.training.resolving.run_config import flat
 
 KEY = ("compare", "signals")
 NAME = re.compile(r"[A-Za-z0-9_]+")

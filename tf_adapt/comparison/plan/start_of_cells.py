@@ -7,6 +7,7 @@ from tf_adapt.config.reading import start_config
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs.finished_run import finished_run, module_in_words, module_of
+from tf_adapt.training.resolving.run_config import saved_config
 
 
 def check_start(name: str, config: Config, location: str) -> Config | None:
@@ -28,7 +29,7 @@ def check_start(name: str, config: Config, location: str) -> Config | None:
     where = f"{location}: {start.key}"
     if start.config is None:
         run = finished_run(where, start.run)
-        module, before = run.module, run.config
+        module, before = run.module, saved_config(run.folder)
     else:
         first = before = start_config(start.config, where)
         module = module_of(before.encoder)

@@ -9,11 +9,9 @@ from typing import Any
 
 from hub_modules.licence_notes import licence_notes
 from hub_modules.shipped import PRETRAINED, shipped_names
-from tf_adapt.config.data_sections import FilesConfig
-from tf_adapt.config.sections import Config
 from tf_adapt.printing import words
 from tf_adapt.printing.weak_labels import weak_in_words
-from tf_adapt.runs import ensemble_folder, run_folder
+from tf_adapt.runs import ensemble_folder
 from tf_adapt.runs.finished_run import chain_in_words
 from tf_adapt.serving.kinds import KINDS
 
@@ -38,6 +36,29 @@ encoder = ta.HubEncoder("THIS_FOLDER", trainable=True)
 
 
 @dataclass(frozen=True)
+class Origin:
+    """How a model came about.
+
+    Attributes:
+        data: the name of its data; of several tasks those of the target.
+        file_format: of files of the user's own.
+        encoder: the handle of its module.
+        max_length, truncate: how long texts are read.
+        other_tasks: which it learned beside the target.
+    """
+
+    data: str
+    file_format: str | None
+    encoder: str
+    adaptation: str
+    learning_rate: float
+    batch_size: int
+    max_length: int | None
+    truncate: bool
+    other_tasks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class OverSeeds:
     """The score of a comparison's cell: mean and standard deviation over the seeds that trained."""
 
@@ -46,33 +67,16 @@ class OverSeeds:
     deviation: float | None
 
 
-def run_card(run: Path, over_seeds: OverSeeds | None = None) -> str:
-    """The card of a run's export, from the run's folder.
-
-    Args:
-        over_seeds: as in `export_card`.
-
-    Raises:
-        ArtifactError: the folder is damaged.
-    """
-    task = run_folder.saved_task(run).task.model_dump()
-    metrics = run_folder.finished_metrics(run)
-    card = export_card(run_folder.saved_config(run), task, metrics, over_seeds)
-    if not (run / ensemble_folder.ENSEMBLE).is_file():
-        return card
-    return f"{card}\n{_section('Several runs', _members(ensemble_folder.read(run)))}\n"
-
-
 def with_precision(card: str, precision: str | None) -> str:
     """A card of an export that computes in half precision; None: the card as it is."""
     if precision is None:
         return card
     said = f"The model computes in {precision}; the scores above are those in float32."
-    return f"{card}\n{_section('Precision', said)}\n"
+    return f"{card}\n{section('Precision', said)}\n"
 
 
 def export_card(
-    config: Config,
+    origin: Origin,
     task: dict[str, Any],
     metrics: dict[str, Any] | None,
     over_seeds: OverSeeds | None = None,
@@ -85,17 +89,17 @@ def export_card(
         over_seeds: score over all seeds, if the run is part of a comparison.
     """
     parts = [
-        f"# {_title(config)}",
+        f"# {_title(origin)}",
         f"A SavedModel: text in, {KINDS[task['kind']].out} out "
         f"({task['kind'].replace('_', ' ')}). Written by tf_adapt.",
-        _section("How to call it", _call(task["kind"])),
-        _section("Labels", _labels(task)),
-        _section("Data", _data(config, metrics)),
-        _section("Scores", _scores(metrics, over_seeds)),
-        _section("Adaptation", _adaptation(config, metrics)),
-        _section("Costs", _costs(metrics)),
-        _section("Limits", f"{_length(config)}\n{_LIMITS}"),
-        _section("Licence", _licence(config)),
+        section("How to call it", _call(task["kind"])),
+        section("Labels", _labels(task)),
+        section("Data", _data(origin, metrics)),
+        section("Scores", _scores(metrics, over_seeds)),
+        section("Adaptation", _adaptation(origin, metrics)),
+        section("Costs", _costs(metrics)),
+        section("Limits", f"{_length(origin)}\n{_LIMITS}"),
+        section("Licence", _licence(origin)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -106,10 +110,10 @@ def plain_card(task: dict[str, Any]) -> str:
         f"# A model for {task['kind'].replace('_', ' ')}",
         "A SavedModel: text in, answers out. Written by tf_adapt from a model in memory: data, "
         "scores and costs are not on record.",
-        _section("How to call it", _call(task["kind"])),
-        _section("Labels", _labels(task)),
-        _section("Limits", _LIMITS),
-        _section("Licence", _UNKNOWN_LICENCE),
+        section("How to call it", _call(task["kind"])),
+        section("Labels", _labels(task)),
+        section("Limits", _LIMITS),
+        section("Licence", _UNKNOWN_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -124,9 +128,9 @@ def shared_card(kinds: dict[str, str]) -> str:
         f"# {len(kinds)} tasks on one encoder",
         "A SavedModel: text in, answers out; one signature a task. Written by tf_adapt. Weights of "
         "the encoder that the tasks have in common are in it once.",
-        *(_section(f"How to call `{name}`", _call(kind, name)) for name, kind in kinds.items()),
-        _section("Limits", _LIMITS),
-        _section("Licence", _UNKNOWN_LICENCE),
+        *(section(f"How to call `{name}`", _call(kind, name)) for name, kind in kinds.items()),
+        section("Limits", _LIMITS),
+        section("Licence", _UNKNOWN_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -137,16 +141,16 @@ def ensemble_card(ensemble: ensemble_folder.EnsembleFile) -> str:
     parts = [
         f"# An ensemble for {task['kind'].replace('_', ' ')}",
         "A SavedModel: text in, answers out. Written by tf_adapt.",
-        _section("How to call it", _call(task["kind"])),
-        _section("Labels", _labels(task)),
-        _section("Members", _members(ensemble)),
-        _section("Limits", _LIMITS),
-        _section("Licence", _UNKNOWN_LICENCE),
+        section("How to call it", _call(task["kind"])),
+        section("Labels", _labels(task)),
+        section("Members", members_table(ensemble)),
+        section("Limits", _LIMITS),
+        section("Licence", _UNKNOWN_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _members(ensemble: ensemble_folder.EnsembleFile) -> str:
+def members_table(ensemble: ensemble_folder.EnsembleFile) -> str:
     """Members with weights and scores, and what the scores are worth."""
     names = list(ensemble.results)
     lines = [
@@ -167,38 +171,36 @@ def _members(ensemble: ensemble_folder.EnsembleFile) -> str:
     return "\n".join(lines) + text
 
 
-def module_card(config: Config, metrics: dict[str, Any] | None) -> str:
+def module_card(origin: Origin, metrics: dict[str, Any] | None) -> str:
     """The card of a run's encoder, written as a module; of several tasks with the target's data."""
-    others = [name for name in config.tasks or () if name != config.target]
-    together = f" It learned other tasks too: {', '.join(others)}." if others else ""
-    config = config.of_task(config.target) if others else config
+    others = ", ".join(origin.other_tasks)
+    together = f" It learned other tasks too: {others}." if others else ""
     parts = [
-        f"# Encoder of {_title(config)}",
+        f"# Encoder of {_title(origin)}",
         "A module: `encoder/` (SavedModel; its text is prepared as `preprocess/` does, if there is "
         "such a folder, else by itself); `manifest.json` has the SHA-256 of each file. The "
         f"encoder learned with the task below; its head is not part of it.{together}",
-        _section("How to use it", _USE),
-        _section("Data", _data(config, metrics)),
-        _section("Scores of the whole model", _scores(metrics, None)),
-        _section("Adaptation", _adaptation(config, metrics)),
-        _section("Limits", _LIMITS),
-        _section("Licence", _licence(config)),
+        section("How to use it", _USE),
+        section("Data", _data(origin, metrics)),
+        section("Scores of the whole model", _scores(metrics, None)),
+        section("Adaptation", _adaptation(origin, metrics)),
+        section("Limits", _LIMITS),
+        section("Licence", _licence(origin)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _section(title: str, text: str) -> str:
+def section(title: str, text: str) -> str:
+    """A section of a card; nothing without a text."""
     return f"## {title}\n\n{text}" if text else ""
 
 
-def _title(config: Config) -> str:
-    data = config.data
-    name = getattr(data, "dataset", getattr(data, "name", "own data"))
-    return f"{words.visible(name)}: {_module(config)}, {config.adaptation.name}"
+def _title(origin: Origin) -> str:
+    return f"{words.visible(origin.data)}: {_module(origin)}, {origin.adaptation}"
 
 
-def _module(config: Config) -> str:
-    return words.visible(config.encoder.handle.rstrip("/").split("/")[-1])
+def _module(origin: Origin) -> str:
+    return words.visible(origin.encoder.rstrip("/").split("/")[-1])
 
 
 def _call(kind: str, signature: str = "serving_default") -> str:
@@ -222,10 +224,10 @@ def _labels(task: dict[str, Any]) -> str:
     return ", ".join(f"`{words.visible(label)}`" for label in task["labels"])
 
 
-def _data(config: Config, metrics: dict[str, Any] | None) -> str:
+def _data(origin: Origin, metrics: dict[str, Any] | None) -> str:
     lines = []
-    if isinstance(config.data, FilesConfig):
-        lines.append(f"- {config.data.format} files of the user's own")
+    if origin.file_format is not None:
+        lines.append(f"- {origin.file_format} files of the user's own")
     for split, description in (metrics or {}).get("splits", {}).items():
         cut = (metrics or {}).get("truncated", {}).get(split, 0)
         note = f"; {cut:,} texts were cut at the limit" if cut else ""
@@ -252,13 +254,12 @@ def _scores(metrics: dict[str, Any] | None, over_seeds: OverSeeds | None) -> str
     return text
 
 
-def _adaptation(config: Config, metrics: dict[str, Any] | None) -> str:
-    training = config.training
+def _adaptation(origin: Origin, metrics: dict[str, Any] | None) -> str:
     lines = [
-        f"- encoder: {words.visible(config.encoder.handle)}"
+        f"- encoder: {words.visible(origin.encoder)}"
         + (f" (SHA-256 {metrics['module'][:12]}…)" if metrics else ""),
-        f"- {config.adaptation.name}, learning rate {training.learning_rate:g}, batches of "
-        f"{training.batch_size}",
+        f"- {origin.adaptation}, learning rate {origin.learning_rate:g}, batches of "
+        f"{origin.batch_size}",
     ]
     if metrics:
         of = metrics["parameters"]
@@ -293,28 +294,25 @@ def _costs(metrics: dict[str, Any] | None) -> str:
     return "\n".join(lines)
 
 
-def _licence(config: Config) -> str:
+def _licence(origin: Origin) -> str:
     """Whose licences apply; of a module in a folder with what its README says."""
-    handle = config.encoder.handle
+    handle = origin.encoder
     folder = PRETRAINED / handle if handle in shipped_names() else Path(handle)
     notes = licence_notes(folder)
     if notes is None:
         return _UNKNOWN_LICENCE
     quoted = "\n".join(f"> {words.visible(line)}".rstrip() for line in notes.split("\n"))
     return (
-        f"{_LICENCE} Of its own, the module {_module(config)} says:\n\n{quoted}\n\n"
+        f"{_LICENCE} Of its own, the module {_module(origin)} says:\n\n{quoted}\n\n"
         "Those of the training data this card does not know."
     )
 
 
-def _length(config: Config) -> str:
-    training = config.training
-    limit = (
-        "the encoder's limit" if training.max_length is None else f"{training.max_length} tokens"
-    )
+def _length(origin: Origin) -> str:
+    limit = "the encoder's limit" if origin.max_length is None else f"{origin.max_length} tokens"
     what = (
         "are cut"
-        if training.truncate
+        if origin.truncate
         else "are refused (in tagging: read in parts; contexts: in windows)"
     )
     return f"- Texts beyond {limit} {what}."

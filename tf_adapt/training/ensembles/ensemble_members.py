@@ -16,6 +16,7 @@ from tf_adapt.runs.run_schemas import TaskArguments
 from tf_adapt.serving.prediction.ensemble import Member
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.load_run import loaded_run, no_run
+from tf_adapt.training.resolving import run_config
 
 SPLITS = ("dev", "test")
 # What members have alike; the range of a regression's labels is for display.
@@ -105,7 +106,7 @@ def other_key(expected: Task | TaskArguments, got: Task | TaskArguments) -> str 
 def _candidate(folder: Path) -> Candidate:
     if not (folder / run_folder.CONFIG).is_file():
         raise no_run(folder)
-    config = one_task(run_folder.saved_config(folder), str(folder), "an ensemble")
+    config = one_task(run_config.saved_config(folder), str(folder), "an ensemble")
     if config.objective == "language_model":
         raise ConfigError(f"{folder}: expected a run of a task with labels, got a language model")
     metrics = run_folder.finished_metrics(folder)

@@ -14,6 +14,7 @@ from tf_adapt.runs import checkpoints, run_folder, run_schemas
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.serving.prediction.served_predictions import saved_task
 from tf_adapt.tasks.task import Task
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.compiled_model import configured_model
 
 
@@ -39,14 +40,14 @@ def load_run(
 def loaded_run(folder: Path, trust: bool, task: str | None = None) -> tuple[AdaptedModel, Config]:
     """The model of `load_run`, and the run's config; of several tasks that of this task."""
     _check_is_run(folder)
-    known = run_folder.saved_config(folder).tasks
+    known = run_config.saved_config(folder).tasks
     if task is not None and task not in (known or ()):
         expected = f"one of its tasks {', '.join(known)}" if known else "no task, for it has one"
         raise ConfigError(f"{folder}: expected {expected}, got {task!r}")
     loaded = loaded_tasks(folder, trust)
     if known is None:
         return loaded[None]
-    return loaded[task or run_folder.saved_config(folder).target]
+    return loaded[task or run_config.saved_config(folder).target]
 
 
 def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedModel, Config]]:
@@ -58,7 +59,7 @@ def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedMod
         ArtifactError: as `load_run`.
     """
     _check_is_run(folder)
-    config = _with_trust(run_folder.saved_config(folder), trust)
+    config = _with_trust(run_config.saved_config(folder), trust)
     description = run_folder.saved_task(folder)
     best = _best(folder)
     tasks = _saved_tasks(description, config, folder / run_folder.TASK)

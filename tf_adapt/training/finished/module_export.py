@@ -20,9 +20,8 @@ from tf_adapt.models.language_objectives import (
     LstmLanguageModel,
     MaskedLanguageModel,
 )
-from tf_adapt.runs import run_folder
-from tf_adapt.serving.exports.model_card import module_card
 from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.run_cards import encoder_card
 
 _NOT_STORED = {"adapters", "adapter_size", "new_rows", "segments"}
 
@@ -47,9 +46,7 @@ def export_module(
         ConfigError: as `module_source`.
     """
     source = module_source(load_run(run, trust))
-    path = Path(run)
-    card = module_card(run_folder.saved_config(path), run_folder.finished_metrics(path))
-    write_module(source, folder, {"README.md": card}, stored_as)
+    write_module(source, folder, {"README.md": encoder_card(Path(run))}, stored_as)
     return Path(folder)
 
 

@@ -11,10 +11,11 @@ from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.runs.ensemble_folder import read as read_ensemble
 from tf_adapt.serving.exports.export import export, next_version
-from tf_adapt.serving.exports.model_card import ensemble_card, run_card, with_precision
+from tf_adapt.serving.exports.model_card import ensemble_card, with_precision
 from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
 from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
 from tf_adapt.training.finished.load_run import loaded_tasks
+from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving import compiled_model
 
 

@@ -8,6 +8,7 @@ from tf_adapt.data.own_files import recognised
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.finished_run import module_in_words, module_of
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.configured_splits import splits_of
 
 
@@ -21,12 +22,12 @@ def first_config(config: Config, folder: Path) -> Config | None:
         DataError: the data of `config` are wrong, which is said before hours of training.
     """
     path, place = config.start.config, folder / run_folder.START
-    before = run_folder.saved_config(place)
+    before = run_config.saved_config(place)
     finished = before is not None and run_folder.finished_metrics(place) is not None
     if finished and not Path(path).exists():
         return None
     first = with_data(start_config(path), recognised)
-    changed = {} if before is None else run_folder.changed_keys(before, first)
+    changed = {} if before is None else run_config.changed_keys(before, first)
     if changed:
         raise ConfigError(
             f"start.config: {path} is another config than when {place} was begun: "

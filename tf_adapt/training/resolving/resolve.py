@@ -18,6 +18,7 @@ from tf_adapt.runs import run_folder
 from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.training.kinds import KINDS
+from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.build import Parts, Settings, settings_of
 from tf_adapt.training.resolving.compiled_model import precision
 from tf_adapt.training.resolving.identity import run_identity
@@ -59,7 +60,7 @@ def resolve(
         identity = run_identity(config, parts, start, answers)
         state = _restored(folder, parts, data, settings, identity)
     if writes:
-        run_folder.start(folder, config)
+        run_config.start(folder, config)
         write_tasks(folder, model)
         if start is not None:
             start.copy_to(folder / run_folder.START)

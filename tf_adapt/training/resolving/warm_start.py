@@ -24,6 +24,7 @@ from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.load_run import model_of
 from tf_adapt.training.resolving.compiled_model import compiled_model, configured_model
 from tf_adapt.training.resolving.configured_splits import splits_of, tasks_of
+from tf_adapt.training.resolving.run_config import saved_config
 
 # Settings of a head that may differ: a language model's output is that of its module.
 _FREE = ("dropout", "name", "dtype", "trainable", "seed", "output")
@@ -60,9 +61,10 @@ def start_from(model: AdaptedModel | MultiTaskModel, config: Config, run: Finish
             this encoder has no place for, or, with equal tasks, another head.
         ArtifactError: the run is damaged.
     """
-    _check_module(model.encoder, config, run.module, run.config, str(run.folder))
-    source = model_of(run.folder, run.config, _tasks_of(run), run.metrics, config.encoder)
-    _carry(model, config, source, run.config, str(run.folder))
+    before = saved_config(run.folder)
+    _check_module(model.encoder, config, run.module, before, str(run.folder))
+    source = model_of(run.folder, before, _tasks_of(run), run.metrics, config.encoder)
+    _carry(model, config, source, before, str(run.folder))
 
 
 def check_start_config(model: AdaptedModel | MultiTaskModel, config: Config, start: Config) -> None:
@@ -180,7 +182,7 @@ def in_metrics(
     own = {START: metrics[START]} if metrics.get(START) else {}
     before = _tasks_of(run)
     known = before if isinstance(before, dict) else {None: before}
-    heads = _carried_heads(config, _by_name(_models(model)), known, run.config.target)
+    heads = _carried_heads(config, _by_name(_models(model)), known, metrics.get("target"))
     return {
         "run": config.start.place,
         "dataset": metrics["dataset"],

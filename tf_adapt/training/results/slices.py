@@ -110,5 +110,5 @@ def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[s
         )
     # The config last: if it is not written, the next call does this again.
     run_folder.write_metrics(folder, metrics)
-    run_folder.write_slices(folder, config.slices)
+    run_folder.write_slices(folder, {name: one.model_dump() for name, one in config.slices.items()})
     return metrics

@@ -1,0 +1,87 @@
+"""The config of a run in its folder: written at the start, read again, compared.
+
+Imports no TensorFlow.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from tf_adapt.config.reading import config_from, dump_config
+from tf_adapt.config.sections import Config
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.runs import run_folder
+
+SLICES = "slices."
+# Keys without an effect on the weights: the notes, the storage of features, what is scored apart.
+FREE_KEYS = (
+    "about",
+    *(f"features.{key}" for key in ("cache", "require", "limit", "disk_limit")),
+    SLICES,
+)
+
+
+def start(folder: Path, config: Config) -> None:
+    """Marks the folder as an unfinished run of this config; requires the lock."""
+    run_folder.start(folder, dump_config(config), list(config.tasks or ()))
+
+
+def saved_config(folder: Path) -> Config | None:
+    """The config with which a run was started; None for a new or empty folder.
+
+    Raises:
+        ArtifactError: the folder holds something else, or its config is damaged.
+    """
+    found = run_folder.saved_content(folder)
+    if found is None:
+        return None
+    content, locations = found
+    try:
+        return config_from(content, str(folder / run_folder.CONFIG), locations)
+    except ConfigError as error:
+        raise ArtifactError(f"run folder: {error}") from None
+
+
+def check_same_run(folder: Path, started: Config, wanted: Config) -> None:
+    """Checks that a run may resume with this config.
+
+    Raises:
+        ConfigError: a key differs; only `about` and more `training.epochs` may.
+    """
+    changed = changed_keys(started, wanted)
+    # Of several tasks, how often each is trained may depend on the number of epochs.
+    if wanted.tasks is None and wanted.training.epochs >= started.training.epochs:
+        changed.pop("training.epochs", None)
+    if changed:
+        shown = ", ".join(changed.values())
+        raise ConfigError(
+            f"{folder}: this run was started with another config: {shown}; give it another "
+            "--out, or the same config (only more training.epochs may be asked of it)"
+        )
+
+
+def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
+    """The keys that differ, except `FREE_KEYS`, each with a text of both values.
+
+    Slices with heads of their own are not free. A tag scheme may be left to the tags: what was read
+    is compared apart, and earlier runs have the scheme that was inferred.
+    """
+    with_heads = started.slice_heads or wanted.slice_heads
+    free = tuple(key for key in FREE_KEYS if not (with_heads and key == SLICES))
+    before, now = flat(started.model_dump()), flat(wanted.model_dump())
+    return {
+        key: f"{key} (was {before.get(key)}, now {now.get(key)})"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key) and not key.startswith(free)
+        if not (key.endswith("data.scheme") and now.get(key) is None)
+    }
+
+
+def flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested sections as one dict, keys joined by dots."""
+    found: dict[str, Any] = {}
+    for key, value in section.items():
+        if isinstance(value, dict):
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
