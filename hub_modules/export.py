@@ -67,8 +67,8 @@ def write_module(
             space; whoever loads or runs the module computes in float32.
 
     Raises:
-        ArtifactError: the folder exists or cannot be written, the weights do not fit, the encoder
-            has adapters, or a weight is beyond float16's range.
+        ArtifactError: the folder exists or cannot be written, the weights do not fit, or one is
+            beyond float16's range.
     """
     if source.family == "bert" and (source.vocabulary is None or source.lower_case is None):
         raise ArtifactError(
@@ -85,12 +85,6 @@ def write_module(
         raise ArtifactError(
             f"{folder}: expected a vocabulary and its merges with the weights, got none; add "
             "vocab.json and merges.txt to the source"
-        )
-    if source.config.get("adapters") is not None:
-        raise ArtifactError(
-            f"{folder}: expected an encoder without adapters, got {source.config['adapters']!r}: "
-            "a module cannot store them; write them with `save_adapters`, or export the "
-            "whole model for serving"
         )
     encoder = native_encoder(source.family, source.config)
     encoder.load_weights_by_name(source.weights)
@@ -120,8 +114,7 @@ def native_encoder(family: str, config: dict, **options):
     """A built native encoder with initial weights.
 
     Args:
-        options: Keras' own (`name`, `dtype`), `adapters`, `adapter_size`, and causal `new_rows`,
-            `segments`.
+        options: Keras' own (`name`, `dtype`), and causal `new_rows`, `segments`.
     """
     encoder = ENCODERS[family](**config, **options)
     encoder.build()

@@ -14,6 +14,8 @@ class Family:
         reads_both_ways: a state is of all words of its row.
         is_transformer: they are transformers, natively.
         word_piece: which of a word's tokens stands for it by default: "first" or "last".
+        takes: the kinds of weights that an adaptation can add to a native encoder: see
+            `hub_modules.native.added.settings`.
     """
 
     joins_pairs: bool
@@ -22,14 +24,25 @@ class Family:
     reads_both_ways: bool = False
     is_transformer: bool = False
     word_piece: str = "first"
+    takes: tuple[str, ...] = ()
 
 
 FAMILIES = {
-    "bert": Family(joins_pairs=True, like="bert", reads_both_ways=True, is_transformer=True),
-    "elmo": Family(joins_pairs=False, like="elmo", reads_both_ways=True),
+    "bert": Family(
+        joins_pairs=True,
+        like="bert",
+        reads_both_ways=True,
+        is_transformer=True,
+        takes=("bottleneck", "projected_attention", "task_attention", "lora"),
+    ),
+    "elmo": Family(joins_pairs=False, like="elmo", reads_both_ways=True, takes=("bottleneck",)),
     # Bidirectional backbones of keras-hub: RoBERTa, ELECTRA, DeBERTa-v3, ….
-    "keras": Family(joins_pairs=True, like="bert", reads_both_ways=True, is_transformer=True),
-    "causal": Family(joins_pairs=True, like="bert", is_transformer=True),
+    "keras": Family(
+        joins_pairs=True, like="bert", reads_both_ways=True, is_transformer=True, takes=("lora",)
+    ),
+    "causal": Family(
+        joins_pairs=True, like="bert", is_transformer=True, takes=("bottleneck", "lora")
+    ),
     # AWD-LSTM. Before a word there may be a marker, whose state has not seen the word.
     "lstm": Family(joins_pairs=False, like="elmo", word_piece="last"),
     "sentence": Family(joins_pairs=False, like="bert", has_words=False),

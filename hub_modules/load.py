@@ -15,8 +15,6 @@ from hub_modules.loading.published import load_published, published_source
 from hub_modules.loading.tf1_elmo import load_tf1_elmo
 from hub_modules.loading.word_vectors import load_word_vectors
 from hub_modules.manifest import ModuleManifest
-from hub_modules.native.added.adapters import Added, TaskAttention
-from hub_modules.native.added.lora import Lora
 from hub_modules.output_files import OutputLayer, read_output_layer
 from hub_modules.programs.saved_model import is_tf1
 from hub_modules.programs.trusted import check_trusted, remember
@@ -37,8 +35,6 @@ def load_module(
     trust: bool = False,
     preprocessor: str | os.PathLike | None = None,
     dtype=None,
-    adapters: Added = None,
-    adapter_size: int = 64,
     pretrained: bool = True,
     classification_token: bool = False,
     keep_layers: Sequence[int] | None = None,
@@ -55,7 +51,6 @@ def load_module(
             and a module without a manifest, whose files cannot be verified.
         preprocessor: handle of the preprocessing module, for a module without its own.
         dtype: dtype policy of the native encoder; a black box always computes in float32.
-        adapters, adapter_size: of the native encoder: see `BertEncoder`, `ElmoEncoder`.
         pretrained: whether the native encoder gets the module's weights; False: random ones.
         classification_token: each row ends in a new token with an embedding of its own (causal,
             native): see `CausalPreprocessor`.
@@ -64,8 +59,8 @@ def load_module(
 
     Raises:
         ArtifactError: the module is missing, damaged, untrusted or of an unknown kind.
-        ConfigError: `execution` or `adapters` is unknown, or one of these, `keep_layers` or
-            `classification_token` not possible for this module.
+        ConfigError: `execution` is unknown, or this, `keep_layers` or `classification_token` not
+            possible for this module.
     """
     if execution not in (None, "native", "saved_model"):
         raise ConfigError(
@@ -83,13 +78,12 @@ def load_module(
             execution,
             preprocessor,
             dtype,
-            adapters,
             pretrained,
             keep_layers,
         )
     if is_word_vectors(handle):
         refuse_keep_layers(keep_layers, f"module {handle}", "word vectors")
-        _check_options_of_word_vectors(handle, execution, preprocessor, adapters)
+        _check_options_of_word_vectors(handle, execution, preprocessor)
         if classification_token:
             _check_takes_token(handle, None, execution)
         return load_word_vectors(find_module(handle), dtype, pretrained)
@@ -110,12 +104,12 @@ def load_module(
             "takes texts alone, got saved_model; leave execution out"
         )
     if execution == "saved_model" or from_files is None:
-        _check_options_of_black_box(handle, execution, adapters, pretrained)
+        _check_has_weights(handle, pretrained)
         refuse_keep_layers(keep_layers, f"module {handle}", "the module's own program")
         check_trusted(found.content, trust, f"module {handle}")
         loaded = load_black_box(found, own)
     else:
-        options = {"dtype": dtype, "adapters": adapters, "adapter_size": adapter_size}
+        options = {"dtype": dtype}
         options |= {"new_rows": 1} if classification_token else {}
         if from_files is load_tf1_elmo:
             refuse_keep_layers(keep_layers, f"module {handle}", "an ELMo")
@@ -158,29 +152,12 @@ def _native_way(
     return None if published_bert.recognise(saved_model) is None else load_published
 
 
-def _check_options_of_black_box(
-    handle: str | os.PathLike, execution: str | None, adapters: Added, pretrained: bool
-) -> None:
-    if adapters is not None:
-        name = _name_of(adapters)
-        raise ConfigError(
-            f"module {handle}: {name}={adapters!r} needs the native encoder, got "
-            f"{'execution=' + repr(execution) if execution else 'a module not recognised'}: "
-            f"the module's own program cannot be changed inside; leave out {name}, or "
-            "execution where the module is recognised (`tf-adapt module inspect`)"
-        )
+def _check_has_weights(handle: str | os.PathLike, pretrained: bool) -> None:
     if not pretrained:
         raise ConfigError(
             f"module {handle}: pretrained=False (encoder.pretrained: false) needs the native "
             "encoder, got the module's own program, which has no other weights"
         )
-
-
-def _name_of(adapters: Added) -> str:
-    """What the argument is called, by the user of a config too."""
-    if isinstance(adapters, TaskAttention):
-        return "adapters (task_attention in a config)"
-    return "lora" if isinstance(adapters, Lora) else "adapters"
 
 
 def _check_takes_token(
@@ -199,7 +176,6 @@ def _check_options_of_word_vectors(
     handle: str | os.PathLike,
     execution: str | None,
     preprocessor: str | os.PathLike | None,
-    adapters: Added,
 ) -> None:
     if execution == "saved_model":
         raise ConfigError(
@@ -210,11 +186,6 @@ def _check_options_of_word_vectors(
         raise ConfigError(
             f"preprocessor: the words of {handle} are its preprocessing; leave the argument out "
             "(encoder.preprocessor: null)"
-        )
-    if adapters is not None:
-        raise ConfigError(
-            f"module {handle}: {_name_of(adapters)}={adapters!r} need layers, which word vectors "
-            "have not; leave them out, or take another encoder"
         )
 
 

@@ -14,7 +14,6 @@ from tf_adapt.version import __version__
 _HOMES = {
     "ArtifactError": "tf_adapt.errors",
     "AuxiliaryLoss": "tf_adapt.models.auxiliary_loss",
-    "BottleneckAdapters": "hub_modules.native.added.adapters",
     "Client": "tf_adapt.serving.client.client",
     "ConfigError": "tf_adapt.errors",
     "Constant": "tf_adapt.adaptation.schedules",
@@ -24,13 +23,11 @@ _HOMES = {
     "HubEncoder": "tf_adapt.encoder.hub_encoder",
     "LinearDecay": "tf_adapt.adaptation.schedules",
     "LongTexts": "tf_adapt.encoder.long_texts",
-    "Lora": "hub_modules.native.added.lora",
     "MultiTaskModel": "tf_adapt.models.multi_task_model",
     "SignalAnnealing": "tf_adapt.models.signal_annealing",
     "SlantedTriangular": "tf_adapt.adaptation.schedules",
     "StartingPoint": "tf_adapt.encoder.starting_point",
     "Task": "tf_adapt.tasks.task",
-    "TaskAttention": "hub_modules.native.added.adapters",
     "TrainingError": "tf_adapt.errors",
     "Unfreezing": "tf_adapt.adaptation.unfreezing",
     "adapters": "tf_adapt.adaptation.phases",
@@ -70,10 +67,19 @@ _HOMES = {
     "two_stage": "tf_adapt.adaptation.phases",
 }
 
+# Names of earlier versions → what to write in their place.
+_NEW_WAYS = {
+    "BottleneckAdapters": "build_model(…, adaptation=ta.adapters(size=64))",
+    "Lora": "build_model(…, adaptation=ta.lora(rank=8))",
+    "TaskAttention": "build_multi_task_model(…, task_attention=204)",
+}
+
 __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str):
+    if name in _NEW_WAYS:
+        raise AttributeError(f"tf_adapt.{name}: no longer there; write {_NEW_WAYS[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module 'tf_adapt' has no attribute {name!r}")
     found = getattr(importlib.import_module(_HOMES[name]), name)

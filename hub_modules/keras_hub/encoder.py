@@ -4,13 +4,9 @@ import keras
 from keras import ops
 
 from hub_modules.keras_hub.backbones import backbone_class
-from hub_modules.native.added.adapters import (
-    check_in_layers,
-    is_chosen,
-    load_pretrained,
-    with_adapter_group,
-)
-from hub_modules.native.added.lora import GROUP, Lora, add_low_rank, low_rank_layers
+from hub_modules.native.added.adapters import check_added, load_pretrained, with_adapter_group
+from hub_modules.native.added.lora import add_low_rank, low_rank_layers
+from hub_modules.native.added.settings import Lora, is_chosen
 from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.untracked import Untracked
 from hub_modules.native.weights import is_trainable, weights_by_name
@@ -129,21 +125,21 @@ class KerasHubEncoder(keras.layers.Layer):
         shared = len(self._calls) > len(self._blocks)
         return ["embeddings", *(f"layer_{index}" for index in range(0 if shared else self._depth))]
 
-    def add_lora(self, lora: Lora) -> None:
+    def add(self, added: Lora) -> None:
         """Gives the chosen linear layers their `LowRank`, once; after weights have been read, for
         keras-hub reads them by its own layers' parts.
 
         Raises:
-            ConfigError: a layer of `in_layers` does not exist.
+            ConfigError: as `check_added`.
         """
-        check_in_layers(lora.in_layers, self._depth)
+        check_added(added, "keras", self._depth)
         for index, block in enumerate(self._blocks):
-            chosen = block if is_chosen(lora.in_layers, index) else []
+            chosen = block if is_chosen(added.in_layers, index) else []
             for number, layer in enumerate(chosen):
                 linear = _linear_layers(layer)
-                for target in lora.target:
+                for target in added.target:
                     name = f"layer_{index}_{number}_{target}_lora"
-                    add_low_rank(linear[target], lora.rank, lora.alpha, name)
+                    add_low_rank(linear[target], added.rank, added.alpha, name)
 
     @property
     def adapter_layers(self) -> list[keras.layers.Layer]:
@@ -156,7 +152,7 @@ class KerasHubEncoder(keras.layers.Layer):
         groups = [("embeddings", _weights(self._embedding_layers))]
         groups += [(f"layer_{index}", _weights(part)) for index, part in enumerate(self._blocks)]
         groups += [("pooler", self.pooler_layer.weights)] if self.pooler_layer else []
-        return with_adapter_group(groups, self.adapter_layers, GROUP)
+        return with_adapter_group(groups, self.adapter_layers, Lora.group)
 
     def call(self, inputs, training=None):
         mask = ops.cast(inputs["input_mask"], "bool")

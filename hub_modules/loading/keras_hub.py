@@ -23,8 +23,6 @@ from hub_modules.keras_hub.handles import (
 )
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.manifest import module_hash
-from hub_modules.native.added.adapters import Added
-from hub_modules.native.added.lora import Lora
 from hub_modules.sources.folder import read_json
 
 
@@ -34,7 +32,6 @@ def load_keras_hub(
     execution: str | None,
     preprocessor,
     dtype,
-    adapters: Added,
     pretrained: bool,
     keep_layers: Sequence[int] | None = None,
 ) -> LoadedModule:
@@ -42,7 +39,6 @@ def load_keras_hub(
 
     Args:
         folder: of `hub_modules.keras_hub.handles.keras_folder`.
-        adapters: a `Lora`, or None.
         pretrained: whether the encoder gets the folder's weights; False: random ones.
         keep_layers: the layers that the encoder has; None: all.
 
@@ -51,12 +47,10 @@ def load_keras_hub(
         ConfigError: keras-hub is not installed, or an option is not possible here; as
             `check_keep_layers`, `refuse_keep_layers`.
     """
-    _check_options(handle, execution, preprocessor, adapters)
+    _check_options(handle, execution, preprocessor)
     found = _described(folder)
     given = found.preprocessor()
     encoder = _with_layers(found, f"module {handle}", dtype, pretrained, keep_layers)
-    if adapters is not None:
-        encoder.add_lora(adapters)
     # DeBERTa has no table of positions; its length is that of its pretraining.
     return LoadedModule(
         family="keras",
@@ -92,18 +86,16 @@ def _with_layers(
     return encoder
 
 
-def _check_options(handle: str, execution: str | None, preprocessor, adapters: Added) -> None:
+def _check_options(handle: str, execution: str | None, preprocessor) -> None:
     problems = {
         "execution": execution if execution == "saved_model" else None,
         "preprocessor": preprocessor,
-        "adapters": None if isinstance(adapters, Lora) else adapters,
     }
     for name, value in problems.items():
         if value is not None:
             raise ConfigError(
                 f"module {handle}: {name}={value!r}: expected none for an encoder of keras-hub's "
-                "layers, which brings its own tokenizer, has no program, and takes no adapters "
-                "(it takes lora and bitfit); leave it out"
+                "layers, which brings its own tokenizer and has no program; leave it out"
             )
 
 

@@ -13,7 +13,6 @@ from hub_modules.kept_layers import (
     refuse_keep_layers,
 )
 from hub_modules.loading.loaded_module import LoadedModule
-from hub_modules.native.added.adapters import refuse_adapters
 from hub_modules.preprocess import (
     BertPreprocessor,
     CausalPreprocessor,
@@ -56,8 +55,7 @@ def load_native(
 
     Raises:
         ArtifactError: its weights do not fit its manifest, or its vocabulary is damaged.
-        ConfigError: `own` is given, or as `check_keep_layers`, `refuse_keep_layers`,
-            `refuse_adapters`.
+        ConfigError: `own` is given, or as `check_keep_layers`, `refuse_keep_layers`.
     """
     manifest, config = found.manifest, found.manifest.arguments()
     _check_fit(found.folder, manifest.kind, config)
@@ -67,9 +65,6 @@ def load_native(
             refuse_keep_layers(keep_layers, where, _OF_ONE_PIECE[manifest.kind])
         check_keep_layers(keep_layers, config["num_layers"], where)
         config = kept_config(config, keep_layers)
-    if manifest.kind == "lstm":
-        refuse_adapters(options["adapters"], "lstm")
-        options = {"dtype": options["dtype"]}
     encoder = native_encoder(manifest.kind, config, **options)
     mix = None
     if pretrained:

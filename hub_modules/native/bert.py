@@ -6,9 +6,10 @@ import keras
 from keras import ops
 
 from hub_modules.errors import ConfigError
-from hub_modules.native.added.adapters import Added, TaskAttention, with_adapter_group
-from hub_modules.native.added.lora import GROUP, Lora, low_rank_layers
+from hub_modules.native.added.adapters import with_adapter_group
+from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.projected_attention import ProjectedAttention
+from hub_modules.native.added.settings import Lora, ProjectedAdapters, TaskAttention
 from hub_modules.native.bert_embeddings import BertEmbeddings
 from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.kernels.recomputation import recomputed
@@ -45,19 +46,17 @@ class BertEncoder(TransformerEncoder):
             (google-research/bert, keras-hub, published Hub modules).
         dropout: dropout rate after the embeddings and each sub-layer.
         attention_dropout: dropout rate of the attention weights.
-        adapters: "bottleneck" (two in each block; see `TransformerBlock`) or their settings as
-            `BottleneckAdapters`, "projected_attention" (one in parallel to each block; see
-            `ProjectedAttention`), one for each task (a `TaskAttention`; then a call needs `task`, a
-            name), a `Lora`, or None.
-        adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
 
     Attributes:
+        added: what `add` gave it: `BottleneckAdapters` (two in each block; see `TransformerBlock`),
+            `ProjectedAdapters` (one attention in parallel to each block; see `ProjectedAttention`),
+            a `TaskAttention` (one for each task; then a call needs `task`, a name), a `Lora`, or
+            None.
         gradient_checkpointing: keep only the input of each layer that gets a gradient, and compute
             the layer again in the backward pass; False. The results are the same.
 
     Raises:
-        ConfigError: the adapters are of an unknown kind, their size is out of range, or a layer
-            that is to have some does not exist; in a call: a task has no attention of its own.
+        ConfigError: in a call: a task has no attention of its own.
 
     Source: Devlin et al. 2019, "BERT".
     """
@@ -75,8 +74,6 @@ class BertEncoder(TransformerEncoder):
         layer_norm_epsilon: float = 1e-12,
         dropout: float = 0.1,
         attention_dropout: float = 0.1,
-        adapters: Added = None,
-        adapter_size: int = 64,
         **kwargs,
     ):
         super().__init__(
@@ -91,8 +88,6 @@ class BertEncoder(TransformerEncoder):
             layer_norm_epsilon,
             dropout,
             attention_dropout,
-            adapters,
-            adapter_size,
             **kwargs,
         )
         self.type_vocabulary_size = type_vocabulary_size
@@ -117,16 +112,19 @@ class BertEncoder(TransformerEncoder):
         )
         self.projected_attention = None
         self.task_attention = {}
-        if adapters == "projected_attention":
-            self.projected_attention = self._in_parallel_of_width(adapter_size, adapters)
-        if isinstance(adapters, TaskAttention):
+
+    def add_in_parallel(self, added: ProjectedAdapters | TaskAttention) -> None:
+        """Gives the encoder attention in parallel to its blocks, one or one for each task."""
+        if isinstance(added, ProjectedAdapters):
+            self.projected_attention = self._in_parallel_of_width(added.size, added.kind)
+        else:
             self.task_attention = {
-                task: self._in_parallel_of_width(adapters.size, f"{task}_attention")
-                for task in adapters.tasks
+                task: self._in_parallel_of_width(added.size, f"{task}_attention")
+                for task in added.tasks
             }
 
     def _in_parallel_of_width(self, size: int, name: str) -> ProjectedAttention:
-        return ProjectedAttention(
+        attention = ProjectedAttention(
             self.width,
             size,
             self.num_layers,
@@ -135,12 +133,12 @@ class BertEncoder(TransformerEncoder):
             name=name,
             dtype=self.dtype_policy,
         )
+        attention.build()
+        return attention
 
     def build_top(self) -> None:
-        """Builds the pooler and the attention in parallel."""
+        """Builds the pooler."""
         self.pooler.build((None, self.width))
-        for attention in self._all_in_parallel:
-            attention.build()
 
     @property
     def _all_in_parallel(self) -> list[ProjectedAttention]:
@@ -150,7 +148,7 @@ class BertEncoder(TransformerEncoder):
     @property
     def adapter_layers(self) -> list[keras.layers.Layer]:
         """The adapters or LoRA's matrices, bottom to top; no module stores them."""
-        if isinstance(self.adapters, Lora):
+        if isinstance(self.added, Lora):
             return low_rank_layers(self)
         if self._all_in_parallel:
             return self._all_in_parallel
@@ -161,16 +159,14 @@ class BertEncoder(TransformerEncoder):
         """The layer groups, bottom to top, as (name, weights)."""
         layers = [self.embeddings, *self.blocks, self.pooler]
         groups = [(layer.name, layer.weights) for layer in layers]
-        if self.adapters is None:
+        if self.added is None:
             return groups
-        if isinstance(self.adapters, Lora):
-            return with_adapter_group(groups, self.adapter_layers, GROUP)
-        if isinstance(self.adapters, TaskAttention):
-            return with_adapter_group(groups, self.adapter_layers)
-        in_layers = None if self.bottlenecks is None else self.bottlenecks.in_layers
+        if isinstance(self.added, Lora | TaskAttention):
+            return with_adapter_group(groups, self.adapter_layers, self.added.group)
+        in_layers = getattr(self.added, "in_layers", None)
         norms = [self.embeddings.layer_norm] if in_layers is None else []
         norms += self.norms_of_blocks(in_layers)
-        return with_adapter_group(groups, [*self.adapter_layers, *norms])
+        return with_adapter_group(groups, [*self.adapter_layers, *norms], self.added.group)
 
     def call(self, inputs, training=None, task=None):
         mask = ops.cast(inputs["input_mask"], "bool")

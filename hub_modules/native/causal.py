@@ -6,8 +6,9 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from hub_modules.native.added.adapters import Added, is_chosen, with_adapter_group
-from hub_modules.native.added.lora import GROUP, Lora, low_rank_layers
+from hub_modules.native.added.adapters import with_adapter_group
+from hub_modules.native.added.lora import low_rank_layers
+from hub_modules.native.added.settings import Lora, is_chosen
 from hub_modules.native.causal_block import CausalBlock
 from hub_modules.native.causal_embeddings import CausalEmbeddings
 from hub_modules.native.given_states import given_states, perturbed
@@ -47,15 +48,11 @@ class CausalEncoder(TransformerEncoder):
             of the vocabulary.
         segments: number of segment embeddings, which are added to each token's by its
             `input_type_ids`; 0: none.
-        adapters: "bottleneck" (two in each block; see `CausalBlock`) or their settings as
-            `BottleneckAdapters`, a `Lora`, or None.
-        adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
 
     Attributes:
+        added: what `add` gave it: `BottleneckAdapters` (two in each block; see `CausalBlock`), a
+            `Lora`, or None.
         gradient_checkpointing: as of `BertEncoder`.
-
-    Raises:
-        ConfigError: the adapters are of an unknown kind, or their size is out of range.
 
     Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
     """
@@ -74,8 +71,6 @@ class CausalEncoder(TransformerEncoder):
         attention_dropout: float = 0.1,
         new_rows: int = 0,
         segments: int = 0,
-        adapters: Added = None,
-        adapter_size: int = 64,
         **kwargs,
     ):
         super().__init__(
@@ -90,8 +85,6 @@ class CausalEncoder(TransformerEncoder):
             layer_norm_epsilon,
             dropout,
             attention_dropout,
-            adapters,
-            adapter_size,
             **kwargs,
         )
         self.new_rows = new_rows
@@ -118,7 +111,7 @@ class CausalEncoder(TransformerEncoder):
     def adapter_layers(self) -> list[keras.layers.Layer]:
         """What no module stores: new embeddings, and adapters or LoRA, bottom to top."""
         new = [] if self.embeddings.new is None else [self.embeddings.new]
-        if isinstance(self.adapters, Lora):
+        if isinstance(self.added, Lora):
             return new + low_rank_layers(self)
         return new + [adapter for block in self.blocks for adapter in block.adapter_layers]
 
@@ -127,14 +120,14 @@ class CausalEncoder(TransformerEncoder):
         """The layer groups, bottom to top, as (name, weights)."""
         groups = [(layer.name, layer.weights) for layer in (self.embeddings, *self.blocks)]
         groups[-1] = (groups[-1][0], groups[-1][1] + self.final_norm.weights)
-        if self.adapters is None:
+        if self.added is None:
             return with_adapter_group(groups, self.adapter_layers, NEW_EMBEDDINGS)
-        if isinstance(self.adapters, Lora):
-            return with_adapter_group(groups, self.adapter_layers, GROUP)
-        in_layers = self.bottlenecks.in_layers
+        if isinstance(self.added, Lora):
+            return with_adapter_group(groups, self.adapter_layers, self.added.group)
+        in_layers = self.added.in_layers
         norms = self.norms_of_blocks(in_layers)
         norms += [self.final_norm] if is_chosen(in_layers, self.num_layers - 1) else []
-        return with_adapter_group(groups, [*self.adapter_layers, *norms])
+        return with_adapter_group(groups, [*self.adapter_layers, *norms], self.added.group)
 
     def call(self, inputs, training=None):
         mask = ops.cast(inputs["input_mask"], "bool")

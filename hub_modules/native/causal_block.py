@@ -18,9 +18,6 @@ class CausalBlock(TransformerBlock):
     Shapes: hidden states `[batch, time, width]`, visible `[batch, time, keys] bool`: which
     positions each one attends to → `[batch, time, width]`.
 
-    Args:
-        adapter_operation: "dense"; a convolution would read later positions.
-
     Source: Radford et al. 2019, "GPT-2", section 2.3; openai/gpt-2.
     """
 

@@ -8,14 +8,16 @@ import keras
 import tensorflow as tf
 
 from hub_modules.native.added.adapters import (
-    Added,
     BidirectionalAdapter,
-    bottlenecks_of,
-    check_adapters,
-    is_chosen,
+    check_added,
+    extended,
     load_pretrained,
     with_adapter_group,
-    with_added,
+)
+from hub_modules.native.added.settings import (
+    Added,
+    BottleneckAdapters,
+    is_chosen,
 )
 from hub_modules.native.bilm import BidirectionalLstm
 from hub_modules.native.character_cnn import CharacterCnn
@@ -60,13 +62,10 @@ class ElmoEncoder(keras.layers.Layer):
         sentence_boundaries: the biLM also reads a begin and an end word of each sentence.
         stateful: carry each row's state to the next call, as bilm-tf does, for up to 128 rows;
             otherwise (default, repeatable) every sentence starts from zeros.
-        adapters: "bottleneck" (one for each direction after each biLM layer, the input of the next
-            layer; see `BidirectionalAdapter`) or their settings as `BottleneckAdapters`, or None.
-        adapter_size: width of the adapters, at least 1; 64 as in BERT.
 
-    Raises:
-        ConfigError: the adapters are of an unknown kind, their size is out of range, or a layer
-            that is to have some does not exist.
+    Attributes:
+        added: what `add` gave it: `BottleneckAdapters` (one for each direction after each biLM
+            layer, the input of the next layer; see `BidirectionalAdapter`), or None.
 
     Source: Peters et al. 2018; bilm-tf.
     """
@@ -85,12 +84,9 @@ class ElmoEncoder(keras.layers.Layer):
         activation: str = "relu",
         stateful: bool = False,
         sentence_boundaries: bool = True,
-        adapters: Added = None,
-        adapter_size: int = 64,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_adapters("elmo", adapters, adapter_size, num_layers)
         # The number of distinct words of a batch is a shape that XLA cannot know beforehand.
         self.supports_jit = False
         self.filters = [list(pair) for pair in filters]
@@ -105,8 +101,7 @@ class ElmoEncoder(keras.layers.Layer):
         self.activation = activation
         self.stateful = stateful
         self.sentence_boundaries = sentence_boundaries
-        self.adapters = adapters
-        self.adapter_size = adapter_size
+        self.added: Added | None = None
         policy = self.dtype_policy
         self.char_cnn = CharacterCnn(
             self.filters,
@@ -129,14 +124,24 @@ class ElmoEncoder(keras.layers.Layer):
             )
             for index in range(num_layers)
         ]
-        self.bottlenecks = bottlenecks_of(adapters, adapter_size)
-        self.adapter_of_each = [self._adapter(index) for index in range(num_layers)]
+        self.adapter_of_each = [None] * num_layers
 
-    def _adapter(self, index: int) -> BidirectionalAdapter | None:
-        settings = self.bottlenecks
-        if settings is None or not is_chosen(settings.in_layers, index):
-            return None
-        return BidirectionalAdapter(
+    def add(self, added: Added) -> None:
+        """Gives the built encoder its adapters, once.
+
+        Raises:
+            ConfigError: as `check_added`.
+        """
+        check_added(added, "elmo", self.num_layers)
+        with extended(self):
+            self.adapter_of_each = [
+                self._adapter(added, index) if is_chosen(added.in_layers, index) else None
+                for index in range(self.num_layers)
+            ]
+        self.added = added
+
+    def _adapter(self, settings: BottleneckAdapters, index: int) -> BidirectionalAdapter:
+        adapter = BidirectionalAdapter(
             self.projection_width,
             settings.size,
             "relu" if settings.activation == "relu" else "gelu_exact",
@@ -144,6 +149,8 @@ class ElmoEncoder(keras.layers.Layer):
             name=f"lstm_{index}_adapter",
             dtype=self.dtype_policy,
         )
+        adapter.build()
+        return adapter
 
     @property
     def boundary_positions(self) -> int:
@@ -164,8 +171,6 @@ class ElmoEncoder(keras.layers.Layer):
         self.char_cnn.build((None, CHARACTERS_PER_WORD))
         for lstm in self.lstms:
             lstm.build((2, None, None, self.projection_width))
-        for adapter in self.adapter_layers:
-            adapter.build()
         if self.stateful:
             self.carried_hidden = self._state("carried_hidden", self.projection_width)
             self.carried_cell = self._state("carried_cell", self.lstm_width)
@@ -188,7 +193,7 @@ class ElmoEncoder(keras.layers.Layer):
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """The layer groups, bottom to top, as (name, weights)."""
         groups = [(layer.name, layer.weights) for layer in (self.char_cnn, *self.lstms)]
-        return with_adapter_group(groups, self.adapter_layers)
+        return with_adapter_group(groups, self.adapter_layers, BottleneckAdapters.group)
 
     def call(self, inputs, training=None):
         mask = _real_words(inputs)
@@ -306,14 +311,7 @@ class ElmoEncoder(keras.layers.Layer):
             "activation": self.activation,
             "stateful": self.stateful,
             "sentence_boundaries": self.sentence_boundaries,
-            "adapters": self.adapters,
-            "adapter_size": self.adapter_size,
         }
-
-    @classmethod
-    def from_config(cls, config: dict) -> "ElmoEncoder":
-        """The encoder of `get_config`."""
-        return super().from_config(with_added(config))
 
 
 def _real_words(inputs):

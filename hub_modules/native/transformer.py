@@ -3,7 +3,8 @@
 import keras
 from keras import ops
 
-from hub_modules.native.added.adapters import BottleneckAdapter
+from hub_modules.native.added.adapters import BottleneckAdapter, extended
+from hub_modules.native.added.settings import BottleneckAdapters
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.kernels.layer_norm import LayerNorm
 
@@ -106,10 +107,6 @@ class TransformerBlock(keras.layers.Layer):
     block, is a summand of the second sum.
 
     Args:
-        adapter_size: width of the two bottleneck adapters; None: the block has none.
-        adapter_activation, adapter_operation: as of `BottleneckAdapter`; activation None: the
-            block's own.
-
     Source: Devlin et al. 2019; google-research/bert. Adapters: Houlsby et al. 2019, figure 2.
     """
 
@@ -122,9 +119,6 @@ class TransformerBlock(keras.layers.Layer):
         layer_norm_epsilon: float,
         dropout: float,
         attention_dropout: float,
-        adapter_size: int | None = None,
-        adapter_activation: str | None = None,
-        adapter_operation: str = "dense",
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -135,9 +129,6 @@ class TransformerBlock(keras.layers.Layer):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.dropout = dropout
         self.attention_dropout = attention_dropout
-        self.adapter_size = adapter_size
-        self.adapter_activation = adapter_activation
-        self.adapter_operation = adapter_operation
         policy = self.dtype_policy
         normal = keras.initializers.TruncatedNormal(stddev=0.02)
         self.attention = SelfAttention(
@@ -157,29 +148,34 @@ class TransformerBlock(keras.layers.Layer):
         )
         self.attention_output_dropout = keras.layers.Dropout(dropout, dtype=policy)
         self.output_dropout = keras.layers.Dropout(dropout, dtype=policy)
-        self.attention_adapter = self._adapter("attention_adapter")
-        self.output_adapter = self._adapter("output_adapter")
+        self.attention_adapter = self.output_adapter = None
 
-    def _adapter(self, name: str):
-        if self.adapter_size is None:
-            return None
-        return BottleneckAdapter(
+    def add_adapters(self, settings: BottleneckAdapters) -> None:
+        """Gives the built block its two adapters."""
+        with extended(self):
+            self.attention_adapter = self._adapter(settings, "attention_adapter")
+            self.output_adapter = self._adapter(settings, "output_adapter")
+
+    def _adapter(self, settings: BottleneckAdapters, name: str) -> BottleneckAdapter:
+        adapter = BottleneckAdapter(
             self.width,
-            self.adapter_size,
-            self.adapter_activation or self.activation,
-            self.adapter_operation,
+            settings.size,
+            "relu" if settings.activation == "relu" else self.activation,
+            settings.operation,
             name=name,
             dtype=self.dtype_policy,
         )
+        adapter.build((None, None, self.width))
+        return adapter
 
     @property
     def adapter_layers(self) -> list[keras.layers.Layer]:
         """The two adapters, or none."""
-        return [self.attention_adapter, self.output_adapter] if self.adapter_size else []
+        return [part for part in (self.attention_adapter, self.output_adapter) if part is not None]
 
     @property
     def linear_layers(self) -> dict[str, keras.layers.Dense]:
-        """The linear layers by the names of `hub_modules.native.added.lora.TARGETS`."""
+        """The linear layers by the names of `hub_modules.native.added.settings.TARGETS`."""
         return {
             "query": self.attention.query,
             "key": self.attention.key,
@@ -201,8 +197,6 @@ class TransformerBlock(keras.layers.Layer):
         self.intermediate.build(states)
         self.output_projection.build((None, None, self.intermediate_width))
         self.output_layer_norm.build(states)
-        for adapter in self.adapter_layers:
-            adapter.build(states)
 
     def call(self, states, mask, added=None, training=None):
         attended = as_rows(self.attention(states, mask, training=training))
@@ -234,7 +228,4 @@ class TransformerBlock(keras.layers.Layer):
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "dropout": self.dropout,
             "attention_dropout": self.attention_dropout,
-            "adapter_size": self.adapter_size,
-            "adapter_activation": self.adapter_activation,
-            "adapter_operation": self.adapter_operation,
         }

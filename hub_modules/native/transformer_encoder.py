@@ -1,21 +1,17 @@
 """What the encoders of BERT and GPT-2 have alike: settings, layers, names of weights, states."""
 
-from typing import Any, Self
+from typing import Any
 
 import keras
 from keras import ops
 
-from hub_modules.native.added.adapters import (
+from hub_modules.native.added.adapters import add_lora, check_added, extended, load_pretrained
+from hub_modules.native.added.settings import (
     Added,
-    adapters_of_block,
-    add_lora,
-    bottlenecks_of,
-    check_adapters,
+    BottleneckAdapters,
+    Lora,
     is_chosen,
-    load_pretrained,
-    with_added,
 )
-from hub_modules.native.added.lora import Lora
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.weights import weights_by_name
 
@@ -30,8 +26,7 @@ class TransformerEncoder(keras.layers.Layer):
         family: "bert" or "causal", for what adapters there are; the others are the subclass's.
 
     Raises:
-        ConfigError: the adapters are of an unknown kind, their size is out of range, or a layer
-            that is to have some does not exist.
+        ConfigError: as `check_added`.
     """
 
     # Positions that `lower_layers` adds to each text.
@@ -50,8 +45,6 @@ class TransformerEncoder(keras.layers.Layer):
         layer_norm_epsilon: float,
         dropout: float,
         attention_dropout: float,
-        adapters: Added,
-        adapter_size: int,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -61,7 +54,7 @@ class TransformerEncoder(keras.layers.Layer):
             )
         if width % num_heads:
             raise ValueError(f"width {width} is not a multiple of num_heads {num_heads}")
-        check_adapters(family, adapters, adapter_size, num_layers)
+        self.family = family
         # Batches differ in length; compiling for each length costs more than it saves.
         self.supports_jit = False
         self.vocabulary_size = vocabulary_size
@@ -74,13 +67,11 @@ class TransformerEncoder(keras.layers.Layer):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.dropout = dropout
         self.attention_dropout = attention_dropout
-        self.adapters = adapters
-        self.adapter_size = adapter_size
-        self.bottlenecks = bottlenecks_of(adapters, adapter_size)
+        self.added: Added | None = None
         self.gradient_checkpointing = False
 
     def make_blocks(self, block: type) -> list[keras.layers.Layer]:
-        """The transformer layers, `layer_0` at the bottom, with the adapters that they have."""
+        """The transformer layers, `layer_0` at the bottom."""
         return [
             block(
                 self.width,
@@ -90,7 +81,6 @@ class TransformerEncoder(keras.layers.Layer):
                 self.layer_norm_epsilon,
                 self.dropout,
                 self.attention_dropout,
-                **adapters_of_block(self.bottlenecks, index, self.activation),
                 name=f"layer_{index}",
                 dtype=self.dtype_policy,
             )
@@ -112,8 +102,24 @@ class TransformerEncoder(keras.layers.Layer):
         for block in self.blocks:
             block.build()
         self.build_top()
-        if isinstance(self.adapters, Lora):
-            add_lora(self.blocks, self.adapters)
+
+    def add(self, added: Added) -> None:
+        """Gives the built encoder what an adaptation adds, once.
+
+        Raises:
+            ConfigError: as `check_added`.
+        """
+        check_added(added, self.family, self.num_layers)
+        with extended(self):
+            if isinstance(added, BottleneckAdapters):
+                for index, block in enumerate(self.blocks):
+                    if is_chosen(added.in_layers, index):
+                        block.add_adapters(added)
+            elif isinstance(added, Lora):
+                add_lora(self.blocks, added)
+            else:
+                self.add_in_parallel(added)
+        self.added = added
 
     def build_top(self) -> None:
         """Builds what is beside embeddings and blocks."""
@@ -165,11 +171,4 @@ class TransformerEncoder(keras.layers.Layer):
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "dropout": self.dropout,
             "attention_dropout": self.attention_dropout,
-            "adapters": self.adapters,
-            "adapter_size": self.adapter_size,
         }
-
-    @classmethod
-    def from_config(cls, config: dict) -> Self:
-        """The encoder of `get_config`."""
-        return super().from_config(with_added(config))

@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
+from hub_modules.native.added.settings import BottleneckAdapters
 from hub_modules.native.bert import BertEncoder
 from tf_adapt.adaptation.penalties import ewc, l2_sp
 from tf_adapt.encoder.starting_point import StartingPoint, pretrained_weights
@@ -256,8 +257,9 @@ def test_half_precision_is_summed_in_float32(policy):
 
 
 def test_adapters_are_new_and_the_layer_norms_beside_them_are_not():
-    encoder = BertEncoder(11, 8, 1, 2, 12, 7, adapters="bottleneck", adapter_size=3)
+    encoder = BertEncoder(11, 8, 1, 2, 12, 7)
     encoder.build()
+    encoder.add(BottleneckAdapters(3))
     model = keras.Sequential([encoder])
     model.built = True
     new = [weight for layer in encoder.adapter_layers for weight in layer.weights]

@@ -49,12 +49,11 @@ def expected_groups(name: str, groups: list[str]) -> list[tuple[str, ...]]:
 
 def make_model(handle: str, name, **options):
     """A compiled model, and two batches an epoch."""
-    if name == "adapters":
-        options |= {"adapters": "bottleneck", "adapter_size": 4}
     keras.utils.set_random_seed(3)
+    made = ta.adapters(size=4) if name == "adapters" else ADAPTATIONS.get(name, name)
     task = ta.Task("classification", labels=["no", "yes"])
     encoder = ta.HubEncoder(handle, **options)
-    model = ta.build_model(task, encoder, "linear", ADAPTATIONS.get(name, name))
+    model = ta.build_model(task, encoder, "linear", made)
     inner = keras.optimizers.AdamW(1e-2, weight_decay=0.1, global_clipnorm=1.0)
     optimizer = ta.DiscriminativeOptimizer(inner, encoder, decay=0.5)
     model.compile(optimizer, task.loss, jit_compile=False)

@@ -14,10 +14,15 @@ from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.native.added.adapters import (
     BidirectionalAdapter,
     BottleneckAdapter,
-    BottleneckAdapters,
 )
-from hub_modules.native.added.lora import TARGETS, Lora, LowRank
+from hub_modules.native.added.lora import LowRank
 from hub_modules.native.added.projected_attention import ProjectedAttention
+from hub_modules.native.added.settings import (
+    TARGETS,
+    BottleneckAdapters,
+    Lora,
+    ProjectedAdapters,
+)
 from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
@@ -247,6 +252,18 @@ BCN_DROPOUTS = {
 }
 
 
+def given(layer: type, added) -> type:
+    """The class of an encoder whose instances have what an adaptation adds."""
+
+    class Adapted(layer):
+        def build(self, input_shape=None):
+            super().build(input_shape)
+            self.add(added)
+
+    name = f"{layer.__name__} {added.kind}"
+    return keras.saving.register_keras_serializable("tests", name)(Adapted)
+
+
 def encoder(layer, config: dict, inputs: Callable, unusual: dict | None = None) -> Row:
     return Row(layer, config, inputs, real_states, unusual or {}, gives_logits=False)
 
@@ -285,18 +302,14 @@ ROWS = {
             "type_vocabulary_size": 3,
             "activation": "gelu_tanh",
             "layer_norm_epsilon": 1e-6,
-            "adapters": "projected_attention",
-            "adapter_size": 6,
         },
     ),
     "BertEncoder, convolutions as adapters of one layer": encoder(
-        BertEncoder, BERT | {"adapters": CONVOLUTIONS}, bert_inputs
+        given(BertEncoder, CONVOLUTIONS), BERT, bert_inputs
     ),
-    "BertEncoder, LoRA": encoder(
-        BertEncoder, BERT | {"adapters": Lora(4, 2.0, TARGETS)}, bert_inputs
-    ),
+    "BertEncoder, LoRA": encoder(given(BertEncoder, Lora(4, 2.0, TARGETS)), BERT, bert_inputs),
     "BertEncoder, projected attention": encoder(
-        BertEncoder, BERT | {"adapters": "projected_attention", "adapter_size": 4}, bert_inputs
+        given(BertEncoder, ProjectedAdapters(4)), BERT, bert_inputs
     ),
     "CausalEncoder": encoder(
         CausalEncoder,
@@ -307,13 +320,11 @@ ROWS = {
             "layer_norm_epsilon": 1e-6,
             "new_rows": 3,
             "segments": 2,
-            "adapters": "bottleneck",
-            "adapter_size": 6,
         },
     ),
     "CausalEncoder, new rows, segments and adapters": encoder(
-        CausalEncoder,
-        CAUSAL | {"new_rows": 2, "segments": 2, "adapters": "bottleneck", "adapter_size": 3},
+        given(CausalEncoder, BottleneckAdapters(3)),
+        CAUSAL | {"new_rows": 2, "segments": 2},
         bert_inputs,
     ),
     "ElmoEncoder": encoder(
@@ -328,13 +339,11 @@ ROWS = {
             "projection_clip": None,
             "activation": "tanh",
             "stateful": True,
-            "adapters": "bottleneck",
-            "adapter_size": 3,
         },
     ),
     "ElmoEncoder, convolutions as adapters of one layer": encoder(
-        ElmoEncoder,
-        ELMO | {"adapters": BottleneckAdapters(3, (0,), "relu", "convolution")},
+        given(ElmoEncoder, BottleneckAdapters(3, (0,), "relu", "convolution")),
+        ELMO,
         elmo_inputs,
     ),
     "WordVectorsEncoder": encoder(WordVectorsEncoder, {"num_words": 3, "width": WIDTH}, word_ids),

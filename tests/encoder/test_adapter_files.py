@@ -6,23 +6,21 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_encoders import adapted
 
-from hub_modules.native.added.adapters import BottleneckAdapters, TaskAttention
-from hub_modules.native.added.lora import Lora
+import tf_adapt as ta
+from hub_modules.native.added.settings import TaskAttention
 from hub_modules.native.weights import count_parameters
 from tf_adapt.encoder.adapter_files import load_adapters, save_adapters
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ArtifactError, ConfigError, TrainingError
 
-NARROW = BottleneckAdapters(4, in_layers=[1], activation="relu", operation="convolution")
+NARROW = ta.adapters(size=4, in_layers=[1], activation="relu", operation="convolution")
+PROJECTED = ta.adapters("projected_attention", size=4)
 
 
-def made(handle, adapters="bottleneck", size=4):
-    if adapters == "bitfit":
-        return HubEncoder(handle, bitfit=True)
-    if isinstance(adapters, Lora):
-        return HubEncoder(handle, lora=adapters)
-    return HubEncoder(handle, adapters=adapters, adapter_size=size)
+def made(handle, adaptation=ta.adapters(size=4)):  # noqa: B008
+    return adapted(adaptation, handle)
 
 
 def packed(encoder):
@@ -52,11 +50,11 @@ def train(encoder, target):
 @pytest.mark.parametrize(
     ("handle", "adapters"),
     [
-        ("tiny_bert", "projected_attention"),
+        ("tiny_bert", PROJECTED),
         ("tiny_bert", NARROW),
-        ("tiny_bert", Lora(2)),
-        ("tiny_bert", "bitfit"),
-        ("tiny_elmo", "bottleneck"),
+        ("tiny_bert", ta.lora(2)),
+        ("tiny_bert", ta.bitfit()),
+        ("tiny_elmo", ta.adapters(size=4)),
     ],
 )
 def test_two_tasks_on_one_encoder_bit_by_bit(handle, adapters, request, tmp_path):
@@ -78,7 +76,7 @@ def test_two_tasks_on_one_encoder_bit_by_bit(handle, adapters, request, tmp_path
 
 
 def test_a_file_holds_the_group_and_little_more(tiny_bert, tmp_path):
-    encoder = made(tiny_bert, size=64)
+    encoder = made(tiny_bert, ta.adapters())
     path = save_adapters(encoder, tmp_path / "new" / "task.npz")
     # 2 blocks of 2 adapters and 2 LayerNorms each, and the LayerNorm of the embeddings.
     numbers = 2 * 2 * (2 * 16 * 64 + 16 + 64) + 5 * 2 * 16
@@ -98,8 +96,9 @@ def saved(tiny_bert, tmp_path_factory):
 
 
 def test_the_attention_of_several_tasks_is_not_written(tiny_bert, tmp_path):
-    encoder = HubEncoder(tiny_bert, adapters=TaskAttention(("a", "b"), size=3))
-    with pytest.raises(ConfigError, match="got TaskAttention, beside which the encoder itself"):
+    encoder = HubEncoder(tiny_bert)
+    encoder.add(TaskAttention(("a", "b"), size=3))
+    with pytest.raises(ConfigError, match="got task_attention, beside which the encoder itself"):
         save_adapters(encoder, tmp_path / "task.npz")
 
 
@@ -115,28 +114,28 @@ def test_adapters_of_another_encoder_are_refused(saved, tiny_bert):
     _, path = saved
     assert_refused(made("bert_small"), path, "module_hash: expected '.*', as of this .*, got '.*'")
     kind = "adapters: expected 'projected_attention', as of this encoder, got 'bottleneck'"
-    assert_refused(made(tiny_bert, "projected_attention"), path, kind)
+    assert_refused(made(tiny_bert, PROJECTED), path, kind)
     size = "adapter_size: expected 5, as of this encoder, got 4"
-    assert_refused(made(tiny_bert, size=5), path, size)
+    assert_refused(made(tiny_bert, ta.adapters(size=5)), path, size)
 
 
 def test_lora_and_biases_of_other_settings_are_refused(saved, tiny_bert, tmp_path):
-    path = save_adapters(made(tiny_bert, Lora(2, in_layers=[1])), tmp_path / "lora.npz")
+    path = save_adapters(made(tiny_bert, ta.lora(2, in_layers=[1])), tmp_path / "lora.npz")
     with np.load(path, allow_pickle=False) as stored:
         names = {f"layer_1_{target}_lora/{n}" for target in ("query", "value") for n in "ab"}
         assert set(stored.files) == {*names, "record"}
-    assert_refused(made(tiny_bert, Lora(2)), path, "lora: expected {.*'in_layers': None}.*got {.*")
+    assert_refused(made(tiny_bert, ta.lora(2)), path, "lora: expected {.*_layers': None}.*got {")
     assert_refused(
-        made(tiny_bert, Lora(2, 4.0, in_layers=[1])), path, "lora: expected .*'alpha': 4"
+        made(tiny_bert, ta.lora(2, 4.0, in_layers=[1])), path, "lora: expected .*'alpha': 4"
     )
     assert_refused(
-        made(tiny_bert, "bitfit"), path, "lora: expected None, as of this encoder, got {"
+        made(tiny_bert, ta.bitfit()), path, "lora: expected None, as of this encoder, got {"
     )
     assert_refused(made(tiny_bert, NARROW), saved[1], r"in_layers: expected \[1\], .* got None")
-    path = save_adapters(made(tiny_bert, "bitfit"), tmp_path / "biases.npz")
+    path = save_adapters(made(tiny_bert, ta.bitfit()), tmp_path / "biases.npz")
     assert_refused(saved[0], path, "adapters: expected 'bottleneck', .* got None")
     # What a head reads of the encoder makes no difference.
-    encoder = made(tiny_bert, "bitfit")
+    encoder = made(tiny_bert, ta.bitfit())
     encoder.leave_unread(["pooler"])
     load_adapters(encoder, path)
     assert path.read_bytes() == save_adapters(encoder, tmp_path / "again.npz").read_bytes()
@@ -153,16 +152,39 @@ def test_a_file_of_an_earlier_version_is_read(saved, tmp_path):
     load_adapters(encoder, tmp_path / "old.npz")
 
 
-def test_an_encoder_without_adapters_says_how_to_get_them(saved, tiny_bert, tmp_path):
+def test_an_encoder_without_adapters_says_how_to_get_them(tiny_bert, tmp_path):
     plain = HubEncoder(tiny_bert)
-    with pytest.raises(ConfigError, match="expected one with adapters"):
-        load_adapters(plain, saved[1])
     with pytest.raises(ConfigError, match="expected one with adapters"):
         save_adapters(plain, tmp_path / "task.npz")
 
 
+@pytest.mark.parametrize("adaptation", [ta.adapters(size=3), PROJECTED, ta.lora(2), ta.bitfit()])
+def test_a_file_brings_its_adaptation_with_it(adaptation, tiny_bert, tmp_path):
+    encoder = made(tiny_bert, adaptation)
+    for weight in group(encoder):
+        weight.assign(weight.numpy() + 0.1)
+    path = save_adapters(encoder, tmp_path / "task.npz")
+    task = ta.Task("classification", labels=["a", "b"])
+    model = ta.build_model(task, HubEncoder(tiny_bert), adaptation="feature_extraction")
+    before = ta.predict(model, ["the cat"])[0].scores
+    load_adapters(model, path)
+    assert model.encoder.added == encoder.added and model.encoder.trainable_groups == []
+    for one, other in zip(outputs(model.encoder), outputs(encoder), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert ta.predict(model, ["the cat"])[0].scores != before
+    built = ta.build_model(task, HubEncoder(tiny_bert), adaptation=adaptation)
+    load_adapters(built, save_adapters(model, tmp_path / "again.npz"))
+    assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
+
+
+def test_a_file_of_another_module_gives_nothing(saved):
+    plain = HubEncoder("bert_small")
+    assert_refused(plain, saved[1], "module_hash: expected")
+    assert plain.added is None
+
+
 def test_an_untrained_encoder_takes_and_gives_no_file(saved, tiny_bert, tmp_path):
-    untrained = HubEncoder(tiny_bert, adapters="bottleneck", adapter_size=4, pretrained=False)
+    untrained = adapted(ta.adapters(size=4), tiny_bert, pretrained=False)
     with pytest.raises(ConfigError, match="module's pretrained weights .* got pretrained=False"):
         load_adapters(untrained, saved[1])
     with pytest.raises(ConfigError, match="module's pretrained weights .* got pretrained=False"):

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from adapted_encoders import adapted
 
 import tf_adapt as ta
 from tf_adapt.encoder.layer_groups import is_bias
@@ -52,7 +53,7 @@ def biases(encoder) -> set[str]:
 def test_every_bias_that_the_head_reads_and_nothing_else(
     family, head, expected, tiny_bert, tiny_elmo
 ):
-    encoder = ta.HubEncoder(tiny_bert if family == "bert" else tiny_elmo, bitfit=True)
+    encoder = ta.HubEncoder(tiny_bert if family == "bert" else tiny_elmo)
     task = ta.Task("classification", labels=["no", "yes"])
     model = ta.build_model(task, encoder, head, "bitfit")
     assert biases(encoder) == expected
@@ -75,7 +76,7 @@ def test_every_bias_that_the_head_reads_and_nothing_else(
 
 
 def test_another_head_changes_what_is_read(tiny_bert):
-    encoder, task = ta.HubEncoder(tiny_bert, bitfit=True), ta.Task("regression")
+    encoder, task = ta.HubEncoder(tiny_bert), ta.Task("regression")
     for head in ("bcn", "linear", "bcn"):
         ta.build_model(task, encoder, head, "bitfit")
         assert ("pooler/bias" in biases(encoder)) == (head == "linear")
@@ -86,7 +87,7 @@ def test_another_head_changes_what_is_read(tiny_bert):
 
 def test_a_new_embedding_learns_with_them_and_is_saved_with_them(tiny_causal, tmp_path):
     def build():
-        encoder = ta.HubEncoder(tiny_causal, bitfit=True, classification_token=True)
+        encoder = ta.HubEncoder(tiny_causal, classification_token=True)
         ta.build_model(ta.Task("regression"), encoder, "linear", "bitfit")
         return encoder, dict(encoder.layer_groups)["new_embeddings"][0]
 
@@ -98,8 +99,8 @@ def test_a_new_embedding_learns_with_them_and_is_saved_with_them(tiny_causal, tm
 
 
 def test_a_black_box_has_biases_too(tiny_program):
-    encoder = ta.HubEncoder(tiny_program, execution="saved_model", bitfit=True)
-    native = ta.HubEncoder(tiny_program, bitfit=True)
+    encoder = adapted(ta.bitfit(), tiny_program, execution="saved_model")
+    native = adapted(ta.bitfit(), tiny_program)
     assert len(dict(encoder.layer_groups)["biases"]) == len(biases(native)) == 18
     assert sum(is_bias(weight) for weight in encoder.weights) == 18
 
@@ -107,13 +108,28 @@ def test_a_black_box_has_biases_too(tiny_program):
 def test_word_vectors_have_no_biases(tmp_path):
     (tmp_path / "v.txt").write_text("the 0.1 0.2\ncat 0.3 0.4\n")
     with pytest.raises(ConfigError, match="bitfit: expected an encoder with biases.*family words"):
-        ta.HubEncoder(tmp_path / "v.txt", bitfit=True)
+        adapted(ta.bitfit(), tmp_path / "v.txt")
 
 
-def test_it_needs_an_encoder_that_groups_its_biases(tiny_bert):
-    with pytest.raises(ConfigError, match=r"bitfit needs an encoder.*HubEncoder\(…, bitfit=True\)"):
-        ta.build_model(ta.Task("regression"), ta.HubEncoder(tiny_bert), adaptation="bitfit")
-    with pytest.raises(ConfigError, match="bitfit: expected one of .*, got adapters and bitfit"):
-        ta.HubEncoder(tiny_bert, adapters="bottleneck", bitfit=True)
-    with pytest.raises(ConfigError, match="lora: expected one of .*, got adapters and lora"):
-        ta.HubEncoder(tiny_bert, adapters="bottleneck", lora=ta.Lora())
+def test_an_encoder_takes_what_one_adaptation_adds(tiny_bert):
+    encoder = adapted(ta.adapters(), tiny_bert)
+    encoder.add(ta.adapters(size=64).added)  # the same again
+    for other in (ta.bitfit(), ta.lora(), ta.adapters(size=4)):
+        with pytest.raises(ConfigError, match="expected what the encoder has already, Bottleneck"):
+            ta.build_model(ta.Task("regression"), encoder, adaptation=other)
+
+
+def test_earlier_arguments_and_names_say_what_is_written_now(tiny_bert):
+    for name, way in (
+        ("adapters", r"ta.adapters\(\)"),
+        ("adapter_size", r"ta.adapters\(size=64\)"),
+        ("lora", r"ta.lora\(rank=8\)"),
+        ("bitfit", r"ta.bitfit\(\)"),
+    ):
+        with pytest.raises(ConfigError, match=rf"{name}: .* build_model\(…, adaptation={way}\)"):
+            ta.HubEncoder(tiny_bert, **{name: None})
+    for name, way in (("Lora", "lora"), ("BottleneckAdapters", "adapters")):
+        with pytest.raises(AttributeError, match=rf"adaptation=ta.{way}\("):
+            getattr(ta, name)
+    with pytest.raises(AttributeError, match="task_attention=204"):
+        ta.TaskAttention  # noqa: B018

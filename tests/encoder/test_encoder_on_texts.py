@@ -4,9 +4,9 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_encoders import adapted
 
-from hub_modules.native.added.adapters import BottleneckAdapters
-from hub_modules.native.added.lora import Lora
+import tf_adapt as ta
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError, DataError
 
@@ -148,16 +148,16 @@ def test_too_long_texts_and_other_things_are_refused(tiny_bert):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options",
+    "adaptation",
     [
-        {"lora": Lora(2, 4.0, ("key", "output"), (1,))},
-        {"adapters": BottleneckAdapters(3, (0,), "relu", "convolution")},
-        {"bitfit": True},
+        ta.lora(2, 4.0, ("key", "output"), (1,)),
+        ta.adapters("bottleneck", 3, (0,), "relu", "convolution"),
+        ta.bitfit(),
     ],
     ids=["lora", "adapters", "bitfit"],
 )
-def test_what_is_added_to_an_encoder_is_saved_with_a_users_model(options, tiny_bert, tmp_path):
-    encoder = HubEncoder(tiny_bert, **options)
+def test_what_is_added_to_an_encoder_is_saved_with_a_users_model(adaptation, tiny_bert, tmp_path):
+    encoder = adapted(adaptation, tiny_bert)
     for weight in encoder.layer_groups[-1][1]:
         weight.assign(weight.numpy() + 0.3)
     encoder.set_trainable_groups([encoder.layer_groups[-1][0]])
@@ -165,7 +165,7 @@ def test_what_is_added_to_an_encoder_is_saved_with_a_users_model(options, tiny_b
     model.save(tmp_path / "x.keras")
     copy = keras.saving.load_model(tmp_path / "x.keras")
     again = next(layer for layer in copy.layers if isinstance(layer, HubEncoder))
-    assert (again.lora, again.adapters) == (options.get("lora"), options.get("adapters"))
+    assert again.added == adaptation.added
     assert again.trainable_groups == encoder.trainable_groups == [encoder.layer_groups[-1][0]]
     for one, other in zip(model.weights, copy.weights, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy())

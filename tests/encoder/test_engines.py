@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_encoders import adapted
 from huggingface_folders import keras_hub_is_new, write_folder
 from openvino_engine import needs_int8, needs_openvino, own_cache
 from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
 from hub_modules.engines import names
+from hub_modules.native.added.settings import TaskAttention
 from tf_adapt.data.batches import prepare
 from tf_adapt.encoder.feature_cache import feature_key, with_features
 from tf_adapt.errors import ConfigError
@@ -73,7 +75,7 @@ def test_8_bits_are_near_and_can_be_left_again(tiny_bert, cache):
 @pytest.mark.slow
 @needs_openvino
 def test_weights_are_the_current_ones_and_adapters_are_read(tiny_bert, cache):
-    encoder = ta.HubEncoder(tiny_bert, trainable=False, adapters="bottleneck", adapter_size=4)
+    encoder = adapted(ta.adapters(size=4), tiny_bert, trainable=False)
     before, _ = in_both(encoder)
     for weight in encoder.weights:
         weight.assign(weight + 0.02)
@@ -173,6 +175,7 @@ def test_without_the_package(tiny_bert, monkeypatch):
 
 @needs_openvino
 def test_attention_of_several_tasks_is_refused(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(("a", "b"), size=3))
+    encoder = ta.HubEncoder(tiny_bert)
+    encoder.add(TaskAttention(("a", "b"), size=3))
     with pytest.raises(ConfigError, match="openvino.*got one with an attention of its own"):
         encoder.engine = "openvino"

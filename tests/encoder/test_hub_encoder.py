@@ -8,7 +8,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_encoders import adapted
 
+import tf_adapt as ta
+from hub_modules.native.added.settings import BottleneckAdapters
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 
@@ -113,23 +116,23 @@ def test_a_frozen_black_box_runs_in_inference_mode(tiny_program):
 
 @pytest.mark.slow
 def test_adapters_are_a_group_that_learns_alone(tiny_bert):
-    encoder = HubEncoder(tiny_bert, adapters="bottleneck", adapter_size=8)
+    encoder = adapted(ta.adapters(size=8), tiny_bert)
     assert [name for name, _ in encoder.layer_groups][-2:] == ["pooler", "adapters"]
     encoder.set_trainable_groups(["adapters"])
     assert encoder.trainable_groups == ["adapters"]
     assert moved_groups(encoder) == {"adapters"}
     copy = HubEncoder.from_config(encoder.get_config())
-    assert (copy.adapters, copy.adapter_size) == ("bottleneck", 8)
+    assert copy.added == encoder.added == BottleneckAdapters(8)
     assert copy.trainable_groups == ["adapters"]
     shapes = [[tuple(w.shape) for w in one.weights] for one in (encoder, copy)]
     assert shapes[0] == shapes[1]
 
 
 def test_adapters_need_the_native_encoder_and_a_known_kind():
-    with pytest.raises(ConfigError, match="needs the native encoder, got execution='saved_model'"):
-        HubEncoder("bert_small", execution="saved_model", adapters="bottleneck")
-    with pytest.raises(ConfigError, match=r"expected one of \['bottleneck'\] for elmo.*got 'best'"):
-        HubEncoder("elmo_small", adapters="best")
+    with pytest.raises(ConfigError, match="adapters needs the native encoder, got execution: sa"):
+        adapted(ta.adapters(), "bert_small", execution="saved_model")
+    with pytest.raises(ConfigError, match="kind: expected bottleneck or proj.*, got 'best'"):
+        ta.adapters("best")
 
 
 def test_unknown_groups_are_refused():
@@ -164,8 +167,8 @@ def test_a_tf1_module_works_frozen_and_says_how_to_tune(tmp_path):
     ):
         with pytest.raises(ConfigError, match=f"frozen.*{remedy}.*module convert --from bilm-tf"):
             HubEncoder(folder, trainable=True, trust=True, execution=execution)
-    with pytest.raises(ConfigError, match="needs the native encoder, got a module not recognised"):
-        HubEncoder(folder, trainable=False, trust=True, adapters="bottleneck")
+    with pytest.raises(ConfigError, match="needs the native encoder, got.*a module not recognised"):
+        adapted(ta.adapters(), folder, trainable=False, trust=True)
     with pytest.raises(ConfigError, match="cannot run natively"):
         HubEncoder(folder, trainable=False, trust=True, execution="native")
 

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from adapted_encoders import adapted
 from huggingface_folders import FAMILIES, keras_hub_is_new, write_folder
 from random_modules import tf1_elmo_arrays, write_tf1_module
 
@@ -62,7 +63,7 @@ def test_states_of_keras_hub_are_those_of_the_kept_layers(family, tmp_path):
 
 
 def test_groups_lora_and_rates_see_the_smaller_encoder():
-    encoder = ta.HubEncoder("bert_small", keep_layers=[0, 2], lora=ta.Lora(in_layers=[1]))
+    encoder = adapted(ta.lora(in_layers=[1]), "bert_small", keep_layers=[0, 2])
     names = ["embeddings", "layer_0", "layer_1", "pooler", "lora"]
     assert [name for name, _ in encoder.layer_groups] == names and encoder.num_layers == 3
     optimizer = ta.DiscriminativeOptimizer(
@@ -71,7 +72,7 @@ def test_groups_lora_and_rates_see_the_smaller_encoder():
     factors = {"embeddings": 0.0625, "layer_0": 0.125, "layer_1": 0.25, "pooler": 0.5, "head": 1.0}
     assert optimizer.factors == factors
     with pytest.raises(ConfigError, match="numbers of layers from 0 to 1"):
-        ta.HubEncoder("bert_small", keep_layers=[0, 2], lora=ta.Lora(in_layers=[2]))
+        adapted(ta.lora(in_layers=[2]), "bert_small", keep_layers=[0, 2])
 
 
 def test_hash_and_config_tell_the_layers(tmp_path):

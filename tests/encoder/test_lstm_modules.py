@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_encoders import adapted
 from language_models import log_softmax
 from small_data import RECORDS, TASKS, TEXTS
 
@@ -321,11 +322,6 @@ def test_a_language_model_is_tuned_exported_and_started_from(tiny_lstm, tmp_path
 
 def test_what_this_family_has_not(tiny_lstm):
     for options, message in (
-        (
-            {"adapters": "bottleneck"},
-            "adapters: expected an encoder of transformer layers, or an",
-        ),
-        ({"lora": ta.Lora(2)}, "lora: expected an encoder of transformer layers, got the fam"),
         ({"execution": "saved_model"}, "expected execution native or none for an AWD-LSTM"),
         ({"keep_layers": [0]}, "keep_layers"),
         ({"pairs": "joint"}, "pairs: expected separate or none for the family lstm"),
@@ -335,6 +331,9 @@ def test_what_this_family_has_not(tiny_lstm):
     ):
         with pytest.raises(ConfigError, match=message):
             ta.HubEncoder(tiny_lstm, **options)
+    for adaptation in (ta.adapters(), ta.lora(2)):
+        with pytest.raises(ConfigError, match="have a place for it, got the family lstm"):
+            adapted(adaptation, tiny_lstm)
 
 
 def test_what_was_forgotten_and_how_far_it_is_from_its_module(tiny_lstm):
@@ -362,7 +361,7 @@ def test_what_was_forgotten_and_how_far_it_is_from_its_module(tiny_lstm):
 
 
 def test_bitfit_trains_the_biases_of_all_lstms(tiny_lstm):
-    encoder = ta.HubEncoder(tiny_lstm, bitfit=True)
+    encoder = adapted(ta.bitfit(), tiny_lstm)
     named = {id(weight): name for name, weight in encoder.native.weights_by_name().items()}
     biases = {named[id(weight)] for weight in dict(encoder.layer_groups)["biases"]}
     assert biases == {f"lstm_{layer}/bias" for layer in range(3)}

@@ -77,7 +77,7 @@ MODULE_MAKES = {
     "no config": (without("config"), "config: .*got nothing"),
     "a config in words": (changed(config="small"), "config: "),
     "an unknown argument": (config(lambda_="x"), "config.lambda_: "),
-    "adapters": (config(adapters="bottleneck"), "config.adapters: "),
+    "adapters": (config(added={"kind": "lora"}), "config.added: "),
     "a width in words": (config(width="16"), "config.width: "),
     "a width of a fraction": (config(width=16.5), "config.width: "),
     "a width that is true": (config(width=True), "config.width: "),
@@ -244,7 +244,7 @@ def test_the_schema_knows_every_argument_and_default(arguments, layer):
     parameters = {
         name: parameter.default
         for name, parameter in inspect.signature(layer.__init__).parameters.items()
-        if name not in ("self", "kwargs", "adapters", "adapter_size")
+        if name not in ("self", "kwargs")
     }
     fields = arguments.model_fields
     assert list(fields) == list(parameters)

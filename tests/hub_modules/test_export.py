@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 from hub_modules.export import BertModule, native_encoder, write_module
 from hub_modules.load import load_module, load_output_layer
 from hub_modules.manifest import read_manifest, write_manifest
+from hub_modules.native.added.settings import BottleneckAdapters, ProjectedAdapters
 from hub_modules.shipped import PRETRAINED
 from hub_modules.sources import ModuleSource, bilm_tf, huggingface
 from tf_adapt.errors import ArtifactError, ConfigError
@@ -117,20 +118,10 @@ def test_a_weight_of_another_shape_leaves_nothing_behind(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_module_has_no_place_for_adapters(tmp_path):
-    for family in ["bert", "elmo"]:
-        wrong = source(family)
-        wrong.config = wrong.config | {"adapters": "bottleneck"}
-        with pytest.raises(
-            ArtifactError, match="without adapters, got 'bottleneck'.*save_adapters"
-        ):
-            write_module(wrong, tmp_path / "out")
-        assert not list(tmp_path.iterdir())
-
-
 def test_a_program_of_an_encoder_computes_its_adapters():
-    for adapters in ["bottleneck", "projected_attention"]:
-        encoder = native_encoder("bert", CONFIGS["bert"], adapters=adapters, adapter_size=4)
+    for added in [BottleneckAdapters(4), ProjectedAdapters(4)]:
+        encoder = native_encoder("bert", CONFIGS["bert"])
+        encoder.add(added)
         random = np.random.default_rng(3)
         for weight in encoder.weights:
             weight.assign_add(random.normal(0, 0.3, weight.shape))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_encoders import adapted
 from language_models import (
     bert,
     bert_inputs,
@@ -112,5 +113,5 @@ def test_the_source_is_the_module_and_no_part_of_the_model(tiny_bert, tmp_path):
 
 
 def test_the_source_has_no_adapters(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert, adapters="bottleneck", adapter_size=2)
-    assert distillation_objective(encoder).source.adapters is None
+    encoder = adapted(ta.adapters(size=2), tiny_bert)
+    assert distillation_objective(encoder).source.added is None

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_encoders import adapted
 from click.testing import CliRunner
 from language_models import tiny_elmo_module, with_output_layer, without_dropout
 from made_runs import make_run
@@ -242,7 +243,7 @@ def test_configs_that_contradict_themselves(folder, changes, message):
 
 
 def test_an_encoder_with_adapters_is_no_module(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert, adapters="bottleneck", adapter_size=2)
+    encoder = adapted(ta.adapters(size=2), tiny_bert)
     model = ta.build_model(ta.Task("classification", labels=["a", "b"]), encoder)
     with pytest.raises(ConfigError, match="no place for adapters.*save_adapters"):
         module_source(model)

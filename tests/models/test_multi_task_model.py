@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
-from hub_modules.native.added.lora import Lora
+from hub_modules.native.added.settings import TaskAttention
 from tf_adapt.errors import ConfigError
 
 TASKS = {
@@ -194,9 +194,9 @@ def test_a_group_that_one_head_reads_is_trained(tiny_bert):
 @pytest.mark.parametrize("order", [("tag", "pair"), ("pair", "tag")])
 def test_a_group_that_the_adaptation_leaves_alone_stays_frozen(tiny_bert, order):
     """The pooler: the pair's head reads it, the tagger's does not, and nothing trains it."""
-    encoder = ta.HubEncoder(tiny_bert, lora=Lora(2))
+    encoder = ta.HubEncoder(tiny_bert)
     tasks = {name: TASKS[name] for name in order}
-    ta.build_multi_task_model(tasks, encoder, adaptation="lora")
+    ta.build_multi_task_model(tasks, encoder, adaptation=ta.lora(2))
     assert encoder.unread_groups == ()
     assert encoder.trainable_groups == ["lora"]
 
@@ -225,8 +225,8 @@ def test_a_step_without_a_gradient_counts_and_moves_nothing(tiny_bert):
 @pytest.mark.slow
 def test_attention_of_its_own_is_trained_by_its_task_alone(tiny_bert):
     """Penalised too: the pull has a gradient for all weights of a model."""
-    encoder = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(TASKS, size=3))
-    model = ta.build_multi_task_model(TASKS, encoder, adaptation="fine_tuning")
+    encoder = ta.HubEncoder(tiny_bert)
+    model = ta.build_multi_task_model(TASKS, encoder, adaptation="fine_tuning", task_attention=3)
     for one in model.models.values():
         ta.l2_sp(one, encoder)
     model.compile(ta.DiscriminativeOptimizer(keras.optimizers.AdamW(1e-2), encoder))
@@ -242,7 +242,7 @@ def test_attention_of_its_own_is_trained_by_its_task_alone(tiny_bert):
         assert {n for n in own[task] if not n.endswith("key/bias")} <= moved
         assert moved.isdisjoint(own[other]) and "layer_0/attention/query/kernel" in moved
     copy = type(model).from_config(model.get_config())
-    assert copy.encoder.adapters == encoder.adapters
+    assert copy.encoder.added == encoder.added == TaskAttention(TASKS, 3)
     assert [one.task_name for one in copy.models.values()] == list(TASKS)
     for weight, same in zip(model.weights, copy.weights, strict=True):
         assert weight.shape == same.shape
@@ -282,18 +282,20 @@ def test_wrong_arguments_are_refused(tiny_bert, changes, problem):
 
 
 def test_wrong_attention_of_tasks_is_refused(tiny_bert):
-    others = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(("pair", "tags"), size=3))
-    with pytest.raises(ConfigError, match="TaskAttention: expected some of the tasks pair, tag, g"):
+    others = ta.HubEncoder(tiny_bert)
+    others.add(TaskAttention(("pair", "tags"), size=3))
+    with pytest.raises(ConfigError, match="task_attention: expected some of the tasks pair, tag"):
         ta.build_multi_task_model(TASKS, others, adaptation="fine_tuning")
-    fewer = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(("pair",), size=3))
+    fewer = ta.HubEncoder(tiny_bert)
+    fewer.add(TaskAttention(("pair",), size=3))
     with pytest.raises(ConfigError, match="task: expected one of pair, whose own.*got 'tag'"):
         ta.build_multi_task_model(TASKS, fewer, adaptation="fine_tuning")
-    encoder = ta.HubEncoder(tiny_bert, adapters=ta.TaskAttention(TASKS, size=3))
+    encoder = ta.HubEncoder(tiny_bert)
     with pytest.raises(ConfigError, match="encoder: expected one that is trained"):
-        ta.build_multi_task_model(TASKS, encoder, adaptation="adapters")
+        ta.build_multi_task_model(TASKS, encoder, adaptation="feature_extraction", task_attention=3)
     with pytest.raises(ConfigError, match="got None; build models with.*multi_task_model"):
         ta.build_model(TASKS["pair"], encoder)
-    with pytest.raises(ConfigError, match="task_name: expected none for an encoder without Task"):
+    with pytest.raises(ConfigError, match="task_name: expected none for an encoder without task"):
         ta.build_model(TASKS["pair"], ta.HubEncoder(tiny_bert), task_name="pair")
 
 

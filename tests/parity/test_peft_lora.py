@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.native.added.lora import Lora, merged
+from hub_modules.native.added.lora import merged
+from hub_modules.native.added.settings import Lora
 from hub_modules.native.bert import BertEncoder
 from hub_modules.sources.huggingface import table_rows
 from hub_modules.sources.names import to_ours
@@ -51,8 +52,9 @@ def encoder_of(recorded, case: str) -> BertEncoder:
     places = [place.split(":") for place in part(recorded, f"{case}:a:")]
     targets = dict.fromkeys(target for _, target in places)
     lora = Lora(int(recorded[f"{case}:rank"]), float(recorded[f"{case}:alpha"]), tuple(targets))
-    encoder = BertEncoder(**CONFIG, adapters=lora)
+    encoder = BertEncoder(**CONFIG)
     encoder.build()
+    encoder.add(lora)
     encoder.load_weights_by_name(
         to_ours(table_rows(CONFIG), part(recorded, "weights:").get, "peft")
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_encoders import adapted
 
 import tf_adapt as ta
 from hub_modules.shipped import PRETRAINED
@@ -182,7 +183,7 @@ def test_a_stranger_gets_the_tags_of_predict(exported, answers):
 )
 def test_an_export_keeps_the_adapters(handle, adapters, request, tmp_path):
     handle = request.getfixturevalue(handle)
-    encoder = ta.HubEncoder(handle, trainable=False, adapters=adapters, adapter_size=4)
+    encoder = adapted(ta.adapters(adapters, 4), handle, trainable=False)
     model = ta.build_model(ta.Task("classification", labels=["no", "yes"]), encoder, "linear")
     random = np.random.default_rng(3)
     model.head.dense.kernel.assign(random.normal(0, 2, model.head.dense.kernel.shape))

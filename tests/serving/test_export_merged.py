@@ -4,9 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from adapted_encoders import adapted
 
 import tf_adapt as ta
-from hub_modules.native.added.lora import TARGETS
+from hub_modules.native.added.settings import TARGETS
 from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
 from tf_adapt.training.finished.module_export import module_source
 
@@ -15,7 +16,8 @@ TASK = ("classification", ["no", "yes"])
 
 
 def made(handle, lora=None):
-    encoder = ta.HubEncoder(handle, lora=lora)
+    encoder = ta.HubEncoder(handle)
+    encoder = encoder if lora is None else adapted(lora, handle)
     model = ta.build_model(ta.Task(TASK[0], labels=TASK[1]), encoder, "linear")
     random = np.random.default_rng(3)
     model.head.dense.kernel.assign(random.normal(0, 2, model.head.dense.kernel.shape))
@@ -44,7 +46,7 @@ def test_a_served_model_with_lora_costs_nothing_more(policy, tiny_bert, tmp_path
     keras.config.set_dtype_policy(policy)
     try:
         plain = made(tiny_bert)
-        model = made(tiny_bert, ta.Lora(rank=2, target=TARGETS, in_layers=[1]))
+        model = made(tiny_bert, ta.lora(rank=2, target=TARGETS, in_layers=[1]))
     finally:
         keras.config.set_dtype_policy(before)
     weights = [weight.numpy() for weight in model.weights]
@@ -69,11 +71,11 @@ def test_a_served_model_with_lora_costs_nothing_more(policy, tiny_bert, tmp_path
 
 @pytest.mark.slow
 def test_tasks_that_differ_by_lora_and_biases_share_the_encoder(tiny_bert, tmp_path):
-    other = ta.HubEncoder(tiny_bert, bitfit=True)
+    other = adapted(ta.bitfit(), tiny_bert)
     other = ta.build_model(ta.Task(TASK[0], labels=TASK[1]), other, "linear")
     for weight in dict(other.encoder.layer_groups)["biases"]:
         weight.assign(weight.numpy() + 0.1)
-    models = {"lora": made(tiny_bert, ta.Lora(rank=2)), "bitfit": other}
+    models = {"lora": made(tiny_bert, ta.lora(rank=2)), "bitfit": other}
     folder = export_shared({n: ServedTask(one) for n, one in models.items()}, tmp_path / "shared")
     loaded = tf.saved_model.load(str(folder))
     for name, model in models.items():
@@ -85,7 +87,7 @@ def test_tasks_that_differ_by_lora_and_biases_share_the_encoder(tiny_bert, tmp_p
 
 
 def test_a_module_holds_the_merged_kernels(tiny_bert):
-    model = made(tiny_bert, ta.Lora(rank=2))
+    model = made(tiny_bert, ta.lora(rank=2))
     source = module_source(model)
     assert not any("lora" in name for name in (*source.weights, *source.config))
     plain = ta.HubEncoder(tiny_bert)

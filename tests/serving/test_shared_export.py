@@ -34,8 +34,8 @@ def changed(weights, seed: int) -> None:
 def model_of(handle, name: str, seed: int, adapters: str | None = None, **options) -> keras.Model:
     """A model with a random head and, if it has some, random adapters."""
     task, head, _ = KINDS[name]
-    encoder = ta.HubEncoder(handle, trainable=bool(adapters), adapters=adapters, **options)
-    model = ta.build_model(task, encoder, head, "adapters" if adapters else None)
+    encoder = ta.HubEncoder(handle, trainable=bool(adapters), **options)
+    model = ta.build_model(task, encoder, head, ta.adapters(adapters) if adapters else None)
     changed(model.head.trainable_variables, seed)
     if adapters:
         changed(dict(encoder.layer_groups)["adapters"], seed)

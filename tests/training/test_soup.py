@@ -182,7 +182,7 @@ def test_weights_that_do_not_correspond_are_refused(runs, tiny_bert, tiny_elmo, 
         "head: expected LinearHead.*got BCN",
     )
     lora = {"name": "lora", "rank": 2}
-    refused(made("lora", tiny_bert, adaptation=lora), "encoder.lora: expected None.*Lora")
+    refused(made("lora", tiny_bert, adaptation=lora), "adaptation: expected None.*Lora")
     random = {"pretrained": False}
     refused(
         made("random", tiny_bert, encoder=random), "start: expected the module.*got random numbers"

@@ -190,9 +190,11 @@ def test_encoders_that_cannot_have_it_are_named(make_config, tiny_bert, tiny_elm
     lora = {"name": "lora", "in_layers": [2]}
     with pytest.raises(ConfigError, match=r"adaptation.in_layers .* from 0 to 1, .*got \[2\]"):
         train(make_config(lora, encoder=tiny_bert), tmp_path / "a")
-    with pytest.raises(ConfigError, match="lora: expected an encoder of transformer.*got an elmo"):
+    with pytest.raises(
+        ConfigError, match="lora: expected .*have a place for it, got the family elmo"
+    ):
         train(make_config("lora", encoder=tiny_elmo), tmp_path / "b")
     black_box = {"handle": "bert_small", "execution": "saved_model"}
     config = config_from(make_config("lora").model_dump() | {"encoder": black_box}, "test")
-    with pytest.raises(ConfigError, match=r"lora=Lora\(rank=8.* needs the native encoder.*inside"):
+    with pytest.raises(ConfigError, match="lora needs the native encoder.*inside"):
         train(config, tmp_path / "c")

@@ -1,18 +1,28 @@
-"""Adaptations: which layer groups are trainable, as a pure function of the epoch or step.
+"""Adaptations: what they add to an encoder, and which layer groups are trainable, as a pure
+function of the epoch or step. Imports no TensorFlow.
 
 An adaptation maps the groups of a model, bottom to top (`["embeddings", "layer_0", …, "head"]`), to
 phases; called with the groups and an epoch or step, it returns the trainable groups. The callback
 `tf_adapt.adaptation.unfreezing.Unfreezing` applies one to a model.
 """
 
+import functools
+import inspect
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hub_modules.native.added.settings import (
+    Added,
+    Biases,
+    BottleneckAdapters,
+    Lora,
+    ProjectedAdapters,
+)
 from tf_adapt.errors import ConfigError
 
-HEAD, ADAPTERS, LORA, BIASES = "head", "adapters", "lora", "biases"
+HEAD, ADAPTERS, LORA, BIASES = "head", BottleneckAdapters.group, Lora.group, Biases.group
 # Groups of an encoder without pretraining. They belong to the task, as the head does.
 NEW = ("new_embeddings", ADAPTERS, LORA)
 # Groups that are in no one layer: below which nothing is frozen.
@@ -55,7 +65,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Adaptation:
-    """Which groups are trainable when.
+    """What is added to an encoder, and which groups are trainable when.
 
     Attributes:
         name: as in a config.
@@ -63,12 +73,20 @@ class Adaptation:
         unit: unit of the phases' lengths: "epochs" or "steps".
         patience: epochs without a better dev score after which a phase ends; the best weights so
             far are restored at the end of each phase. None: only lengths end phases.
+        added: what the encoder is given before, by `build_model`; None: nothing.
+        settings: the arguments that it was made with, as in a config.
     """
 
     name: str
     plan: Callable[[list[str]], list[Phase]]
     unit: str = "epochs"
     patience: int | None = None
+    added: Added | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def section(self) -> dict[str, Any]:
+        """The adaptation as a config has it."""
+        return {"name": self.name, **self.settings}
 
     def phases(self, groups: Sequence[str]) -> list[Phase]:
         """The phases for a model with these groups, bottom to top, "head" last.
@@ -105,6 +123,17 @@ class Adaptation:
         return [name for name in groups if name in trained]
 
 
+def _with_settings(make: Callable[..., Adaptation]) -> Callable[..., Adaptation]:
+    """A function of an adaptation that notes the arguments that it was called with."""
+
+    @functools.wraps(make)
+    def made(*args, **kwargs) -> Adaptation:
+        given = inspect.signature(make).bind(*args, **kwargs).arguments
+        return replace(make(*args, **kwargs), settings=dict(given))
+
+    return made
+
+
 def _new(groups: list[str]) -> tuple[str, ...]:
     """The groups without pretraining, bottom to top: the head is the last."""
     return tuple(name for name in groups if name in (*NEW, HEAD))
@@ -120,6 +149,7 @@ def fine_tuning() -> Adaptation:
     return Adaptation("fine_tuning", lambda groups: [Phase(tuple(groups))])
 
 
+@_with_settings
 def two_stage(head_epochs: int | None = None, patience: int | None = None) -> Adaptation:
     """The head first, with all that has no pretraining, then all groups.
 
@@ -136,6 +166,7 @@ def two_stage(head_epochs: int | None = None, patience: int | None = None) -> Ad
     return _checked(Adaptation("two_stage", plan, patience=patience))
 
 
+@_with_settings
 def top_layers(layers: int = 1) -> Adaptation:
     """The topmost layers of the encoder and all groups above; the groups below stay frozen.
 
@@ -156,6 +187,7 @@ def top_layers(layers: int = 1) -> Adaptation:
     return Adaptation("top_layers", plan)
 
 
+@_with_settings
 def gradual_unfreezing(
     every: int | None = None, unit: str = "epochs", patience: int | None = None
 ) -> Adaptation:
@@ -183,6 +215,7 @@ def gradual_unfreezing(
     return _checked(Adaptation("gradual_unfreezing", plan, unit, patience))
 
 
+@_with_settings
 def chain_thaw(
     every: int | None = None, unit: str = "epochs", patience: int | None = None
 ) -> Adaptation:
@@ -208,6 +241,7 @@ def chain_thaw(
     return _checked(Adaptation("chain_thaw", plan, unit, patience))
 
 
+@_with_settings
 def sequential_unfreezing(
     head_epochs: int | None = None, upper_epochs: int | None = None, patience: int | None = None
 ) -> Adaptation:
@@ -234,55 +268,99 @@ def sequential_unfreezing(
     return _checked(Adaptation("sequential_unfreezing", plan, patience=patience))
 
 
-def adapters() -> Adaptation:
+@_with_settings
+def adapters(
+    kind: str = "bottleneck",
+    size: int = 64,
+    in_layers: Sequence[int] | None = None,
+    activation: str = "gelu",
+    operation: str = "dense",
+) -> Adaptation:
     """Adapters, the LayerNorms of their group, and the head; the other weights stay frozen.
 
-    References: Houlsby et al. 2019, "Parameter-Efficient Transfer Learning for NLP".
+    Bottleneck adapters are two small networks in each layer (see `BottleneckAdapter`; BERT, causal,
+    ELMo), `projected_attention` is a narrow attention beside each layer (see `ProjectedAttention`;
+    BERT).
+
+    Args:
+        kind: "bottleneck" or "projected_attention", for which only `size` can be chosen.
+        size: width of the adapters, at least 1; 64 as in adapter-bert.
+        in_layers: numbers of the encoder's layers that get adapters, from 0; None: all.
+        activation: "gelu" (the encoder's own formula, as in adapter-bert) or "relu".
+        operation: "dense", or "convolution": the adapter also reads the two neighbours of each
+            position (not causal).
+
+    Raises:
+        ConfigError: a value is out of range, or not one of this kind.
+
+    References: Houlsby et al. 2019, "Parameter-Efficient Transfer Learning for NLP"; Stickland and
+        Murray 2019, "BERT and PALs".
     """
+    if kind == BottleneckAdapters.kind:
+        added = BottleneckAdapters(size, in_layers, activation, operation)
+    elif kind != ProjectedAdapters.kind:
+        raise ConfigError(
+            f"kind: expected {BottleneckAdapters.kind} or {ProjectedAdapters.kind}, got {kind!r}"
+        )
+    elif (in_layers, activation, operation) != (None, "gelu", "dense"):
+        raise ConfigError(
+            "kind: expected bottleneck for in_layers, activation and operation, got "
+            "projected_attention, which spans all layers; leave them out"
+        )
+    else:
+        added = ProjectedAdapters(size)
+    return _added("adapters", added, (HEAD,))
 
-    def plan(groups):
-        if ADAPTERS not in groups:
-            raise ConfigError(
-                "adaptation: adapters needs an encoder that has some, got one without; make it "
-                'with HubEncoder(…, adapters="bottleneck")'
-            )
-        return [Phase((ADAPTERS, HEAD))]
 
-    return Adaptation("adapters", plan)
-
-
-def lora() -> Adaptation:
+@_with_settings
+def lora(
+    rank: int = 8,
+    alpha: float = 16.0,
+    target: Sequence[str] = ("query", "value"),
+    in_layers: Sequence[int] | None = None,
+) -> Adaptation:
     """LoRA's matrices and the head; the other weights, biases among them, stay frozen.
+
+    A kernel W becomes `W + (alpha / rank) A B` (transformers that run natively). An export holds
+    the sums, and nothing more.
+
+    Args:
+        rank: r, columns of A and rows of B, at least 1; 8 as in the RoBERTa runs of the paper.
+        alpha: above 0; the summand is scaled by alpha / rank.
+        target: some of query, key, value, attention_output, intermediate and output, each once;
+            query and value as in the paper.
+        in_layers: numbers of the transformer layers that get it, from 0; None: all.
+
+    Raises:
+        ConfigError: a value is out of range.
 
     References: Hu et al. 2021, "LoRA".
     """
-
-    def plan(groups):
-        if LORA not in groups:
-            raise ConfigError(
-                "adaptation: lora needs an encoder that has some, got one without; make it with "
-                "HubEncoder(…, lora=Lora())"
-            )
-        return [Phase((LORA, HEAD))]
-
-    return Adaptation("lora", plan)
+    return _added("lora", Lora(rank, alpha, target, in_layers), (HEAD,))
 
 
 def bitfit() -> Adaptation:
     """The biases of the encoder, β of LayerNorms among them, new embeddings, and the head.
 
+    It adds no weights: all biases that the head reads become one group.
+
     References: Ben Zaken et al. 2021, "BitFit".
     """
+    return _added("bitfit", Biases(), (*NEW, HEAD))
+
+
+def _added(name: str, added: Added, others: tuple[str, ...]) -> Adaptation:
+    """Trains the group of what is added, and these others."""
 
     def plan(groups):
-        if BIASES not in groups:
+        if added.group not in groups:
             raise ConfigError(
-                "adaptation: bitfit needs an encoder whose biases are a group, got one without; "
-                "make it with HubEncoder(…, bitfit=True)"
+                f"adaptation: {name} needs an encoder with the group {added.group}, got one "
+                f"without; build_model(…, adaptation=ta.{name}()) gives it to a HubEncoder"
             )
-        return [Phase(tuple(name for name in groups if name in (*NEW, BIASES, HEAD)))]
+        return [Phase(tuple(name for name in groups if name in (added.group, *others)))]
 
-    return Adaptation("bitfit", plan)
+    return Adaptation(name, plan, added=added)
 
 
 ADAPTATIONS: dict[str, Callable[..., Adaptation]] = {

@@ -235,7 +235,8 @@ def in_order_of(model: keras.Model, groups: Iterable[list[keras.Variable]]) -> l
 
 
 def make_trainable(encoder: HubEncoder, adaptation: Adaptation) -> None:
-    """Makes all groups trainable that an adaptation ever trains, and freezes the others.
+    """Gives an encoder what an adaptation adds, makes all groups trainable that it ever trains, and
+    freezes the others.
 
     Raises:
         ConfigError: the adaptation does not fit the encoder, or trains groups of an encoder with
@@ -243,6 +244,8 @@ def make_trainable(encoder: HubEncoder, adaptation: Adaptation) -> None:
     """
     if adaptation.name != FROZEN and not encoder.layer_groups:
         raise ConfigError(nothing_learns(encoder.handle, encoder.family, encoder.execution))
+    if adaptation.added is not None:
+        encoder.add(adaptation.added)
     trained = [name for name in adaptation.ever_trained(group_names(encoder)) if name != HEAD]
     if trained and not encoder.trainable:
         raise ConfigError(

@@ -27,18 +27,6 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import did_you_mean
 
-# Keys of an adaptation that are arguments of its encoder, with their defaults.
-_OF_ENCODER: dict[str, dict[str, Any]] = {
-    "adapters": {
-        "kind": "bottleneck",
-        "size": 64,
-        "in_layers": None,
-        "activation": "gelu",
-        "operation": "dense",
-    },
-    "lora": {"rank": 8, "alpha": 16.0, "target": ["query", "value"], "in_layers": None},
-}
-
 
 def problems_of(config: Config) -> Found:
     """All problems, as (path of the key, message)."""
@@ -72,7 +60,7 @@ def defaults_of(adaptation: str) -> dict[str, Any]:
     """The keys that an adaptation takes, with their defaults."""
     parameters = inspect.signature(ADAPTATIONS[adaptation]).parameters
     defaults = {name: parameter.default for name, parameter in parameters.items()}
-    return defaults | _OF_ENCODER.get(adaptation, {})
+    return {n: list(one) if isinstance(one, tuple) else one for n, one in defaults.items()}
 
 
 def adaptation_of(config: AdaptationConfig) -> Adaptation:
@@ -82,7 +70,8 @@ def adaptation_of(config: AdaptationConfig) -> Adaptation:
         ConfigError: its values contradict each other.
     """
     make = ADAPTATIONS[config.name]
-    return make(**{name: getattr(config, name) for name in inspect.signature(make).parameters})
+    given = {name: getattr(config, name) for name in inspect.signature(make).parameters}
+    return make(**{name: value for name, value in given.items() if value is not None})
 
 
 def is_name_or_url(handle: str | None) -> bool:
@@ -205,8 +194,8 @@ def _tasks_problems(config: Config) -> Found:
             f"expected one of the tasks {', '.join(tasks)}, got {shown(config.target)}"
             f"{did_you_mean(config.target or '', tasks)}",
         )
-    added = config.adaptation.name in (ADAPTERS, LORA, "bitfit")
-    if config.task_attention is not None and added:
+    adds = config.adaptation.name in (ADAPTERS, LORA, "bitfit")
+    if config.task_attention is not None and adds:
         yield (
             ("task_attention",),
             f"expected null with adaptation {config.adaptation.name}, which adds to the encoder "

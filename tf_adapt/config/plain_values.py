@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.config.strict_yaml import DEEPEST_NESTING, KeyPath, check_characters, dotted
 from tf_adapt.errors import ConfigError
 
@@ -15,7 +16,7 @@ _SCALARS = (str, int, float, bool, type(None))
 def plain_values(value: Any, where: str, path: KeyPath = ()) -> Any:
     """A copy of nested values with dicts, lists, texts, numbers, true, false and null alone.
 
-    Tuples become lists, paths texts, NumPy's numbers Python's.
+    Tuples become lists, paths texts, NumPy's numbers Python's, and `ta.lora(rank=4)` its section.
 
     Raises:
         ConfigError: something else is in it, a key that is no text, a text that no file can hold,
@@ -24,6 +25,8 @@ def plain_values(value: Any, where: str, path: KeyPath = ()) -> Any:
     place = ": ".join(filter(None, (where, dotted(path))))
     if len(path) > DEEPEST_NESTING:
         raise ConfigError(f"{where}: expected at most {DEEPEST_NESTING} nested levels, got more")
+    if isinstance(value, Adaptation):
+        value = value.section()
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):

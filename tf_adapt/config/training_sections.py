@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from hub_modules.engines.names import ENGINES, TENSORFLOW
-from hub_modules.native.added.lora_targets import TARGETS
+from hub_modules.native.added.settings import TARGETS
 from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
 from tf_adapt.config.fields import MOST_EPOCHS, MOST_EXAMPLES, VERY_MANY, WIDEST, Section, whole
 from tf_adapt.data.limits import MOST_TOKENS

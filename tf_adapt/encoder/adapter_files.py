@@ -9,12 +9,20 @@ settings of adapters or LoRA, and the SHA-256 of the weights.
 import hashlib
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 
+import keras
 import numpy as np
 
-from hub_modules.native.added import adapters, lora
-from hub_modules.native.added.adapters import TaskAttention, bottlenecks_of
+from hub_modules.native.added.settings import (
+    Added,
+    Biases,
+    BottleneckAdapters,
+    Lora,
+    ProjectedAdapters,
+    TaskAttention,
+)
 from hub_modules.native.causal import NEW_EMBEDDINGS
 from hub_modules.storage.arrays import packed, read_arrays
 from hub_modules.storage.files import write_bytes
@@ -52,14 +60,15 @@ class _Record(Schema):
     sha256: str
 
 
-def save_adapters(encoder: HubEncoder, path: str | os.PathLike) -> Path:
+def save_adapters(model: HubEncoder | keras.Model, path: str | os.PathLike) -> Path:
     """Writes the encoder's adapters and the LayerNorms trained with them, its LoRA, or its biases,
     and new embeddings.
 
     The write is atomic: an existing file stays until the new one is complete.
 
     Args:
-        encoder: an encoder with `adapters`, `lora` or `bitfit`.
+        model: a model of `build_model` with `ta.adapters()`, `ta.lora()` or `ta.bitfit()`, or its
+            encoder.
         path: the file, by convention `.npz`; missing folders are created.
 
     Raises:
@@ -67,7 +76,7 @@ def save_adapters(encoder: HubEncoder, path: str | os.PathLike) -> Path:
         TrainingError: a weight is not finite.
         ArtifactError: the file cannot be written.
     """
-    path = Path(path)
+    path, encoder = Path(path), _encoder_of(model)
     arrays = {name: weight.numpy() for name, weight in _weights(encoder).items()}
     broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
     if broken:
@@ -80,29 +89,34 @@ def save_adapters(encoder: HubEncoder, path: str | os.PathLike) -> Path:
     return path
 
 
-def load_adapters(encoder: HubEncoder, path: str | os.PathLike) -> None:
-    """Loads what `save_adapters` wrote into an encoder with the same settings.
+def load_adapters(model: HubEncoder | keras.Model, path: str | os.PathLike) -> None:
+    """Loads what `save_adapters` wrote into an encoder, or a model of one.
 
-    The outputs are then bitwise those of the saved encoder, if the other weights are the module's.
-    Either all weights are set or none.
+    An encoder without adapters, LoRA or BitFit is given those of the file, as by `build_model`; one
+    that has some must have the same. The outputs are then bitwise those of the saved encoder, if
+    the other weights are the module's. Either all weights are set or none.
+
+    Args:
+        model: the encoder, or a model of `build_model`.
 
     Raises:
-        ConfigError: the encoder has neither adapters nor LoRA nor `bitfit`, or is untrained.
+        ConfigError: the encoder is untrained, or has no place for what is in the file.
         ArtifactError: the file is missing or damaged, or was saved for another module or with other
             settings.
     """
-    path = Path(path)
-    weights = _weights(encoder)
+    path, encoder = Path(path), _encoder_of(model)
     record, arrays = _read(path)
-    for name, expected in _owner(encoder).items():
-        if record.get(name) != expected:
-            raise ArtifactError(
-                f"{path}: {name}: expected {expected!r}, as of this encoder, got "
-                f"{record.get(name)!r}; make the encoder as that of the file was made, or give "
-                "another file"
-            )
     if record.get("sha256") != _digest(arrays):
         raise _damaged(path, "its weights do not have the SHA-256 of its record")
+    if record["module_hash"] != encoder.module_hash:
+        raise _of_another(path, "module_hash", encoder.module_hash, record["module_hash"])
+    if encoder.added is None:
+        encoder.add(_added_of(record))
+        _forget_graphs(model)
+    weights = _weights(encoder)
+    for name, expected in _owner(encoder).items():
+        if record.get(name) != expected:
+            raise _of_another(path, name, expected, record.get(name))
     shapes = {name: array.shape for name, array in arrays.items()}
     if shapes != {name: tuple(weight.shape) for name, weight in weights.items()}:
         raise _damaged(path, "names or shapes of its weights are not those of this encoder")
@@ -132,48 +146,74 @@ def check_rest_is_the_modules(encoder: HubEncoder) -> None:
         )
 
 
+def _encoder_of(model: HubEncoder | keras.Model) -> HubEncoder:
+    return model if isinstance(model, HubEncoder) else model.encoder
+
+
+def _forget_graphs(model: HubEncoder | keras.Model) -> None:
+    """Drops a model's graphs, which were traced of an encoder without the weights that it has now.
+
+    A model that is compiled has to be compiled again to train them.
+    """
+    if not isinstance(model, HubEncoder):
+        model.__dict__.pop("inference", None)
+        model.train_function = model.test_function = model.predict_function = None
+
+
 def _weights(encoder: HubEncoder) -> dict:
     if not encoder.pretrained:
         raise ConfigError(
             "encoder: expected the module's pretrained weights beside those of the file, got "
             "pretrained=False; make it with HubEncoder(…, pretrained=True)"
         )
-    if encoder.bitfit:
+    if isinstance(encoder.added, Biases):
         # Those that no head reads, too: which they are is not known before there is a head.
         found = {n: weight for n, weight in pretrained_weights(encoder).items() if is_bias(weight)}
         new = set(map(id, dict(encoder.layer_groups).get(NEW_EMBEDDINGS, ())))
         named = encoder.native.weights_by_name() if new else {}
         return found | {name: weight for name, weight in named.items() if id(weight) in new}
-    if encoder.adapters is None and encoder.lora is None:
+    if encoder.added is None:
         raise ConfigError(
-            "encoder: expected one with adapters, LoRA or bitfit, got adapters=None, lora=None; "
-            "make it with HubEncoder(…, adapters='bottleneck'), lora=Lora() or bitfit=True"
+            "encoder: expected one with adapters, LoRA or BitFit, got one without; an adaptation "
+            "brings them: build_model(…, adaptation=ta.lora())"
         )
-    if isinstance(encoder.adapters, TaskAttention):
+    if isinstance(encoder.added, TaskAttention):
         raise ConfigError(
-            "encoder: expected adapters that leave the module as it is, got TaskAttention, beside "
+            "encoder: expected adapters that leave the module as it is, got task_attention, beside "
             "which the encoder itself is tuned: a file of it would not do; take the whole model "
             "(`tf-adapt export`)"
         )
-    group = lora.GROUP if encoder.adapters is None else adapters.GROUP
-    own = set(map(id, dict(encoder.layer_groups)[group]))
+    own = set(map(id, dict(encoder.layer_groups)[encoder.added.group]))
     named = encoder.native.weights_by_name()
     return {name: weight for name, weight in named.items() if id(weight) in own}
 
 
 def _owner(encoder: HubEncoder) -> dict:
-    bottlenecks = bottlenecks_of(encoder.adapters, encoder.adapter_size)
-    settings = {} if bottlenecks is None else bottlenecks.get_config()
-    size = settings.pop("size", encoder.adapter_size)
+    """The record of an encoder, but for the hash of its weights."""
+    added = encoder.added
+    own = {n: list(v) if isinstance(v, tuple) else v for n, v in asdict(added).items()}
+    is_adapters = isinstance(added, BottleneckAdapters | ProjectedAdapters)
     return {
         "format": FORMAT,
         "module_hash": encoder.module_hash,
-        "adapters": encoder.adapters if bottlenecks is None else "bottleneck",
-        "adapter_size": size,
-        **settings,
-        "lora": None if encoder.lora is None else encoder.lora.get_config(),
-        "bitfit": encoder.bitfit,
+        "adapters": added.kind if is_adapters else None,
+        "adapter_size": own.pop("size") if is_adapters else 64,
+        **(own if is_adapters else {}),
+        "lora": own if isinstance(added, Lora) else None,
+        "bitfit": isinstance(added, Biases),
     }
+
+
+def _added_of(record: dict) -> Added:
+    """What the encoder of a record has."""
+    if record["bitfit"]:
+        return Biases()
+    if record["lora"] is not None:
+        return Lora(**record["lora"])
+    if record["adapters"] == ProjectedAdapters.kind:
+        return ProjectedAdapters(record["adapter_size"])
+    names = ("in_layers", "activation", "operation")
+    return BottleneckAdapters(record["adapter_size"], **{name: record[name] for name in names})
 
 
 def _digest(arrays: dict) -> str:
@@ -196,6 +236,13 @@ def _read(path: Path) -> tuple[dict, dict]:
     except (OSError, ValueError, KeyError, ArtifactError) as error:
         raise _damaged(path, f"it cannot be read ({error})") from None
     return record, arrays
+
+
+def _of_another(path: Path, name: str, expected: object, got: object) -> ArtifactError:
+    return ArtifactError(
+        f"{path}: {name}: expected {expected!r}, as of this encoder, got {got!r}; take the module "
+        "and the adaptation that the file was made with, or give another file"
+    )
 
 
 def _damaged(path: Path, what: str) -> ArtifactError:

@@ -13,18 +13,24 @@ from hub_modules.engines.names import TENSORFLOW, check_engine
 from hub_modules.engines.openvino_encoder import OpenVinoEncoder
 from hub_modules.families import FAMILIES
 from hub_modules.load import load_module
-from hub_modules.native.added.adapters import BottleneckAdapters, TaskAttention, with_added
-from hub_modules.native.added.lora import Lora
+from hub_modules.native.added.settings import (
+    Added,
+    Biases,
+    TaskAttention,
+    as_values,
+    with_added,
+)
 from hub_modules.native.given_states import PERTURBATION, states_key
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import set_trainable
 from tf_adapt.encoder.collective_keys import continue_collective_keys
-from tf_adapt.encoder.layer_groups import LayerGroups, is_bias, with_bias_group
+from tf_adapt.encoder.layer_groups import LayerGroups, with_bias_group
 from tf_adapt.encoder.long_texts import MOST_POSITIONS, LongTexts, in_windows, joined
 from tf_adapt.encoder.refusals import (
-    check_alone,
+    check_addition,
     check_checkpointing,
     check_long,
+    check_new_ways,
     joint_pairs,
     not_converted,
     nothing_learns,
@@ -38,7 +44,7 @@ MOST_WORDS = 1000
 
 def is_convertible(encoder: "HubEncoder") -> bool:
     """Whether another engine than TensorFlow can compute an encoder."""
-    if isinstance(encoder.adapters, TaskAttention):
+    if isinstance(encoder.added, TaskAttention):
         return False
     return encoder.execution == "native" and FAMILIES[encoder.family].is_transformer
 
@@ -78,10 +84,10 @@ class HubEncoder(keras.layers.Layer):
     group runs in inference mode, and no gradient is computed below the lowest trainable group. With
     `execution="saved_model"` inference mode requires that the whole encoder is frozen.
 
-    Adapters are inside the native encoder. They and (not in ELMo) the LayerNorms of their layers
-    are the last layer group, `adapters`. LoRA's matrices are the last group, `lora`; with `bitfit`
-    all biases are, `biases`. Their weights can be saved separately: see
-    `tf_adapt.encoder.adapter_files`.
+    What an adaptation adds (`build_model(…, adaptation=ta.lora())`) is inside the native encoder,
+    and the last layer group: `adapters` with (not in ELMo) the LayerNorms of their layers, LoRA's
+    matrices `lora`; with BitFit all biases are one, `biases`. These weights can be saved
+    separately: see `tf_adapt.encoder.adapter_files`.
 
     Args:
         handle: a shipped module's name, a folder, a TF Hub URL, a `.txt` file of word vectors, or
@@ -92,13 +98,6 @@ class HubEncoder(keras.layers.Layer):
         trust: accept a module without a manifest, and a program (a SavedModel that is executed)
             that neither ships nor was written or trusted by this user before.
         preprocessor: handle of the preprocessing module, if the module has none.
-        adapters: "bottleneck" (BERT, GPT-2, ELMo), "projected_attention" (BERT), a
-            `BottleneckAdapters` with more settings, a `TaskAttention` (BERT; then a call needs
-            `task`, a name), or None.
-        adapter_size: width of the adapters, at least 1; 64 as in adapter-bert.
-        lora: a `Lora` (BERT and causal, native) or None; not together with adapters. An export
-            holds the sum of kernels and LoRA, and nothing more.
-        bitfit: whether all biases that a head reads, β of LayerNorms among them, are a layer group.
         pretrained: whether to load the module's weights. False: the same network with random
             weights, a baseline (native).
         pairs: "joint" (transformers: both texts of a pair in one row, which attend to each other),
@@ -123,6 +122,7 @@ class HubEncoder(keras.layers.Layer):
             are put together again; transformers only. The texts of a pair are then read apart.
 
     Attributes:
+        added: what an adaptation has added, or None: see `add`.
         family: a key of `hub_modules.families.FAMILIES`, such as "bert".
         preprocessor: texts → packed inputs, in the graph:
             `preprocessor(texts, max_length, truncate)`.
@@ -155,30 +155,24 @@ class HubEncoder(keras.layers.Layer):
         execution: str | None = None,
         trust: bool = False,
         preprocessor: str | os.PathLike | None = None,
-        adapters: str | BottleneckAdapters | TaskAttention | None = None,
-        adapter_size: int = 64,
         pretrained: bool = True,
         pairs: str | None = None,
         gradient_checkpointing: bool = False,
-        lora: Lora | None = None,
-        bitfit: bool = False,
         classification_token: bool = False,
         keep_layers: Sequence[int] | None = None,
         engine: str = TENSORFLOW,
         long: LongTexts | dict | None = None,
         **kwargs,
     ):
+        check_new_ways(kwargs)
         super().__init__(**kwargs)
         continue_collective_keys(tf.distribute.get_strategy())
-        check_alone(adapters, lora, bitfit)
         module = load_module(
             handle,
             execution,
             trust,
             preprocessor,
             self.dtype_policy,
-            lora or adapters,
-            adapter_size,
             pretrained,
             classification_token,
             keep_layers,
@@ -189,10 +183,7 @@ class HubEncoder(keras.layers.Layer):
         self.trust = trust
         self.pretrained = pretrained
         self.pairs = pairs
-        self.adapters = adapters
-        self.adapter_size = adapter_size
-        self.lora = lora
-        self.bitfit = bitfit
+        self.added: Added | None = None
         self.execution = module.execution
         self.family = module.family
         self.long = LongTexts(**long) if isinstance(long, dict) else long
@@ -216,11 +207,6 @@ class HubEncoder(keras.layers.Layer):
         self.unread_groups: tuple[str, ...] = ()
         self._would_learn: tuple[str, ...] = ()  # of the unread groups, if a head read them
         self.build(None)  # marks the layer as built, else `summary` shows no shape
-        if bitfit and not any(is_bias(weight) for weight in self.weights):
-            raise ConfigError(
-                f"bitfit: expected an encoder with biases, got module {self.handle} (family "
-                f"{self.family}), which has none; choose feature_extraction or fine_tuning"
-            )
         if trainable and not self.weights:
             raise ConfigError(nothing_learns(self.handle, self.family, execution))
         if trainable and any(weight.dtype == "float16" for weight in self.weights):
@@ -246,6 +232,32 @@ class HubEncoder(keras.layers.Layer):
 
     def build(self, input_shape=None):
         """Creates nothing: the module's weights exist already."""
+
+    def add(self, added: Added) -> None:
+        """Gives the encoder what an adaptation adds, once; what it has already stays as it is.
+
+        `build_model` calls it. The new weights are trainable where the encoder is, the others stay
+        as they are. Graphs that were traced of models of this encoder do not have them.
+
+        Raises:
+            ConfigError: the encoder has no place for it, or something else was added before.
+        """
+        if added == self.added:
+            return
+        check_addition(self, added)
+        groups = [*self.trainable_groups, *([added.group] if self.trainable else [])]
+        if not isinstance(added, Biases):
+            self.encoder.add(added)
+        self.added = added
+        self.set_trainable_groups([name for name, _ in self.layer_groups if name in groups])
+        for graph in ("forward", "forward_texts", "_openvino"):
+            self.__dict__.pop(graph, None)
+        self.engine = self.engine  # of a new graph
+
+    @property
+    def added_weights(self) -> Added | None:
+        """What an adaptation has added that has weights of its own; None: nothing, or BitFit."""
+        return None if isinstance(self.added, Biases) else self.added
 
     @property
     def output_shape(self) -> tuple:
@@ -322,7 +334,8 @@ class HubEncoder(keras.layers.Layer):
         group: name, number of weights and of parameters.
         """
         groups = self.encoder.layer_groups
-        return LayerGroups(with_bias_group(groups, self.unread_groups) if self.bitfit else groups)
+        has_biases = isinstance(self.added, Biases)
+        return LayerGroups(with_bias_group(groups, self.unread_groups) if has_biases else groups)
 
     @property
     def layer_names(self) -> list[str]:
@@ -444,10 +457,7 @@ class HubEncoder(keras.layers.Layer):
             "preprocessor": None if preprocessor is None else os.fspath(preprocessor),
             "pretrained": self.pretrained,
             "pairs": self.pairs,
-            "adapters": self.adapters,
-            "adapter_size": self.adapter_size,
-            "lora": self.lora,
-            "bitfit": self.bitfit,
+            "added": as_values(self.added),
             "gradient_checkpointing": self.gradient_checkpointing,
             "classification_token": self.classification_token,
             "keep_layers": None if self.keep_layers is None else list(self.keep_layers),
@@ -466,7 +476,10 @@ class HubEncoder(keras.layers.Layer):
         """
         config = with_added(config) | {"trust": False}
         groups, unread = config.pop("trainable_groups"), config.pop("unread_groups")
+        added = config.pop("added")
         encoder = cls(**config)
+        if added is not None:
+            encoder.add(added)
         encoder.unread_groups = tuple(unread)
         encoder.set_trainable_groups(groups)
         return encoder

@@ -4,8 +4,8 @@ import keras
 
 from hub_modules.families import FAMILIES, joins_pairs
 from hub_modules.load import LoadedModule
-from hub_modules.native.added.adapters import TaskAttention
-from hub_modules.native.added.lora import Lora
+from hub_modules.native.added.settings import Added, Biases, TaskAttention
+from tf_adapt.encoder.layer_groups import is_bias
 from tf_adapt.encoder.long_texts import LongTexts
 from tf_adapt.errors import ConfigError
 
@@ -40,18 +40,53 @@ _HOW_TO_TUNE = {
 }
 
 
-def check_alone(adapters, lora: Lora | None, bitfit: bool) -> None:
-    """Checks that at most one of these is given.
+# Arguments of `HubEncoder` before 0.3.
+_NEW_WAYS = {
+    "adapters": "ta.adapters()",
+    "adapter_size": "ta.adapters(size=64)",
+    "lora": "ta.lora(rank=8)",
+    "bitfit": "ta.bitfit()",
+}
+
+
+def check_new_ways(given: dict) -> None:
+    """Refuses arguments that an encoder had before an adaptation brought its own weights.
 
     Raises:
-        ConfigError: several are.
+        ConfigError: there is one.
     """
-    given = {"adapters": adapters, "lora": lora, "bitfit": bitfit or None}
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) > 1:
+    for name in _NEW_WAYS.keys() & given:
         raise ConfigError(
-            f"{names[-1]}: expected one of adapters, lora and bitfit, got {' and '.join(names)}; "
-            "leave one out"
+            f"{name}: expected no such argument of HubEncoder; an adaptation brings its weights: "
+            f"build_model(…, adaptation={_NEW_WAYS[name]}); attention for each of several tasks is "
+            "build_multi_task_model(…, task_attention=204)"
+        )
+
+
+def check_addition(encoder: keras.layers.Layer, added: Added) -> None:
+    """Checks that a `HubEncoder` has a place for what an adaptation adds, as far as this does not
+    depend on its layers.
+
+    Raises:
+        ConfigError: it has none, or something else was added before.
+    """
+    if encoder.added is not None:
+        raise ConfigError(
+            f"adaptation: expected what the encoder has already, {encoder.added}, got {added}; "
+            "make a new HubEncoder for another adaptation"
+        )
+    if isinstance(added, Biases):
+        if not any(is_bias(weight) for weight in encoder.weights):
+            raise ConfigError(
+                f"bitfit: expected an encoder with biases, got module {encoder.handle} (family "
+                f"{encoder.family}), which has none; choose feature_extraction or fine_tuning"
+            )
+    elif encoder.execution != "native":
+        raise ConfigError(
+            f"module {encoder.handle}: {added.adaptation} needs the native encoder, got "
+            "execution: saved_model, or a module not recognised: the module's own program cannot "
+            "be changed inside; leave out execution where the module is recognised (`tf-adapt "
+            "module inspect`), or take another adaptation"
         )
 
 
@@ -115,7 +150,7 @@ def not_converted(encoder: keras.layers.Layer, engine: str) -> str:
     reason = f"the family {encoder.family}, execution {encoder.execution}"
     if encoder.family == "elmo":
         reason += ", whose loops over the words are slower there than in TensorFlow"
-    if isinstance(encoder.adapters, TaskAttention):
+    if isinstance(encoder.added, TaskAttention):
         reason = "one with an attention of its own for each task"
     return (
         f"engine {engine}: module {encoder.handle}: expected a transformer that runs natively, got "

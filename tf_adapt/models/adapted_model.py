@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-from hub_modules.native.added.adapters import TaskAttention
+from hub_modules.native.added.settings import TaskAttention
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import is_trainable
 from tf_adapt.adaptation.phases import Adaptation, as_adaptation
@@ -55,9 +55,10 @@ def build_model(
             `tf_adapt.paper.HEADS`), another name of `tf_adapt.heads.table.HEADS`, or a Keras layer
             of your own: see below.
         adaptation: which groups are trained when: a name, or the result of a function of
-            `tf_adapt.adaptation.phases`; None: the trainable weights of the encoder. All groups
-            that it ever trains are made trainable. If it has several phases, `fit` applies them
-            with the callback `Unfreezing`, which it adds unless one for this encoder is given;
+            `tf_adapt.adaptation.phases`, such as `ta.lora(rank=4)`; None: the trainable weights of
+            the encoder. The encoder is given the weights that it adds (LoRA, adapters), once. All
+            groups that it ever trains are made trainable. If it has several phases, `fit` applies
+            them with the callback `Unfreezing`, which it adds unless one for this encoder is given;
             `train_on_batch` trains all of these groups.
         head_dropout, head_units: of a head given by name: dropout rate, and width of each direction
             of its LSTMs; by default the published ones.
@@ -66,7 +67,7 @@ def build_model(
             the states that it pools to a vector; by default its published pooling.
         head_word_pieces: of a head given by name, for tagging: which pieces of a word stand for it,
             "first", "last", or the "mean" or "max" of all; by default first, of an AWD-LSTM last.
-        task_name: of the task, for an encoder with `TaskAttention`.
+        task_name: of the task, for an encoder with `task_attention`: see `build_multi_task_model`.
 
     A head of your own is called as `head(encoded, inputs, training=…)`. `encoded` is a list of the
     encoder's outputs: one dict for a text, or for a pair that BERT encodes as one row; two dicts if
@@ -151,7 +152,7 @@ class AdaptedModel(PhasedModel):
             training=True)` in each training step; their scalar results are added to the loss. On
             several devices a result is one device's share, as from `losses.global_mean`.
         adaptation: its phases are applied in `fit`; None: all trainable weights are trained.
-        task_name: of the task, for an encoder with `TaskAttention`.
+        task_name: of the task, for an encoder with `task_attention`: see `build_multi_task_model`.
 
     Attributes:
         teaching: in training, how a teacher's answers count beside the labels; None: no teacher.
@@ -382,14 +383,14 @@ class AdaptedModel(PhasedModel):
 
 
 def _check_task_name(encoder: HubEncoder, name: str | None, auxiliaries: Sequence) -> None:
-    shared = isinstance(encoder.adapters, TaskAttention)
+    shared = isinstance(encoder.added, TaskAttention)
     if name is not None and not shared:
         raise ConfigError(
-            f"task_name: expected none for an encoder without TaskAttention, got {name!r}"
+            f"task_name: expected none for an encoder without task_attention, got {name!r}"
         )
     if shared and auxiliaries:
         raise ConfigError(
-            "auxiliaries: expected none with TaskAttention, whose encoder is called for a task"
+            "auxiliaries: expected none with task_attention, whose encoder is called for a task"
         )
 
 

@@ -19,8 +19,7 @@ def distillation_objective(encoder: HubEncoder) -> "Distillation":
     Raises:
         ArtifactError: the module is damaged.
     """
-    frozen = {"name": "source", "trainable": False, "trainable_groups": []}
-    frozen |= {"adapters": None, "lora": None, "bitfit": False}
+    frozen = {"name": "source", "trainable": False, "trainable_groups": [], "added": None}
     source = HubEncoder.from_config(encoder.get_config() | frozen)
     found = None
     if encoder.execution == "native":

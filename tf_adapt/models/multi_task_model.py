@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import keras
 import tensorflow as tf
 
-from hub_modules.native.added.adapters import TaskAttention
+from hub_modules.native.added.settings import TaskAttention
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -22,17 +22,19 @@ def build_multi_task_model(
     heads: Mapping[str, str | keras.layers.Layer | dict] | None = None,
     adaptation: str | Adaptation | None = None,
     loss_weights: Mapping[str, float] | None = None,
+    task_attention: int | None = None,
 ) -> "MultiTaskModel":
     """One encoder with a head for each task, built and ready for `compile`.
 
     Args:
         tasks: the tasks, of any kinds, by name.
-        encoder: a `HubEncoder`, which learns from all tasks; with `TaskAttention` of these tasks
-            each also has projected attention layers of its own in it.
+        encoder: a `HubEncoder`, which learns from all tasks.
         heads: for each task the argument `head` of `build_model`, or a dict of this and its other
             arguments for heads; for tasks that are left out "default".
         adaptation: as in `build_model`; "head" is the group of all heads.
         loss_weights: factors of the tasks' losses, above 0; for tasks that are left out 1.
+        task_attention: width of the projected attention layers that each task has for itself in the
+            encoder (a native BERT, tuned), 204 as published; None: none.
 
     Raises:
         ConfigError: a name is no identifier or not among the tasks, a task is a language model, a
@@ -50,8 +52,10 @@ def build_multi_task_model(
     _check_names(heads, tasks, "heads")
     for task in tasks.values():
         refuse_language_model(task)
-    if isinstance(encoder.adapters, TaskAttention):
-        _check_names(dict.fromkeys(encoder.adapters.tasks), tasks, "encoder: TaskAttention")
+    if isinstance(encoder.added, TaskAttention):
+        _check_names(dict.fromkeys(encoder.added.tasks), tasks, "encoder: task_attention")
+    if task_attention is not None:
+        encoder.add(TaskAttention(tuple(tasks), task_attention))
     models, unread = {}, []
     for name, task in tasks.items():
         head = heads.get(name, "default")
@@ -265,12 +269,12 @@ class MultiTaskModel(PhasedModel):
 
 
 def _own_attention(encoder: HubEncoder, name: str) -> str | None:
-    return name if isinstance(encoder.adapters, TaskAttention) else None
+    return name if isinstance(encoder.added, TaskAttention) else None
 
 
 def _shared_weights(encoder: HubEncoder) -> list[keras.Variable]:
     """The trainable weights of the encoder that no task has for itself."""
-    if not isinstance(encoder.adapters, TaskAttention):
+    if not isinstance(encoder.added, TaskAttention):
         return encoder.trainable_weights
     own = {id(weight) for layer in encoder.native.adapter_layers for weight in layer.weights}
     return [weight for weight in encoder.trainable_weights if id(weight) not in own]

@@ -1,118 +1,18 @@
 """Bottleneck adapters, and the layer group of the weights trained with them."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import contextlib
+from collections.abc import Iterator, Sequence
 
 import keras
 import tensorflow as tf
 from keras import ops
 
 from hub_modules.errors import ConfigError
-from hub_modules.native.added.lora import Lora, add_low_rank
+from hub_modules.families import FAMILIES
+from hub_modules.native.added.lora import add_low_rank
+from hub_modules.native.added.settings import Added, Lora, is_chosen
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.weights import load_weights_by_name
-
-KINDS = {
-    "bert": ("bottleneck", "projected_attention"),
-    "elmo": ("bottleneck",),
-    "causal": ("bottleneck",),
-}
-GROUP = "adapters"
-OPERATIONS = ("dense", "convolution")
-OWN_ACTIVATIONS = ("gelu", "relu")
-
-
-@keras.saving.register_keras_serializable("hub_modules")
-@dataclass(frozen=True)
-class BottleneckAdapters:
-    """The settings of an encoder's bottleneck adapters.
-
-    Args:
-        size: width of the adapters, at least 1; 64 as in adapter-bert.
-        in_layers: numbers of the encoder's layers that get adapters, from 0; None: all.
-        activation: "gelu" (the encoder's own formula, as in adapter-bert) or "relu".
-        operation: "dense", or "convolution": the adapter also reads the two neighbours of each
-            position.
-
-    Raises:
-        ConfigError: a value is out of range.
-    """
-
-    size: int = 64
-    in_layers: tuple[int, ...] | None = None
-    activation: str = "gelu"
-    operation: str = "dense"
-
-    def __post_init__(self):
-        if not isinstance(self.size, int) or self.size < 1:
-            raise ConfigError(
-                f"adapter_size: expected a whole number of at least 1, got {self.size!r}"
-            )
-        for name, allowed in (("activation", OWN_ACTIVATIONS), ("operation", OPERATIONS)):
-            if getattr(self, name) not in allowed:
-                raise ConfigError(
-                    f"{name}: expected {' or '.join(allowed)}, got {getattr(self, name)!r}"
-                )
-        if self.in_layers is not None:
-            object.__setattr__(self, "in_layers", tuple(self.in_layers))
-
-    def get_config(self) -> dict:
-        """Plain values, with a list in place of a tuple."""
-        return {n: list(v) if isinstance(v, tuple) else v for n, v in asdict(self).items()}
-
-    @classmethod
-    def from_config(cls, config: dict) -> "BottleneckAdapters":
-        """The value of `get_config`."""
-        return cls(**config)
-
-
-@keras.saving.register_keras_serializable("hub_modules")
-@dataclass(frozen=True)
-class TaskAttention:
-    """The projected attention layers of each of several tasks that share a BERT.
-
-    A task's own are those of `ProjectedAttention`; a call names the task whose own count.
-
-    Args:
-        tasks: the names of the tasks, each once; letters, digits and _, no digit first.
-        size: width of the attention, at least 1; 204 as published.
-
-    Raises:
-        ConfigError: a value is out of range.
-
-    Source: Stickland and Murray 2019, "BERT and PALs", where the shared BERT is tuned with them.
-    """
-
-    tasks: tuple[str, ...]
-    size: int = 204
-
-    def __post_init__(self):
-        names = () if isinstance(self.tasks, str) else tuple(self.tasks)
-        fit = all(isinstance(one, str) and one.isascii() and one.isidentifier() for one in names)
-        if not names or not fit or len(set(names)) < len(names):
-            raise ConfigError(
-                "tasks: expected a list of names of letters, digits and _, no digit first, each "
-                f"once, got {self.tasks!r}"
-            )
-        object.__setattr__(self, "tasks", names)
-        if type(self.size) is not int or self.size < 1:
-            raise ConfigError(
-                f"size (task_attention in a config): expected a whole number of at least 1, got "
-                f"{self.size!r}"
-            )
-
-    def get_config(self) -> dict:
-        """Plain values."""
-        return {"tasks": list(self.tasks), "size": self.size}
-
-    @classmethod
-    def from_config(cls, config: dict) -> "TaskAttention":
-        """The value of `get_config`."""
-        return cls(**config)
-
-
-# `adapters` of a native encoder.
-Added = str | BottleneckAdapters | TaskAttention | Lora | None
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -238,65 +138,25 @@ class BidirectionalAdapter(keras.layers.Layer):
         }
 
 
-def check_adapters(family: str, adapters: Added, adapter_size: int, num_layers: int) -> None:
-    """Refuses adapters or LoRA that an encoder of this family and height cannot have.
+def check_added(added: Added, family: str, num_layers: int) -> None:
+    """Refuses what an encoder of this family and height has no place for.
 
     Raises:
-        ConfigError: the kind is unknown or not possible, the size is not a positive whole number,
-            or a layer does not exist.
+        ConfigError: the family has no place for it, or a layer does not exist.
     """
-    if isinstance(adapters, Lora) and family == "elmo":
+    places = [name for name, row in FAMILIES.items() if added.kind in row.takes]
+    if family not in places:
         raise ConfigError(
-            "lora: expected an encoder of transformer layers, whose kernels it names (query, value "
-            "…), got an elmo; use adapters, bitfit or top_layers"
+            f"{added.adaptation}: expected an encoder of the families {', '.join(places)}, which "
+            f"have a place for it, got the family {family}; take bitfit, top_layers or "
+            "gradual_unfreezing"
         )
-    if getattr(adapters, "operation", None) == "convolution" and family == "causal":
+    if getattr(added, "operation", None) == "convolution" and not FAMILIES[family].reads_both_ways:
         raise ConfigError(
-            "operation (adaptation.operation in a config): expected dense for a causal encoder, "
-            "got convolution, which would read the position that is to be predicted"
+            f"operation (adaptation.operation in a config): expected dense for the family {family},"
+            " got convolution, which would read the position that is to be predicted"
         )
-    if isinstance(adapters, TaskAttention) and family != "bert":
-        raise ConfigError(
-            "adapters: TaskAttention (task_attention in a config): expected a BERT, got the family "
-            f"{family}"
-        )
-    if isinstance(adapters, str) and adapters not in KINDS[family]:
-        raise ConfigError(
-            f"adapters: expected one of {list(KINDS[family])} for {family}, or None, "
-            f"got {adapters!r}"
-        )
-    if isinstance(adapters, str):
-        BottleneckAdapters(adapter_size)  # checks the size
-    check_in_layers(getattr(adapters, "in_layers", None), num_layers)
-
-
-def refuse_adapters(adapters: Added, family: str) -> None:
-    """Refuses adapters or LoRA for encoders of a family that has no place for any.
-
-    Raises:
-        ConfigError: there are some.
-    """
-    if adapters is None:
-        return
-    if isinstance(adapters, TaskAttention):
-        raise ConfigError(
-            "adapters: TaskAttention (task_attention in a config): expected a BERT, got the family "
-            f"{family}; leave it out"
-        )
-    is_lora = isinstance(adapters, Lora)
-    expected = "transformer layers" if is_lora else "transformer layers, or an ELMo"
-    raise ConfigError(
-        f"{'lora' if is_lora else 'adapters'}: expected an encoder of {expected}, got the family "
-        f"{family}, which has no place for them; use bitfit, top_layers or gradual_unfreezing"
-    )
-
-
-def check_in_layers(in_layers: Sequence[int] | None, num_layers: int) -> None:
-    """Refuses numbers of layers that an encoder does not have.
-
-    Raises:
-        ConfigError: a layer does not exist, or stands twice.
-    """
+    in_layers = getattr(added, "in_layers", None)
     if in_layers is None:
         return
     known = all(isinstance(number, int) and 0 <= number < num_layers for number in in_layers)
@@ -307,37 +167,19 @@ def check_in_layers(in_layers: Sequence[int] | None, num_layers: int) -> None:
         )
 
 
-def bottlenecks_of(adapters: Added, adapter_size: int) -> BottleneckAdapters | None:
-    """The bottleneck adapters that an encoder with these arguments has; None: none."""
-    if adapters == "bottleneck":
-        return BottleneckAdapters(adapter_size)
-    return adapters if isinstance(adapters, BottleneckAdapters) else None
-
-
-def adapters_of_block(settings: BottleneckAdapters | None, index: int, activation: str) -> dict:
-    """The arguments of a transformer layer for its adapters; none where it has none.
-
-    Args:
-        activation: the encoder's own, that of adapters with "gelu".
-    """
-    if settings is None or not is_chosen(settings.in_layers, index):
-        return {}
-    return {
-        "adapter_size": settings.size,
-        "adapter_activation": "relu" if settings.activation == "relu" else activation,
-        "adapter_operation": settings.operation,
-    }
-
-
-def is_chosen(in_layers: Sequence[int] | None, index: int) -> bool:
-    """Whether a layer is among those of `in_layers`; None: all are."""
-    return in_layers is None or index in in_layers
+@contextlib.contextmanager
+def extended(layer: keras.layers.Layer) -> Iterator[None]:
+    """Inside, a built layer takes new parts, whose names are inside of its own."""
+    with keras.name_scope(layer.name, caller=layer):
+        layer._tracker.unlock()
+        yield
+        layer._tracker.lock()
 
 
 def with_adapter_group(
     groups: list[tuple[str, list[keras.Variable]]],
     layers: list[keras.layers.Layer],
-    name: str = GROUP,
+    name: str,
 ) -> list[tuple[str, list[keras.Variable]]]:
     """Moves the weights of `layers` into a group `name`, the last; still a partition.
 
@@ -372,12 +214,3 @@ def pretrained_by_name(encoder: keras.layers.Layer) -> dict[str, keras.Variable]
     """The weights of a native encoder by name, without those of adapters and LoRA."""
     new = {id(weight) for layer in encoder.adapter_layers for weight in layer.weights}
     return {n: w for n, w in encoder.weights_by_name().items() if id(w) not in new}
-
-
-def with_added(config: dict) -> dict:
-    """An encoder's serialized config, with `adapters` and `lora` as values again."""
-    values = {name: config[name] for name in ("adapters", "lora") if name in config}
-    return config | {
-        name: keras.saving.deserialize_keras_object(value) if isinstance(value, dict) else value
-        for name, value in values.items()
-    }

@@ -3,63 +3,9 @@
 import contextlib
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 
 import keras
 from keras import ops
-
-from hub_modules.errors import ConfigError
-from hub_modules.native.added.lora_targets import TARGETS
-
-GROUP = "lora"
-
-
-@keras.saving.register_keras_serializable("hub_modules")
-@dataclass(frozen=True)
-class Lora:
-    """Which kernels of an encoder get a low-rank summand, and of which size.
-
-    Args:
-        rank: r, columns of A and rows of B, at least 1; 8 as in the RoBERTa runs of the paper.
-        alpha: above 0; the summand is scaled by alpha / rank.
-        target: some of `TARGETS`, each once; query and value as in the paper.
-        in_layers: numbers of the transformer layers that get it, from 0; None: all.
-
-    Raises:
-        ConfigError: a value is out of range.
-
-    Source: Hu et al. 2021, "LoRA".
-    """
-
-    rank: int = 8
-    alpha: float = 16.0
-    target: tuple[str, ...] = ("query", "value")
-    in_layers: tuple[int, ...] | None = None
-
-    def __post_init__(self):
-        if not isinstance(self.rank, int) or self.rank < 1:
-            raise ConfigError(f"rank: expected a whole number of at least 1, got {self.rank!r}")
-        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < math.inf:
-            raise ConfigError(f"alpha: expected a number above 0, got {self.alpha!r}")
-        target = tuple(self.target)
-        if not target or len(set(target)) < len(target) or not set(target) <= set(TARGETS):
-            raise ConfigError(
-                f"target: expected some of {', '.join(TARGETS)}, each once, got "
-                f"{', '.join(map(str, target)) or 'none'}"
-            )
-        object.__setattr__(self, "alpha", float(self.alpha))
-        object.__setattr__(self, "target", target)
-        if self.in_layers is not None:
-            object.__setattr__(self, "in_layers", tuple(self.in_layers))
-
-    def get_config(self) -> dict:
-        """Plain values, with lists in place of tuples."""
-        return {n: list(v) if isinstance(v, tuple) else v for n, v in asdict(self).items()}
-
-    @classmethod
-    def from_config(cls, config: dict) -> "Lora":
-        """The value of `get_config`."""
-        return cls(**config)
 
 
 @keras.saving.register_keras_serializable("hub_modules")

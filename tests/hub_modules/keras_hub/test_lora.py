@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from adapted_encoders import adapted
 from huggingface_folders import FAMILIES, keras_hub_is_new, write_folder
 
 import tf_adapt as ta
@@ -26,8 +27,8 @@ TEXTS = ["Two dogs run", "They will be late", "the"]
 )
 def test_every_state_is_that_of_the_summed_kernels(family, tmp_path):
     folder = f"keras:{write_folder(family, tmp_path / family)}"
-    lora = ta.Lora(rank=2, alpha=6.0, target=TARGETS)
-    encoder, plain = ta.HubEncoder(folder, lora=lora), ta.HubEncoder(folder)
+    lora = ta.lora(rank=2, alpha=6.0, target=TARGETS)
+    encoder, plain = adapted(lora, folder), ta.HubEncoder(folder)
     random = np.random.default_rng(0)
     names = [name for name, _ in encoder.layer_groups]
     assert names == [*(name for name, _ in plain.layer_groups), "lora"]
@@ -67,19 +68,18 @@ def test_every_state_is_that_of_the_summed_kernels(family, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("added", [{"lora": ta.Lora(in_layers=[1])}, {"bitfit": True}])
-def test_what_learns_in_a_run_of_steps(added, tmp_path):
-    encoder = ta.HubEncoder(f"keras:{write_folder('roberta', tmp_path / 'roberta')}", **added)
+@pytest.mark.parametrize("adaptation", [ta.lora(in_layers=[1]), ta.bitfit()])
+def test_what_learns_in_a_run_of_steps(adaptation, tmp_path):
+    encoder = ta.HubEncoder(f"keras:{write_folder('roberta', tmp_path / 'roberta')}")
     task = ta.Task("classification", labels=["a", "b"])
-    name = "lora" if "lora" in added else "bitfit"
-    model = ta.build_model(task, encoder, head="linear", adaptation=name)
+    model = ta.build_model(task, encoder, head="linear", adaptation=adaptation)
     model.compile(keras.optimizers.AdamW(0.01), loss=task.loss, run_eagerly=True)
     named = encoder.native.weights_by_name()
     before = {key: weight.numpy() for key, weight in named.items()}
     data = ta.batches([(text, "ab"[n % 2]) for n, text in enumerate(TEXTS)], task, encoder)
     model.fit(data, epochs=3, verbose=0)
     moved = {key for key, weight in named.items() if (weight.numpy() != before[key]).any()}
-    if name == "lora":
+    if adaptation.name == "lora":
         assert moved == {
             f"layer_1_0_{target}_lora/{part}" for target in ("query", "value") for part in "ab"
         }
@@ -94,8 +94,8 @@ def test_what_learns_in_a_run_of_steps(added, tmp_path):
 def test_what_these_layers_cannot_be_given_is_refused(tmp_path):
     folder = f"keras:{write_folder('albert', tmp_path / 'albert')}"
     with pytest.raises(ConfigError, match="expected numbers of layers from 0 to 0, each once"):
-        ta.HubEncoder(folder, lora=ta.Lora(in_layers=[1]))
-    with pytest.raises(ConfigError, match="takes no adapters .it takes lora and bitfit."):
-        ta.HubEncoder(folder, adapters="bottleneck")
+        adapted(ta.lora(in_layers=[1]), folder)
+    with pytest.raises(ConfigError, match="have a place for it, got the family keras"):
+        adapted(ta.adapters(), folder)
     with pytest.raises(ConfigError, match="classification_token=True .* needs a causal module"):
         ta.HubEncoder(folder, classification_token=True)

@@ -7,6 +7,7 @@ from random_modules import tf1_elmo_arrays, write_tf1_module
 
 from hub_modules.export import write_module
 from hub_modules.load import load_module, module_text_settings
+from hub_modules.native.added.settings import BottleneckAdapters
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.sources import tf1_elmo
 from hub_modules.sources.layer_mix import LayerMix
@@ -40,7 +41,8 @@ def test_weights_are_read_and_the_program_is_not_run(folder, nothing_trusted):
 
 def test_the_native_encoders_options(folder):
     plain = encode(load_module(folder, trust=True))
-    adapted = load_module(folder, trust=True, adapters="bottleneck", adapter_size=3)
+    adapted = load_module(folder, trust=True)
+    adapted.encoder.add(BottleneckAdapters(3))
     assert [name for name, _ in adapted.encoder.layer_groups][-1] == "adapters"
     half = load_module(folder, trust=True, dtype="mixed_bfloat16")
     assert half.encoder(half.preprocessor(TEXTS))["layers"][0].dtype == tf.bfloat16

@@ -7,8 +7,14 @@ import tensorflow as tf
 from scipy.special import erf, softmax
 
 from hub_modules.load import load_module
-from hub_modules.native.added.adapters import BottleneckAdapter, BottleneckAdapters, TaskAttention
+from hub_modules.native.added.adapters import BottleneckAdapter
 from hub_modules.native.added.projected_attention import ProjectedAttention
+from hub_modules.native.added.settings import (
+    BottleneckAdapters,
+    Lora,
+    ProjectedAdapters,
+    TaskAttention,
+)
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.native.weights import count_parameters, set_trainable
@@ -31,9 +37,9 @@ ELMO = {
 }
 # Encoder, its configuration, the kind of adapters.
 ALL = {
-    "bert, bottleneck": (BertEncoder, BERT, "bottleneck"),
-    "bert, projected": (BertEncoder, BERT, "projected_attention"),
-    "elmo, bottleneck": (ElmoEncoder, ELMO, "bottleneck"),
+    "bert, bottleneck": (BertEncoder, BERT, BottleneckAdapters),
+    "bert, projected": (BertEncoder, BERT, ProjectedAdapters),
+    "elmo, bottleneck": (ElmoEncoder, ELMO, BottleneckAdapters),
 }
 GELU = {
     "gelu_exact": lambda x: x * (1 + erf(x / np.sqrt(2))) / 2,
@@ -41,11 +47,17 @@ GELU = {
 }
 
 
-def built(kind, spread=None, **changes):
+def given(encoder, added):
+    encoder.build()
+    encoder.add(added)
+    return encoder
+
+
+def built(kind, spread=None, size=3, **changes):
     """An encoder with adapters; with `spread`, normally distributed weights throughout."""
     layer, config, adapters = ALL[kind]
-    encoder = layer(**config | {"adapters": adapters, "adapter_size": 3} | changes)
-    encoder.build()
+    added = changes.pop("added", None) or adapters(size)
+    encoder = given(layer(**config | changes), added)
     random = np.random.default_rng(4)
     for weight in encoder.weights if spread else ():
         if weight.dtype == "float32":
@@ -124,7 +136,7 @@ def test_bert_with_adapters_computes_the_formulas():
     for kind in ["bert, bottleneck", "bert, projected"]:
         for activation in ["gelu_exact", "gelu_tanh"]:
             # A size of 15 has five heads of width 3.
-            encoder = built(kind, spread=0.5, activation=activation, adapter_size=15)
+            encoder = built(kind, spread=0.5, activation=activation, size=15)
             found = [np.float64(layer) for layer in encoder(bert_inputs())["layers"]]
             formulas, mask = NumpyBert(encoder), bert_inputs()["input_mask"]
             states = found[0]
@@ -183,8 +195,10 @@ def test_a_fresh_adapter_is_nearly_the_identity():
     tokens = plain.preprocessor.tokenize(tf.constant(["The cat sat on the mat .", "Hello Paris"]))
     packed = plain.preprocessor.pack([tokens])
     states = plain.encoder(packed)["layers"]
-    for adapters, bound in (("bottleneck", 1e-3), ("projected_attention", 2e-3)):
-        adapted = load_module("bert_small", adapters=adapters).encoder(packed)["layers"]
+    for adapters, bound in ((BottleneckAdapters(), 1e-3), (ProjectedAdapters(), 2e-3)):
+        adapted = load_module("bert_small").encoder
+        adapted.add(adapters)
+        adapted = adapted(packed)["layers"]
         differences = [np.abs(one - two).max() for one, two in zip(states, adapted, strict=True)]
         assert differences[0] == 0
         assert 0 < max(differences[1:]) < bound
@@ -337,9 +351,8 @@ CHOSEN = BottleneckAdapters(3, in_layers=(1,), activation="relu", operation="con
 def test_chosen_layers_have_adapters_and_nothing_flows_below():
     for layer in [BertEncoder, ElmoEncoder]:
         config = BERT if layer is BertEncoder else ELMO
-        encoder, plain = layer(**config, adapters=CHOSEN), layer(**config)
-        for one in (encoder, plain):
-            one.build()
+        encoder, plain = given(layer(**config), CHOSEN), layer(**config)
+        plain.build()
         random = np.random.default_rng(4)
         for weight in encoder.weights:
             if weight.dtype == "float32":
@@ -371,7 +384,7 @@ def test_chosen_layers_have_adapters_and_nothing_flows_below():
 
 
 def test_relu_and_convolutions_in_bert_compute_the_formulas():
-    encoder = built("bert, bottleneck", spread=0.5, adapters=CHOSEN)
+    encoder = built("bert, bottleneck", spread=0.5, added=CHOSEN)
     layers, formulas = encoder(bert_inputs())["layers"], NumpyBert(encoder)
     mask = bert_inputs()["input_mask"]
 
@@ -393,16 +406,14 @@ def test_relu_and_convolutions_in_bert_compute_the_formulas():
 
 def test_each_task_has_the_attention_of_a_bert_with_one():
     """Which computes the formulas: see above."""
-    shared = BertEncoder(**BERT, adapters=TaskAttention(("left", "right"), size=3))
-    shared.build()
+    shared = given(BertEncoder(**BERT), TaskAttention(("left", "right"), size=3))
     named = shared.weights_by_name()
     random = np.random.default_rng(5)
     for weight in named.values():
         weight.assign(random.normal(0, 0.5, weight.shape))
     outputs = []
     for task in ("left", "right"):
-        one = BertEncoder(**BERT, adapters="projected_attention", adapter_size=3)
-        one.build()
+        one = given(BertEncoder(**BERT), ProjectedAdapters(3))
         for name, weight in one.weights_by_name().items():
             weight.assign(named[name.replace("projected_attention", f"{task}_attention")])
         found = shared(bert_inputs(), task=task)
@@ -413,11 +424,10 @@ def test_each_task_has_the_attention_of_a_bert_with_one():
     own = {name for name in named if "left_attention" in name or "right_attention" in name}
     group = {id(weight) for weight in dict(shared.layer_groups)["adapters"]}
     assert {name for name, weight in named.items() if id(weight) in group} == own
-    assert BertEncoder.from_config(shared.get_config()).adapters == shared.adapters
 
 
 def test_a_task_without_its_attention_is_refused():
-    shared = BertEncoder(**BERT, adapters=TaskAttention(("left", "right"), size=3))
+    shared = given(BertEncoder(**BERT), TaskAttention(("left", "right"), size=3))
     for task in (None, "middle"):
         with pytest.raises(ConfigError, match=f"one of left, right, whose own.*got {task!r}"):
             shared(bert_inputs(), task=task)
@@ -428,31 +438,28 @@ def test_a_task_without_its_attention_is_refused():
         (("a", "a"), 3, "tasks: expected a list of names"),
         (("a/b", "c"), 3, "tasks: expected a list of names"),
         ("ab", 3, "tasks: expected a list of names.*got 'ab'"),
-        (("a", "b"), True, "size .*: expected a whole number of at least 1, got True"),
-        (("a", "b"), 0, "size .*: expected a whole number of at least 1, got 0"),
+        (("a", "b"), True, "task_attention: expected a whole number of at least 1, got True"),
+        (("a", "b"), 0, "task_attention: expected a whole number of at least 1, got 0"),
     ):
         with pytest.raises(ConfigError, match=problem):
             TaskAttention(tasks, size)
-    with pytest.raises(ConfigError, match="expected a BERT, got the family elmo"):
-        ElmoEncoder(**ELMO, adapters=TaskAttention(("a", "b")))
+    with pytest.raises(ConfigError, match="the families bert, which.*got the family elmo"):
+        given(ElmoEncoder(**ELMO), TaskAttention(("a", "b")))
 
 
 def test_impossible_adapters_are_refused():
-    with pytest.raises(
-        ConfigError, match="expected one of.*'projected_attention'.*for bert.*'lora'"
-    ):
-        BertEncoder(**BERT, adapters="lora")
-    with pytest.raises(ConfigError, match=r"expected one of \['bottleneck'\] for elmo"):
-        ElmoEncoder(**ELMO, adapters="projected_attention")
+    for added in (ProjectedAdapters(), Lora()):
+        with pytest.raises(ConfigError, match="a place for it, got the family elmo; take bitfit"):
+            given(ElmoEncoder(**ELMO), added)
     for size in (0, 2.5):
-        with pytest.raises(ConfigError, match="adapter_size: expected a whole number.*got"):
-            BertEncoder(**BERT, adapters="bottleneck", adapter_size=size)
+        with pytest.raises(ConfigError, match="size: expected a whole number.*got"):
+            BottleneckAdapters(size)
     for message, settings in {
         "activation: expected gelu or relu, got 'tanh'": {"activation": "tanh"},
         "operation: expected dense or convolution, got 'pooling'": {"operation": "pooling"},
-        "adapter_size: expected .* at least 1, got 0": {"size": 0},
+        "size: expected .* at least 1, got 0": {"size": 0},
         r"in_layers .* from 0 to 1, each once, got \[2\]": {"in_layers": [2]},
         r"in_layers .* got \[\]": {"in_layers": []},
     }.items():
         with pytest.raises(ConfigError, match=message):
-            ElmoEncoder(**ELMO, adapters=BottleneckAdapters(**settings))
+            given(ElmoEncoder(**ELMO), BottleneckAdapters(**settings))

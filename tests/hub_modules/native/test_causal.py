@@ -4,8 +4,12 @@ import pytest
 import tensorflow as tf
 
 from hub_modules.errors import ArtifactError, ConfigError
-from hub_modules.native.added.adapters import BottleneckAdapters
-from hub_modules.native.added.lora import TARGETS, Lora
+from hub_modules.native.added.settings import (
+    TARGETS,
+    BottleneckAdapters,
+    Lora,
+    ProjectedAdapters,
+)
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.weights import set_trainable
 
@@ -29,10 +33,12 @@ KERNELS = {
 LENGTHS = np.array([9, 4, 1])
 
 
-def built(**options) -> CausalEncoder:
+def built(added=None, **options) -> CausalEncoder:
     keras.utils.set_random_seed(4)
     encoder = CausalEncoder(**CONFIG | options)
     encoder.build()
+    if added is not None:
+        encoder.add(added)
     random = np.random.default_rng(4)
     for weight in encoder.weights:
         weight.assign(random.normal(size=weight.shape, scale=0.4))
@@ -139,7 +145,7 @@ def test_groups_are_a_partition_with_the_final_norm_on_top():
     listed = [id(weight) for weights in groups.values() for weight in weights]
     assert sorted(listed) == sorted(map(id, encoder.weights))
     assert [w.name for w in groups["layer_2"][-2:]] == ["gamma", "beta"]
-    adapted = dict(built(new_rows=1, adapters="bottleneck").layer_groups)
+    adapted = dict(built(new_rows=1, added=BottleneckAdapters()).layer_groups)
     assert list(adapted) == ["embeddings", *layers, "adapters"]
     names = [weight.path.split("/", 1)[1] for weight in adapted["adapters"]]
     assert {"embeddings/new/words", "final_norm/gamma"} <= set(names)
@@ -148,7 +154,7 @@ def test_groups_are_a_partition_with_the_final_norm_on_top():
 
 def test_lora_is_the_sum_of_kernels_in_a_call_and_with_the_cache():
     lora = Lora(rank=2, alpha=6.0, target=TARGETS, in_layers=(0, 2))
-    encoder, inputs = built(new_rows=1, adapters=lora), some_inputs(segments=1)
+    encoder, inputs = built(new_rows=1, added=lora), some_inputs(segments=1)
     named = encoder.weights_by_name()
     summed = {name: weight.numpy() for name, weight in named.items() if "lora" not in name}
     for target, kernel in KERNELS.items():
@@ -173,11 +179,11 @@ def test_lora_is_the_sum_of_kernels_in_a_call_and_with_the_cache():
 
 def test_adapters_of_chosen_layers():
     settings = BottleneckAdapters(3, in_layers=(1,), activation="relu")
-    groups = dict(built(adapters=settings).layer_groups)
+    groups = dict(built(added=settings).layer_groups)
     assert {weight.path.split("/")[1] for weight in groups["adapters"]} == {"layer_1"}
     assert len(groups["adapters"]) == 2 * 4 + 2 * 2
-    with pytest.raises(ConfigError, match="expected dense for a causal encoder, got convolution"):
-        CausalEncoder(**CONFIG, adapters=BottleneckAdapters(3, operation="convolution"))
+    with pytest.raises(ConfigError, match="expected dense for the family causal, got convolution"):
+        built(BottleneckAdapters(3, operation="convolution"))
 
 
 def test_cached_decoding_equals_the_whole_rows():
@@ -244,8 +250,8 @@ def test_what_no_module_stores_is_not_loaded():
 
 
 def test_impossible_values_are_refused():
-    with pytest.raises(ConfigError, match="expected one of .'bottleneck'. for causal"):
-        CausalEncoder(**CONFIG, adapters="projected_attention")
+    with pytest.raises(ConfigError, match="projected_attention: .*got the family causal"):
+        built(ProjectedAdapters())
     with pytest.raises(ValueError, match="width 8 is not a multiple of num_heads 3"):
         CausalEncoder(**CONFIG | {"num_heads": 3})
     with pytest.raises(ValueError, match="activation: expected one of"):

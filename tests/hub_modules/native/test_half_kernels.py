@@ -13,10 +13,10 @@ from tf_adapt.training.resolving.compiled_model import precision
 HALF = ["bfloat16", pytest.param("float16", marks=pytest.mark.large)]
 
 
-def model_of(handle, half=None, **options):
+def model_of(handle, half=None, adaptation=None):
     with precision(half):
-        encoder = ta.HubEncoder(handle, **options)
-        return ta.build_model(TASKS["classification"], encoder, "bcn")
+        encoder = ta.HubEncoder(handle)
+        return ta.build_model(TASKS["classification"], encoder, "bcn", adaptation)
 
 
 def inputs_of(model) -> dict:
@@ -34,8 +34,7 @@ def inputs_of(model) -> dict:
     ],
 )
 def test_the_same_bits(tiny_bert, half, adapters):
-    options = {"adapters": adapters, "adapter_size": 4} if adapters else {}
-    model = model_of(tiny_bert, half, **options)
+    model = model_of(tiny_bert, half, adapters and ta.adapters(adapters, 4))
     inputs, kernels = inputs_of(model), half_kernels(model)
     # Six a block, the pooler, two of BCN's and its three Maxout layers; and the adapters'.
     assert len(kernels) > 12 and all(kernel.dtype == half for kernel in kernels)

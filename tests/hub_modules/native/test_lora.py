@@ -7,7 +7,8 @@ import tensorflow as tf
 
 from hub_modules.errors import ConfigError
 from hub_modules.load import load_module
-from hub_modules.native.added.lora import TARGETS, Lora, add_low_rank, low_rank_layers, merged
+from hub_modules.native.added.lora import add_low_rank, low_rank_layers, merged
+from hub_modules.native.added.settings import TARGETS, Lora
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.native.weights import count_parameters, set_trainable
@@ -33,8 +34,9 @@ def inputs():
 
 def built(lora=None, spread=0.5, **changes):
     """An encoder with normally distributed weights, A and B among them."""
-    encoder = BertEncoder(**BERT | changes, adapters=lora or Lora(3, 6.0))
+    encoder = BertEncoder(**BERT | changes)
     encoder.build()
+    encoder.add(lora or Lora(3, 6.0))
     random = np.random.default_rng(4)
     for weight in encoder.weights if spread else ():
         if weight.dtype == "float32":
@@ -129,7 +131,8 @@ def test_a_encoder_with_lora_is_one_with_other_kernels():
 def test_at_first_nothing_is_added_and_a_is_within_its_bound():
     keras.utils.set_random_seed(0)
     plain = load_module("bert_small").encoder
-    encoder = load_module("bert_small", adapters=Lora(rank=64, target=("query", "output"))).encoder
+    encoder = load_module("bert_small").encoder
+    encoder.add(Lora(rank=64, target=("query", "output")))
     for one, other in zip(states(encoder), states(plain), strict=True):
         np.testing.assert_array_equal(one, other)
     named = encoder.weights_by_name()
@@ -231,10 +234,14 @@ WRONG = {
 def test_impossible_settings_are_refused():
     for message in WRONG:
         with pytest.raises(ConfigError, match=message):
-            BertEncoder(**BERT, adapters=Lora(**WRONG[message]))
+            built(Lora(**WRONG[message]))
 
 
 def test_elmo_has_no_kernels_with_these_names():
     sizes = {"character_width": 4, "num_highway": 1, "projection_width": 6, "lstm_width": 10}
-    with pytest.raises(ConfigError, match="lora: expected an encoder of transformer.*got an elmo"):
-        ElmoEncoder(filters=[[1, 4]], **sizes, adapters=Lora())
+    encoder = ElmoEncoder(filters=[[1, 4]], **sizes)
+    encoder.build()
+    with pytest.raises(
+        ConfigError, match="lora: expected .*have a place for it, got the family elmo"
+    ):
+        encoder.add(Lora())

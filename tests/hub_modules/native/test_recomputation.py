@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
+from hub_modules.native.added.settings import BottleneckAdapters, ProjectedAdapters
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.kernels import recomputation
 from hub_modules.native.weights import set_trainable
@@ -51,8 +52,8 @@ CASES = {
     "all learns": ({}, None),
     "top layers": ({}, ["layer_1", "layer_2", "pooler"]),
     "a frozen layer above": ({}, ["layer_0"]),
-    "bottlenecks": ({"adapters": "bottleneck", "adapter_size": 4}, ["adapters"]),
-    "in parallel": ({"adapters": "projected_attention", "adapter_size": 4}, ["adapters"]),
+    "bottlenecks": (BottleneckAdapters(4), ["adapters"]),
+    "in parallel": (ProjectedAdapters(4), ["adapters"]),
     "half precision": ({"dtype": "mixed_bfloat16"}, None),
     "in one piece": ({}, None),
     "two layers": ({"num_layers": 2}, None),
@@ -71,9 +72,11 @@ RUNS = [
 @pytest.mark.parametrize(("case", "graph"), RUNS)
 def test_same_gradients_with_the_same_dropout(case, graph):
     changes, learning = CASES[case]
-    encoder = BertEncoder(**CONFIG | changes)
+    encoder = BertEncoder(**CONFIG | (changes if isinstance(changes, dict) else {}))
     encoder.supports_jit = case == "in one piece"
     encoder.build()
+    if not isinstance(changes, dict):
+        encoder.add(changes)
     if learning is not None:
         set_trainable(encoder.layer_groups, learning)
     seeds, found = seeds_of(encoder), {}

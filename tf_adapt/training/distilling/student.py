@@ -56,7 +56,7 @@ def read_teacher(handle: str | os.PathLike, keep_layers: Sequence[int], trust: b
         )
     config = loaded.encoder.get_config()
     check_keep_layers(keep_layers, config["num_layers"], f"teacher {handle}")
-    left_out = {"name", "trainable", "dtype", "adapters", "adapter_size"}
+    left_out = {"name", "trainable", "dtype"}
     return Teacher(
         name=Path(os.fspath(handle)).name,
         hash=loaded.hash,

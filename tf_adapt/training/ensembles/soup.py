@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 # Arguments of an encoder or a head that change no weight.
 _FREE = (
     *("name", "trainable", "dtype", "handle", "trust", "gradient_checkpointing"),
-    *("trainable_groups", "unread_groups", "bitfit"),
+    *("trainable_groups", "unread_groups", "added"),
 )
 
 
@@ -175,6 +175,7 @@ def _architecture(candidate: Candidate, model: AdaptedModel) -> dict[str, Any]:
         "module": f"{candidate.module[:12]}…",
         "head": type(model.head).__name__,
         "start": _start(candidate) if model.encoder.pretrained else random,
+        "adaptation": model.encoder.added_weights,
         **{f"encoder.{key}": value for key, value in encoder.items() if key not in _FREE},
         **{
             f"head.{key}": value

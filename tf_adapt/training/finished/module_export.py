@@ -8,8 +8,9 @@ import numpy as np
 
 from hub_modules.export import ENCODERS, write_module
 from hub_modules.load import module_text_settings
-from hub_modules.native.added.adapters import TaskAttention, pretrained_by_name
+from hub_modules.native.added.adapters import pretrained_by_name
 from hub_modules.native.added.lora import merged
+from hub_modules.native.added.settings import Lora, TaskAttention
 from hub_modules.sources import ModuleSource
 from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapters
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -23,7 +24,7 @@ from tf_adapt.models.language_objectives import (
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_cards import encoder_card
 
-_NOT_STORED = {"adapters", "adapter_size", "new_rows", "segments"}
+_NOT_STORED = {"new_rows", "segments"}
 
 
 def export_module(
@@ -87,12 +88,12 @@ def module_source(model: AdaptedModel) -> ModuleSource:
             f"written as a module, got one of {encoder.family}; export the whole model with "
             "`tf-adapt export`"
         )
-    if isinstance(encoder.adapters, TaskAttention):
+    if isinstance(encoder.added, TaskAttention):
         raise ConfigError(
             f"module {encoder.handle}: a module has no place for the attention that each task has "
             "in it; export the whole model for serving (`tf-adapt export`)"
         )
-    if encoder.adapters is not None:
+    if not isinstance(encoder.added_weights, Lora | None):
         raise ConfigError(
             f"module {encoder.handle}: a module has no place for adapters; write them as a file, "
             "for the module that the run started from: `tf-adapt module export RUN --adapters "

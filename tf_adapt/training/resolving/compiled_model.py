@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import keras
 
-from hub_modules.native.added.adapters import BottleneckAdapters, TaskAttention
-from hub_modules.native.added.lora import Lora
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.adaptation.fisher import load_fisher
 from tf_adapt.adaptation.penalties import ewc, l2_sp
@@ -46,7 +44,9 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
     if isinstance(task, dict):
         heads = {name: _head(config.of_task(name)) for name in task}
         weights = {name: config.tasks[name].weight for name in task}
-        return build_multi_task_model(task, encoder, heads, adaptation, weights)
+        return build_multi_task_model(
+            task, encoder, heads, adaptation, weights, config.task_attention
+        )
     auxiliaries: list = _auxiliaries(config, task, encoder)
     if config.slice_heads:
         auxiliaries.append(SliceHeads(config.slices))
@@ -55,7 +55,7 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
 
 
 def configured_encoder(config: Config) -> HubEncoder:
-    """The encoder of a config, with what its adaptation adds.
+    """The encoder of a config, without what its adaptation adds.
 
     Raises:
         ConfigError, ArtifactError: as `HubEncoder`.
@@ -72,7 +72,6 @@ def configured_encoder(config: Config) -> HubEncoder:
         classification_token=config.encoder.classification_token,
         keep_layers=config.encoder.keep_layers,
         long=config.encoder.long and config.encoder.long.model_dump(),
-        **_added(config),
     )
 
 
@@ -111,25 +110,6 @@ def _consistency(section: ConsistencyConfig, task: Task, encoder: HubEncoder) ->
         section.confidence,
         **{name: value for name, value in more.items() if value is not None},
     )
-
-
-def _added(config: Config) -> dict:
-    """Arguments of `HubEncoder` for what tasks or an adaptation add to an encoder, or regroup."""
-    if config.task_attention is not None:
-        return {"adapters": TaskAttention(tuple(config.tasks), config.task_attention)}
-    given = config.adaptation
-    match given.name:
-        case "lora":
-            return {"lora": Lora(given.rank, given.alpha, given.target, given.in_layers)}
-        case "bitfit":
-            return {"bitfit": True}
-        case "adapters" if given.kind == "bottleneck":
-            settings = (given.size, given.in_layers, given.activation, given.operation)
-            return {"adapters": BottleneckAdapters(*settings)}
-        case "adapters":
-            return {"adapters": given.kind, "adapter_size": given.size}
-        case _:
-            return {}
 
 
 def compiled_model(config: Config, task: Task | dict[str, Task]) -> AdaptedModel | MultiTaskModel:

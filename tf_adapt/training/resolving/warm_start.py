@@ -10,8 +10,8 @@ from typing import Any
 
 import keras
 
-from hub_modules.native.added.adapters import TaskAttention
 from hub_modules.native.added.lora import merged
+from hub_modules.native.added.settings import Lora, TaskAttention
 from tf_adapt.config.sections import Config
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import pretrained_weights
@@ -206,15 +206,16 @@ def _check_equal(key: str, before: bool | str, now: bool | str, name: str) -> No
 
 
 def _take_encoder(encoder: HubEncoder, source: HubEncoder, before: Config, name: str) -> None:
-    if _added(encoder) == _added(source):
+    added = source.added_weights
+    if encoder.added_weights == added:
         _assign(encoder.weights, source.weights)
-    elif isinstance(source.adapters, TaskAttention):
+    elif isinstance(added, TaskAttention):
         raise ConfigError(
             f"task_attention: expected that of {name}, which the run starts from, with the tasks "
-            f"{', '.join(source.adapters.tasks)}: their attention has no place in another encoder; "
+            f"{', '.join(added.tasks)}: their attention has no place in another encoder; "
             "start from a run of several tasks without task_attention"
         )
-    elif source.adapters is not None:
+    elif not isinstance(added, Lora | None):
         raise ConfigError(
             f"adaptation: expected the adapters of {name}, which the run starts from, and "
             "which the other adaptations have no place for; take its section adaptation as it is "
@@ -234,13 +235,6 @@ def _without_added(encoder: HubEncoder) -> dict[str, keras.Variable]:
         named = encoder.native.weights_by_name().items()
         found |= {name: weight for name, weight in named if name.startswith("embeddings/new/")}
     return found
-
-
-def _added(encoder: HubEncoder) -> dict[str, Any]:
-    """What an adaptation added to an encoder, as plain values."""
-    config = keras.saving.serialize_keras_object(encoder)["config"]
-    size = encoder.adapter_size if encoder.adapters is not None else None
-    return {"adapters": config["adapters"], "lora": config["lora"], "size": size}
 
 
 def _take_head(head: keras.layers.Layer, source: keras.layers.Layer, key: str, name: str) -> None:

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from hub_modules.native.added.settings import Lora
+from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.sections import Config
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.data.batches import PreparedData, prepare
@@ -39,12 +41,14 @@ class SourceTask:
         nothing = AdaptationConfig(name="feature_extraction")
         pretrained = configured_encoder(self.config.model_copy(update={"adaptation": nothing}))
         adapted = configured_encoder(self.config)
+        if (added := adaptation_of(self.config.adaptation).added) is not None:
+            adapted.add(added)
         for weight, trained in zip(adapted.weights, encoder.weights, strict=True):
             weight.assign(trained.numpy())
         distances = relative_distances(adapted, pretrained)
         before, targets = source_loss(pretrained, self.text)
         del pretrained
-        same = adapted.adapters is None and not any(distances.values())
+        same = isinstance(adapted.added_weights, Lora | None) and not any(distances.values())
         after = before if same else source_loss(adapted, self.text)[0]
         _check_finite(before, after)
         return {
