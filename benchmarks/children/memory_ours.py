@@ -23,7 +23,6 @@ def prepared(job: dict) -> Work:
     encoder = ta.HubEncoder(
         job["module"],
         trainable=learns not in (None, "nothing"),
-        adapters="bottleneck" if learns == "adapters" else None,
         gradient_checkpointing=job.get("checkpointing", False),
     )
     model = ta.build_model(task, encoder, "linear", ADAPTATIONS[learns]())

@@ -261,6 +261,7 @@ def given(layer: type, added) -> type:
             self.add(added)
 
     name = f"{layer.__name__} {added.kind}"
+    Adapted.__name__ = layer.__name__  # `layer_row` is for the layer itself
     return keras.saving.register_keras_serializable("tests", name)(Adapted)
 
 
@@ -560,7 +561,7 @@ def pytest_generate_tests(metafunc):
         encoders = {name: row for name, row in ROWS.items() if name.endswith("Encoder")}
         metafunc.parametrize("encoder_row", encoders.values(), ids=encoders)
     if "layer_row" in metafunc.fixturenames:
-        first = {row.layer: name for name, row in reversed(ROWS.items())}
+        first = {row.layer.__name__: name for name, row in reversed(ROWS.items())}
         metafunc.parametrize("layer_row", [ROWS[n] for n in first.values()], ids=first.values())
 
 
