@@ -130,7 +130,7 @@ def test_adapters_are_a_group_that_learns_alone(tiny_bert):
 
 def test_adapters_need_the_native_encoder_and_a_known_kind():
     with pytest.raises(ConfigError, match="adapters needs the native encoder, got execution: sa"):
-        adapted(ta.adapters(), "bert_small", execution="saved_model")
+        adapted(ta.adapters(), "bert_small", trainable=False, execution="saved_model")
     with pytest.raises(ConfigError, match="kind: expected bottleneck or proj.*, got 'best'"):
         ta.adapters("best")
 

@@ -194,7 +194,7 @@ def test_encoders_that_cannot_have_it_are_named(make_config, tiny_bert, tiny_elm
         ConfigError, match="lora: expected .*have a place for it, got the family elmo"
     ):
         train(make_config("lora", encoder=tiny_elmo), tmp_path / "b")
-    black_box = {"handle": "bert_small", "execution": "saved_model"}
+    black_box = {"handle": "elmo_small", "execution": "saved_model"}
     config = config_from(make_config("lora").model_dump() | {"encoder": black_box}, "test")
     with pytest.raises(ConfigError, match="lora needs the native encoder.*inside"):
         train(config, tmp_path / "c")
