@@ -33,7 +33,9 @@ def records(pairs: bool) -> list[Record]:
 
 
 def means(encoder, task) -> np.ndarray:
-    return pooled_states(encoder, prepare(records(task.is_pair), task, encoder), batch_size=3)
+    return pooled_states(
+        encoder, prepare(records(task.kind.startswith("pair_")), task, encoder), batch_size=3
+    )
 
 
 def test_bert_reads_a_pair_as_one_row(bert):

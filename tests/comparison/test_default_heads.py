@@ -9,7 +9,7 @@ from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads import kinds as heads_of_kinds
 from tf_adapt.heads.table import build_head
-from tf_adapt.tasks.kinds import MULTILABEL, PAIRS, REGRESSIONS, labelled_kinds
+from tf_adapt.tasks.kinds import labelled_kinds
 from tf_adapt.tasks.task import Task
 
 
@@ -91,7 +91,7 @@ def test_every_task_has_the_head_and_none_has_it_by_default():
         encoder = EncoderEntry(handle=f"{family}_small")
         first, cheap = default_heads(data, encoder, "feature_extraction")
         labels = ["O", "B-a", "I-a"] if kind == "tagging" else ["a", "b"]
-        task = Task(kind, labels=None if kind in REGRESSIONS else labels)
+        task = Task(kind, labels=None if "regression" in kind else labels)
         head = build_head(cheap, task, family, frozen=True)
         assert first == "default"
         assert heads_of_kinds.KINDS[kind].defaults[family][0] != cheap
@@ -101,13 +101,18 @@ def test_every_task_has_the_head_and_none_has_it_by_default():
 
 def test_an_unknown_module_is_taken_for_bert():
     encoder = EncoderEntry(handle="https://example.org/module", pairs="separate")
-    data = {"kind": PAIRS[0]}
+    data = {"kind": "pair_classification"}
     assert default_heads(data, encoder, "feature_extraction") == ["default"]
-    assert default_heads({"kind": MULTILABEL}, encoder, "feature_extraction")[1] == "linear"
+    assert (
+        default_heads({"kind": "multilabel_classification"}, encoder, "feature_extraction")[1]
+        == "linear"
+    )
     assert default_heads(None, encoder, "feature_extraction") == ["default"]
 
 
 def test_texts_in_windows_are_read_apart():
     encoder = EncoderEntry(handle="bert_small", long={"window": 128, "stride": 64})
-    assert default_heads({"kind": PAIRS[0]}, encoder, "feature_extraction") == ["default"]
+    assert default_heads({"kind": "pair_classification"}, encoder, "feature_extraction") == [
+        "default"
+    ]
     assert len(default_heads({"kind": "classification"}, encoder, "feature_extraction")) == 2

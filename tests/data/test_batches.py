@@ -234,7 +234,7 @@ def test_types_and_ranks_are_known_before_the_first_batch(bert, elmo, task):
             assert leaf.dtype == tf.int32
             assert leaf.shape.rank is not None
         inputs, targets = spec
-        assert targets.shape.rank == (2 if task.is_tagging else 1)
+        assert targets.shape.rank == (2 if task.kind == "tagging" else 1)
         if encoder.family == "elmo":
             assert inputs["a"]["character_ids"].shape[2] == 50
 

@@ -16,7 +16,7 @@ from tf_adapt.data.datasets import (
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.labels import label_set
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks.kinds import METRICS_OF, REGRESSIONS, SPAN_EXTRACTION
+from tf_adapt.tasks.kinds import KINDS
 
 # Sizes and class counts as the publishers give them; the two parts of TREC add up to its 5,452.
 REAL = {
@@ -117,10 +117,10 @@ def test_sets_and_percentages_are_counted_from_the_tags(split):
 
 def test_rows_of_the_table_are_consistent():
     for name, info in DATASETS.items():
-        assert (info.labels is None) == (info.kind in (*REGRESSIONS, SPAN_EXTRACTION)), name
-        assert (info.label_range is None) == (info.kind not in REGRESSIONS), name
+        assert (info.labels is None) == ("labels" not in KINDS[info.kind].arguments), name
+        assert (info.label_range is None) == ("label_range" not in KINDS[info.kind].arguments), name
         assert (info.scheme is None) == (info.kind != "tagging"), name
-        assert info.metric in METRICS_OF[info.kind], name
+        assert info.metric in KINDS[info.kind].metrics, name
         assert "train" in info.files, name
         source = "sample" if info.folder else "files"
         for split in info.files:

@@ -18,7 +18,7 @@ RECORDS = {
 
 def compiled(module, task):
     encoder = ta.HubEncoder(str(module), trainable=False)
-    model = ta.build_model(task, encoder, "linear_tagger" if task.is_tagging else "linear")
+    model = ta.build_model(task, encoder, "linear_tagger" if task.kind == "tagging" else "linear")
     model.compile(keras.optimizers.SGD(0.0), loss=task.loss)
     return model, encoder
 

@@ -59,7 +59,7 @@ def made(
     keras.utils.set_random_seed(4)
     encoder = ta.HubEncoder(module, trainable=adaptation != "feature_extraction")
     objective = ta.consistency_objective(task, encoder, perturbation, **more)
-    head = "linear_tagger" if task.is_tagging else "linear"
+    head = "linear_tagger" if task.kind == "tagging" else "linear"
     model = ta.build_model(
         task,
         encoder,

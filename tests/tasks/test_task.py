@@ -10,7 +10,7 @@ from tf_adapt.heads.table import HEADS, build_head
 from tf_adapt.paper import HEADS as PAPER_HEADS
 from tf_adapt.tasks import keras_kinds
 from tf_adapt.tasks.answer_scores import ANSWER_METRICS
-from tf_adapt.tasks.kinds import KINDS, REGRESSIONS, SPAN_EXTRACTION, labelled_kinds
+from tf_adapt.tasks.kinds import KINDS, ONE_TEXT, TWO_TEXTS, labelled_kinds
 from tf_adapt.tasks.losses import (
     BinaryCrossEntropy,
     CrossEntropy,
@@ -27,7 +27,7 @@ TAGS = ["O", "B-PER", "I-PER"]
 
 
 def make(kind):
-    unlabelled = (*REGRESSIONS, SPAN_EXTRACTION)
+    unlabelled = ("regression", "pair_regression", "span_extraction")
     labels = None if kind in unlabelled else TAGS if kind == "tagging" else ["no", "yes"]
     return Task(kind, labels)
 
@@ -103,25 +103,25 @@ def test_a_wrong_argument_is_refused(arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("kind", "outputs", "loss", "metrics", "flags"),
+    ("kind", "outputs", "loss", "metrics", "texts"),
     [
-        ("classification", 2, CrossEntropy, ["accuracy", "matthews"], (False, False, False)),
-        ("pair_classification", 2, CrossEntropy, ["accuracy", "matthews"], (True, False, False)),
-        ("pair_regression", 1, SquaredError, ["pearson"], (True, False, True)),
+        ("classification", 2, CrossEntropy, ["accuracy", "matthews"], ONE_TEXT),
+        ("pair_classification", 2, CrossEntropy, ["accuracy", "matthews"], TWO_TEXTS),
+        ("pair_regression", 1, SquaredError, ["pearson"], TWO_TEXTS),
         (
             "multilabel_classification",
             2,
             BinaryCrossEntropy,
             ["micro_f1", "macro_f1"],
-            (False, False, False),
+            ONE_TEXT,
         ),
-        ("regression", 1, SquaredError, ["pearson"], (False, False, True)),
-        ("tagging", 3, CrossEntropy, ["span_f1", "strict_span_f1"], (False, True, False)),
+        ("regression", 1, SquaredError, ["pearson"], ONE_TEXT),
+        ("tagging", 3, CrossEntropy, ["span_f1", "strict_span_f1"], ("words",)),
     ],
 )
-def test_what_belongs_to_a_kind(kind, outputs, loss, metrics, flags):
+def test_what_belongs_to_a_kind(kind, outputs, loss, metrics, texts):
     task = make(kind)
-    assert (task.is_pair, task.is_tagging, task.is_regression) == flags
+    assert KINDS[kind].texts == texts
     assert task.num_outputs == outputs
     assert type(task.loss) is loss
     assert [metric.name for metric in task.metrics] == metrics
@@ -149,7 +149,7 @@ def test_every_kind_is_covered_here():
 
 def test_span_extraction_has_neither_labels_nor_keras_metrics():
     task = make("span_extraction")
-    assert (task.is_pair, task.is_span_extraction, task.num_outputs) == (True, True, 2)
+    assert (KINDS[task.kind].texts, task.num_outputs) == (TWO_TEXTS, 2)
     assert type(task.loss) is SpanCrossEntropy
     assert (task.metric, task.metrics, task.spans) == ("f1", [], SpanSearch())
     assert Task("span_extraction", metric="exact_match").metric == "exact_match"
@@ -161,8 +161,7 @@ def test_span_extraction_has_neither_labels_nor_keras_metrics():
 
 def test_a_language_model_has_neither_labels_nor_head():
     task = Task("language_model")
-    assert task.is_language_model
-    assert not (task.is_pair or task.is_tagging or task.is_regression)
+    assert (KINDS[task.kind].texts, KINDS[task.kind].target) == (ONE_TEXT, None)
     assert type(task.loss) is LanguageModelLoss
     assert [metric.name for metric in task.metrics] == [task.metric] == ["perplexity"]
     assert Task.from_config(task.get_config()) == task
