@@ -9,7 +9,7 @@ import pytest
 
 from tf_adapt.data.datasets import load_dataset
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.splits.groups import item_groups, items_in_words, overlap
+from tf_adapt.data.splits.groups import inseparable, item_groups, items_in_words, overlap
 
 
 def pairs(*texts: str) -> list[Record]:
@@ -71,6 +71,10 @@ def test_pencil_cases(examples, expected):
     assert found.shape == (len(examples),)
     assert np.issubdtype(found.dtype, np.integer)
     assert found.tolist() == expected
+
+
+def test_one_sentence_is_one_group():
+    assert inseparable([TaggedSentence(("a",), ("O",))]).tolist() == [0]
 
 
 def test_the_group_column_joins_and_is_no_text():
