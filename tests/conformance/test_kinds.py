@@ -13,7 +13,6 @@ FILES = sorted((ROOT / "tf_adapt").rglob("*.py"))
 NOT_YET = (
     "tf_adapt/paper.py",
     "tf_adapt/tasks/task.py",
-    "tf_adapt/serving/",
 )
 FLAGS = {
     f"is_{one}"

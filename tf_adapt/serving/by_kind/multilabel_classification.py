@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import tensorflow as tf
 
 from tf_adapt.data.formats import Record
 from tf_adapt.serving.by_kind.classification import Answer, outputs
@@ -32,3 +33,9 @@ def served(task: Task, serve: Callable, records: list, names: Mapping[str, str])
     if [[one.decode("utf-8") for one in row] for row in labels] != expected.tolist():
         raise ValueError("labels: expected those whose score reaches their threshold, got others")
     return {"probabilities": scores}
+
+
+def named(answer: dict, task: Task, labels: tf.Tensor, texts: dict) -> dict:
+    """The outputs of a signature: the names of chosen labels, "" for others; probabilities."""
+    scores = answer["probabilities"]
+    return {"labels": tf.where(chosen(scores, task.thresholds), labels, ""), "scores": scores}

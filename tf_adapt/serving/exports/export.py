@@ -3,7 +3,6 @@
 The SavedModel contains vocabulary and labels; it needs only TensorFlow and tensorflow-text.
 """
 
-import functools
 import json
 import os
 from collections.abc import Sequence
@@ -17,29 +16,22 @@ from hub_modules.export import save_module
 from hub_modules.manifest import module_hash, write_manifest
 from hub_modules.native.added.lora import low_rank_layers, merged
 from hub_modules.native.kernels.half_kernels import given_values, half_kernels, half_layers
-from hub_modules.preprocess import cut_words, split_words
 from hub_modules.programs.signature_checks import check_shapes, check_text
 from hub_modules.programs.trusted import remember
 from hub_modules.storage.files import publish_folder
-from tf_adapt.data.packing.context import context_windows, pack_windows
-from tf_adapt.data.packing.last_pieces import with_last_piece
 from tf_adapt.data.packing.prepare import check_document_context, checked_limit
+from tf_adapt.data.packing.prepared import Limits
 from tf_adapt.encoder.hub_encoder import computed_by_tensorflow
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
-from tf_adapt.serving.exports.answer_graph import answers_in_graph
-from tf_adapt.serving.exports.export_parts import parts_that_are_read, read_of, traced
-from tf_adapt.serving.exports.length_check import length_check
+from tf_adapt.serving.exports.export_parts import parts_that_are_read, read_of
+from tf_adapt.serving.exports.kinds import KINDS
 from tf_adapt.serving.exports.model_card import CARD, plain_card
+from tf_adapt.serving.kinds import KINDS as ANSWERS
 from tf_adapt.tasks.task import Task
-from tf_adapt.tasks.thresholds import chosen
 
 EXPORT = "export"
-_TEXTS = {
-    name: tf.TensorSpec([None], tf.string, name=name)
-    for name in ("text", "text_a", "text_b", "question", "context")
-}
-_TOKENS = tf.TensorSpec([None, None], tf.string, name="tokens")
+_SHAPES = {1: "[batch] string", 2: "[batch, words] string"}  # by rank
 
 
 def export(
@@ -156,93 +148,47 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
 
     def signature(self):
         """The traced function of the task's signature."""
-        task = self._predict.task
+        row = KINDS[self._predict.task.kind]
         # AutoGraph is not needed, and would convert all of Keras.
-        function = functools.partial(tf.function, autograph=False)
-        if task.is_tagging:
-            return function(self._tags, input_signature=[_TOKENS])
-        if task.is_span_extraction:
-            specs = [_TEXTS["question"], _TEXTS["context"]]
-            return function(self._answer, input_signature=specs)
-        if task.is_pair:
-            specs = [_TEXTS["text_a"], _TEXTS["text_b"]]
-            return function(
-                lambda text_a, text_b: self._label({"text_a": text_a, "text_b": text_b}),
-                input_signature=specs,
-            )
-        return function(lambda text: self._label({"text": text}), input_signature=[_TEXTS["text"]])
+        return tf.function(
+            row.called(self._answer), input_signature=list(self._specs().values()), autograph=False
+        )
 
     def add_parts(self) -> None:
         """Adds the signature as three functions, for other engines, where they can compute it: see
         `tf_adapt.serving.exports.export_parts`."""
         predict = self._predict
-        if predict.read is None or predict.task.is_span_extraction:
+        if predict.read is None:
             return
-        tagging, pair = predict.task.is_tagging, predict.task.is_pair
-        checked = self._checked_words if tagging else self._checked
-        named = self._tags_of if tagging else self._labels_of
-        names = ("text_a", "text_b") if pair else ("text",)
-        specs = {"tokens": _TOKENS} if tagging else {name: _TEXTS[name] for name in names}
+        row = KINDS[predict.task.kind]
+
+        def pack(texts: dict) -> dict:
+            return predict.packed(row.texts(self._checked(texts)))
 
         def answer(texts: dict, packed: dict, encoded: dict) -> dict:
             inputs = {name: one | encoded[name] for name, one in packed["inputs"].items()}
-            return named(predict.answered(packed | {"inputs": inputs}, checked(texts)), texts)
+            found = predict.answered(packed | {"inputs": inputs}, row.texts(self._checked(texts)))
+            return row.named(found, predict.task, self.labels, texts)
 
-        parts = traced(specs, lambda texts: predict.packed(checked(texts)), predict.encoded, answer)
-        for name, function in parts.items():
+        for name, function in row.parts(self._specs(), pack, predict.encoded, answer).items():
             setattr(self, name, function)
 
-    def _label(self, texts: dict) -> dict:
-        return self._labels_of(self._predict.predict(self._checked(texts)), texts)
-
-    def _checked(self, texts: dict) -> list[tf.Tensor]:
-        texts = check_shapes(dict.fromkeys(texts, "[batch] string"), texts)
-        return [check_text(name, texts[name]) for name in texts]
-
-    def _labels_of(self, answer: dict, texts: dict) -> dict:
-        if self.labels is None:
-            return answer
-        if self._predict.task.is_multilabel:
-            scores = answer["probabilities"]
-            is_chosen = chosen(scores, self._predict.task.thresholds)
-            return {"labels": tf.where(is_chosen, self.labels, ""), "scores": scores}
+    def _specs(self) -> dict[str, tf.TensorSpec]:
+        inputs = ANSWERS[self._predict.task.kind].inputs
         return {
-            "label": tf.gather(self.labels, answer["label"]),
-            "scores": answer["probabilities"],
+            name: tf.TensorSpec([None] * rank, tf.string, name=name)
+            for name, rank in inputs.items()
         }
 
-    def _answer(self, question, context) -> dict:
-        texts = {"question": question, "context": context}
-        texts = check_shapes(dict.fromkeys(texts, "[batch] string"), texts)
-        return self._predict.from_questions(*(check_text(name, texts[name]) for name in texts))
+    def _answer(self, texts: dict) -> dict:
+        task, texts = self._predict.task, self._checked(texts)
+        row = KINDS[task.kind]
+        return row.named(row.predicted(self._predict, row.texts(texts)), task, self.labels, texts)
 
-    def _tags(self, tokens) -> dict:
-        texts = {"tokens": self._checked_tokens(tokens)}
-        return self._tags_of(self._predict.predict(_words(texts["tokens"])), texts)
-
-    def _checked_tokens(self, tokens) -> tf.Tensor:
-        checked = check_shapes({"tokens": "[batch, words] string"}, {"tokens": tokens})
-        return check_text("tokens", checked["tokens"])
-
-    def _checked_words(self, texts: dict) -> tf.RaggedTensor:
-        return _words(self._checked_tokens(texts["tokens"]))
-
-    def _tags_of(self, answer: dict, texts: dict) -> dict:
-        tokens, tags, scores = texts["tokens"], answer["label"], answer["probabilities"]
-        tags = tags.with_flat_values(tf.gather(self.labels, tags.flat_values))
-        width, num_tags = tf.shape(tokens)[1], self.labels.shape[0]
-        return {
-            "tags": tags.to_tensor("", shape=tf.stack([-1, width])),
-            "scores": scores.to_tensor(shape=tf.stack([-1, width, num_tags])),
-        }
-
-
-def _words(tokens: tf.Tensor) -> tf.RaggedTensor:
-    """`[batch, words] string` without the padding, which is at the end of a row: a row's length is
-    the position of its last real word."""
-    places = tf.range(1, tf.shape(tokens)[1] + 1)
-    lengths = tf.reduce_max(tf.where(tokens == "", 0, places), axis=1)
-    return tf.RaggedTensor.from_tensor(tokens, lengths=lengths)
+    def _checked(self, texts: dict) -> dict:
+        ranks = ANSWERS[self._predict.task.kind].inputs
+        texts = check_shapes({name: _SHAPES[ranks[name]] for name in texts}, texts)
+        return {name: check_text(name, texts[name]) for name in texts}
 
 
 class ModelFromText:
@@ -263,11 +209,8 @@ class ModelFromText:
         self.task: Task = model.task
         self._model = model
         self._given = given
-        self._preprocessor = preprocessor
-        self._joint_pairs = model.encoder.joint_pairs
-        self._max_length = max_length
-        self._truncate = truncate
-        self._document_context = document_context
+        self.preprocessor = preprocessor
+        self.limits = Limits(max_length, truncate, document_context)
         # What the head gets of the encoder, where another engine may compute it.
         self.read = parts_that_are_read(model.encoder, head_inputs_of(model.head))
 
@@ -278,11 +221,8 @@ class ModelFromText:
 
     def packed(self, texts: list | tf.RaggedTensor) -> dict:
         """The model's `inputs`; for tagging also the `lengths` in words of parts of sentences."""
-        if self.task.is_tagging:
-            inputs, chunks = self._packed_words(texts)
-            inputs = {"a": with_last_piece(inputs, chunks)}
-            return {"inputs": inputs, "lengths": chunks.row_lengths()}
-        return {"inputs": self._packed_texts(texts)}
+        joint = self._model.encoder.joint_pairs
+        return KINDS[self.task.kind].packed(texts, self.preprocessor, joint, self.limits)
 
     def encoded(self, inputs: dict) -> dict:
         """What the head reads of the encoder, of the inputs of one text column."""
@@ -294,53 +234,4 @@ class ModelFromText:
         """The predictions from what `packed` returned; the encoder's outputs may be among it."""
         with computed_by_tensorflow(self._model.encoder), given_values(self._given):
             answers = self._model.predictions(packed["inputs"])
-        if not self.task.is_tagging:
-            return answers
-
-        def put_together(values):
-            in_chunks = tf.RaggedTensor.from_tensor(values, lengths=packed["lengths"])
-            # Chunks keep the order of the words: the sentences' row splits apply.
-            return tf.RaggedTensor.from_row_splits(in_chunks.flat_values, texts.row_splits)
-
-        return {name: put_together(values) for name, values in answers.items()}
-
-    def _packed_texts(self, texts: list) -> dict:
-        segments = [self._preprocessor.tokenize(text) for text in texts]
-        groups = [segments] if self._joint_pairs else [[segment] for segment in segments]
-        return {
-            name: self._preprocessor.pack(self._fitted(group))
-            for name, group in zip("ab", groups, strict=False)
-        }
-
-    def _fitted(self, segments: list) -> list:
-        limit = self._max_length - self._preprocessor.special_tokens(len(segments))
-        if self._truncate:
-            return self._preprocessor.truncate(segments, limit)[0]
-        lengths = sum(segment.row_lengths() for segment in segments)
-        with tf.control_dependencies(length_check(lengths, limit, "an input")):
-            return [tf.identity(segment) for segment in segments]
-
-    def from_questions(self, questions: tf.Tensor, contexts: tf.Tensor) -> dict:
-        """`[batch] string` twice → the best answer to each question: see `answers_in_graph`."""
-        limits = self.task.spans, self._max_length, self._truncate
-
-        def answered(inputs):
-            return self.answered({"inputs": inputs}, [questions, contexts])
-
-        return answers_in_graph(questions, contexts, self._preprocessor, *limits, answered)
-
-    def _packed_words(self, words: tf.RaggedTensor) -> tuple[dict, tf.RaggedTensor]:
-        units = self._preprocessor.tokenize_words(words)
-        budget = self._max_length - self._preprocessor.special_tokens(1)
-        if self._truncate:
-            units = cut_words(units, budget)
-        else:
-            check = length_check(units.values.row_lengths(), budget, "a single word")
-            with tf.control_dependencies(check):
-                units = tf.identity(units)
-        chunks = split_words(units, budget)
-        if self._document_context:
-            windows = context_windows(chunks, words.row_splits, budget)
-            inputs = pack_windows(self._preprocessor, chunks, windows, tf.range(chunks.nrows()))
-            return inputs, chunks
-        return self._preprocessor.pack_words(chunks), chunks
+        return KINDS[self.task.kind].of_texts(answers, packed, texts)

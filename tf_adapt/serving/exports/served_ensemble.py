@@ -16,6 +16,7 @@ from tf_adapt.data.packing.prepare import check_document_context, checked_limit
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.combination import Combination
 from tf_adapt.serving.exports.export import EXPORT, ServedModel
+from tf_adapt.serving.exports.kinds import KINDS
 from tf_adapt.serving.exports.model_card import CARD, plain_card
 
 
@@ -77,12 +78,5 @@ class EnsembleFromText:
 
     def predict(self, texts: list | tf.RaggedTensor) -> dict:
         """See `ModelFromText`."""
-        if not self.task.is_tagging:
-            return self._combination([member.predict(texts) for member in self._members])
-        words = texts
-        answers = [
-            {name: values.flat_values for name, values in member.predict(words).items()}
-            for member in self._members
-        ]
-        answer = self._combination(answers, words.row_splits)
-        return {name: words.with_flat_values(values) for name, values in answer.items()}
+        answers = [member.predict(texts) for member in self._members]
+        return KINDS[self.task.kind].combined(self._combination, answers, texts)

@@ -1,0 +1,66 @@
+"""Kinds of task → what the graph of an export does with texts, and with a model's answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tf_adapt.data.packing.prepared import Limits
+from tf_adapt.serving.by_kind import (
+    classification,
+    multilabel_classification,
+    regression,
+    span_extraction,
+    tagging,
+)
+from tf_adapt.serving.exports.export_parts import traced
+from tf_adapt.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind of task in the graph of an export.
+
+    Args:
+        called: a function of a dict of inputs → one of inputs by name (`serving.kinds.Row.inputs`).
+        named: a model's answer, the task, its labels, the inputs → the outputs.
+        texts: the checked inputs → the texts that a model reads.
+        packed: texts, preprocessor, whether pairs are read together, limits → a model's `inputs`.
+        predicted: a `ModelFromText`, texts → its answer.
+        of_texts: answers to what was packed, this, texts → answers to the texts.
+        combined: a combination, answers of several models, texts → one answer.
+        parts: as `tf_adapt.serving.exports.export_parts.traced`.
+    """
+
+    called: Callable[[Callable[[dict], dict]], Callable[..., dict]]
+    named: Callable[[dict, Task, Any, dict], dict]
+    texts: Callable[[dict], Any] = classification.columns
+    packed: Callable[[Any, Any, bool, Limits], dict] = classification.packed
+    predicted: Callable[[Any, Any], dict] = classification.predicted
+    of_texts: Callable[[dict, dict, Any], dict] = classification.of_rows_of_texts
+    combined: Callable[[Callable, list[dict], Any], dict] = classification.combined
+    parts: Callable[..., dict[str, Any]] = traced
+
+
+_LABEL = Row(classification.of_text, classification.named)
+_NUMBER = Row(classification.of_text, regression.named)
+KINDS = {
+    "classification": _LABEL,
+    "multilabel_classification": replace(_LABEL, named=multilabel_classification.named),
+    "regression": _NUMBER,
+    "pair_classification": replace(_LABEL, called=classification.of_pair),
+    "pair_regression": replace(_NUMBER, called=classification.of_pair),
+    "tagging": Row(
+        tagging.of_tokens,
+        tagging.named,
+        tagging.words_of,
+        tagging.packed,
+        of_texts=tagging.of_sentences,
+        combined=tagging.combined,
+    ),
+    "span_extraction": Row(
+        span_extraction.of_question,
+        span_extraction.named,
+        predicted=span_extraction.predicted,
+        parts=span_extraction.no_parts,
+    ),
+}
