@@ -1,4 +1,5 @@
-"""The families of encoders, and what differs between them outside of the encoders themselves."""
+"""The families of encoders, and what differs between them outside of the encoders themselves: the
+one place that names what a family is. What is done with modules of ours is in `own_families.py`."""
 
 from dataclasses import dataclass
 
@@ -16,6 +17,15 @@ class Family:
         word_piece: which of a word's tokens stands for it by default: "first" or "last".
         takes: the kinds of weights that an adaptation can add to a native encoder: see
             `hub_modules.native.added.settings`.
+        takes_token: each row can end in a classification token.
+        reads_characters: they read the characters of words, and have no vocabulary.
+        program_takes_texts: the program of a module takes texts, and gives not every layer.
+        first_state: what the first state is of, if it is the same for every text; else empty.
+        some_layers: not all of their layers are among the outputs.
+        rates_by_task: their dropout rates are others in a language model.
+        allows_xla: XLA can compile them.
+        distillable: they can be the teacher of a smaller one.
+        no_engine: why another engine than TensorFlow does not compute them, for a message.
     """
 
     joins_pairs: bool
@@ -25,6 +35,20 @@ class Family:
     is_transformer: bool = False
     word_piece: str = "first"
     takes: tuple[str, ...] = ()
+    takes_token: bool = False
+    reads_characters: bool = False
+    program_takes_texts: bool = False
+    first_state: str = ""
+    some_layers: bool = False
+    rates_by_task: bool = False
+    allows_xla: bool = False
+    distillable: bool = False
+    no_engine: str = ""
+
+    @property
+    def is_like_elmo(self) -> bool:
+        """Whether they take the heads of ELMo, and have no pooled vector."""
+        return self.like == "elmo"
 
 
 FAMILIES = {
@@ -34,17 +58,38 @@ FAMILIES = {
         reads_both_ways=True,
         is_transformer=True,
         takes=("bottleneck", "projected_attention", "task_attention", "lora"),
+        allows_xla=True,
+        distillable=True,
     ),
-    "elmo": Family(joins_pairs=False, like="elmo", reads_both_ways=True, takes=("bottleneck",)),
+    "elmo": Family(
+        joins_pairs=False,
+        like="elmo",
+        reads_both_ways=True,
+        takes=("bottleneck",),
+        reads_characters=True,
+        no_engine="whose loops over the words are slower there than in TensorFlow",
+    ),
     # Bidirectional backbones of keras-hub: RoBERTa, ELECTRA, DeBERTa-v3, ….
     "keras": Family(
         joins_pairs=True, like="bert", reads_both_ways=True, is_transformer=True, takes=("lora",)
     ),
     "causal": Family(
-        joins_pairs=True, like="bert", is_transformer=True, takes=("bottleneck", "lora")
+        joins_pairs=True,
+        like="bert",
+        is_transformer=True,
+        takes=("bottleneck", "lora"),
+        takes_token=True,
     ),
     # AWD-LSTM. Before a word there may be a marker, whose state has not seen the word.
-    "lstm": Family(joins_pairs=False, like="elmo", word_piece="last"),
+    "lstm": Family(
+        joins_pairs=False,
+        like="elmo",
+        word_piece="last",
+        program_takes_texts=True,
+        first_state="xxbos",
+        some_layers=True,
+        rates_by_task=True,
+    ),
     "sentence": Family(joins_pairs=False, like="bert", has_words=False),
     "words": Family(joins_pairs=False, like="elmo"),
 }
@@ -54,3 +99,9 @@ def joins_pairs(family: str | None) -> bool:
     """Whether encoders of a family read both texts of a pair as one row by default; False for none
     or one that is not known."""
     return family in FAMILIES and FAMILIES[family].joins_pairs
+
+
+def has_words(family: str | None) -> bool:
+    """Whether encoders of a family return a state for each word; True for none or one that is not
+    known."""
+    return family not in FAMILIES or FAMILIES[family].has_words

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hub_modules.errors import ConfigError
+from hub_modules.families import FAMILIES
 from hub_modules.find import encoder_folder, find_module, is_word_vectors
 from hub_modules.kept_layers import refuse_keep_layers
 from hub_modules.keras_hub.handles import keras_folder
@@ -16,12 +17,10 @@ from hub_modules.loading.tf1_elmo import load_tf1_elmo
 from hub_modules.loading.word_vectors import load_word_vectors
 from hub_modules.manifest import ModuleManifest
 from hub_modules.output_files import OutputLayer, read_output_layer
+from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.programs.saved_model import is_tf1
 from hub_modules.programs.trusted import check_trusted, remember
 from hub_modules.sources import published_bert, tf1_elmo
-from hub_modules.sources.awd_lstm_layout import read_lstm_words
-from hub_modules.sources.causal_layout import read_own_byte_pairs
-from hub_modules.sources.folder import read_vocabulary
 from hub_modules.verified import (
     read_module_manifest,
     verified_module,
@@ -98,7 +97,8 @@ def load_module(
         )
     if classification_token:
         _check_takes_token(handle, found.manifest, execution)
-    if execution == "saved_model" and found.manifest and found.manifest.kind == "lstm":
+    kind = None if found.manifest is None else found.manifest.kind
+    if execution == "saved_model" and kind and FAMILIES[kind].program_takes_texts:
         raise ConfigError(
             f"module {handle}: expected execution native or none for an AWD-LSTM, whose program "
             "takes texts alone, got saved_model; leave execution out"
@@ -164,7 +164,8 @@ def _check_takes_token(
     handle: str | os.PathLike, manifest: ModuleManifest | None, execution: str | None
 ) -> None:
     kind = "none of ours" if manifest is None else manifest.kind
-    if kind != "causal" or execution == "saved_model":
+    takes = manifest is not None and FAMILIES[manifest.kind].takes_token
+    if not takes or execution == "saved_model":
         raise ConfigError(
             f"module {handle}: classification_token=True (encoder.classification_token) needs a "
             f"causal module that runs natively, got kind {kind}, execution "
@@ -217,15 +218,7 @@ def module_text_settings(handle: str | os.PathLike) -> dict | None:
     folder = find_module(handle)
     manifest = read_module_manifest(folder)
     if manifest is not None:
-        rows = manifest.config.vocabulary_size
-        if manifest.kind == "causal":
-            vocabulary, merges = read_own_byte_pairs(folder, rows)
-            return {"vocabulary": vocabulary, "merges": merges}
-        if manifest.kind == "lstm":
-            vocabulary = read_lstm_words(folder / "vocab.txt", rows)
-        else:
-            vocabulary = read_vocabulary(folder / "vocab.txt", rows)
-        return {"vocabulary": vocabulary, "lower_case": manifest.lower_case}
+        return OWN_FAMILIES[manifest.kind].text_settings(folder, manifest)
     source = published_source(folder)
     if source is None or source.vocabulary is None or source.lower_case is None:
         return None

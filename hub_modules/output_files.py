@@ -13,6 +13,7 @@ from hub_modules.native.output_layers import (
     MaskedLanguageModelHead,
     TiedLanguageModelHead,
 )
+from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.npz import read_arrays
 from hub_modules.sources.words import check_words, read_words
@@ -28,19 +29,12 @@ def new_output_layer(
     """A built output layer with initial weights.
 
     Args:
-        family: "bert", "elmo" or "lstm".
+        family: one with an output layer of its own.
         config: of the encoder whose hidden states it takes.
         words: ELMo: the words by id.
         options: Keras' (`name`, `dtype`, `trainable`).
     """
-    if family == "bert":
-        names = ("width", "vocabulary_size", "activation", "layer_norm_epsilon")
-        given = {name: config[name] for name in names if name in config}
-        layer = MaskedLanguageModelHead(**given, **options)
-    elif family == "lstm":
-        layer = TiedLanguageModelHead(config["vocabulary_size"], **options)
-    else:
-        layer = BiLanguageModelHead(len(words), config["projection_width"], **options)
+    layer = OWN_FAMILIES[family].output_layer(config, words, **options)
     layer.build()
     return layer
 
@@ -75,7 +69,8 @@ def read_output_layer(
             "saved_model; use execution: native"
         )
     verify(folder, manifest)
-    words = read_words(folder / WORDS_FILE) if manifest.kind == "elmo" else None
+    has_words = OWN_FAMILIES[manifest.kind].has_output_words
+    words = read_words(folder / WORDS_FILE) if has_words else None
     layer = new_output_layer(manifest.kind, encoder.get_config(), words, **options)
     shapes = {name: tuple(weight.shape) for name, weight in layer.weights_by_name().items()}
     layer.load_weights_by_name(read_arrays(folder / LAYER_FILE, shapes))
@@ -92,7 +87,7 @@ def write_output_layer(source: ModuleSource, folder: Path) -> None:
     """
     if source.output_layer is None:
         return
-    if source.family == "elmo":
+    if OWN_FAMILIES[source.family].has_output_words:
         if source.output_words is None:
             raise ArtifactError(f"{WORDS_FILE}: expected the output layer's words, got none")
         words = check_words(source.output_words, WORDS_FILE)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.errors import ArtifactError
-from hub_modules.export import ENCODERS
 from hub_modules.find import find_module
 from hub_modules.manifest import ModuleManifest, module_hash, read_manifest, verify
+from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.programs.trusted import check_trusted, is_known
 
 
@@ -64,7 +64,7 @@ def read_module_manifest(folder: Path) -> ModuleManifest | None:
     if manifest is None or isinstance(manifest, ModuleManifest):
         return manifest
     raise ArtifactError(
-        f"{folder}: expected a module ({' or '.join(ENCODERS)}), got one of kind "
+        f"{folder}: expected a module ({' or '.join(OWN_FAMILIES)}), got one of kind "
         f"{manifest.kind!r}; an export is used with `tf-adapt predict`"
     )
 

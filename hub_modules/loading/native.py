@@ -13,29 +13,10 @@ from hub_modules.kept_layers import (
     refuse_keep_layers,
 )
 from hub_modules.loading.loaded_module import LoadedModule
-from hub_modules.preprocess import (
-    BertPreprocessor,
-    CausalPreprocessor,
-    ElmoPreprocessor,
-    LstmPreprocessor,
-)
-from hub_modules.sources.awd_lstm_layout import awd_lstm_shapes, read_lstm_words
-from hub_modules.sources.bert_layout import bert_shapes
-from hub_modules.sources.bilm_tf import elmo_shapes
-from hub_modules.sources.causal_layout import causal_shapes, read_own_byte_pairs
-from hub_modules.sources.folder import read_vocabulary
+from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.sources.layer_mix import LayerMix, layer_mix
 from hub_modules.storage.tf_checkpoint import read_variables, variable_shapes
 from hub_modules.verified import Verified
-
-_SHAPES = {
-    "bert": bert_shapes,
-    "elmo": elmo_shapes,
-    "causal": causal_shapes,
-    "lstm": awd_lstm_shapes,
-}
-# Families whose layers cannot be left out → what they are, for messages.
-_OF_ONE_PIECE = {"elmo": "an ELMo", "lstm": "an AWD-LSTM"}
 
 
 def load_native(
@@ -61,8 +42,8 @@ def load_native(
     _check_fit(found.folder, manifest.kind, config)
     if keep_layers is not None:
         where = f"module {found.folder}"
-        if manifest.kind in _OF_ONE_PIECE:
-            refuse_keep_layers(keep_layers, where, _OF_ONE_PIECE[manifest.kind])
+        if what := OWN_FAMILIES[manifest.kind].in_one_piece:
+            refuse_keep_layers(keep_layers, where, what)
         check_keep_layers(keep_layers, config["num_layers"], where)
         config = kept_config(config, keep_layers)
     encoder = native_encoder(manifest.kind, config, **options)
@@ -91,7 +72,7 @@ def _check_fit(folder: Path, kind: str, config: dict) -> None:
     Raises:
         ArtifactError: names or shapes differ.
     """
-    shapes = _SHAPES[kind](config)
+    shapes = OWN_FAMILIES[kind].shapes(config)
     stored = _without_mix(variable_shapes(folder / "encoder"))
     names = sorted(shapes.keys() | stored)
     differing = [name for name in names if shapes.get(name) != stored.get(name)]
@@ -131,14 +112,5 @@ def own_preprocessor(found: Verified, own: Verified | None, classification_token
             f"preprocessor: module {found.folder} brings its own preprocessing; leave the argument "
             "out (encoder.preprocessor: null)"
         )
-    if found.manifest.kind == "elmo":
-        return ElmoPreprocessor()
-    rows = found.manifest.config.vocabulary_size
-    if found.manifest.kind == "causal":
-        pieces = read_own_byte_pairs(found.folder, rows)
-        return CausalPreprocessor(*pieces, classification_token, rows)
-    if found.manifest.kind == "lstm":
-        words = read_lstm_words(found.folder / "vocab.txt", rows)
-        return LstmPreprocessor(words, found.manifest.lower_case)
-    vocabulary = read_vocabulary(found.folder / "vocab.txt", rows)
-    return BertPreprocessor(vocabulary, found.manifest.lower_case)
+    make = OWN_FAMILIES[found.manifest.kind].preprocessor
+    return make(found.folder, found.manifest, classification_token)

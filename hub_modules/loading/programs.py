@@ -1,6 +1,7 @@
 """A module's own program as the encoder."""
 
 from hub_modules.errors import ArtifactError, ConfigError
+from hub_modules.families import FAMILIES
 from hub_modules.find import encoder_folder
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.loading.native import own_preprocessor
@@ -12,6 +13,8 @@ from hub_modules.verified import Verified
 
 # A causal module's program has BERT's inputs and outputs.
 _INTERFACES = {"causal": "bert"}
+# Programs that read texts or words themselves.
+_OWN_PREPROCESSORS = {"sentence": SentencePreprocessor, "elmo": ElmoTokensPreprocessor}
 
 
 def load_black_box(found: Verified, own: Verified | None) -> LoadedModule:
@@ -37,11 +40,10 @@ def load_black_box(found: Verified, own: Verified | None) -> LoadedModule:
             )
         family = kind
     encoder = program_encoder(module, family, name=f"{family}_black_box", dtype="float32")
-    if family == "sentence":
+    if not FAMILIES[family].has_words:
         _refuse_preprocessor(found, own)
-        given, max_length = SentencePreprocessor(), None
-    elif family == "elmo":
-        given, max_length = ElmoTokensPreprocessor(), None
+    if family in _OWN_PREPROCESSORS:
+        given, max_length = _OWN_PREPROCESSORS[family](), None
     else:
         given = (
             foreign_preprocessor(found, published_source(found.folder), own)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.export import native_encoder
+from hub_modules.families import FAMILIES
 from hub_modules.find import encoder_folder, find_module
 from hub_modules.load import load_module
 from hub_modules.loading.loaded_module import LoadedModule
@@ -70,7 +71,7 @@ def check_program(handle: str | os.PathLike, trust: bool = False) -> ProgramChec
         ConfigError: the module has no native encoder.
     """
     native = load_module(handle, "native", trust)
-    if native.family == "lstm":
+    if FAMILIES[native.family].program_takes_texts:
         raise ConfigError(
             f"module {handle}: --verify: expected a BERT, an ELMo or a causal module, whose "
             "program gives out every layer, got an AWD-LSTM; leave --verify out"

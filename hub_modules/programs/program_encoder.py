@@ -10,6 +10,7 @@ import keras
 import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
+from hub_modules.families import FAMILIES
 from hub_modules.native.weights import as_keras_variable
 from hub_modules.programs.sentence_module import SentenceEncoder, is_sentence_module
 
@@ -32,6 +33,7 @@ class BlackBoxEncoder(keras.layers.Layer):
         self.supports_jit = False
         self.module = module
         self.family = family
+        self.reads_tokens = FAMILIES[family].reads_characters
         self.is_tf1 = not callable(module)
         # TensorFlow 2 can run a TF1-format module, not train it: it is treated as one without
         # weights. So is a module without a list of trainable variables.
@@ -49,9 +51,7 @@ class BlackBoxEncoder(keras.layers.Layer):
 
     def call(self, inputs, training=None):
         training = bool(training) and bool(self.trainable_weights)
-        if self.family == "elmo":
-            return self._elmo(inputs, training)
-        return self._bert(inputs, training)
+        return (self._elmo if self.reads_tokens else self._bert)(inputs, training)
 
     @property
     def num_states(self) -> int:
@@ -66,10 +66,9 @@ class BlackBoxEncoder(keras.layers.Layer):
     def example_layers(self) -> list:
         """The hidden states of each layer for one position, `[1, 1, width]` each: they show the
         number of layers and their width."""
-        if self.family == "elmo":
-            return self({"tokens": tf.constant([["a"]]), "sequence_len": tf.constant([1])})[
-                "layers"
-            ]
+        if self.reads_tokens:
+            words = {"tokens": tf.constant([["a"]]), "sequence_len": tf.constant([1])}
+            return self(words)["layers"]
         names = ("input_word_ids", "input_mask", "input_type_ids")
         return self({name: tf.ones([1, 1], tf.int32) for name in names})["layers"]
 
@@ -103,7 +102,7 @@ def program_encoder(module, family: str, **options) -> BlackBoxEncoder | Sentenc
     Args:
         options: Keras' (`name`, `dtype`).
     """
-    if family == "sentence":
+    if not FAMILIES[family].has_words:
         return SentenceEncoder(module, **options)
     return BlackBoxEncoder(module, family, **options)
 

@@ -15,7 +15,8 @@ import pytest
 import tensorflow as tf
 from safetensors.numpy import load_file, save_file
 
-from hub_modules.export import BertModule, native_encoder, write_module
+from hub_modules.by_family.bert import BertModule
+from hub_modules.export import native_encoder, write_module
 from hub_modules.load import load_module, load_output_layer
 from hub_modules.manifest import read_manifest, write_manifest
 from hub_modules.native.added.settings import BottleneckAdapters, ProjectedAdapters

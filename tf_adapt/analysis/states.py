@@ -5,6 +5,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.families import FAMILIES
 from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.layers.texts import row_vectors
@@ -72,7 +73,7 @@ def layer_numbers(encoder: HubEncoder) -> list[int]:
     A foreign SavedModel without embeddings among its outputs starts at 1. An AWD-LSTM's layers of
     other widths are left out.
     """
-    if encoder.family == "lstm":
+    if FAMILIES[encoder.family].some_layers:
         # The embeddings, then LSTMs.
         return [0, *(int(name.removeprefix("lstm_")) + 1 for name in encoder.layer_names[1:])]
     names = [name for name, _ in encoder.layer_groups]

@@ -234,7 +234,7 @@ def digest_of(weights: Iterable) -> str:
 
 def _parts(encoder: HubEncoder, reads: HeadInputs) -> list[Part]:
     # Encoders like ELMo have no pooled vector.
-    return parts_of(reads, encoder, with_pooled=FAMILIES[encoder.family].like != "elmo")
+    return parts_of(reads, encoder, with_pooled=not FAMILIES[encoder.family].is_like_elmo)
 
 
 def _kept_source(

@@ -17,7 +17,7 @@ def nothing_learns(handle: str, family: str, execution: str | None) -> str:
         execution: as the user said it.
     """
     frozen = "(trainable=False, adaptation: feature_extraction)"
-    if family == "sentence":
+    if not FAMILIES[family].has_words:
         return (
             f"module {handle}: this sentence module can only be used frozen {frozen}: it has no "
             "trainable variables, or no gradient flows through its program; to tune, take one that "
@@ -148,8 +148,8 @@ def check_checkpointing(module: LoadedModule) -> None:
 def not_converted(encoder: keras.layers.Layer, engine: str) -> str:
     """The message for a `HubEncoder` that another engine cannot compute."""
     reason = f"the family {encoder.family}, execution {encoder.execution}"
-    if encoder.family == "elmo":
-        reason += ", whose loops over the words are slower there than in TensorFlow"
+    if why := FAMILIES[encoder.family].no_engine:
+        reason += f", {why}"
     if isinstance(encoder.added, TaskAttention):
         reason = "one with an attention of its own for each task"
     return (

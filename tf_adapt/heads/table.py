@@ -123,13 +123,13 @@ def build_head(
             f"head_pooling: expected none for the head {name} on an encoder of the family "
             f"{family}: it takes one vector for a text; got {pooling}"
         )
-    layer = (head.elmo_layer if FAMILIES[family].like == "elmo" else None) or head.layer
+    layer = (head.elmo_layer if FAMILIES[family].is_like_elmo else None) or head.layer
     known = inspect.signature(layer).parameters
     implied = {
         "num_outputs": task.num_outputs,
         "mixed": frozen,
         **row.arguments,
-        "hidden_layer": FAMILIES[family].like == "elmo",
+        "hidden_layer": FAMILIES[family].is_like_elmo,
         "word_pieces": FAMILIES[family].word_piece,
     }
     given = {
@@ -168,12 +168,12 @@ def refuse_first_state(key: str, family: str) -> None:
         key: that asks for it, for the message.
 
     Raises:
-        ConfigError: the encoder is an AWD-LSTM.
+        ConfigError: the encoder is one of these, an AWD-LSTM.
     """
-    if family == "lstm":
+    if first := FAMILIES[family].first_state:
         raise ConfigError(
-            f"{key}: expected last, mean or max for the family lstm, whose first state is that of "
-            "xxbos and the same for every text, got first"
+            f"{key}: expected last, mean or max for the family {family}, whose first state is "
+            f"that of {first} and the same for every text, got first"
         )
 
 
@@ -189,7 +189,7 @@ def _check_inputs(asked: Asked, fitting: tuple[str, ...]) -> None:
             f"head: {name} needs a state for each word, and an encoder of the family {family} has "
             f"one vector for a text; expected one of {', '.join(('default', *on_vectors))}"
         )
-    if pairs_of_vectors and about.like == "elmo" and asked.pooling is None:
+    if pairs_of_vectors and about.is_like_elmo and asked.pooling is None:
         raise ConfigError(
             f"head: {name} takes an encoder's pooled vectors, and one of the family {family} has "
             "none; set head_pooling (mean, max, first, last), or take one of esim, bi_attention, "

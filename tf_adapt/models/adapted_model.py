@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
+from hub_modules.families import FAMILIES
 from hub_modules.native.added.settings import TaskAttention
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import is_trainable
@@ -174,7 +175,7 @@ class AdaptedModel(PhasedModel):
         self.task = task
         self.task_name = task_name
         self.head = head
-        if encoder.family == "lstm":
+        if FAMILIES[encoder.family].rates_by_task:
             KINDS[task.kind].lstm_dropouts(encoder.native)
         self.auxiliaries = list(auxiliaries)
         self.teaching: Teaching | None = None

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from hub_modules.families import FAMILIES
 from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED, WORDS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
@@ -72,7 +73,7 @@ def check_dropout(encoder: HubEncoder, head: keras.layers.Layer) -> None:
         ConfigError: neither the head nor a trained part of the encoder has dropout.
     """
     # A frozen encoder runs in inference mode; what a program drops is not known.
-    is_program = encoder.execution != "native" or encoder.family == "sentence"
+    is_program = encoder.execution != "native" or not FAMILIES[encoder.family].has_words
     if _has_dropout(head) or (encoder.trainable and (is_program or _has_dropout(encoder))):
         return
     raise ConfigError(
@@ -89,7 +90,7 @@ def _has_dropout(layer: keras.layers.Layer) -> bool:
 
 
 def _check_embeddings(encoder: HubEncoder) -> None:
-    if encoder.execution != "native" or encoder.family == "sentence":
+    if encoder.execution != "native" or not FAMILIES[encoder.family].has_words:
         raise ConfigError(
             "consistency: expected a native encoder for perturbation adversarial, whose embeddings "
             f"can be perturbed, got module {encoder.handle} (family {encoder.family}, execution "

@@ -7,7 +7,7 @@ from keras import ops
 from hub_modules.load import load_output_layer
 from hub_modules.native.untracked import Untracked
 from tf_adapt.encoder.hub_encoder import HubEncoder
-from tf_adapt.models.language_objectives import at_places, word_embeddings
+from tf_adapt.models.language_objectives import OBJECTIVES, at_places, word_embeddings
 
 
 def distillation_objective(encoder: HubEncoder) -> "Distillation":
@@ -84,7 +84,7 @@ class Distillation(keras.layers.Layer):
         return at_places(losses, places, tf.shape(encoded["mask"]))
 
     def _log_probabilities(self, states):
-        if self.source.family == "elmo":
+        if not OBJECTIVES[self.source.family].is_tied:
             return self.output_layer(states)
         table = tf.stop_gradient(word_embeddings(self.source))
         return ops.log_softmax(self.output_layer(states, table))

@@ -5,6 +5,9 @@ encoder's inputs for one text column, the `HubEncoder`, and its outputs for thes
 computed yet). It returns a loss >= 0 for each target, and −1 where there is no target.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import keras
 import tensorflow as tf
 
@@ -47,15 +50,16 @@ def language_model_objective(
             f"module {encoder.handle}: a language-model loss needs the native encoder, got "
             f"execution: {encoder.execution}; use a module that can run natively"
         )
-    if encoder.family not in ("bert", "elmo", "causal", "lstm"):
+    if encoder.family not in OBJECTIVES:
         raise ConfigError(
             f"module {encoder.handle}: a language-model loss is for a BERT, an ELMo, a causal "
             f"module or an AWD-LSTM, got the family {encoder.family}; use such a module, or leave "
             "it out"
         )
     options = {"name": "language_model", "dtype": encoder.dtype_policy}
-    if encoder.family == "causal":
-        return CausalLanguageModel(**options)
+    row = OBJECTIVES[encoder.family]
+    if not row.has_output_layer:
+        return row.make(encoder, None, None, num_samples, options)
     found = load_output_layer(
         encoder.handle, encoder.native, name="output_layer", dtype=encoder.dtype_policy
     )
@@ -66,12 +70,7 @@ def language_model_objective(
             "`tf-adapt module convert`, from a source that has it (HuggingFace: cls.predictions.* "
             "or heads.safetensors; bilm-tf: softmax.npz and vocab.txt; fastai: 1.decoder.*)"
         )
-    layer, words = found
-    if encoder.family == "lstm":
-        return LstmLanguageModel(layer, encoder.native.output_dropout, **options)
-    if encoder.family == "bert":
-        return MaskedLanguageModel(layer, encoder.preprocessor.special_token_ids, **options)
-    return BiLanguageModel(layer, words, num_samples, **options)
+    return row.make(encoder, *found, num_samples, options)
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -336,3 +335,46 @@ def at_places(losses, places, shape):
     trailing = tf.shape(losses)[1:]
     empty = tf.fill(tf.concat([shape, trailing], axis=0), -1.0)
     return tf.tensor_scatter_nd_update(empty, places, losses)
+
+
+def _masked(encoder, layer, words, num_samples, options) -> MaskedLanguageModel:
+    return MaskedLanguageModel(layer, encoder.preprocessor.special_token_ids, **options)
+
+
+def _bidirectional(encoder, layer, words, num_samples, options) -> BiLanguageModel:
+    return BiLanguageModel(layer, words, num_samples, **options)
+
+
+def _causal(encoder, layer, words, num_samples, options) -> CausalLanguageModel:
+    return CausalLanguageModel(**options)
+
+
+def _of_words(encoder, layer, words, num_samples, options) -> LstmLanguageModel:
+    return LstmLanguageModel(layer, encoder.native.output_dropout, **options)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The language model that a family was pretrained with.
+
+    Attributes:
+        name: of the source task.
+        make: an encoder, its output layer and its words, `num_samples`, Keras' options → the layer.
+        has_output_layer: whether the output layer has weights of its own.
+        masks: whether it predicts masked pieces.
+        is_tied: whether the output layer reads the table of word embeddings.
+    """
+
+    name: str
+    make: Callable[..., keras.layers.Layer]
+    has_output_layer: bool = True
+    masks: bool = False
+    is_tied: bool = True
+
+
+OBJECTIVES = {
+    "bert": Objective("masked_language_model", _masked, masks=True),
+    "elmo": Objective("bidirectional_language_model", _bidirectional, is_tied=False),
+    "causal": Objective("causal_language_model", _causal, has_output_layer=False),
+    "lstm": Objective("word_language_model", _of_words),
+}

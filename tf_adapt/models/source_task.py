@@ -12,16 +12,9 @@ from hub_modules.output_files import has_output_layer
 from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.models.language_objectives import language_model_objective
+from tf_adapt.models.language_objectives import OBJECTIVES, language_model_objective
 
 BATCH_SIZE = 16
-# Family → the name of its source task.
-SOURCE_TASKS = {
-    "bert": "masked_language_model",
-    "elmo": "bidirectional_language_model",
-    "causal": "causal_language_model",
-    "lstm": "word_language_model",
-}
 
 
 def check_source_task(encoder: HubEncoder, where: str) -> None:
@@ -35,7 +28,7 @@ def check_source_task(encoder: HubEncoder, where: str) -> None:
             module has no output layer or no [MASK].
     """
     module = f"module {encoder.handle}"
-    if encoder.family not in SOURCE_TASKS:
+    if encoder.family not in OBJECTIVES:
         raise ConfigError(
             f"{where}: expected a BERT, an ELMo, a causal module or an AWD-LSTM, whose pretraining "
             f"is a language model, got {module} of the family {encoder.family}; remove the section"
@@ -45,7 +38,8 @@ def check_source_task(encoder: HubEncoder, where: str) -> None:
             f"{where}: expected encoder.execution: native, got {encoder.execution} ({module}); "
             "remove one of them"
         )
-    if encoder.family == "causal":
+    row = OBJECTIVES[encoder.family]
+    if not row.has_output_layer:
         return
     if not has_output_layer(find_module(encoder.handle)):
         raise ConfigError(
@@ -54,7 +48,7 @@ def check_source_task(encoder: HubEncoder, where: str) -> None:
             "that has it (HuggingFace: cls.predictions.* or heads.safetensors; bilm-tf: "
             "softmax.npz and vocab.txt; fastai: 1.decoder.*), or remove the section"
         )
-    if encoder.family == "bert" and "mask_id" not in encoder.preprocessor.special_token_ids:
+    if row.masks and "mask_id" not in encoder.preprocessor.special_token_ids:
         raise ConfigError(
             f"{where}: expected [MASK] in the vocabulary, got none ({module}); remove the section"
         )

@@ -7,7 +7,7 @@ from tf_adapt.report.blocks import Folded, Heading, Table, field_of
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.scored_cells import Spread
 
-# Values of `tf_adapt.models.source_task.SOURCE_TASKS`, whose module imports TensorFlow.
+# Names in `tf_adapt.models.language_objectives.OBJECTIVES`, whose module imports TensorFlow.
 PREDICTED = {
     "masked_language_model": "masked word pieces",
     "bidirectional_language_model": "next and previous words",

@@ -1,5 +1,6 @@
 """The table in the paper's form: encoders in rows, adaptations in columns."""
 
+from hub_modules.families import has_words
 from tf_adapt import paper
 from tf_adapt.paper import FROZEN, TUNED
 from tf_adapt.printing import words
@@ -44,7 +45,7 @@ def _papers_row(content: Content, adaptations: list[str]) -> list[list[list[Entr
     data no row."""
     dataset = paper.NAMED_DATASETS.get(content.dataset)
     score = paper.SKIP_THOUGHTS.get(dataset)
-    if score is None or not any(cell.family == "sentence" for cell in content.cells):
+    if score is None or all(has_words(cell.family) for cell in content.cells):
         return []
     if content.metric != paper.TABLE_2_DATASETS[dataset][1].split(",")[0].lower():
         return []

@@ -114,7 +114,7 @@ class Forgetting(Schema):
     """The loss of the source task on held-out text, and the distance from the pretrained weights.
 
     Attributes:
-        task: a value of `tf_adapt.models.source_task.SOURCE_TASKS`.
+        task: a name in `tf_adapt.models.language_objectives.OBJECTIVES`.
         before, after: mean loss of the pretrained and of the adapted weights.
         distances: relative L2 distance by layer group, and of `all` weights.
         texts, targets, truncated: lines of the text, predictions in them, lines that were cut.

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from hub_modules.families import joins_pairs
+from hub_modules.families import has_words, joins_pairs
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.splits.read_splits import Splits
@@ -35,7 +35,7 @@ def confusion_matrix(
 
 def linear_head(encoder: EncoderEntry, family: str | None) -> list[str]:
     """The head that a frozen encoder has beside the default one; a sentence module has none."""
-    return [] if family == "sentence" else ["linear"]
+    return [] if not has_words(family) else ["linear"]
 
 
 def linear_head_of_pairs(encoder: EncoderEntry, family: str | None) -> list[str]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import chain
 
+from hub_modules.families import has_words
 from tf_adapt.comparison.by_kind.classification import label_phrase, labels_of_train
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.data.splits.read_splits import Splits
@@ -23,7 +24,7 @@ def tag_phrase(answer: str) -> str:
 
 def linear_tagger(encoder: EncoderEntry, family: str | None) -> list[str]:
     """The head that a frozen encoder has beside the default one; a sentence module has none."""
-    return [] if family == "sentence" else ["linear_tagger"]
+    return [] if not has_words(family) else ["linear_tagger"]
 
 
 def column_lines(columns: list[str], unused: list[str]) -> list[str]:

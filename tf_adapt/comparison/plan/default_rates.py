@@ -3,7 +3,7 @@
 import mmap
 from pathlib import Path
 
-from hub_modules.families import FAMILIES
+from hub_modules.families import FAMILIES, has_words
 from hub_modules.find import is_word_vectors
 from hub_modules.keras_hub.handles import PREFIX
 from hub_modules.manifest import ModuleManifest, read_manifest
@@ -51,7 +51,7 @@ def default_rates(handle: str, adaptation: str, head: str = "default") -> list[f
         ArtifactError: the manifest of the module is damaged.
     """
     family = family_of(handle)
-    linear = LINEAR_HEADS if family != "sentence" else (*LINEAR_HEADS, "default")
+    linear = LINEAR_HEADS if has_words(family) else (*LINEAR_HEADS, "default")
     if adaptation == FROZEN and head in linear:
         return list(FROZEN_LINEAR)
     rates = RATES[FAMILIES[family].like if family else "bert"]

@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from hub_modules.export import save_module
+from hub_modules.by_family.encoder_module import save_module
 from hub_modules.manifest import module_hash, write_manifest
 from hub_modules.native.added.lora import low_rank_layers, merged
 from hub_modules.native.kernels.half_kernels import given_values, half_kernels, half_layers

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from hub_modules.export import save_module
+from hub_modules.by_family.encoder_module import save_module
 from hub_modules.manifest import module_hash, write_manifest
 from hub_modules.native.added.lora import merged
 from hub_modules.programs.trusted import remember

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.export import save_module
+from hub_modules.by_family.encoder_module import save_module
 from hub_modules.manifest import module_hash, write_manifest
 from hub_modules.native.kernels.half_kernels import half_layers
 from hub_modules.programs.trusted import remember

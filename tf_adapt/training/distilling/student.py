@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from hub_modules.export import native_encoder
+from hub_modules.families import FAMILIES
 from hub_modules.find import find_module
 from hub_modules.kept_layers import check_keep_layers, kept_config, kept_weights
 from hub_modules.licence_notes import licence_notes
@@ -46,7 +47,7 @@ def read_teacher(handle: str | os.PathLike, keep_layers: Sequence[int], trust: b
         ConfigError: it is no BERT that runs natively with a vocabulary, or has not these layers.
     """
     loaded = load_module(handle, trust=trust)
-    settings = module_text_settings(handle) if loaded.family == "bert" else None
+    settings = module_text_settings(handle) if FAMILIES[loaded.family].distillable else None
     if loaded.execution != "native" or settings is None:
         raise ConfigError(
             f"teacher {handle}: expected a BERT that runs natively and brings its vocabulary, got "

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from hub_modules.export import ENCODERS, write_module
+from hub_modules.export import write_module
+from hub_modules.families import FAMILIES
 from hub_modules.load import module_text_settings
 from hub_modules.native.added.adapters import pretrained_by_name
 from hub_modules.native.added.lora import merged
 from hub_modules.native.added.settings import Lora, TaskAttention
+from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.sources import ModuleSource
 from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapters
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -82,11 +84,11 @@ def module_source(model: AdaptedModel) -> ModuleSource:
             f"module {encoder.handle}: only a native encoder can be written as a module, got "
             f"execution: {encoder.execution}; train with execution: native"
         )
-    if encoder.family not in ENCODERS:
+    if encoder.family not in OWN_FAMILIES:
         raise ConfigError(
-            f"module {encoder.handle}: only encoders of the families {', '.join(ENCODERS)} can be "
-            f"written as a module, got one of {encoder.family}; export the whole model with "
-            "`tf-adapt export`"
+            f"module {encoder.handle}: only encoders of the families {', '.join(OWN_FAMILIES)} "
+            f"can be written as a module, got one of {encoder.family}; export the whole model "
+            "with `tf-adapt export`"
         )
     if isinstance(encoder.added, TaskAttention):
         raise ConfigError(
@@ -120,7 +122,7 @@ def module_source(model: AdaptedModel) -> ModuleSource:
 
 
 def _text_settings(encoder: HubEncoder) -> dict:
-    if encoder.family == "elmo":
+    if FAMILIES[encoder.family].reads_characters:
         return {}
     found = module_text_settings(encoder.handle)
     if found is None:
@@ -135,7 +137,10 @@ def _text_settings(encoder: HubEncoder) -> dict:
 def _arguments(encoder: HubEncoder) -> dict:
     """The native encoder's constructor arguments, without those of Keras and of what no module
     stores."""
-    known = inspect.signature(ENCODERS[encoder.family].__init__).parameters.keys() - _NOT_STORED
+    known = (
+        inspect.signature(OWN_FAMILIES[encoder.family].encoder.__init__).parameters.keys()
+        - _NOT_STORED
+    )
     config = encoder.native.get_config()
     return {name: config[name] for name in known if name in config}
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import keras
 
+from hub_modules.families import FAMILIES
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.adaptation.fisher import load_fisher
 from tf_adapt.adaptation.penalties import ewc, l2_sp
@@ -154,7 +155,7 @@ def _check_compilable(model: AdaptedModel) -> None:
     """Refuses models with shapes that depend on values, which XLA cannot compile: the distinct
     words of a batch (ELMo), masked pieces (language models), shrinking batches (LSTMs of heads)."""
     encoder = model.encoder
-    if (encoder.family, encoder.execution) != ("bert", "native"):
+    if not FAMILIES[encoder.family].allows_xla or encoder.execution != "native":
         got = f"the family {encoder.family}, execution {encoder.execution}"
     elif KINDS[model.task.kind].head_encoder(model) is None:
         got = "a language model or an auxiliary loss"

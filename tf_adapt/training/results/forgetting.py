@@ -13,7 +13,8 @@ from tf_adapt.data.running_text import read_running_text
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import relative_distances
 from tf_adapt.errors import TrainingError
-from tf_adapt.models.source_task import SOURCE_TASKS, check_source_task, source_loss
+from tf_adapt.models.language_objectives import OBJECTIVES
+from tf_adapt.models.source_task import check_source_task, source_loss
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.resolving.compiled_model import configured_encoder
 
@@ -52,7 +53,7 @@ class SourceTask:
         after = before if same else source_loss(adapted, self.text)[0]
         _check_finite(before, after)
         return {
-            "task": SOURCE_TASKS[adapted.family],
+            "task": OBJECTIVES[adapted.family].name,
             "before": before,
             "after": after,
             "distances": distances,

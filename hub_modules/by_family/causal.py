@@ -1,0 +1,46 @@
+"""GPT-2 as a module of ours; its program has BERT's inputs and outputs."""
+
+from pathlib import Path
+
+from hub_modules.by_family.bert import BertModule
+from hub_modules.by_family.encoder_module import save_module
+from hub_modules.by_family.row import Row
+from hub_modules.manifest import ModuleManifest
+from hub_modules.native.causal import CausalEncoder
+from hub_modules.preprocess import CausalPreprocessor, hub_preprocessor
+from hub_modules.sources import ModuleSource
+from hub_modules.sources.causal_layout import (
+    causal_shapes,
+    read_own_byte_pairs,
+    write_own_byte_pairs,
+)
+
+
+def _text_settings(folder: Path, manifest: ModuleManifest) -> dict:
+    vocabulary, merges = read_own_byte_pairs(folder, manifest.config.vocabulary_size)
+    return {"vocabulary": vocabulary, "merges": merges}
+
+
+def _preprocessor(folder: Path, manifest: ModuleManifest, classification_token: bool):
+    rows = manifest.config.vocabulary_size
+    return CausalPreprocessor(*read_own_byte_pairs(folder, rows), classification_token, rows)
+
+
+def _missing(source: ModuleSource) -> str:
+    if source.vocabulary is not None and source.merges is not None:
+        return ""
+    return (
+        "a vocabulary and its merges with the weights, got none; add vocab.json and merges.txt to "
+        "the source"
+    )
+
+
+def _save(encoder: CausalEncoder, source: ModuleSource, folder: Path, stored_as: str) -> None:
+    module = BertModule(encoder, stored_as)
+    save_module(module, folder / "encoder", module.signatures())
+    write_own_byte_pairs(folder, source.vocabulary, source.merges)
+    preprocessor = CausalPreprocessor(source.vocabulary, source.merges)
+    save_module(hub_preprocessor(preprocessor), folder / "preprocess")
+
+
+ROW = Row(CausalEncoder, causal_shapes, _preprocessor, _text_settings, _missing, _save, None)
