@@ -22,7 +22,7 @@ FILES = [
 
 
 def is_family(node: ast.AST) -> bool:
-    """Whether an expression is a family by its name: `family`, `encoder.family`, `manifest.kind`."""
+    """Whether an expression is a family: `family`, `encoder.family`, `manifest.kind`."""
     text = ast.unparse(node)
     return text.split(".")[-1] in ("family", "like") or text.endswith("manifest.kind")
 

@@ -8,7 +8,8 @@ from huggingface_folders import FAMILIES, keras_hub_is_new, write_folder
 
 import tf_adapt as ta
 from hub_modules.errors import ConfigError
-from hub_modules.native.added.lora import TARGETS, merged
+from hub_modules.native.added.lora import merged
+from hub_modules.native.added.settings import TARGETS
 
 if not keras_hub_is_new():
     pytest.skip("needs keras-hub 0.32", allow_module_level=True)
