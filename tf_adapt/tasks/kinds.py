@@ -88,15 +88,3 @@ def labelled_kinds() -> tuple[str, ...]:
 def metrics_of(kind: str, scheme: str | None = None) -> tuple[str, ...]:
     """The metrics of a kind of task; of tags that are each of its word alone, the accuracy."""
     return KINDS[kind].metrics_of_schemes.get(scheme, KINDS[kind].metrics)
-
-
-METRICS_OF = {kind: KINDS[kind].metrics for kind in labelled_kinds()}
-PAIRS = ("pair_classification", "pair_regression")
-# One label of several.
-CLASSIFICATIONS = ("classification", "pair_classification")
-# Any number of labels, also none: see `tf_adapt.data.formats.label_sets`.
-MULTILABEL = "multilabel_classification"
-# The label is a part of the second text: see `tf_adapt.data.formats.records.Answers`.
-SPAN_EXTRACTION = "span_extraction"
-# The label is a number.
-REGRESSIONS = ("regression", "pair_regression")

@@ -7,14 +7,7 @@ import keras
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks import keras_kinds
 from tf_adapt.tasks.arguments import refused, unchecked
-from tf_adapt.tasks.kinds import (
-    KINDS,
-    MULTILABEL,
-    PAIRS,
-    REGRESSIONS,
-    SPAN_EXTRACTION,
-    metrics_of,
-)
+from tf_adapt.tasks.kinds import KINDS, metrics_of
 from tf_adapt.tasks.span_search import SpanSearch
 
 LOWER_IS_BETTER = ("perplexity",)
@@ -57,36 +50,6 @@ class Task:
         # The way to set fields of a frozen dataclass; lists become tuples, so that it is hashable.
         for name, checked in (_ARGUMENTS | KINDS[self.kind].arguments).items():
             object.__setattr__(self, name, checked(self, name))
-
-    @property
-    def is_pair(self) -> bool:
-        """An example is two texts."""
-        return self.kind in PAIRS or self.is_span_extraction
-
-    @property
-    def is_tagging(self) -> bool:
-        """An example is a sequence of words with one tag each."""
-        return self.kind == "tagging"
-
-    @property
-    def is_span_extraction(self) -> bool:
-        """An example is a question and a context, of which the answer is a part."""
-        return self.kind == SPAN_EXTRACTION
-
-    @property
-    def is_language_model(self) -> bool:
-        """The text is its own target; there are no labels."""
-        return self.kind == "language_model"
-
-    @property
-    def is_regression(self) -> bool:
-        """The target is a number."""
-        return self.kind in REGRESSIONS
-
-    @property
-    def is_multilabel(self) -> bool:
-        """An example has any number of the labels, also none."""
-        return self.kind == MULTILABEL
 
     @property
     def num_outputs(self) -> int:
