@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from house import imports
+from house import CONDUCTORS, import_statements, imports
 
 ROOT = Path(__file__).resolve().parents[1]
 # From the top, what a user calls, to the bottom, what everybody uses.
@@ -78,3 +78,22 @@ def test_no_folder_is_crowded():
             if files > 20 and folder.name != "sources":
                 crowded[folder.relative_to(ROOT).as_posix()] = files
     assert crowded == {}
+
+
+def test_a_config_stops_at_training():
+    """The rooms below it get values; YAML alone is read there too."""
+    below = ROOMS[ROOMS.index("training") + 1 :]
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for room in below
+        if room != "config"
+        for path in (ROOT / "tf_adapt" / room).rglob("*.py")
+        for name in imports(path)
+        if name.startswith("tf_adapt.config.") and ".strict_yaml." not in name
+    ]
+    assert found == []
+
+
+def test_conductors_are_short():
+    for name in CONDUCTORS:
+        assert import_statements(name) <= 20, name

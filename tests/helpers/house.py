@@ -26,6 +26,12 @@ def imports(path: Path) -> set[str]:
     return {name for name in names if name.split(".")[0] in HOMES}
 
 
+def import_statements(name: str) -> int:
+    """How many a file has, in functions too; its name is as in `CONDUCTORS`."""
+    tree = ast.parse((ROOT / "tf_adapt" / f"{name}.py").read_text("utf-8"))
+    return sum(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(tree))
+
+
 def files() -> list[Path]:
     """All files of the package."""
     return sorted(path for home in HOMES for path in (ROOT / home).rglob("*.py"))
@@ -94,9 +100,7 @@ def main() -> None:
     crowded = sorted(str(one.relative_to(ROOT)) for one, n in folders.items() if n > CROWDED)
     print(f"folders of more than {CROWDED} files: {', '.join(crowded)}")
     for name in CONDUCTORS:
-        tree = ast.parse((ROOT / "tf_adapt" / f"{name}.py").read_text("utf-8"))
-        count = sum(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(tree))
-        print(f"imports of {name}: {count}")
+        print(f"imports of {name}: {import_statements(name)}")
 
 
 if __name__ == "__main__":

@@ -15,17 +15,15 @@ from tf_adapt.config.reading import resolve_paths, with_data
 from tf_adapt.config.sections import Config
 from tf_adapt.data.own_files import recognised
 from tf_adapt.encoder.feature_cache import reading_features
-from tf_adapt.runs import ensemble_folder, run_folder
+from tf_adapt.runs import run_folder
 from tf_adapt.training.epochs import run_epochs
-from tf_adapt.training.finished.same_data import check_unchanged
-from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.determinism import set_seed
 from tf_adapt.training.resolving.devices import is_chief, make_strategy
 from tf_adapt.training.resolving.first_run import first_config
 from tf_adapt.training.resolving.resolve import description, resolve
 from tf_adapt.training.results.finish import finish_run
+from tf_adapt.training.results.finished_before import finished_before
 from tf_adapt.training.results.memory import forget_peak
-from tf_adapt.training.results.slices import score_again
 from tf_adapt.training.session import Session
 
 
@@ -49,7 +47,7 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
     """
     folder = Path(folder)
     config = with_data(resolve_paths(config), recognised)
-    metrics = _finished(config, folder)
+    metrics = finished_before(config, folder)
     if metrics is not None:
         return metrics
     if config.start is not None and config.start.config is not None:
@@ -68,30 +66,6 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
         if writes:
             shutil.rmtree(folder / run_folder.FEATURES, ignore_errors=True)
         return metrics
-
-
-def _finished(config: Config, folder: Path) -> dict[str, Any] | None:
-    """The metrics of a run that is finished, with other slices scored anew; else None.
-
-    Raises:
-        ConfigError: the folder is that of another run, or of an average of weights.
-        DataError, ArtifactError: the run is damaged, or its data have changed.
-    """
-    before = run_config.saved_config(folder)
-    if before is None:
-        return None
-    ensemble_folder.refuse_average(folder)
-    run_config.check_same_run(folder, before, config)
-    metrics = run_folder.finished_metrics(folder)
-    if metrics is None or before.training.epochs != config.training.epochs:
-        return None
-    run_folder.check_finished(folder, metrics)
-    check_unchanged(folder, config)
-    shutil.rmtree(folder / run_folder.FEATURES, ignore_errors=True)
-    if before.slices == config.slices:
-        return metrics
-    with run_folder.locked(folder):
-        return score_again(folder, config, metrics)
 
 
 def _train_first(config: Config, folder: Path) -> None:

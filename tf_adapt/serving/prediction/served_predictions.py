@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from pydantic import ValidationError
 
 from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import ExportManifest, module_hash, read_manifest, verify
 from hub_modules.programs.saved_model import restore_program
 from hub_modules.programs.trusted import check_trusted, remember
 from hub_modules.storage.json_files import Schema, read_json
-from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
-from tf_adapt.config.reading import data_section
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import run_folder, run_schemas
 from tf_adapt.serving.exports.export_parts import signature_in
@@ -52,7 +49,8 @@ def predict_with_export(
     """The task of an export, its examples, and their predictions.
 
     Args:
-        read: called with the task and the `data` section; returns the examples.
+        read: called with the task, how files are read (the content of `data`), and the place of
+            that for messages; returns the examples.
         signature: one of an export of several tasks; None for an export of one.
         engine: of the encoder: see `signature_in`.
 
@@ -67,7 +65,7 @@ def predict_with_export(
     task = saved_task(description.task, where)
     content = module_hash(folder)
     check_trusted(content, trust, f"export {folder}")
-    records = read(task, _data(description.data, task, where))
+    records = read(task, description.data, where)
     module = restore_program(folder, content, "export")
     remember(content)
     name = signature or DEFAULT
@@ -161,19 +159,6 @@ def _outputs(
             f"{folder}: expected a signature {name} for {task.kind} with the "
             f"labels of its task, got another one ({problem}); export the run again"
         ) from error
-
-
-def _data(
-    section: dict | None, task: Task, where: Path
-) -> DatasetConfig | FilesConfig | TfdsConfig:
-    try:
-        return data_section(section, task.kind)
-    except (ValidationError, TypeError, ConfigError) as error:
-        problem = " ".join(str(error).split())[:200]
-        raise ArtifactError(
-            f"{where}: data: expected how files are read, got other values "
-            f"({problem}); export the run again"
-        ) from None
 
 
 def _check_shapes(task: Task, records: list, answer: dict[str, np.ndarray]) -> None:

@@ -4,9 +4,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from tf_adapt.config.data_sections import Columns, FilesConfig, TfdsConfig
+from tf_adapt.config.reading import data_section
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats.text import named_input
+from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.kinds import KINDS
@@ -29,6 +33,30 @@ def examples_to_predict(
     if with_input:
         check_texts(form, records)
     return records
+
+
+def examples_for_export(
+    path: str | os.PathLike,
+    output: str | os.PathLike,
+    with_input: bool,
+    task: Task,
+    section: dict | None,
+    where: Path,
+) -> list:
+    """As `examples_to_predict`, by the plain values of an export's section `data`.
+
+    Raises:
+        ArtifactError: they are others than of such a section (`where` has them).
+    """
+    try:
+        data = data_section(section, task.kind)
+    except (ValidationError, TypeError, ConfigError) as error:
+        problem = " ".join(str(error).split())[:200]
+        raise ArtifactError(
+            f"{where}: data: expected how files are read, got other values "
+            f"({problem}); export the run again"
+        ) from None
+    return examples_to_predict(path, output, with_input, task, data)
 
 
 def of_file(path: str | os.PathLike, data: Any) -> Any:

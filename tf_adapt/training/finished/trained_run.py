@@ -21,7 +21,11 @@ from tf_adapt.serving.prediction.predict import (
 )
 from tf_adapt.serving.prediction.served_predictions import predict_with_export
 from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
-from tf_adapt.training.finished.data_files import examples_to_predict, labelled_examples
+from tf_adapt.training.finished.data_files import (
+    examples_for_export,
+    examples_to_predict,
+    labelled_examples,
+)
 from tf_adapt.training.finished.load_run import loaded_run
 from tf_adapt.training.results.model_scores import scores_on
 from tf_adapt.training.results.slices import scores_of_predictions
@@ -118,40 +122,32 @@ def predict_file(
     folder = Path(run_or_export)
     check_engine(engine)
     check_output(output, path, folder)
-    read = functools.partial(examples_to_predict, path, output, with_input)
+    given = path, output, with_input
     if (folder / MANIFEST).is_file() or (folder / "saved_model.pb").is_file():
         if name is not None:
             raise ConfigError(
                 f"{folder}: expected no --task for an export, got {name!r}; one of several tasks "
                 "is chosen with --signature"
             )
+        read = functools.partial(examples_for_export, *given)
         task, records, predictions = predict_with_export(folder, read, trust, signature, engine)
+    elif signature is not None:
+        raise ConfigError(
+            f"{folder}: expected no --signature for a run, got {signature!r}; leave it out (a "
+            "run of several tasks has --task)"
+        )
+    elif is_ensemble(folder):
+        _no_task(folder, name)
+        ensemble, config = loaded_ensemble(folder, trust)
+        _compute_members_in(engine, ensemble)
+        task, records = ensemble.task, examples_to_predict(*given, ensemble.task, config.data)
+        predictions = ensemble.predict(records, progress=True)
     else:
-        if signature is not None:
-            raise ConfigError(
-                f"{folder}: expected no --signature for a run, got {signature!r}; leave it out (a "
-                "run of several tasks has --task)"
-            )
-        if is_ensemble(folder):
-            _no_task(folder, name)
-            ensemble, config = loaded_ensemble(folder, trust)
-            _compute_members_in(engine, ensemble)
-            task, records = ensemble.task, read(ensemble.task, config.data)
-            write_predictions(output, task, records, ensemble.predict(records, True), with_input)
-            return len(records)
         model, config = loaded_run(folder, trust, name)
         refuse_language_model(model.task)
         model.encoder.engine = engine
-        settings = config.training
-        task, records = model.task, read(model.task, config.data)
-        predictions = predict(
-            model,
-            records,
-            settings.batch_size,
-            settings.max_length,
-            settings.truncate,
-            progress=True,
-            document_context=settings.document_context,
-        )
+        task, records = model.task, examples_to_predict(*given, model.task, config.data)
+        size, (length, truncate, context) = config.training.batch_size, config.training.limits
+        predictions = predict(model, records, size, length, truncate, True, context)
     write_predictions(output, task, records, predictions, with_input)
     return len(records)
