@@ -29,7 +29,7 @@ class BestWeights:
     def keep(self, epoch: int, score: float, model: keras.Model, comes_back: bool) -> None:
         """Records a better epoch; copies its weights and slots only if `comes_back`."""
         self.epoch, self.score = epoch, score
-        self._values = [one.numpy() for one in _restored(model)] if comes_back else None
+        self._values = [variable.numpy() for variable in _restored(model)] if comes_back else None
 
     def restore(self, model: keras.Model) -> None:
         """Restores the best weights and slots, and drops accumulated gradients."""

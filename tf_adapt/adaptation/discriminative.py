@@ -124,8 +124,10 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     def groups(self) -> dict[str, list[keras.Variable]]:
         """The weights that the optimizer was built over by group, bottom to top."""
         weights = list(self._weights.values())
-        found = {group: [w.variable for w in weights if w.group == group] for group in self.factors}
-        return {group: variables for group, variables in found.items() if variables}
+        by_group = {
+            group: [w.variable for w in weights if w.group == group] for group in self.factors
+        }
+        return {group: variables for group, variables in by_group.items() if variables}
 
     @property
     def iterations(self):
@@ -147,9 +149,11 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         paths = [_path(variable) for variable in new]
         groups = group_of_each(paths, self._paths)
         numbers = self._saved.find(paths, groups)
-        found = list(zip(new, groups, numbers, strict=True))
+        matched = list(zip(new, groups, numbers, strict=True))
         # In the file's order: a LossScaleOptimizer around this one is restored by position.
-        for variable, group, number in sorted(found, key=lambda one: (one[2] is None, one[2] or 0)):
+        for variable, group, number in sorted(
+            matched, key=lambda row: (row[2] is None, row[2] or 0)
+        ):
             self._add(variable, group, number)
         self._is_fused = can_fuse(self.inner, self._trainable_variables)
 

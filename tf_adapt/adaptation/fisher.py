@@ -136,8 +136,8 @@ def accumulated_fisher(
         raise ConfigError(f"gamma: expected a number from 0 to 1, got {gamma}")
     old = {name: np.float32(gamma) * array for name, array in previous.items()} if gamma else {}
     return {
-        name: old[name] + fisher[name] if name in old and name in fisher else found
-        for name, found in {**old, **fisher}.items()
+        name: old[name] + fisher[name] if name in old and name in fisher else values
+        for name, values in {**old, **fisher}.items()
     }
 
 

@@ -41,7 +41,7 @@ def layers_to_keep(
         learning = [_learning(phases, number, length) for number in kept]
         return _served(groups, layers, learning, bisect.bisect(kept, epoch) - 1, room)
     # The lengths of the phases are unknown: each is taken to last more than one epoch.
-    learning = [one.groups for one in phases for _ in range(2)]
+    learning = [planned.groups for planned in phases for _ in range(2)]
     return _served(groups, layers, learning, 2 * phase, room)
 
 
@@ -91,28 +91,31 @@ def _served(
     room: int,
 ) -> list[str]:
     """The distinct boundary layers, from `now` on, that one pass over the texts covers."""
-    found = [boundary(groups, layers, names) for names in learning]
+    boundaries = [boundary(groups, layers, names) for names in learning]
 
     def goes_on(time: int) -> bool:
-        before, after = found[time - 1], found[time]
+        before, after = boundaries[time - 1], boundaries[time]
         # If the boundary rises, layers below it have been trained since the pass.
         return before is not None and after is not None and after <= before
 
-    if found[now] is None or room == 0:
+    if boundaries[now] is None or room == 0:
         return []
     first = now
     while first > 0 and goes_on(first):
         first -= 1
     # From `first` on, each pass takes as many layers as there is room for.
     times = [first]
-    for time in range(first + 1, len(found)):
+    for time in range(first + 1, len(boundaries)):
         if not goes_on(time):
             break
-        if len({found[one] for one in [*times, time]}) > room:
+        if len({boundaries[moment] for moment in [*times, time]}) > room:
             if now in times:
                 break
             times = []
         times.append(time)
     if len(times) == 1:
         return []
-    return [layers[number] for number in dict.fromkeys(found[one] for one in times if one >= now)]
+    return [
+        layers[number]
+        for number in dict.fromkeys(boundaries[moment] for moment in times if moment >= now)
+    ]

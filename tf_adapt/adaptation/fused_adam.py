@@ -35,7 +35,9 @@ def can_fuse(
     return (
         type(optimizer) in (keras.optimizers.Adam, keras.optimizers.AdamW)
         and not (optimizer.amsgrad or optimizer.use_ema)
-        and all(keras.backend.standardize_dtype(one.dtype) == "float32" for one in variables)
+        and all(
+            keras.backend.standardize_dtype(variable.dtype) == "float32" for variable in variables
+        )
     )
 
 
@@ -53,7 +55,9 @@ def fused_steps(strategy: tf.distribute.Strategy, weights: Sequence[FusedWeight]
         return
     adam = weights[0].optimizer
     counters = [weight.optimizer.iterations.value for weight in weights]
-    steps = tf.cast(tf.stack([tf.convert_to_tensor(one) for one in counters]) + 1, tf.float32)
+    steps = tf.cast(
+        tf.stack([tf.convert_to_tensor(counter) for counter in counters]) + 1, tf.float32
+    )
     powers = [tf.unstack(tf.pow(beta, steps), len(weights)) for beta in (adam.beta_1, adam.beta_2)]
     constants = {"beta1": adam.beta_1, "beta2": adam.beta_2, "epsilon": adam.epsilon}
     constants = {name: tf.constant(number) for name, number in constants.items()}

@@ -53,4 +53,4 @@ def all_callbacks(callbacks: Any) -> list[keras.callbacks.Callback]:
     """All callbacks in what `fit` takes: None, one, a nested structure, or a `CallbackList`."""
     is_list = isinstance(callbacks, keras.callbacks.CallbackList)
     given = keras.tree.flatten(callbacks.callbacks if is_list else callbacks)
-    return [one for one in given if one is not None]
+    return [callback for callback in given if callback is not None]

@@ -176,25 +176,25 @@ def check_fisher(fisher: Mapping[str, np.ndarray], known: Mapping[str, keras.Var
 class _Penalties(keras.regularizers.Regularizer):
     """A weight's regularizer: its penalties by kind, plus the regularizer it had before."""
 
-    def __init__(self, own: Callable | None):
-        self.own = own
+    def __init__(self, previous: Callable | None):
+        self.previous = previous
         self.by_kind: dict[str, Callable] = {}
 
     def __call__(self, weight):
         losses = [penalty(weight) for penalty in self.by_kind.values()]
-        if self.own is not None:
-            losses.append(tf.cast(self.own(weight), losses[0].dtype))
+        if self.previous is not None:
+            losses.append(tf.cast(self.previous(weight), losses[0].dtype))
         return tf.add_n(losses)
 
 
 def _set_penalty(weight: keras.Variable, kind: str, penalty: Callable | None) -> None:
     penalties = weight.regularizer
     if not isinstance(penalties, _Penalties):
-        penalties = _Penalties(own=penalties)
+        penalties = _Penalties(previous=penalties)
     penalties.by_kind.pop(kind, None)
     if penalty is not None:
         penalties.by_kind[kind] = penalty
-    weight.regularizer = penalties if penalties.by_kind else penalties.own
+    weight.regularizer = penalties if penalties.by_kind else penalties.previous
 
 
 def _pull(weight, strength, anchor):

@@ -206,11 +206,11 @@ def gradual_unfreezing(
     every = _length("every", every, patience)
 
     def plan(groups):
-        found = [Phase(_new(groups), every)]
-        for lowest in reversed([name for name in groups if name not in found[0].groups]):
-            trained = {*found[-1].groups, lowest}
-            found.append(Phase(tuple(name for name in groups if name in trained), every))
-        return [*found[:-1], Phase(found[-1].groups)]
+        phases = [Phase(_new(groups), every)]
+        for lowest in reversed([name for name in groups if name not in phases[0].groups]):
+            trained = {*phases[-1].groups, lowest}
+            phases.append(Phase(tuple(name for name in groups if name in trained), every))
+        return [*phases[:-1], Phase(phases[-1].groups)]
 
     return _checked(Adaptation("gradual_unfreezing", plan, unit, patience))
 

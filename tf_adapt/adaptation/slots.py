@@ -28,7 +28,7 @@ def slots_of(optimizer: keras.optimizers.Optimizer) -> list[keras.Variable]:
     if hasattr(optimizer, "slots"):
         return optimizer.slots
     sums = getattr(optimizer, "_accumulated_gradients", ())
-    others = {id(one) for one in (optimizer._iterations, optimizer._learning_rate, *sums)}
+    others = {id(state) for state in (optimizer._iterations, optimizer._learning_rate, *sums)}
     return [variable for variable in optimizer.variables if id(variable) not in others]
 
 
@@ -113,7 +113,7 @@ class SavedSlots:
             alike = [
                 [n for n, other in saved.items() if _ends_alike(path, other)] for path in paths
             ]
-            numbers = [found[0] if len(found) == 1 else None for found in alike]
+            numbers = [matches[0] if len(matches) == 1 else None for matches in alike]
             lost = [path for path, n in zip(paths, numbers, strict=True) if saved and n is None]
             if lost:
                 log.warning(

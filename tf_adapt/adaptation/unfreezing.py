@@ -222,8 +222,8 @@ def with_unfreezing(callbacks: Any, unfreezing: Unfreezing) -> Any:
     Args:
         callbacks: as `fit` takes them: None, one, a nested structure, or a `CallbackList`.
     """
-    given = [one for one in all_callbacks(callbacks) if isinstance(one, Unfreezing)]
-    if any(one.encoder is unfreezing.encoder for one in given):
+    given = [callback for callback in all_callbacks(callbacks) if isinstance(callback, Unfreezing)]
+    if any(callback.encoder is unfreezing.encoder for callback in given):
         return callbacks
     return with_first(callbacks, unfreezing)
 

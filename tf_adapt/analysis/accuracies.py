@@ -40,15 +40,15 @@ def with_series(runs: list[dict]) -> list[dict]:
 
 def mean_accuracies(runs: list[dict], genres: list[str]) -> dict[str, dict[str, float]]:
     """The mean accuracy over runs, by series and genre, in the order of `genres`."""
-    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    by_series: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         for genre, accuracy in run["accuracy"].items():
-            found[run["series"]][genre].append(accuracy)
+            by_series[run["series"]][genre].append(accuracy)
     return {
         series: {
             genre: sum(values[genre]) / len(values[genre]) for genre in genres if genre in values
         }
-        for series, values in found.items()
+        for series, values in by_series.items()
     }
 
 
@@ -82,19 +82,23 @@ def with_correlations(references: list[dict], compared: dict[str, dict[str, floa
         `correlation`; `p_holm`, over all correlations of the analysis; `significant`, p_holm below
         0.05; `statement`.
     """
-    found = [
+    results = [
         (reference["name"], name, _correlated(reference["genres"], values))
         for reference in references
         for name, values in compared.items()
     ]
-    known = [one for _, _, one in found if one["p_value"] is not None]
-    for one, p_holm in zip(known, holm([one["p_value"] for one in known]), strict=True):
-        one.update(p_holm=p_holm, significant=p_holm < LEVEL)
-    for reference, name, one in found:
-        one["statement"] = f"{name}: {_statement(one, reference, len(known))}"
+    known = [result for _, _, result in results if result["p_value"] is not None]
+    for result, p_holm in zip(known, holm([result["p_value"] for result in known]), strict=True):
+        result.update(p_holm=p_holm, significant=p_holm < LEVEL)
+    for reference, name, result in results:
+        result["statement"] = f"{name}: {_statement(result, reference, len(known))}"
     return [
         reference
-        | {"correlations": {name: one for of, name, one in found if of == reference["name"]}}
+        | {
+            "correlations": {
+                name: result for of, name, result in results if of == reference["name"]
+            }
+        }
         for reference in references
     ]
 
@@ -114,21 +118,21 @@ def _name(run: dict, what: str, encoders: dict[str, str | None]) -> str:
 
 
 def _correlated(genres: dict[str, dict], values: dict[str, float]) -> dict:
-    found = correlation([genres[genre]["divergence"] for genre in values], list(values.values()))
-    return found | {"p_holm": None, "significant": None}
+    result = correlation([genres[genre]["divergence"] for genre in values], list(values.values()))
+    return result | {"p_holm": None, "significant": None}
 
 
-def _statement(found: dict, reference: str, tests: int) -> str:
-    if found["pearson"] is None:
+def _statement(result: dict, reference: str, tests: int) -> str:
+    if result["pearson"] is None:
         return (
             "no correlation with a divergence can be computed from "
-            f"{counted(found['pairs'], 'genre')}; it takes three that differ"
+            f"{counted(result['pairs'], 'genre')}; it takes three that differ"
         )
-    verdict = "a significant correlation" if found["significant"] else "no significant correlation"
-    low, high = found["interval"]
-    corrected = f", after Holm's correction over {tests}: {found['p_holm']:.3f}"
+    verdict = "a significant correlation" if result["significant"] else "no significant correlation"
+    low, high = result["interval"]
+    corrected = f", after Holm's correction over {tests}: {result['p_holm']:.3f}"
     return (
-        f"{verdict} with the divergence from {reference} (r = {found['pearson']:.2f}, 95 % "
-        f"interval {low:.2f} to {high:.2f}, p = {found['p_value']:.3f}"
-        f"{corrected if tests > 1 else ''}; {found['pairs']} genres)"
+        f"{verdict} with the divergence from {reference} (r = {result['pearson']:.2f}, 95 % "
+        f"interval {low:.2f} to {high:.2f}, p = {result['p_value']:.3f}"
+        f"{corrected if tests > 1 else ''}; {result['pairs']} genres)"
     )

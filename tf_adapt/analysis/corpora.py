@@ -87,8 +87,8 @@ def compare_genres(
         result["references"] = from_references(counts, corpora)
     if runs:
         examples = splits.examples[scored]
-        found = [genre_scores(Path(run), examples, genres) for run in shown(runs, "runs")]
-        result |= _beside_runs(result["references"], with_series(found), genres)
+        scores = [genre_scores(Path(run), examples, genres) for run in shown(runs, "runs")]
+        result |= _beside_runs(result["references"], with_series(scores), genres)
     return result
 
 

@@ -64,9 +64,9 @@ def _draw_references(axes: Axes, result: dict) -> None:
     for number, reference in enumerate(result["references"]):
         colour, marker = STYLES[number % len(STYLES)]
         for key, size in (("divergence", 6), ("own_sample", 3)):
-            found = {genre: reference["genres"][genre][key] for genre in genres}
+            divergences = {genre: reference["genres"][genre][key] for genre in genres}
             axes.plot(
-                [np.nan if value is None else value for value in found.values()],
+                [np.nan if value is None else value for value in divergences.values()],
                 genres,
                 color=colour,
                 marker=marker,
@@ -93,7 +93,7 @@ def _draw_accuracies(axes: Axes, result: dict) -> None:
     Large markers are means, small ones single runs.
     """
     reference = result["references"][-1]
-    places = {genre: one["divergence"] for genre, one in reference["genres"].items()}
+    places = {genre: of_genre["divergence"] for genre, of_genre in reference["genres"].items()}
     _name_genres(axes, places)
     for number, (series, accuracies) in enumerate(result["accuracies"].items()):
         colour, marker = STYLES[number % len(STYLES)]
@@ -104,17 +104,17 @@ def _draw_accuracies(axes: Axes, result: dict) -> None:
             for genre, accuracy in run["accuracy"].items()
         ]
         axes.plot(*zip(*runs, strict=True), color=colour, marker=".", alpha=0.5, linestyle="")
-        found = reference["correlations"][series]
-        said = "r undefined"
-        if found["pearson"] is not None:
-            said = f"r = {found['pearson']:.2f}, p = {found['p_value']:.2f}"
+        correlation = reference["correlations"][series]
+        label = "r undefined"
+        if correlation["pearson"] is not None:
+            label = f"r = {correlation['pearson']:.2f}, p = {correlation['p_value']:.2f}"
         axes.plot(
             [places[genre] for genre in accuracies],
             list(accuracies.values()),
             color=colour,
             marker=marker,
             linestyle="",
-            label=f"{shortened(series, _LONGEST_NAME)}: {said}",
+            label=f"{shortened(series, _LONGEST_NAME)}: {label}",
         )
     axes.margins(x=0.08, y=0.1)
     name = shortened(reference["name"], _LONGEST_NAME)

@@ -81,9 +81,9 @@ def sample_divergence(
     """
     sample, drawn = Counter(), 0
     for place in np.random.default_rng(seed).permutation(len(texts)):
-        found = terms(texts[place])
-        sample.update(found)
-        drawn += len(found)
+        drawn_terms = terms(texts[place])
+        sample.update(drawn_terms)
+        drawn += len(drawn_terms)
         if drawn >= size:
             break
     others = counts - sample
@@ -100,11 +100,11 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> dict[str, fl
 
     if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return {"pearson": None, "p_value": None, "interval": None, "pairs": len(first)}
-    found = pearsonr(first, second)
+    test = pearsonr(first, second)
     return {
-        "pearson": float(found.statistic),
-        "p_value": float(found.pvalue),
-        "interval": [float(bound) for bound in found.confidence_interval(0.95)],
+        "pearson": float(test.statistic),
+        "p_value": float(test.pvalue),
+        "interval": [float(bound) for bound in test.confidence_interval(0.95)],
         "pairs": len(first),
     }
 

@@ -115,8 +115,8 @@ def information_figure(panels: list[dict]) -> Figure:
     for axes, panel in zip(figure.axes, panels, strict=True):
         top = max(axes.get_ylim()[1], _LEAST_BITS)
         axes.set_ylim(-0.04 * top, top)
-        found = [layer["bits"] for series in panel["series"] for layer in series["layers"]]
-        if max(found) <= FLOOR:
+        bits = [layer["bits"] for series in panel["series"] for layer in series["layers"]]
+        if max(bits) <= FLOOR:
             note = "nothing found:\nevery layer is at\nthe estimator's floor"
             axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", va="center")
     return figure

@@ -25,16 +25,16 @@ def genres_of(examples: list, wanted: tuple[str, ...], where: str) -> list[str]:
     Raises:
         ConfigError: the examples have no genre, or a wanted one does not occur.
     """
-    found = sorted({getattr(example, "genre", None) or "" for example in examples} - {""})
-    if not found:
+    genres = sorted({getattr(example, "genre", None) or "" for example in examples} - {""})
+    if not genres:
         raise ConfigError(
             f"{where}: expected data whose examples have a genre (data.dataset: mnli), got data "
             "without; or give two text files or more, each a corpus"
         )
     for genre in wanted:
-        if genre not in found:
-            raise ConfigError(f"--genre {genre}: expected one of {', '.join(found)}; correct it")
-    return list(dict.fromkeys(wanted)) or found
+        if genre not in genres:
+            raise ConfigError(f"--genre {genre}: expected one of {', '.join(genres)}; correct it")
+    return list(dict.fromkeys(wanted)) or genres
 
 
 def genre_counts(examples: list[Record], genre: str) -> Counter[str]:
@@ -94,7 +94,7 @@ def _split_of(run: Path, splits: Splits, scored: list[Record], genres: Sequence[
     """The run's split whose examples of these genres are all in `scored`."""
     known = {_key(example) for example in scored}
     for split in ("test", "dev"):
-        asked = [one for one in splits.examples.get(split, []) if one.genre in genres]
+        asked = [example for example in splits.examples.get(split, []) if example.genre in genres]
         if asked and all(_key(example) in known for example in asked):
             return split
     raise ConfigError(
@@ -126,8 +126,8 @@ def _about(run: Path, config: Config) -> dict:
 
 def _numbers(examples: list) -> dict[str, int]:
     """The number of examples of each genre; empty for data without genres."""
-    found = Counter(getattr(example, "genre", None) for example in examples)
-    return {genre: found[genre] for genre in sorted(found.keys() - {None, ""})}
+    counts = Counter(getattr(example, "genre", None) for example in examples)
+    return {genre: counts[genre] for genre in sorted(counts.keys() - {None, ""})}
 
 
 def _key(example: Record) -> tuple:

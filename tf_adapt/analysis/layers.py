@@ -79,11 +79,11 @@ def inform_layers(
         return {"entropy": KINDS[task.kind].entropy(targets["dev"])}
 
     def measure(task: Task, states: States, targets: Targets, layer: int) -> dict:
-        found = information.layer_information(states["dev"][layer], targets["dev"])
+        measured = information.layer_information(states["dev"][layer], targets["dev"])
         width = states["dev"].shape[-1]
         if width not in drawn:
             drawn[width] = information.random_representations(width, targets["dev"])
-        return found | {"random_representations": drawn[width]}
+        return measured | {"random_representations": drawn[width]}
 
     read = [read_source(name, overrides) for name in sources]
     return _panels("information", read, ("dev",), about, measure, pooling)

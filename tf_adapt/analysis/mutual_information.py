@@ -157,15 +157,15 @@ def _spread(side: np.ndarray) -> np.ndarray:
 def _estimate(
     sides: list[np.ndarray], widths: list[np.ndarray], constants: Version, scale: float
 ) -> float:
-    found = []
+    estimates = []
     for number, relative in enumerate(constants.widths):
         shift = number / len(constants.widths)
         bins = [
             _bins(side, width * scale * relative, shift)
             for side, width in zip(sides, widths, strict=True)
         ]
-        found.append(_information(*bins))
-    return float(np.median(found))
+        estimates.append(_information(*bins))
+    return float(np.median(estimates))
 
 
 def _bins(side: np.ndarray, width: np.ndarray, shift: float) -> np.ndarray:

@@ -97,9 +97,9 @@ def domain_rows(result: dict) -> list[dict]:
             **dict(zip(result["corpora"], result["matrix"][number], strict=True)),
         }
         for reference in result.get("references", []):
-            found = reference["genres"][name]
-            row[f"divergence from {reference['name']}"] = found["divergence"]
-            row[f"own sample of {reference['name']}"] = found["own_sample"]
+            of_genre = reference["genres"][name]
+            row[f"divergence from {reference['name']}"] = of_genre["divergence"]
+            row[f"own sample of {reference['name']}"] = of_genre["own_sample"]
         for series, accuracies in result.get("accuracies", {}).items():
             row[f"accuracy {series}"] = accuracies.get(name, "")
         rows.append(row)
@@ -108,5 +108,5 @@ def domain_rows(result: dict) -> list[dict]:
 
 def _versions() -> dict[str, str]:
     packages = ("tensorflow", "keras", "numpy", "scipy", "scikit-learn", "matplotlib")
-    own = {"tf_adapt": __version__, "python": platform.python_version()}
-    return own | {name: importlib.metadata.version(name) for name in packages}
+    versions = {"tf_adapt": __version__, "python": platform.python_version()}
+    return versions | {name: importlib.metadata.version(name) for name in packages}

@@ -74,14 +74,14 @@ def read_comparisons(folders: Sequence[str]) -> list[dict[str, Any]]:
     """
     rows = []
     for folder in folders:
-        found = _rows(_report(Path(folder)))
-        if not found:
+        added = _rows(_report(Path(folder)))
+        if not added:
             raise ConfigError(
                 f"{folder}: expected a comparison with compare.heads: [bi_attention, max_pooling], "
                 "or with a BERT encoder twice, once with pairs: separate, and with all seeds "
                 "finished; see configs/small/table3.yaml and table4.yaml"
             )
-        rows += found
+        rows += added
     return rows
 
 
@@ -131,7 +131,7 @@ def table_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def lines(rows: list[dict[str, Any]]) -> list[str]:
     """The rows as lines for a terminal."""
-    said = []
+    printed = []
     for row in rows:
         names = QUESTIONS[row["question"]][2]
         scores = ", ".join(
@@ -139,11 +139,11 @@ def lines(rows: list[dict[str, Any]]) -> list[str]:
             for name, key in zip(names, ("first", "second"), strict=True)
         )
         decided = "alike" if row["alike"] else "decided" if row["decided"] else "not decided"
-        said.append(
+        printed.append(
             f"{row['dataset']} {row['metric']}, {row['encoder']} {row['adaptation']}: {scores}; "
             f"difference {words.signed_points(row['difference'])}, {decided}"
         )
-    return said
+    return printed
 
 
 def _rows(report: dict[str, Any]) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ def read_references(paths: tuple[str, ...]) -> list[Corpus]:
     corpora = [read_corpus(path) for path in shown(paths, "references")]
     if len(corpora) > 1:
         texts = [text for corpus in corpora for text in corpus.texts]
-        corpora.append(Corpus(TOGETHER, paths, texts, joined(one.counts for one in corpora)))
+        corpora.append(Corpus(TOGETHER, paths, texts, joined(corpus.counts for corpus in corpora)))
     return corpora
 
 

@@ -87,7 +87,7 @@ def _of_texts(states: list, encoded: list[dict], inputs: dict, pooling: str):
 
     Shapes: states, one `[batch, time, width]` for each encoded input → `[batch, features]`.
     """
-    states = [tf.cast(one, tf.float32) for one in states]
+    states = [tf.cast(layer, tf.float32) for layer in states]
     vectors = row_vectors(states, encoded, inputs, pooling)
     if len(vectors) == 1:
         return vectors[0]

@@ -168,10 +168,10 @@ def _weights(encoder: HubEncoder) -> dict:
         )
     if isinstance(encoder.added, Biases):
         # Those that no head reads, too: which they are is not known before there is a head.
-        found = {n: weight for n, weight in pretrained_weights(encoder).items() if is_bias(weight)}
+        biases = {n: weight for n, weight in pretrained_weights(encoder).items() if is_bias(weight)}
         new = set(map(id, dict(encoder.layer_groups).get(NEW_EMBEDDINGS, ())))
         named = encoder.native.weights_by_name() if new else {}
-        return found | {name: weight for name, weight in named.items() if id(weight) in new}
+        return biases | {name: weight for name, weight in named.items() if id(weight) in new}
     if encoder.added is None:
         raise ConfigError(
             "encoder: expected one with adapters, LoRA or BitFit, got one without; an adaptation "
@@ -183,23 +183,23 @@ def _weights(encoder: HubEncoder) -> dict:
             "which the encoder itself is tuned: a file of it would not do; take the whole model "
             "(`tf-adapt export`)"
         )
-    own = set(map(id, dict(encoder.layer_groups)[encoder.added.group]))
+    ids = set(map(id, dict(encoder.layer_groups)[encoder.added.group]))
     named = encoder.native.weights_by_name()
-    return {name: weight for name, weight in named.items() if id(weight) in own}
+    return {name: weight for name, weight in named.items() if id(weight) in ids}
 
 
 def _owner(encoder: HubEncoder) -> dict:
     """The record of an encoder, but for the hash of its weights."""
     added = encoder.added
-    own = {n: list(v) if isinstance(v, tuple) else v for n, v in asdict(added).items()}
+    settings = {n: list(v) if isinstance(v, tuple) else v for n, v in asdict(added).items()}
     is_adapters = isinstance(added, BottleneckAdapters | ProjectedAdapters)
     return {
         "format": FORMAT,
         "module_hash": encoder.module_hash,
         "adapters": added.kind if is_adapters else None,
-        "adapter_size": own.pop("size") if is_adapters else 64,
-        **(own if is_adapters else {}),
-        "lora": own if isinstance(added, Lora) else None,
+        "adapter_size": settings.pop("size") if is_adapters else 64,
+        **(settings if is_adapters else {}),
+        "lora": settings if isinstance(added, Lora) else None,
         "bitfit": isinstance(added, Biases),
     }
 

@@ -103,7 +103,7 @@ class KeptStates:
         self, prepared: PreparedData, number: int, layers: list[str], folder: Path | None
     ) -> dict[str, list]:
         top = max(self.encoder.layer_names.index(name) for name in layers)
-        found = build_features(
+        features = build_features(
             prepared,
             number,
             self.encoder,
@@ -114,7 +114,7 @@ class KeptStates:
             folder,
             digest_of(self._weights_below(top)) if folder else None,
         )
-        return {name: [one] for name, one in zip(layers, found, strict=True)}
+        return {name: [feature] for name, feature in zip(layers, features, strict=True)}
 
     def _parts(self, layers: list[str]) -> list[Part]:
         names, width = self.encoder.layer_names, self.encoder.output_width

@@ -121,7 +121,7 @@ def features_from(
     for shard, (order, tokens) in enumerate(zip(orders, lengths, strict=True)):
         number[order], of_texts[order] = shard, tokens
         firsts[order] = np.cumsum(tokens) - tokens
-    found = []
+    features = []
     for place, part in enumerate(parts):
         starts, rows = firsts, of_texts
         if part.per_text:
@@ -129,8 +129,8 @@ def features_from(
             for order in orders:
                 starts[order] = np.arange(len(order))
         of_part = [shard[place] for shard in shards]
-        found.append(Features(part, of_part, number, starts, rows, dtype, computed))
-    return found
+        features.append(Features(part, of_part, number, starts, rows, dtype, computed))
+    return features
 
 
 def shard_orders(lengths: np.ndarray) -> list[np.ndarray]:
@@ -222,11 +222,12 @@ def _shards(
         for inputs in track(dataset.prefetch(2)):
             encoded = forward(inputs)
             real = encoded["mask"].numpy()
-            found = [part.take(encoded, inputs).numpy() for part in parts]
-            found = [
-                one if part.per_text else one[real] for part, one in zip(parts, found, strict=True)
+            values = [part.take(encoded, inputs).numpy() for part in parts]
+            values = [
+                array if part.per_text else array[real]
+                for part, array in zip(parts, values, strict=True)
             ]
-            yield real.sum(axis=1, dtype=np.int64), [_as(dtype, one) for one in found]
+            yield real.sum(axis=1, dtype=np.int64), [_as(dtype, array) for array in values]
 
     computed = batches()
     for order in orders:

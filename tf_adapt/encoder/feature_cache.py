@@ -152,12 +152,12 @@ def build_features(
     orders = shard_orders(prepared.lengths)
 
     def compute(some: list[Part], numbers: Sequence[int]):
-        wanted = [orders[one] for one in numbers]
+        wanted = [orders[index] for index in numbers]
         return computed_shards(prepared, number, graph, some, wanted, dtype, track)
 
     def select(part: Part, sources: dict[int, Shard]):
         source = _kept_source(part.source, sources, orders, dtype, encoder)
-        wanted = [orders[one] for one in sources]
+        wanted = [orders[index] for index in sources]
         return selected_shards(prepared, number, encoder, source, [part], wanted, dtype, track)
 
     if folder is None:
@@ -256,5 +256,7 @@ def _weights_digest(encoder: HubEncoder) -> str | None:
 
 
 def _rows_of(data: Iterable[PreparedData]) -> list[Rows]:
-    features = (one for prepared in data for column in prepared.features or () for one in column)
-    return [rows for one in features for rows in one.shards]
+    features = (
+        feature for prepared in data for column in prepared.features or () for feature in column
+    )
+    return [rows for feature in features for rows in feature.shards]

@@ -123,18 +123,18 @@ class Entry:
 
 def intact_shards(entry: Entry, part: Part, require: bool) -> dict[int, Shard]:
     """The shards of a part that need not be computed."""
-    found = {}
+    intact = {}
     for number in range(len(entry.orders)):
         if not entry.shard(part, number).exists():
             continue
         try:
-            found[number] = read_shard(entry, part, number)
+            intact[number] = read_shard(entry, part, number)
         except ArtifactError as error:
             if require:
                 raise
             _log.warning("%s; computed again", error)
             shutil.rmtree(entry.shard(part, number), ignore_errors=True)
-    return found
+    return intact
 
 
 def read_shard(entry: Entry, part: Part, number: int) -> Shard:
@@ -146,8 +146,8 @@ def read_shard(entry: Entry, part: Part, number: int) -> Shard:
     folder, texts = entry.shard(part, number), len(entry.orders[number])
     try:
         record = read_json(folder / RECORD, _Record)
-        found = (record.format, record.key, record.part, record.shard)
-        if found != (FORMAT, entry.key, [part.name, *part.shape], number):
+        identity = (record.format, record.key, record.part, record.shard)
+        if identity != (FORMAT, entry.key, [part.name, *part.shape], number):
             raise ValueError("its record is of other data")
         if set(record.files) != {LENGTHS, ROWS}:
             raise ValueError("its record names other files")

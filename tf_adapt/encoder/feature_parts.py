@@ -107,7 +107,7 @@ def megabytes(
     texts, tokens = len(prepared.lengths), int(prepared.lengths.sum())
     if not prepared.joint:
         special = encoder.preprocessor.special_tokens(1) * texts
-        tokens = special + max(int(tf.size(one.flat_values)) for one in prepared.segments)
+        tokens = special + max(int(tf.size(segments.flat_values)) for segments in prepared.segments)
     numbers = 0
     for part in parts:
         added = 0 if part.key in ("states", "pooled") else encoder.native.boundary_positions

@@ -41,23 +41,23 @@ def shards_on_disk(
     with locked_entry(entry.folder):
         for part in (*parts, *alongside):
             remove_leftovers(entry.shard(part, 0).parent, "shard_*")
-        found = {part: intact_shards(entry, part, require) for part in parts}
-        for part, shards in found.items():
+        on_disk = {part: intact_shards(entry, part, require) for part in parts}
+        for part, shards in on_disk.items():
             absent = [number for number in numbers if number not in shards]
             if part.source is not None and absent:
                 shards |= _selected(entry, part, absent, parts[part], select)
         missing = {
             part: [number for number in numbers if number not in shards]
-            for part, shards in found.items()
+            for part, shards in on_disk.items()
         }
         if require:
             _check_nothing_missing(entry, missing)
         _check_space(entry, sum(parts[part] * entry.share(some) for part, some in missing.items()))
         _compute(entry, missing, alongside, compute)
         for part, some in missing.items():
-            found[part] |= {number: read_shard(entry, part, number) for number in some}
+            on_disk[part] |= {number: read_shard(entry, part, number) for number in some}
     return [
-        (found[next(iter(parts))][number][0], [found[part][number][1][0] for part in parts])
+        (on_disk[next(iter(parts))][number][0], [on_disk[part][number][1][0] for part in parts])
         for number in numbers
     ]
 

@@ -389,8 +389,13 @@ class HubEncoder(keras.layers.Layer):
     def weights_of_other_tasks(self, task: str | None) -> list[keras.Variable]:
         """The attention that the others of several tasks have for themselves; none without a task
         or `TaskAttention`."""
-        own = {} if task is None else self.encoder.task_attention
-        return [weight for name, one in own.items() if name != task for weight in one.weights]
+        attentions = {} if task is None else self.encoder.task_attention
+        return [
+            weight
+            for name, attention in attentions.items()
+            if name != task
+            for weight in attention.weights
+        ]
 
     @property
     def num_layers(self) -> int:
@@ -425,8 +430,8 @@ class HubEncoder(keras.layers.Layer):
 
     def _encoded(self, inputs: dict, training, task: str | None) -> dict:
         if self.engine == TENSORFLOW:
-            own = {} if task is None else {"task": task}
-            return self.encoder(inputs, training=training, **own)
+            options = {} if task is None else {"task": task}
+            return self.encoder(inputs, training=training, **options)
         if (training and self.trainable_weights) or self._begins_inside(inputs):
             raise ConfigError(
                 f"engine {self.engine}: expected a call without gradients, got a step of training; "

@@ -115,12 +115,12 @@ def joined(encoded: dict, places: Places, long: LongTexts) -> dict:
     Shapes: of `layers` each `[windows, length, width]` → `[batch, time, width]`; `pooled`
     `[windows, width]` → `[batch, width]`; `mask` `[batch, time] bool`.
     """
-    found = {"layers": [_stitched(layer, places) for layer in encoded["layers"]]}
+    outputs = {"layers": [_stitched(layer, places) for layer in encoded["layers"]]}
     if "pooled" in encoded:
         pooled = tf.cast(encoded["pooled"], tf.float32)
         pool = tf.math.segment_max if long.pool == "max" else tf.math.segment_mean
-        found["pooled"] = tf.cast(pool(pooled, places.row), encoded["pooled"].dtype)
-    return found | {"mask": places.mask}
+        outputs["pooled"] = tf.cast(pool(pooled, places.row), encoded["pooled"].dtype)
+    return outputs | {"mask": places.mask}
 
 
 def _stitched(layer, places: Places):

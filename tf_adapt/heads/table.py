@@ -184,7 +184,7 @@ def _check_inputs(asked: Asked, fitting: tuple[str, ...]) -> None:
     if asked.pooling == "first":
         refuse_first_state("head_pooling", family)
     if not about.has_words and name not in ON_VECTORS:
-        on_vectors = [one for one in ON_VECTORS if one in fitting]
+        on_vectors = [kind for kind in ON_VECTORS if kind in fitting]
         raise ConfigError(
             f"head: {name} needs a state for each word, and an encoder of the family {family} has "
             f"one vector for a text; expected one of {', '.join(('default', *on_vectors))}"

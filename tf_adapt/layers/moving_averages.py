@@ -6,6 +6,8 @@ import keras
 def moving_averages(layer: keras.layers.Layer) -> list[keras.Variable]:
     """Those of all batch normalisations in a built layer."""
     norms = [
-        one for one in layer._flatten_layers() if isinstance(one, keras.layers.BatchNormalization)
+        inner
+        for inner in layer._flatten_layers()
+        if isinstance(inner, keras.layers.BatchNormalization)
     ]
     return [weight for norm in norms for weight in (norm.moving_mean, norm.moving_variance)]

@@ -30,7 +30,7 @@ def text_states(states: list, encoded: list[dict], inputs: dict | None) -> list[
     `([batch, words, width], [batch, words] bool)`, right-padded to the longest of the batch.
     """
     if inputs is None or "input_type_ids" not in inputs:
-        return [(one, text["mask"]) for one, text in zip(states, encoded, strict=True)]
+        return [(vectors, text["mask"]) for vectors, text in zip(states, encoded, strict=True)]
     if len(encoded) == 2:
         lengths = [_count(text["mask"]) - 2 for text in encoded]
         starts = [tf.ones_like(length) for length in lengths]
@@ -58,7 +58,7 @@ def row_vectors(states: list, encoded: list[dict], inputs: dict | None, pooling:
     """
     pool = POOLINGS[pooling]
     if pooling in ("first", "last"):
-        return [pool(one, text["mask"]) for one, text in zip(states, encoded, strict=True)]
+        return [pool(vectors, text["mask"]) for vectors, text in zip(states, encoded, strict=True)]
     texts = text_states(states, encoded, inputs)
     if len(encoded) == 1:
         texts = [[tf.concat(parts, axis=1) for parts in zip(*texts, strict=True)]]

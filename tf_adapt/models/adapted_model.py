@@ -127,11 +127,13 @@ def build_model(
         unread += [] if head_inputs_of(head).pooled else ["pooler"]
     encoder.leave_unread(unread)
     model = AdaptedModel(task, encoder, head, auxiliaries, adaptation, task_name)
-    if by_name and any(one.perturbation == "dropout" for one in model._consistencies()):
+    if by_name and any(
+        consistency.perturbation == "dropout" for consistency in model._consistencies()
+    ):
         check_dropout(encoder, head)
     if by_name and encoder.layer_mix is not None:
-        of_slices = [one for one in auxiliaries if isinstance(one, SliceHeads)]
-        for layer in (one for part in (head, *of_slices) for one in part._flatten_layers()):
+        of_slices = [auxiliary for auxiliary in auxiliaries if isinstance(auxiliary, SliceHeads)]
+        for layer in (inner for part in (head, *of_slices) for inner in part._flatten_layers()):
             if isinstance(layer, ScalarMix):
                 layer.start_from(encoder.layer_mix.weights, encoder.layer_mix.scale)
     return model
@@ -229,8 +231,8 @@ class AdaptedModel(PhasedModel):
 
     def encoded(self, inputs: dict, training=None) -> dict:
         """The encoder's outputs for the inputs of one text column, as the task's head gets them."""
-        own = {} if self.task_name is None else {"task": self.task_name}
-        return self.encoder(inputs, training=training, **own)
+        options = {} if self.task_name is None else {"task": self.task_name}
+        return self.encoder(inputs, training=training, **options)
 
     def _outputs_of(self, texts: dict, training):
         return self._encoded_and_outputs(texts, training)[1]
@@ -242,7 +244,7 @@ class AdaptedModel(PhasedModel):
 
     def _consistencies(self) -> list[Consistency]:
         objectives = [getattr(auxiliary, "objective", None) for auxiliary in self.auxiliaries]
-        return [one for one in objectives if isinstance(one, Consistency)]
+        return [objective for objective in objectives if isinstance(objective, Consistency)]
 
     @functools.wraps(keras.Model.evaluate)
     def evaluate(self, *args, **kwargs):
@@ -254,10 +256,12 @@ class AdaptedModel(PhasedModel):
 
     def get_metrics_result(self) -> dict:
         """As in Keras; what is measured in training only is left out of an evaluation."""
-        found = super().get_metrics_result()
-        shown = {metric.name for one in self._consistencies() for metric in one.metrics}
+        results = super().get_metrics_result()
+        shown = {
+            metric.name for consistency in self._consistencies() for metric in consistency.metrics
+        }
         unused = shown if self._evaluates else set()
-        return {name: value for name, value in found.items() if name not in unused}
+        return {name: value for name, value in results.items() if name not in unused}
 
     def predictions(self, inputs) -> dict:
         """Class ids and probabilities in inference mode, for `predict` and for the served model.
@@ -323,8 +327,8 @@ class AdaptedModel(PhasedModel):
             return self._with_penalties(self.signal_annealing.loss(y, y_pred, step))
         if training and self.teaching is not None:
             weights = self.teaching.label_weights(x["a"], y)
-            own = super().compute_loss(x, y, y_pred, weights, training)
-            return own + self.teaching.soft_loss(x["a"], y, y_pred)
+            label_loss = super().compute_loss(x, y, y_pred, weights, training)
+            return label_loss + self.teaching.soft_loss(x["a"], y, y_pred)
         if not self.decodes:
             return super().compute_loss(x, y, y_pred, sample_weight, training)
         return self._with_penalties(self.head.loss(y, y_pred, sample_weight))
@@ -365,8 +369,8 @@ class AdaptedModel(PhasedModel):
         config = {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
         serialized = [keras.saving.serialize_keras_object(part) for part in self.auxiliaries]
         phases = self.adaptation and self.adaptation.as_values(group_names(self.encoder))
-        own = {} if self.task_name is None else {"task_name": self.task_name}
-        return config | {"auxiliaries": serialized, "adaptation": phases, **own}
+        task_name = {} if self.task_name is None else {"task_name": self.task_name}
+        return config | {"auxiliaries": serialized, "adaptation": phases, **task_name}
 
     @classmethod
     def from_config(cls, config: dict, custom_objects=None) -> "AdaptedModel":

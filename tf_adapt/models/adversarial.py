@@ -42,16 +42,18 @@ def adversarial_perturbations(
     Source: Miyato et al. 2016, "Adversarial Training Methods for Semi-Supervised Text
     Classification", section 3.
     """
-    encoded = {name: encoder(one, training=False) for name, one in texts.items()}
-    masks = {name: tf.cast(one["mask"], tf.float32)[..., None] for name, one in encoded.items()}
-    states = {
-        name: tf.stop_gradient(tf.cast(one["layers"][0], tf.float32)) * masks[name]
-        for name, one in encoded.items()
+    encoded = {name: encoder(text, training=False) for name, text in texts.items()}
+    masks = {
+        name: tf.cast(outputs["mask"], tf.float32)[..., None] for name, outputs in encoded.items()
     }
-    lengths = {name: epsilon * _norm(one) for name, one in states.items()}
+    states = {
+        name: tf.stop_gradient(tf.cast(outputs["layers"][0], tf.float32)) * masks[name]
+        for name, outputs in encoded.items()
+    }
+    lengths = {name: epsilon * _norm(state) for name, state in states.items()}
     tries = {
-        name: _STEP_SHARE * lengths[name] * _unit(_noise(one, seed) * masks[name])
-        for name, one in states.items()
+        name: _STEP_SHARE * lengths[name] * _unit(_noise(state, seed) * masks[name])
+        for name, state in states.items()
     }
     wanted = tf.stop_gradient(with_outcomes(task, outputs_of(texts, False)))
     with tf.GradientTape() as tape:
@@ -62,15 +64,15 @@ def adversarial_perturbations(
             losses = tf.where(words, losses, 0.0)
         total = tf.reduce_sum(losses)
     gradients = tape.gradient(total, tries)
-    found = {
-        name: tf.stop_gradient(lengths[name] * _unit(one * masks[name]))
-        for name, one in gradients.items()
+    perturbations = {
+        name: tf.stop_gradient(lengths[name] * _unit(gradient * masks[name]))
+        for name, gradient in gradients.items()
     }
-    return _with(texts, found)
+    return _with(texts, perturbations)
 
 
 def _with(texts: dict, perturbations: dict) -> dict:
-    return {name: one | {PERTURBATION: perturbations[name]} for name, one in texts.items()}
+    return {name: text | {PERTURBATION: perturbations[name]} for name, text in texts.items()}
 
 
 def _noise(states, seed):

@@ -73,17 +73,17 @@ class AuxiliaryLoss(keras.layers.Layer):
 
     def call(self, inputs, encoder=None, encoded=None, step=0, training=None, outputs_of=None):
         if isinstance(self.objective, Consistency):
-            found = [
+            parts = [
                 self.objective(inputs, encoder=encoder, outputs_of=outputs_of, training=training)
             ]
         else:
-            found = [
+            parts = [
                 self.objective(
                     inputs[name], encoder=encoder, encoded=one_encoded, training=training
                 )
                 for name, one_encoded in zip(text_columns(inputs), encoded, strict=True)
             ]
-        losses = tf.concat([tf.reshape(one, [-1]) for one in found], axis=0)
+        losses = tf.concat([tf.reshape(loss, [-1]) for loss in parts], axis=0)
         return self.weight_at(step) * mean_loss(losses)
 
     def weight_at(self, step):

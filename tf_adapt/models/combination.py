@@ -57,7 +57,7 @@ class Combination:
         self.votes = votes
         self.chain = None
         self._transitions = tuple(transitions)
-        if not votes and any(one is not None for one in transitions):
+        if not votes and any(matrix is not None for matrix in transitions):
             constraints = tag_constraints(task.labels, task.scheme)
             self.chain = CRF(task.num_outputs, constraints, boundary_scores=False, dtype="float32")
             self.chain.build()
@@ -72,8 +72,8 @@ class Combination:
         if self.chain is None:
             return
         mean = np.zeros(self.chain.transitions.shape)
-        for weight, one in zip(self.weights, self._transitions, strict=True):
-            mean += 0.0 if one is None else weight * one.astype("float64")
+        for weight, matrix in zip(self.weights, self._transitions, strict=True):
+            mean += 0.0 if matrix is None else weight * matrix.astype("float64")
         self.chain.transitions.assign(mean.astype("float32"))
 
     @property
@@ -82,7 +82,7 @@ class Combination:
         if self.chain is None:
             return False
         pairs = zip(self.weights, self._transitions, strict=True)
-        return any(weight and one is not None for weight, one in pairs)
+        return any(weight and matrix is not None for weight, matrix in pairs)
 
     def __call__(self, answers: Sequence[dict], row_splits=None) -> dict:
         """One answer from those of the models, in the form of `AdaptedModel.predictions`.

@@ -86,7 +86,7 @@ def check_dropout(encoder: HubEncoder, head: keras.layers.Layer) -> None:
 
 def _has_dropout(layer: keras.layers.Layer) -> bool:
     rates = ("rate", "word_dropout", "weight_dropout")  # of Keras' Dropout, and of AWD-LSTM
-    return any(getattr(one, name, 0) for one in layer._flatten_layers() for name in rates)
+    return any(getattr(inner, name, 0) for inner in layer._flatten_layers() for name in rates)
 
 
 def _check_embeddings(encoder: HubEncoder) -> None:
@@ -188,7 +188,7 @@ class Consistency(keras.layers.Layer):
         if self.perturbation in ("words", "paraphrases"):
             texts = inputs[PERTURBED]
         elif self.perturbation == "mask":
-            texts = {name: self._masked(one) for name, one in texts.items()}
+            texts = {name: self._masked(text) for name, text in texts.items()}
         elif self.perturbation == "adversarial":
             seed = self.seeds.next()
             texts = adversarial_perturbations(
@@ -197,7 +197,7 @@ class Consistency(keras.layers.Layer):
         given = outputs_of(texts, training)
         if words is not None:
             # Logits at padding, even NaN, must not affect the gradient.
-            wanted, given = (ops.where(words[..., None], one, 0.0) for one in (wanted, given))
+            wanted, given = (ops.where(words[..., None], tensor, 0.0) for tensor in (wanted, given))
         losses, confident = consistency_losses(
             self.task, wanted, given, self.temperature, self.confidence
         )

@@ -21,12 +21,12 @@ def distillation_objective(encoder: HubEncoder) -> "Distillation":
     """
     frozen = {"name": "source", "trainable": False, "trainable_groups": [], "added": None}
     source = HubEncoder.from_config(encoder.get_config() | frozen)
-    found = None
+    loaded = None
     if encoder.execution == "native":
-        found = load_output_layer(
+        loaded = load_output_layer(
             encoder.handle, source.native, name="output_layer", dtype=encoder.dtype_policy
         )
-    output = None if found is None else found[0]
+    output = None if loaded is None else loaded[0]
     return Distillation(source, output, name="distillation", dtype=encoder.dtype_policy)
 
 

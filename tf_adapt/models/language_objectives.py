@@ -60,17 +60,17 @@ def language_model_objective(
     row = OBJECTIVES[encoder.family]
     if not row.has_output_layer:
         return row.make(encoder, None, None, num_samples, options)
-    found = load_output_layer(
+    loaded = load_output_layer(
         encoder.handle, encoder.native, name="output_layer", dtype=encoder.dtype_policy
     )
-    if found is None:
+    if loaded is None:
         raise ConfigError(
             f"module {encoder.handle}: a language-model loss needs the output layer "
             "(output_layer.npz), which this module does not have; convert its weights again with "
             "`tf-adapt module convert`, from a source that has it (HuggingFace: cls.predictions.* "
             "or heads.safetensors; bilm-tf: softmax.npz and vocab.txt; fastai: 1.decoder.*)"
         )
-    return row.make(encoder, *found, num_samples, options)
+    return row.make(encoder, *loaded, num_samples, options)
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -203,10 +203,10 @@ class BiLanguageModel(keras.layers.Layer):
             words = tf.gather_nd(targets[..., direction], places)
             if sampled:
                 seed = self.seeds.next()
-                one = self.output_layer.sampled_losses(half, words, self.num_samples, seed)
+                loss = self.output_layer.sampled_losses(half, words, self.num_samples, seed)
             else:
-                one = self.output_layer.target_losses(half, words)
-            losses.append(at_places(one, places, tf.shape(mask)))
+                loss = self.output_layer.target_losses(half, words)
+            losses.append(at_places(loss, places, tf.shape(mask)))
         return tf.stack(losses, axis=-1)
 
     def _targets(self, character_ids, mask):

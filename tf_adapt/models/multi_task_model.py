@@ -60,11 +60,13 @@ def build_multi_task_model(
     for name, task in tasks.items():
         head = heads.get(name, "default")
         given = head if isinstance(head, dict) else {"head": head}
-        own = _own_attention(encoder, name)
-        models[name] = build_model(task, encoder, adaptation=adaptation, task_name=own, **given)
+        task_name = _own_attention(encoder, name)
+        models[name] = build_model(
+            task, encoder, adaptation=adaptation, task_name=task_name, **given
+        )
         unread.append(encoder.unread_groups)
     # A group that one of the heads reads is trained by that task.
-    encoder.leave_unread([name for name in unread[0] if all(name in one for one in unread)])
+    encoder.leave_unread([name for name in unread[0] if all(name in groups for groups in unread)])
     if not _shared_weights(encoder):
         raise ConfigError(
             "encoder: expected one that is trained, got one that stays frozen: tasks that share no "
@@ -116,7 +118,7 @@ class MultiTaskModel(PhasedModel):
         """Creates nothing: the tasks' models are built."""
 
     def call(self, inputs, training=None):
-        return {name: self.models[name](one, training=training) for name, one in inputs.items()}
+        return {name: self.models[name](batch, training=training) for name, batch in inputs.items()}
 
     def compile(self, optimizer="rmsprop"):
         """As in Keras; losses and metrics are those of the tasks."""
@@ -135,8 +137,8 @@ class MultiTaskModel(PhasedModel):
     @property
     def metrics(self) -> list[keras.metrics.Metric]:
         """The mean loss, and the metrics of all tasks."""
-        own = [self._loss_tracker] if self.compiled else []
-        return own + [metric for model in self.models.values() for metric in model.metrics]
+        trackers = [self._loss_tracker] if self.compiled else []
+        return trackers + [metric for model in self.models.values() for metric in model.metrics]
 
     def get_metrics_result(self) -> dict:
         """The results of `metrics`, by their names in the logs."""
@@ -168,9 +170,9 @@ class MultiTaskModel(PhasedModel):
         # This head may leave a group unread that another one reads.
         weights = self._weights_of(name)
         pairs = zip(tape.gradient(scaled_loss, weights), weights, strict=True)
-        found = [(gradient, weight) for gradient, weight in pairs if gradient is not None]
-        if found:
-            self._descend(*map(list, zip(*found, strict=True)))
+        trained = [(gradient, weight) for gradient, weight in pairs if gradient is not None]
+        if trained:
+            self._descend(*map(list, zip(*trained, strict=True)))
         else:
             self._stay()
         model.compute_metrics(x, y, y_pred)
@@ -185,7 +187,7 @@ class MultiTaskModel(PhasedModel):
         """What a step of a task trains: not the attention of the others, which penalties move."""
         model = self.models[name]
         others = set(map(id, self.encoder.weights_of_other_tasks(model.task_name)))
-        return [one for one in model.trainable_weights if id(one) not in others]
+        return [weight for weight in model.trainable_weights if id(weight) not in others]
 
     def _test_task(self, name: str, data) -> None:
         model, (x, y) = self.models[name], data
@@ -276,8 +278,10 @@ def _shared_weights(encoder: HubEncoder) -> list[keras.Variable]:
     """The trainable weights of the encoder that no task has for itself."""
     if not isinstance(encoder.added, TaskAttention):
         return encoder.trainable_weights
-    own = {id(weight) for layer in encoder.native.adapter_layers for weight in layer.weights}
-    return [weight for weight in encoder.trainable_weights if id(weight) not in own]
+    task_weights = {
+        id(weight) for layer in encoder.native.adapter_layers for weight in layer.weights
+    }
+    return [weight for weight in encoder.trainable_weights if id(weight) not in task_weights]
 
 
 def _check_models(models: Mapping[str, AdaptedModel]) -> None:

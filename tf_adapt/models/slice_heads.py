@@ -37,8 +37,8 @@ class SliceHeads(keras.layers.Layer):
         for name in self.slices:
             config = head.get_config() | {"name": f"{head.name}_of_slice_{name}"}
             self.heads.append(type(head).from_config(config))
-        for own in self.heads:
-            own(encoded, inputs)
+        for slice_head in self.heads:
+            slice_head(encoded, inputs)
         self.built = True
 
     def call(self, inputs, encoder=None, encoded=None, step=0, training=None):

@@ -38,9 +38,9 @@ def relation_divergence(
     """
     divergences = []
     for ours, theirs in zip(student, teacher, strict=True):
-        wanted, found = (_log_relations(vectors, relation_heads) for vectors in (theirs, ours))
+        wanted, given = (_log_relations(vectors, relation_heads) for vectors in (theirs, ours))
         wanted = tf.stop_gradient(wanted)
-        by_position = tf.reduce_sum(tf.exp(wanted) * (wanted - found), axis=-1)
+        by_position = tf.reduce_sum(tf.exp(wanted) * (wanted - given), axis=-1)
         divergences.append(tf.reduce_mean(by_position))
     return tf.add_n(divergences)
 

@@ -17,12 +17,12 @@ _UNPRINTABLE = re.compile(
 
 def printable(text: str) -> str:
     """The text with unprintable characters escaped, such as `\\x1b`."""
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def printable_json(text: str) -> str:
     """JSON text with unprintable characters escaped as `\\uXXXX`."""
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def shows_unicode() -> bool:

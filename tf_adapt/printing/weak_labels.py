@@ -26,7 +26,11 @@ def weak_in_words(facts: dict[str, Any]) -> str:
 
 
 def _accuracies(sources: dict[str, dict[str, Any]]) -> str:
-    known = {name: one["accuracy"] for name, one in sources.items() if one["accuracy"] is not None}
+    known = {
+        name: source["accuracy"]
+        for name, source in sources.items()
+        if source["accuracy"] is not None
+    }
     if len(known) <= MOST_SOURCES:
         return ", ".join(f"{visible(name)} {value:.2f}" for name, value in known.items())
     return f"from {min(known.values()):.2f} to {max(known.values()):.2f}"

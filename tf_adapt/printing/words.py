@@ -123,14 +123,14 @@ def rise(before: float, after: float) -> str:
     return _signed(after - before, "+.4f")
 
 
-def forgetting_in_words(found: dict) -> str:
+def forgetting_in_words(forgetting: dict) -> str:
     """The `forgetting` of a run's `metrics.json` as a phrase."""
-    task = found["task"].replace("_", " ")
-    before, after = found["before"], found["after"]
+    task = forgetting["task"].replace("_", " ")
+    before, after = forgetting["before"], forgetting["after"]
     return (
         f"{task} loss {before:.4f} before adaptation, {after:.4f} after ({rise(before, after)}) "
-        f"on {counted(found['texts'], 'line')} of held-out text; distance from the pretrained "
-        f"weights {found['distances']['all']:.4f} of their length"
+        f"on {counted(forgetting['texts'], 'line')} of held-out text; distance from the pretrained "
+        f"weights {forgetting['distances']['all']:.4f} of their length"
     )
 
 

@@ -120,8 +120,8 @@ def load_latest(folder: Path) -> Checkpoint | None:
     problems: list[tuple[Path, ArtifactError]] = []
     for path in reversed(_checkpoints(folder)):
         try:
-            found = read(path)
-            for name in _best_folders(found.state):
+            checkpoint = read(path)
+            for name in _best_folders(checkpoint.state):
                 check(folder / name)
         except ArtifactError as error:
             problems.append((path, error))
@@ -129,7 +129,7 @@ def load_latest(folder: Path) -> Checkpoint | None:
         for damaged, error in problems:
             log.warning("%s; going on from %s", error, path.name)
             shutil.rmtree(damaged, ignore_errors=True)
-        return found
+        return checkpoint
     if problems:
         raise ArtifactError(
             f"{folder}: no checkpoint is intact ({problems[0][1]}); restore the folder from a "
@@ -162,13 +162,13 @@ def load_best(folder: Path) -> Checkpoint:
             state = _read_state(path, _read_record(path))
             if not state["best"]:
                 continue
-            found = read(folder / state["best"]["name"])
+            checkpoint = read(folder / state["best"]["name"])
         except ArtifactError as error:
             problems.append(error)
             continue
         for problem in problems:
-            log.warning("%s; going back to %s of %s", problem, found.path.name, path.name)
-        return found
+            log.warning("%s; going back to %s of %s", problem, checkpoint.path.name, path.name)
+        return checkpoint
     raise (
         problems[0]
         if problems

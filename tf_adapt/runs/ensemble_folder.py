@@ -131,13 +131,13 @@ def read(folder: Path) -> EnsembleFile:
     Raises:
         ArtifactError: it is missing or damaged, or of another format.
     """
-    found = parse_json(records.read(folder, ENSEMBLE), EnsembleFile, str(folder / ENSEMBLE))
-    if found.format != 1:
+    ensemble = parse_json(records.read(folder, ENSEMBLE), EnsembleFile, str(folder / ENSEMBLE))
+    if ensemble.format != 1:
         raise ArtifactError(
-            f"{folder / ENSEMBLE}: expected format 1, got {found.format}; use the version of "
+            f"{folder / ENSEMBLE}: expected format 1, got {ensemble.format}; use the version of "
             "tf_adapt that wrote it"
         )
-    return found
+    return ensemble
 
 
 def place_of(run: Path, folder: Path) -> str:

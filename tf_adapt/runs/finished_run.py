@@ -93,7 +93,7 @@ def finished_run(key: str, folder: str | Path) -> FinishedRun:
     return FinishedRun(
         folder,
         task.model_dump(),
-        {name: one.model_dump() for name, one in described.tasks.items()},
+        {name: described_task.model_dump() for name, described_task in described.tasks.items()},
         described.module,
         metrics,
         hashes["model.npz"],
@@ -131,12 +131,12 @@ def chain_in_words(start: dict[str, Any]) -> str:
     Args:
         start: the `start` of a `metrics.json`.
     """
-    said = (
+    text = (
         f"{words.visible(start['run'])}: {words.visible(start['dataset'])}, {start['adaptation']}, "
         f"{words.metric_name(start['metric'])} {words.score(start['score'])} on {start['split']}"
     )
     earlier = start.get("start")
-    return said if earlier is None else f"{said}, which started from {chain_in_words(earlier)}"
+    return text if earlier is None else f"{text}, which started from {chain_in_words(earlier)}"
 
 
 def module_of(encoder: EncoderModule) -> str:

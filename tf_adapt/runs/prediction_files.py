@@ -39,7 +39,7 @@ def read_predictions(run: Path, split: str, kind: str, task: str | None = None) 
     try:
         text = content.decode("utf-8").removesuffix("\n")
         row = KINDS[kind]
-        return [row.prediction(one) for one in _FORMS[row.form](text)]
+        return [row.prediction(record) for record in _FORMS[row.form](text)]
     except ValueError as error:
         raise ArtifactError(
             f"{run / name}: not predictions ({error}); remove the run folder {run} and "

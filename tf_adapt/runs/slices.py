@@ -56,7 +56,7 @@ def members_of(slices: Slices, examples: Examples, kind: str) -> Members:
             ensemble.
         DataError: a file of places cannot be read.
     """
-    return {name: _members(name, one, examples, kind) for name, one in slices.items()}
+    return {name: _members(name, rules, examples, kind) for name, rules in slices.items()}
 
 
 def training_members(slices: Slices, splits: Splits) -> Members:
@@ -67,15 +67,15 @@ def training_members(slices: Slices, splits: Splits) -> Members:
         ArtifactError, DataError: as `members_of`.
     """
     train = splits.examples["train"]
-    found = members_of(slices, train, splits.kind)
-    for name, mask in found.items():
+    members = members_of(slices, train, splits.kind)
+    for name, mask in members.items():
         if not mask.any():
             raise DataError(
                 f"slices.{name}: expected at least one of the {counted(len(train), 'example')} of "
                 "train in it, on which its head is trained (slice_heads), got 0; change its rules "
                 "or remove it"
             )
-    return found
+    return members
 
 
 def checked_members(slices: Slices, splits: Splits, with_train: bool = False) -> dict[str, Members]:
@@ -91,53 +91,53 @@ def checked_members(slices: Slices, splits: Splits, with_train: bool = False) ->
         DataError: as `members_of`; a place is that of no example of dev or test, or of several.
     """
     names = [name for name in SPLITS if name in splits.examples]
-    for one in slices.values():
-        if one.file is not None:
+    for rules in slices.values():
+        if rules.file is not None:
             listed = ["train", *names] if with_train else names
             examples = [example for name in listed for example in splits.examples[name]]
-            check_places(one.file, read_places(one.file), examples)
-    found = {name: members_of(slices, splits.examples[name], splits.kind) for name in names}
+            check_places(rules.file, read_places(rules.file), examples)
+    members = {name: members_of(slices, splits.examples[name], splits.kind) for name in names}
     scored = names[-1]
     total = counted(len(splits.examples[scored]), "example")
-    for name, one in slices.items():
-        if found[scored][name] is None:
+    for name, rules in slices.items():
+        if members[scored][name] is None:
             raise ConfigError(
                 f"slices.{name}.wrong_in: expected a run that predicted the same {total} of "
-                f"{scored}, got {one.wrong_in}, whose dev and test are others; train one on this "
+                f"{scored}, got {rules.wrong_in}, whose dev and test are others; train one on this "
                 "data, or remove the slice"
             )
-        if not found[scored][name].any():
+        if not members[scored][name].any():
             raise ConfigError(
                 f"slices.{name}: expected at least one of the {total} of {scored} in it, got 0; "
                 "change its rules or remove it"
             )
-    return found
+    return members
 
 
-def in_words(one: Slice) -> str:
+def in_words(rules: Slice) -> str:
     """The rules of a slice: `a text with any of not, no, n't; wrong in runs/a`."""
-    said = {
-        "words": one.words and f"a text with any of {', '.join(one.words)}",
-        "longer_than": f"a text of more than {one.longer_than} words",
-        "word_overlap_above": f"word overlap above {one.word_overlap_above}",
-        "wrong_in": f"predicted wrongly by {one.wrong_in}",
-        "file": f"listed in {one.file}",
+    clauses = {
+        "words": rules.words and f"a text with any of {', '.join(rules.words)}",
+        "longer_than": f"a text of more than {rules.longer_than} words",
+        "word_overlap_above": f"word overlap above {rules.word_overlap_above}",
+        "wrong_in": f"predicted wrongly by {rules.wrong_in}",
+        "file": f"listed in {rules.file}",
     }
-    return "; ".join(text for rule, text in said.items() if getattr(one, rule) is not None)
+    return "; ".join(text for rule, text in clauses.items() if getattr(rules, rule) is not None)
 
 
-def _members(name: str, one: Slice, examples: Examples, kind: str) -> np.ndarray | None:
+def _members(name: str, rules: Slice, examples: Examples, kind: str) -> np.ndarray | None:
     masks = [np.ones(len(examples), dtype=bool)]
-    if one.words is not None:
-        masks.append(with_words(examples, one.words))
-    if one.longer_than is not None:
-        masks.append(longer_than(examples, one.longer_than))
-    if one.word_overlap_above is not None:
-        masks.append(with_overlap(examples, one.word_overlap_above))
-    if one.file is not None:
-        masks.append(at_places(examples, read_places(one.file)))
-    if one.wrong_in is not None:
-        masks.append(_wrong(name, Path(one.wrong_in), examples, kind))
+    if rules.words is not None:
+        masks.append(with_words(examples, rules.words))
+    if rules.longer_than is not None:
+        masks.append(longer_than(examples, rules.longer_than))
+    if rules.word_overlap_above is not None:
+        masks.append(with_overlap(examples, rules.word_overlap_above))
+    if rules.file is not None:
+        masks.append(at_places(examples, read_places(rules.file)))
+    if rules.wrong_in is not None:
+        masks.append(_wrong(name, Path(rules.wrong_in), examples, kind))
     return None if any(mask is None for mask in masks) else np.logical_and.reduce(masks)
 
 
@@ -158,8 +158,8 @@ def _wrong(name: str, run: Path, examples: Examples, kind: str) -> np.ndarray | 
     known, wanted = state.get("identity", {}), fingerprint(examples)
     for split in SPLITS:
         if known.get(f"{split} data") == wanted:
-            said, gold = read_predictions(run, split, kind), gold_answers(examples, kind)
-            return ~np.array(right_answers(said, gold, kind))
+            predicted, gold = read_predictions(run, split, kind), gold_answers(examples, kind)
+            return ~np.array(right_answers(predicted, gold, kind))
     return None
 
 

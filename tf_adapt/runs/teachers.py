@@ -30,7 +30,7 @@ def identity_of(folder: Path) -> Identity:
     if not ensemble_folder.is_ensemble(folder):
         run = finished_run(KEY, folder)
         return Identity(run.task, run.weights)
-    found = ensemble_folder.read(folder)
-    members = [[member.sha256, member.weight] for member in found.members if member.weight]
-    content = json.dumps([found.combine, members]).encode("ascii")
-    return Identity(found.task.model_dump(), hashlib.sha256(content).hexdigest())
+    ensemble = ensemble_folder.read(folder)
+    members = [[member.sha256, member.weight] for member in ensemble.members if member.weight]
+    content = json.dumps([ensemble.combine, members]).encode("ascii")
+    return Identity(ensemble.task.model_dump(), hashlib.sha256(content).hexdigest())

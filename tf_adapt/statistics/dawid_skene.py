@@ -66,11 +66,11 @@ def dawid_skene(votes, num_labels: int | None = None, iterations: int = ITERATIO
     given = np.unique(votes[votes != ABSTAINED])
     numbers = np.full(labels + 1, ABSTAINED)  # its last entry is that of -1
     numbers[given] = np.arange(len(given))
-    found = _fitted(numbers[votes], len(given), iterations)
+    fitted = _fitted(numbers[votes], len(given), iterations)
     posteriors, prior = np.zeros([len(votes), labels]), np.zeros(labels)
     confusion = np.zeros([votes.shape[1], labels, labels])
-    posteriors[:, given], prior[given] = found.posteriors, found.prior
-    confusion[:, given[:, None], given] = found.confusion
+    posteriors[:, given], prior[given] = fitted.posteriors, fitted.prior
+    confusion[:, given[:, None], given] = fitted.confusion
     return DawidSkene(posteriors, prior, confusion)
 
 

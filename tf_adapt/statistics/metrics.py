@@ -163,8 +163,8 @@ def _right_words(true: Sequence[str], predicted: Sequence[str]) -> list[int]:
 
 def _entities(true: Sequence[str], predicted: Sequence[str], strict: str | None) -> list[int]:
     _check_lengths(true, predicted)
-    real, found = spans(true, strict), spans(predicted, strict)
-    return [len(set(real).intersection(found)), len(real), len(found)]
+    real, predicted_spans = spans(true, strict), spans(predicted, strict)
+    return [len(set(real).intersection(predicted_spans)), len(real), len(predicted_spans)]
 
 
 def _check_lengths(true: Sequence[str], predicted: Sequence[str]) -> None:
@@ -184,10 +184,10 @@ def _one_hot(used: Sequence, labels: Sequence | None) -> np.ndarray:
 
 
 def _multi_hot(sets: Sequence, labels: Sequence | None) -> np.ndarray:
-    ids = _ids([label for one in sets for label in one], labels)
+    ids = _ids([label for used in sets for label in used], labels)
     rows = np.zeros((len(sets), len(ids)))
-    for row, one in zip(rows, sets, strict=True):
-        row[[ids[label] for label in one]] = 1
+    for row, used in zip(rows, sets, strict=True):
+        row[[ids[label] for label in used]] = 1
     return rows
 
 

@@ -34,7 +34,7 @@ def greedy_weights(
             known[weights] = score(weights)
         return known[weights]
 
-    counts, found = [0] * count, []
+    counts, visited = [0] * count, []
     for total in range(1, steps + 1):
         candidates = [
             tuple((times + (added == member)) / total for member, times in enumerate(counts))
@@ -42,8 +42,8 @@ def greedy_weights(
         ]
         added = max(range(count), key=lambda number: known_score(candidates[number]))
         counts[added] += 1
-        found.append(candidates[added])
-    return max(found, key=known_score)
+        visited.append(candidates[added])
+    return max(visited, key=known_score)
 
 
 def greedy_members(score: Callable[[list[int]], float], alone: Sequence[float]) -> list[int]:

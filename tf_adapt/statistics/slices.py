@@ -54,8 +54,8 @@ def slice_score(
         tested: False for a slice that was chosen by its predictions: no test would be one.
     """
     inside, outside = (_of_items(statistics, side, groups) for side in (members, ~members))
-    own = inside[:, np.unique(groups[members])]
-    score, interval = _score_and_interval(metric, own)
+    sums = inside[:, np.unique(groups[members])]
+    score, interval = _score_and_interval(metric, sums)
     rest = _mean_score(metric, outside)
     p, counts = None, [len(np.unique(groups[side])) for side in (members, ~members)]
     if tested and min(counts) >= FEWEST_ITEMS and None not in (score, rest):
@@ -63,23 +63,23 @@ def slice_score(
     return SliceScore(examples=int(members.sum()), score=score, interval=interval, rest=rest, p=p)
 
 
-def with_challenging(found: Sequence[SliceScore], alpha: float) -> list[SliceScore]:
+def with_challenging(scores: Sequence[SliceScore], alpha: float) -> list[SliceScore]:
     """The scores with Holm's correction over all that were tested, at level `alpha`.
 
     Challenging: below the rest, with p_holm ≤ α; the probability of any false one is at most α.
     With α 0 there are none.
     """
-    tested = [number for number, one in enumerate(found) if one.p is not None]
-    adjusted = dict(zip(tested, holm([found[number].p for number in tested]), strict=True))
+    tested = [number for number, score in enumerate(scores) if score.p is not None]
+    adjusted = dict(zip(tested, holm([scores[number].p for number in tested]), strict=True))
     return [
         replace(
-            one,
+            score,
             p_holm=adjusted.get(number),
             challenging=number in adjusted
             and 0 < alpha >= adjusted[number]
-            and one.score < one.rest,
+            and score.score < score.rest,
         )
-        for number, one in enumerate(found)
+        for number, score in enumerate(scores)
     ]
 
 
@@ -96,7 +96,7 @@ def is_defined(metric: str, sums: np.ndarray) -> bool:
 
 def _of_items(statistics: np.ndarray, side: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """The sums over the examples of one side in each item, `[seeds, items, k]`."""
-    return np.stack([of_groups(one * side[:, None], groups) for one in statistics])
+    return np.stack([of_groups(sums * side[:, None], groups) for sums in statistics])
 
 
 def _mean_score(metric: str, items: np.ndarray) -> float | None:

@@ -41,7 +41,7 @@ def answer_f1(answer: str, gold: Sequence[str]) -> float:
     Args:
         answer, gold: see `exact_match`.
     """
-    return max(_f1(normalized(answer).split(), one.split()) for one in _normalized_gold(gold))
+    return max(_f1(normalized(answer).split(), text.split()) for text in _normalized_gold(gold))
 
 
 ANSWER_METRICS = {"f1": answer_f1, "exact_match": exact_match}
@@ -102,9 +102,9 @@ def best_no_answer_threshold(
     return max(best, (total, gains[-1][0] + 1.0), key=_by_gain)[1]
 
 
-def _by_gain(found: tuple[float, float]) -> tuple[float, float]:
+def _by_gain(candidate: tuple[float, float]) -> tuple[float, float]:
     # Sums of other orders differ by rounding.
-    return round(found[0], 9), -abs(found[1])
+    return round(candidate[0], 9), -abs(candidate[1])
 
 
 def _normalized_gold(gold: Sequence[str]) -> list[str]:

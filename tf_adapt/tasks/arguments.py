@@ -41,7 +41,7 @@ def checked_labels(
             f"labels: expected a list of at least one label for {task.kind}, got {task.labels!r}"
         )
     # A number is the name with its digits, as in a file.
-    labels = tuple(str(int(one)) if _is_integer(one) else one for one in task.labels)
+    labels = tuple(str(int(label)) if _is_integer(label) else label for label in task.labels)
     for position, label in enumerate(labels):
         _check_label(position, labels)
         if fault := fault_of(label):
@@ -58,7 +58,7 @@ def _check_label(position: int, labels: tuple) -> None:
     label = labels[position]
     if not isinstance(label, str) or not label:
         raise ConfigError(f"labels[{position}]: expected a text, got {label!r}; quote it")
-    if any(one in label for one in "\t\n\r\0"):
+    if any(character in label for character in "\t\n\r\0"):
         raise ConfigError(
             f"labels[{position}]: expected a text without tabs and line breaks, which separate "
             f"columns and lines of predictions, got {label[:80]!r}; rename it"

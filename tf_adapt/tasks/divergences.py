@@ -34,6 +34,6 @@ def with_outcomes(task: Task, logits):
 def divergence(wanted, given):
     """`KL(softmax(wanted) ‖ softmax(given))` along the last axis, not below 0 by rounding."""
     wanted, given = ops.log_softmax(wanted), ops.log_softmax(given)
-    found = ops.sum(ops.exp(wanted) * (wanted - given), axis=-1)
+    total = ops.sum(ops.exp(wanted) * (wanted - given), axis=-1)
     # Only the value is cut: the gradient is that of the sum.
-    return found + ops.stop_gradient(ops.maximum(-found, 0.0))
+    return total + ops.stop_gradient(ops.maximum(-total, 0.0))

@@ -243,8 +243,8 @@ class SpanF1(keras.metrics.Metric):
         # [3, batch]
         counts = tf.stack(
             [
-                tf.math.count_nonzero(found, axis=1, dtype=tf.float64)
-                for found in (right, true_start, start)
+                tf.math.count_nonzero(entities, axis=1, dtype=tf.float64)
+                for entities in (right, true_start, start)
             ]
         )
         if sample_weight is not None:

@@ -23,15 +23,15 @@ def spans(tags: Sequence[str], strict: str | None = None) -> list[tuple[str, int
             of seqeval's strict mode. For legal tags both rules give the same entities.
     """
     parts = [split_tag(tag) for tag in tags]
-    found: list[tuple[str, int, int]] = []
+    entities: list[tuple[str, int, int]] = []
     for position, (prefix, kind) in enumerate(parts):
         if prefix == "O":
             continue
         if _continues(parts, position, strict):
-            found[-1] = (kind, found[-1][1], position + 1)
+            entities[-1] = (kind, entities[-1][1], position + 1)
         else:
-            found.append((kind, position, position + 1))
-    return [span for span in found if strict is None or _follows_scheme(parts, span, strict)]
+            entities.append((kind, position, position + 1))
+    return [span for span in entities if strict is None or _follows_scheme(parts, span, strict)]
 
 
 def span_scores(
@@ -96,13 +96,15 @@ def _count(
     true: Sequence, predicted: Sequence, strict: str | None = None
 ) -> dict[str, tuple[int, int, int]]:
     """For each type the numbers of right, true and predicted entities."""
-    right, real, found = Counter(), Counter(), Counter()
+    right, real, predicted_kinds = Counter(), Counter(), Counter()
     for tags, predicted_tags in zip(true, predicted, strict=True):
         entities, predicted_entities = spans(tags, strict), spans(predicted_tags, strict)
         right.update(kind for kind, *_ in set(entities).intersection(predicted_entities))
         real.update(kind for kind, *_ in entities)
-        found.update(kind for kind, *_ in predicted_entities)
-    return {kind: (right[kind], real[kind], found[kind]) for kind in real | found}
+        predicted_kinds.update(kind for kind, *_ in predicted_entities)
+    return {
+        kind: (right[kind], real[kind], predicted_kinds[kind]) for kind in real | predicted_kinds
+    }
 
 
 def _total(counts: dict[str, tuple[int, int, int]]) -> tuple[int, int, int]:

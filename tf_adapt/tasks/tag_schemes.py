@@ -17,7 +17,10 @@ WORDS = "words"
 TASK_SCHEMES = (*SCHEMES, WORDS)
 # Of files: the scheme that is the same but for letters, and its letters by theirs.
 SPELLINGS = {
-    **{scheme: (scheme, {one: one for one in letters}) for scheme, letters in SCHEMES.items()},
+    **{
+        scheme: (scheme, {letter: letter for letter in letters})
+        for scheme, letters in SCHEMES.items()
+    },
     "IO": ("IOB1", {"I": "I"}),
     "BILOU": ("BIOES", {"B": "B", "I": "I", "L": "E", "U": "S"}),
     "BMES": ("BIOES", {"B": "B", "M": "I", "E": "E", "S": "S"}),

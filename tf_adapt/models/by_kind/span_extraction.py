@@ -39,9 +39,9 @@ def targets(task: Task) -> tf.Tensor:
 
 def predictions(model, outputs, inputs: dict) -> dict:
     """The best answers in each window, and the `loss` of labelled ones."""
-    found = best_spans(outputs, inputs, model.task.spans)
+    answers = best_spans(outputs, inputs, model.task.spans)
     if ANSWER not in inputs:
-        return found
+        return answers
     by_end = tf.transpose(tf.nn.log_softmax(outputs, axis=1), [0, 2, 1])
     chosen = tf.gather(by_end, inputs[ANSWER], batch_dims=2)
-    return found | {"loss": -tf.reduce_mean(chosen, axis=1)}
+    return answers | {"loss": -tf.reduce_mean(chosen, axis=1)}

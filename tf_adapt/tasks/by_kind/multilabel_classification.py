@@ -31,7 +31,9 @@ def checked_thresholds(task: "Task", name: str) -> tuple[float, ...] | None:
         thresholds = tuple(float(threshold) for threshold in task.thresholds)
     except (TypeError, ValueError):
         thresholds = ()
-    if len(thresholds) != len(task.labels) or not all(0 < one <= 1 for one in thresholds):
+    if len(thresholds) != len(task.labels) or not all(
+        0 < threshold <= 1 for threshold in thresholds
+    ):
         raise ConfigError(
             f"thresholds: expected {len(task.labels)} numbers above 0 and at most 1, one for each "
             f"label, got {task.thresholds!r}"
