@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from hub_modules.native.added.adapters import check_added
+from hub_modules.native.added.settings import Added
 from hub_modules.native.awd_lstm_layers import WeightDropLstm, WordEmbeddings, dropout_over_time
 from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.kernels.packing import Packing
@@ -85,6 +87,14 @@ class AwdLstmEncoder(keras.layers.Layer):
 
     def _units(self) -> list[int]:
         return [self.lstm_width] * (self.num_layers - 1) + [self.width]
+
+    def add(self, added: Added) -> None:
+        """Refuses what an adaptation adds: there is no place for it.
+
+        Raises:
+            ConfigError: always.
+        """
+        check_added(added, "lstm", self.num_layers)
 
     def build(self, input_shape=None):
         self.embeddings.build()

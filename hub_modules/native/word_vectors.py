@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from hub_modules.native.added.adapters import check_added
+from hub_modules.native.added.settings import Added
 from hub_modules.native.given_states import perturbed
 from hub_modules.native.weights import load_weights_by_name
 
@@ -38,6 +40,14 @@ class WordVectorsEncoder(keras.layers.Layer):
         super().__init__(**kwargs)
         self.num_words = num_words
         self.width = width
+
+    def add(self, added: Added) -> None:
+        """Refuses what an adaptation adds: there is no place for it.
+
+        Raises:
+            ConfigError: always.
+        """
+        check_added(added, "words", 0)
 
     def build(self, input_shape=None):
         # No automatic cast: a few rows are cast after the look-up instead of the whole table.

@@ -130,7 +130,6 @@ def test_options_that_it_has_not(write):
     folder = write()
     for options, message in [
         ({"execution": "native"}, "cannot run natively"),
-        ({"adapters": "bottleneck"}, "needs the native encoder"),
         ({"pretrained": False}, "needs the native encoder"),
         ({"preprocessor": "bert_small"}, "reads texts itself"),
     ]:
