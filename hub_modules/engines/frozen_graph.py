@@ -36,4 +36,7 @@ def in_float32(graph: tf.compat.v1.GraphDef) -> None:
 
 
 def _nodes(graph: tf.compat.v1.GraphDef) -> list[Message]:
-    return [*graph.node, *(node for one in graph.library.function for node in one.node_def)]
+    return [
+        *graph.node,
+        *(node for function in graph.library.function for node in function.node_def),
+    ]

@@ -94,7 +94,7 @@ def _check(entry: Path, key: dict[str, Any]) -> None:
 
 def _remove_oldest(folder: Path) -> None:
     entries = [path for path in folder.iterdir() if (path / RECORD).is_file()]
-    for path in sorted(entries, key=lambda one: one.stat().st_mtime)[:-MOST_ENTRIES]:
+    for path in sorted(entries, key=lambda entry: entry.stat().st_mtime)[:-MOST_ENTRIES]:
         shutil.rmtree(path, ignore_errors=True)
     for path in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another process has tidied up

@@ -73,8 +73,8 @@ class OpenVinoEncoder:
         def run(*arrays):
             if not self._weights:
                 self.take_weights()
-            found = self._graph(dict(zip(names, arrays, strict=True)))
-            return [found[name] for name in outputs]
+            results = self._graph(dict(zip(names, arrays, strict=True)))
+            return [results[name] for name in outputs]
 
         outputs = [*map(_layer, range(count)), "mask", "pooled"]
         types = [*[tf.float32] * count, tf.bool, tf.float32]
@@ -88,9 +88,9 @@ class OpenVinoEncoder:
 
     def _concrete(self):
         def call(packed):
-            found = self._encoder(packed, training=False)
-            layers = {_layer(number): states for number, states in enumerate(found["layers"])}
-            return layers | {"mask": found["mask"], "pooled": found["pooled"]}
+            encoded = self._encoder(packed, training=False)
+            layers = {_layer(number): states for number, states in enumerate(encoded["layers"])}
+            return layers | {"mask": encoded["mask"], "pooled": encoded["pooled"]}
 
         specs = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in PACKED}
         # AutoGraph would translate all of Keras for nothing.
@@ -104,5 +104,5 @@ def _layer(number: int) -> str:
 def _settings(encoder: keras.layers.Layer) -> dict[str, Any]:
     """What its outputs depend on beside the weights; the name of a layer counts its siblings."""
     unused = ("name", "trainable", "dtype")
-    config = {name: one for name, one in encoder.get_config().items() if name not in unused}
+    config = {name: value for name, value in encoder.get_config().items() if name not in unused}
     return keras.saving.serialize_keras_object(config)

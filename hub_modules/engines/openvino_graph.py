@@ -147,7 +147,7 @@ def _converted(what: str, function: Any, engine: str) -> Any:
     # What the function does not read is no input here.
     for name, placeholder in zip(inputs, placeholders, strict=False):
         for port in model.inputs:
-            if placeholder in {one.split(":")[0] for one in port.get_names()}:
+            if placeholder in {tensor_name.split(":")[0] for tensor_name in port.get_names()}:
                 port.get_node().set_friendly_name(name)
     for name, tensor in zip(outputs, tensors, strict=True):
         model.output(tensor).get_node().set_friendly_name(name)

@@ -272,5 +272,5 @@ def _linear_layers(layer: keras.layers.Layer) -> dict[str, keras.layers.Layer]:
 
 def _weights(layers: list[keras.layers.Layer]) -> list[keras.Variable]:
     """The weights of layers, each once: the token embedding is a part of another layer too."""
-    found = {id(weight): weight for layer in layers for weight in layer.weights}
-    return list(found.values())
+    by_id = {id(weight): weight for layer in layers for weight in layer.weights}
+    return list(by_id.values())

@@ -88,8 +88,8 @@ _POSITIONS, _TYPES = (
 
 def backbone_of(settings: dict) -> str | None:
     """The name of the backbone for HuggingFace's configuration, or None."""
-    found = [n for n, row in BACKBONES.items() if row.model_type == settings.get("model_type")]
-    return found[0] if found else None
+    names = [n for n, row in BACKBONES.items() if row.model_type == settings.get("model_type")]
+    return names[0] if names else None
 
 
 def describe(folder: Path, settings: dict) -> Description:
@@ -168,7 +168,7 @@ def _activation(name: str, settings: dict, where: Path) -> str:
 
 def _shapes(path: Path, prefix: str) -> dict[str, tuple[str, tuple]]:
     """The encoder's weights by their plain names: (name in the file, shape)."""
-    found: dict[str, tuple[str, tuple]] = {}
+    weights: dict[str, tuple[str, tuple]] = {}
     with open_weights(path) as file:
         names = list(file.keys())
         with_head = any(name.startswith(f"{prefix}.") for name in names)
@@ -178,12 +178,12 @@ def _shapes(path: Path, prefix: str) -> dict[str, tuple[str, tuple]]:
                 continue
             for old, new in RENAMED.items():
                 plain = plain.removesuffix(old) + new if plain.endswith(old) else plain
-            if plain in found:
+            if plain in weights:
                 raise ArtifactError(
-                    f"{path}: {name}: expected one weight of this name, got {found[plain][0]} too"
+                    f"{path}: {name}: expected one weight of this name, got {weights[plain][0]} too"
                 )
-            found[plain] = (name, tuple(file.get_slice(name).get_shape()))
-    return found
+            weights[plain] = (name, tuple(file.get_slice(name).get_shape()))
+    return weights
 
 
 def _load(encoder: KerasHubEncoder, path: Path, shapes: dict, offset: int) -> None:

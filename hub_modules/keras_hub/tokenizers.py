@@ -95,10 +95,10 @@ def huggingface_preprocessor(folder: Path, backbone: str, settings: dict):
     files = read_tokenizer_files(folder, BACKBONES[backbone].model_type)
     if backbone in _WORD_PIECES:
         pieces = read_vocabulary(vocabulary, rows)
-        own = {pieces.index(piece) for piece in (*SPECIAL_TOKENS.values(), UNKNOWN)}
+        special_ids = {pieces.index(piece) for piece in (*SPECIAL_TOKENS.values(), UNKNOWN)}
         rules = _huggingface_rules(files)
         return BertPreprocessor(
-            pieces, rules=rules, added=_added(files, rows, own, rules.normalize)
+            pieces, rules=rules, added=_added(files, rows, special_ids, rules.normalize)
         )
     if backbone == "RobertaBackbone":
         prefixed = files.flag("add_prefix_space", "pre_tokenizer.add_prefix_space", False)
@@ -175,12 +175,14 @@ def _byte_pairs(
 def _added(
     files: TokenizerFiles | None,
     rows: int,
-    own: set[int],
+    special_ids: set[int],
     normalize: Callable[[tf.Tensor], tf.Tensor],
     blanks_count: bool = False,
 ) -> AddedTokens:
     """The added tokens of a HuggingFace folder; a preset has none."""
-    as_written, normalized = added_tokens(files, rows, own, blanks_count) if files else ({}, {})
+    as_written, normalized = (
+        added_tokens(files, rows, special_ids, blanks_count) if files else ({}, {})
+    )
     contents = normalize(tf.constant(list(normalized), tf.string)).numpy()
     ids = {c.decode("utf-8"): i for c, i in zip(contents, normalized.values(), strict=True) if c}
     return AddedTokens(as_written, ids)

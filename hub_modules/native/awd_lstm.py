@@ -108,10 +108,10 @@ class AwdLstmEncoder(keras.layers.Layer):
 
         One that is 0 for the language model stays 0.
         """
-        own = (self.word_dropout, self.dropout, self.hidden_dropout, self.weight_dropout)
+        rates = (self.word_dropout, self.dropout, self.hidden_dropout, self.weight_dropout)
         words, features, hidden, recurrent = (
-            one if of_language_model or one == 0 else task
-            for one, task in zip(own, TASK_DROPOUTS, strict=True)
+            rate if of_language_model or rate == 0 else task
+            for rate, task in zip(rates, TASK_DROPOUTS, strict=True)
         )
         self.embeddings.word_dropout = words
         self.embeddings.dropout = self.embeddings.dropout_layer.rate = features

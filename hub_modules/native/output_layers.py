@@ -183,10 +183,10 @@ class BiLanguageModelHead(keras.layers.Layer):
         )
         others = self._scores(states, words) - expected
         others = tf.where(words[None] == targets[:, None], -math.inf, others)
-        own = tf.gather(self.kernel, targets)
-        own = tf.reduce_sum(tf.cast(states, "float32") * own, axis=-1)
-        own += tf.gather(self.bias, targets)
-        return tf.reduce_logsumexp(tf.concat([own[:, None], others], axis=1), axis=1) - own
+        true = tf.gather(self.kernel, targets)
+        true = tf.reduce_sum(tf.cast(states, "float32") * true, axis=-1)
+        true += tf.gather(self.bias, targets)
+        return tf.reduce_logsumexp(tf.concat([true[:, None], others], axis=1), axis=1) - true
 
     def _scores(self, states, words=None):
         """`h Wᵀ + b` in float32 for all words, or for some of them `[words] int32`."""

@@ -68,12 +68,12 @@ class _Found(tf.Module):
             self.table = tf.lookup.StaticHashTable(rows, -1)
 
 
-def _around(found: _Found | None, texts: tf.Tensor, pieces: Pieces) -> tf.RaggedTensor:
+def _around(finder: _Found | None, texts: tf.Tensor, pieces: Pieces) -> tf.RaggedTensor:
     """The ids of the tokens that are found, and between them those of the other parts' pieces."""
-    if found is None:
+    if finder is None:
         return pieces(texts)
-    parts = tensorflow_text.regex_split(texts, found.pattern, found.pattern)
-    ids = found.table.lookup(parts.values)
+    parts = tensorflow_text.regex_split(texts, finder.pattern, finder.pattern)
+    ids = finder.table.lookup(parts.values)
     is_token = ids >= 0
     tokens = tf.RaggedTensor.from_tensor(tf.boolean_mask(ids, is_token)[:, None])
     others = pieces(tf.boolean_mask(parts.values, ~is_token))

@@ -91,10 +91,10 @@ class BytePairTokenizer(tf.Module):
         splits = tf.gather(kept.row_splits, _first_parts(ids))
         return tf.RaggedTensor.from_row_splits(kept.values, splits)
 
-    def _can_merge(self, ids, found):
-        return tf.logical_and(found, tf.shape(ids)[1] > 1)
+    def _can_merge(self, ids, any_merged):
+        return tf.logical_and(any_merged, tf.shape(ids)[1] > 1)
 
-    def _merge_once(self, ids, found):
+    def _merge_once(self, ids, any_merged):
         """Merges the first pair of each row; `[rows, time]` with −1 at the end of a row."""
         left, right = ids[:, :-1], ids[:, 1:]
         known = self._ranks.lookup(left * self._factor + right)

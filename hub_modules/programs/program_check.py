@@ -97,8 +97,8 @@ def check_program(handle: str | os.PathLike, trust: bool = False) -> ProgramChec
         source = tf1_elmo.read(folder, assumed={key: value})
         encoder = native_encoder("elmo", source.config)
         encoder.load_weights_by_name(source.weights)
-        found = _of_encoder(encoder, native.preprocessor)
-        if _agree(_differences(names, found, theirs)):
+        ours = _of_encoder(encoder, native.preprocessor)
+        if _agree(_differences(names, ours, theirs)):
             same.append(key)
     if _agree(_differences(names, mine, theirs)):
         return ProgramCheck(differences, {}, tuple(same))
@@ -142,15 +142,15 @@ def _own_mix(program: LoadedModule) -> np.ndarray:
 def _differences(
     names: list[str], mine: list, theirs: list, mix: LayerMix | None = None, own_mix=None
 ) -> dict[str, float]:
-    found = {
-        name: float(np.max(np.abs(one - other)))
-        for name, one, other in zip(names, mine, theirs, strict=True)
+    differences = {
+        name: float(np.max(np.abs(ours - other)))
+        for name, ours, other in zip(names, mine, theirs, strict=True)
     }
     if mix is not None and own_mix is not None:
         shares = np.exp(np.asarray(mix.weights) - max(mix.weights))
         mixed = mix.scale * np.tensordot(shares / shares.sum(), np.stack(mine), 1)
-        found[MIX] = float(np.max(np.abs(mixed - own_mix)))
-    return found
+        differences[MIX] = float(np.max(np.abs(mixed - own_mix)))
+    return differences
 
 
 def _agree(differences: dict[str, float]) -> bool:

@@ -84,11 +84,11 @@ class SentenceEncoder(keras.layers.Layer):
 
     def _vector(self, texts, training: bool):
         options = {"training": training} if self.takes_training else {}
-        found = vector_of(self.module(texts, **options))
-        if found is None or found.shape.rank not in (None, 2):
+        vectors = vector_of(self.module(texts, **options))
+        if vectors is None or vectors.shape.rank not in (None, 2):
             raise ArtifactError(_EXPECTED + _described(self.module(texts, **options)))
         # A program may leave its shape open.
-        return tf.ensure_shape(tf.cast(found, tf.float32), [None, self._width])
+        return tf.ensure_shape(tf.cast(vectors, tf.float32), [None, self._width])
 
     def _has_gradient(self, variables: list[tf.Variable]) -> bool:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -98,10 +98,10 @@ class SentenceEncoder(keras.layers.Layer):
             raise ArtifactError(_EXPECTED + f"the shape {vector.shape} for one text")
         self._width = int(vector.shape[1])
         try:
-            found = tape.gradient(vector, variables)
+            gradients = tape.gradient(vector, variables)
         except LookupError:  # an operation of the program has no gradient
             return False
-        return any(gradient is not None for gradient in found)
+        return any(gradient is not None for gradient in gradients)
 
 
 def vector_of(outputs):

@@ -47,15 +47,15 @@ def check_text(name: str, texts: tf.Tensor) -> tf.Tensor:
 
 
 def _check_rank(name: str, value: tf.Tensor, form: str) -> tf.Operation:
-    expected, found = value.shape.rank, tf.rank(_of_unknown_shape(value))
+    expected, rank = value.shape.rank, tf.rank(_of_unknown_shape(value))
     message = f"{name}: expected rank {expected}, {form}, got rank {{}}"
-    return tf.debugging.Assert(tf.equal(found, expected), [tf.strings.format(message, found)])
+    return tf.debugging.Assert(tf.equal(rank, expected), [tf.strings.format(message, rank)])
 
 
-def _check_rows(name: str, found: tf.Tensor, first: str, expected: tf.Tensor) -> tf.Operation:
+def _check_rows(name: str, rows: tf.Tensor, first: str, expected: tf.Tensor) -> tf.Operation:
     message = f"{name}: expected {{}} rows, as many as {first} has, got {{}}"
-    shown = tf.strings.format(message, (expected, found))
-    return tf.debugging.Assert(tf.equal(found, expected), [shown])
+    shown = tf.strings.format(message, (expected, rows))
+    return tf.debugging.Assert(tf.equal(rows, expected), [shown])
 
 
 def _of_unknown_shape(value: tf.Tensor) -> tf.Tensor:

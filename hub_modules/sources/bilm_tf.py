@@ -228,11 +228,11 @@ def _options(config: dict) -> dict:
 def _find(folder: Path, exact: str, pattern: str) -> Path:
     if (folder / exact).is_file():
         return folder / exact
-    found = sorted(file for file in folder.glob(pattern) if file.is_file())
-    if len(found) != 1:
-        names = ", ".join(file.name for file in found) or "none"
+    files = sorted(file for file in folder.glob(pattern) if file.is_file())
+    if len(files) != 1:
+        names = ", ".join(file.name for file in files) or "none"
         raise ArtifactError(
             f"{folder}: expected {exact} or exactly one {pattern}, got {names}; "
             f"name the right file {exact}"
         )
-    return found[0]
+    return files[0]

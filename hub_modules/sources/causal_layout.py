@@ -58,12 +58,12 @@ def read_tokenizer_json(path: Path, rows: int) -> tuple[list[str], list[str]]:
     kind = setting(settings, "model.type", "a text", path, default="BPE")
     splitter = setting(settings, "pre_tokenizer", "an object", path)
     prefix, normalizer = splitter.get("add_prefix_space", True), settings.get("normalizer")
-    found = (kind, splitter.get("type"), splitter.get("use_regex", True), prefix, normalizer)
-    if found != ("BPE", "ByteLevel", True, False, None):
+    described = (kind, splitter.get("type"), splitter.get("use_regex", True), prefix, normalizer)
+    if described != ("BPE", "ByteLevel", True, False, None):
         raise ArtifactError(
             f"{path}: expected GPT-2's byte-level BPE: model BPE, pre_tokenizer ByteLevel with "
             "use_regex and without add_prefix_space, no normalizer, got "
-            f"{str(found)[:200]}; such a tokenizer is not supported"
+            f"{str(described)[:200]}; such a tokenizer is not supported"
         )
     ids = dict(setting(settings, "model.vocab", "an object", path))
     for token in _list(settings.get("added_tokens")):

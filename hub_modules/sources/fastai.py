@@ -69,18 +69,18 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
         arrays[own_name] = as_float32(np.asarray(stored[name]), f"{weights}: {name}")
     output = {name: arrays.pop(f"{_OUTPUT}{name}", None) for name in ("weight", "bias")}
     config = _config(arrays, weights)
-    own = _to_ours(arrays, config, weights)
+    ours = _to_ours(arrays, config, weights)
     where = folder / "vocab.txt"
     text = _with_numbered_fakes(read_text(where, LARGEST_VOCABULARY))
     words = check_lstm_words(text, config["vocabulary_size"], str(where))
     order = _own_order(words)
     name = "embeddings/word_embeddings"
-    bias = _output_bias(output["weight"], output["bias"], own[name], weights)
-    own[name] = own[name][order]
+    bias = _output_bias(output["weight"], output["bias"], ours[name], weights)
+    ours[name] = ours[name][order]
     return ModuleSource(
         "lstm",
         config,
-        own,
+        ours,
         [words[number] for number in order],
         lower_case is not False,
         output_layer=None if bias is None else {"bias": bias[order]},
@@ -92,7 +92,7 @@ def _weights_file(folder: Path) -> Path:
     path = folder / "model.safetensors"
     if path.is_file():
         return path
-    pickles = sorted(one.name for one in folder.glob("*.p*") if one.suffix in (".pth", ".pkl"))
+    pickles = sorted(file.name for file in folder.glob("*.p*") if file.suffix in (".pth", ".pkl"))
     advice = "save the state of the model with safetensors"
     if pickles:
         advice = (
@@ -103,7 +103,7 @@ def _weights_file(folder: Path) -> Path:
 
 
 def _config(arrays: dict[str, np.ndarray], where: Path) -> dict:
-    layers = sorted(int(found[1]) for found in map(_RECURRENT.fullmatch, arrays) if found)
+    layers = sorted(int(match[1]) for match in map(_RECURRENT.fullmatch, arrays) if match)
     if not layers or layers != list(range(len(layers))) or "encoder.weight" not in arrays:
         raise ArtifactError(
             f"{where}: expected encoder.weight and rnns.0.weight_hh_l0_raw, … (fast.ai's AWD-LSTM, "
@@ -135,7 +135,7 @@ def _to_ours(arrays: dict[str, np.ndarray], config: dict, where: Path) -> dict[s
                 f"{where}: expected the weights of fast.ai's AWD-LSTM, got {what}: "
                 f"{', '.join(sorted(names)[:5])} ({len(names)} in all)"
             )
-    own = {"embeddings/word_embeddings": arrays["encoder.weight"]}
+    ours = {"embeddings/word_embeddings": arrays["encoder.weight"]}
     for layer in range(config["num_layers"]):
         inner, recurrent, *biases = (arrays[f"rnns.{layer}.{name}"] for name in _OF_LAYER)
         if biases[0].shape != biases[1].shape:
@@ -143,16 +143,16 @@ def _to_ours(arrays: dict[str, np.ndarray], config: dict, where: Path) -> dict[s
                 f"{where}: rnns.{layer}: expected two biases of one shape, got {biases[0].shape} "
                 f"and {biases[1].shape}"
             )
-        own[f"lstm_{layer}/kernel"] = inner.T
-        own[f"lstm_{layer}/recurrent_kernel"] = recurrent.T
-        own[f"lstm_{layer}/bias"] = biases[0] + biases[1]
+        ours[f"lstm_{layer}/kernel"] = inner.T
+        ours[f"lstm_{layer}/recurrent_kernel"] = recurrent.T
+        ours[f"lstm_{layer}/bias"] = biases[0] + biases[1]
     for name, shape in awd_lstm_shapes(config).items():
-        if own[name].shape != shape:
+        if ours[name].shape != shape:
             raise ArtifactError(
                 f"{where}: {name}: expected shape {shape} beside the other weights, got "
-                f"{own[name].shape}"
+                f"{ours[name].shape}"
             )
-    return own
+    return ours
 
 
 def _with_numbered_fakes(text: str) -> str:

@@ -61,8 +61,8 @@ def read_word_vectors(path: Path) -> WordVectors:
     except OSError as error:
         raise ArtifactError(f"{path}: cannot be read ({error.strerror})") from None
     vectors = np.frombuffer(values, np.float32).reshape(len(words) + 1, -1)
-    own = words.get(UNKNOWN)
-    vectors[0] = vectors[1:].mean(axis=0, dtype=np.float64) if own is None else vectors[own]
+    unknown = words.get(UNKNOWN)
+    vectors[0] = vectors[1:].mean(axis=0, dtype=np.float64) if unknown is None else vectors[unknown]
     lower_case = not any(letter.isupper() for word in words for letter in word)
     return WordVectors(list(words), vectors, lower_case, digest.hexdigest())
 

@@ -126,11 +126,11 @@ def _is_left_out(name: str) -> bool:
 
 def _checkpoint(folder: Path) -> Path:
     index = folder / "bert_model.ckpt.index"
-    found = [index] if index.is_file() else sorted(folder.glob("*.index"))
-    if len(found) > 1:
+    indices = [index] if index.is_file() else sorted(folder.glob("*.index"))
+    if len(indices) > 1:
         raise ArtifactError(
             f"{folder}: expected bert_model.ckpt.index or exactly one *.index, got "
-            f"{', '.join(file.name for file in found)}; keep the one to be read"
+            f"{', '.join(file.name for file in indices)}; keep the one to be read"
         )
-    index = require_file(found[0] if found else index, "the index of a TensorFlow checkpoint")
+    index = require_file(indices[0] if indices else index, "the index of a TensorFlow checkpoint")
     return index.with_suffix("")

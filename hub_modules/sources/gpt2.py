@@ -85,11 +85,11 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     config = _config(read_json(folder / "config.json"), folder / "config.json")
     rows = config["vocabulary_size"]
     if (folder / "vocab.json").is_file() or not (folder / "tokenizer.json").is_file():
-        found = read_byte_pairs(folder / "vocab.json", folder / MERGES_FILE, rows)
+        tokenizer = read_byte_pairs(folder / "vocab.json", folder / MERGES_FILE, rows)
     else:
-        found = read_tokenizer_json(folder / "tokenizer.json", rows)
+        tokenizer = read_tokenizer_json(folder / "tokenizer.json", rows)
     weights, left_out = _read_weights(weights_file(folder), table_rows(config))
-    vocabulary, merges = found
+    vocabulary, merges = tokenizer
     return ModuleSource(
         "causal", config, weights, vocabulary, merges=merges, left_out=tuple(left_out)
     )

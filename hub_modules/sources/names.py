@@ -77,17 +77,17 @@ def expand(
     return rows
 
 
-def check(rows: list[Row], found: Mapping[str, Shape], where: str) -> None:
+def check(rows: list[Row], shapes: Mapping[str, Shape], where: str) -> None:
     """Compares names and shapes with the table, before any array is read.
 
     Args:
-        found: foreign name → shape, as declared by the file.
+        shapes: foreign name → shape, as declared by the file.
 
     Raises:
         ArtifactError: a name is missing or unknown, or a shape is not the expected one.
     """
-    missing = sorted({row.foreign for row in rows} - set(found))
-    unknown = sorted(set(found) - {row.foreign for row in rows})
+    missing = sorted({row.foreign for row in rows} - set(shapes))
+    unknown = sorted(set(shapes) - {row.foreign for row in rows})
     if missing:
         raise ArtifactError(
             f"{where}: expected {len(rows)} weights, {len(missing)} are missing: "
@@ -99,10 +99,10 @@ def check(rows: list[Row], found: Mapping[str, Shape], where: str) -> None:
             "of this configuration, so this may be another architecture"
         )
     for row in rows:
-        if tuple(found[row.foreign]) != row.foreign_shape:
+        if tuple(shapes[row.foreign]) != row.foreign_shape:
             raise ArtifactError(
                 f"{where}: {row.foreign}: expected shape {row.foreign_shape}, got "
-                f"{tuple(found[row.foreign])}; the configuration and the weights do not belong "
+                f"{tuple(shapes[row.foreign])}; the configuration and the weights do not belong "
                 "together"
             )
 

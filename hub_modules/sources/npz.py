@@ -20,10 +20,10 @@ def read_arrays(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.
     require_file(path, "arrays in NumPy's format")
     try:
         with zipfile.ZipFile(path) as archive:
-            found = {
+            in_file = {
                 name.removesuffix(".npy"): declared(archive, name) for name in archive.namelist()
             }
-        _check_declared(path, found, shapes)
+        _check_declared(path, in_file, shapes)
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name].astype(np.float32) for name in shapes}
     # NumPy and zipfile report damage as whichever of these the broken bytes happen to lead to.

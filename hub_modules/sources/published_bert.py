@@ -129,17 +129,17 @@ def _shapes(reader, keys: dict[str, str]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(shapes[key]) for name, key in keys.items() if not name.startswith(LEFT_OUT)}
 
 
-def _config(found: dict[str, tuple[int, ...]]) -> dict | None:
+def _config(shapes: dict[str, tuple[int, ...]]) -> dict | None:
     """Derives every size from the shapes; None unless all names and shapes match."""
     layers = {
-        int(match[1]) for name in found if (match := re.match(r"transformer/layer_(\d+)/", name))
+        int(match[1]) for name in shapes if (match := re.match(r"transformer/layer_(\d+)/", name))
     }
-    query = found.get("transformer/layer_0/self_attention/query/kernel", ())
+    query = shapes.get("transformer/layer_0/self_attention/query/kernel", ())
     sizes = {
-        "words": found.get("word_embeddings/embeddings", ()),
-        "positions": found.get("position_embedding/embeddings", ()),
-        "types": found.get("type_embeddings/embeddings", ()),
-        "inner": found.get("transformer/layer_0/intermediate/kernel", ()),
+        "words": shapes.get("word_embeddings/embeddings", ()),
+        "positions": shapes.get("position_embedding/embeddings", ()),
+        "types": shapes.get("type_embeddings/embeddings", ()),
+        "inner": shapes.get("transformer/layer_0/intermediate/kernel", ()),
     }
     if len(query) != 3 or any(len(shape) != 2 for shape in sizes.values()):
         return None
@@ -159,4 +159,4 @@ def _config(found: dict[str, tuple[int, ...]]) -> dict | None:
     if query[1] * query[2] != config["width"]:
         return None
     expected = {row.foreign: row.foreign_shape for row in table_rows(config)}
-    return config if expected == found else None
+    return config if expected == shapes else None

@@ -107,9 +107,9 @@ def read(
     assumptions = ASSUMED | _checked(assumed or {})
     forget_bias = assumptions.pop("forget_bias")
     with open_checkpoint(_prefix(folder)) as reader:
-        found = _shapes(reader)
-        config = _sizes(found, folder) | assumptions
-        weights, mix_names, left_out = _sorted_out(found)
+        shapes = _shapes(reader)
+        config = _sizes(shapes, folder) | assumptions
+        weights, mix_names, left_out = _sorted_out(shapes)
         rows = table_rows(config)
         check(rows, _without_padding_row(weights, config, folder), _remedy(folder))
 
@@ -143,8 +143,8 @@ def sizes_and_left_out(folder: str | Path) -> tuple[dict, tuple[str, ...]]:
         ArtifactError: the variables are missing or damaged, or not those of an ELMo.
     """
     with open_checkpoint(_prefix(folder)) as reader:
-        found = _shapes(reader)
-    return _sizes(found, Path(folder)), _sorted_out(found)[2]
+        shapes = _shapes(reader)
+    return _sizes(shapes, Path(folder)), _sorted_out(shapes)[2]
 
 
 def table_rows(config: dict) -> list[Row]:
@@ -169,11 +169,11 @@ def _remedy(folder: Path) -> str:
     return f"{folder} (an ELMo in TF Hub's first format; execution='saved_model' runs it as it is)"
 
 
-def _sizes(found: Mapping[str, Shape], folder: Path) -> dict:
+def _sizes(shapes: Mapping[str, Shape], folder: Path) -> dict:
     """The sizes of the encoder, each from one shape; `check` then compares all the others."""
 
     def shape(name: str, form: str) -> Shape:
-        got = found.get(name)
+        got = shapes.get(name)
         if got is None or len(got) != form.count(",") + 1 or 0 in got:
             raise ArtifactError(
                 f"{folder}: {name}: expected a weight of the shape [{form}], got "
@@ -185,30 +185,30 @@ def _sizes(found: Mapping[str, Shape], folder: Path) -> dict:
     kernel = shape(f"{_FORWARD.format(layer=0)}/kernel", "2 * projection, 4 * cells")
     filters = [
         shape(f"bilm/CNN/W_cnn_{index}", "1, width, characters, filters")
-        for index in range(_count(found, r"bilm/CNN/[Wb]_cnn_(\d+)") or 1)
+        for index in range(_count(shapes, r"bilm/CNN/[Wb]_cnn_(\d+)") or 1)
     ]
     return {
         "filters": [[width, number] for _, width, _, number in filters],
         "character_width": shape(_CHARACTERS, "rows, characters")[1],
-        "num_highway": _count(found, r"bilm/CNN_high_(\d+)/.*"),
+        "num_highway": _count(shapes, r"bilm/CNN_high_(\d+)/.*"),
         "projection_width": kernel[0] // 2,
         "lstm_width": kernel[1] // 4,
-        "num_layers": _count(found, r"bilm/RNN_[01]/RNN/MultiRNNCell/Cell(\d+)/.*"),
+        "num_layers": _count(shapes, r"bilm/RNN_[01]/RNN/MultiRNNCell/Cell(\d+)/.*"),
     }
 
 
-def _count(found: Mapping[str, Shape], pattern: str) -> int:
+def _count(shapes: Mapping[str, Shape], pattern: str) -> int:
     """How many different numbers stand in the names of a pattern."""
-    return len({match[1] for name in found if (match := re.fullmatch(pattern, name))})
+    return len({match[1] for name in shapes if (match := re.fullmatch(pattern, name))})
 
 
 def _sorted_out(
-    found: Mapping[str, Shape],
+    shapes: Mapping[str, Shape],
 ) -> tuple[dict[str, Shape], tuple[str, str] | None, tuple[str, ...]]:
     """The encoder's variables, the names of the mix's scalars, and the names that are left out."""
-    mix = next((names for names in MIXES if set(names) <= found.keys()), None)
+    mix = next((names for names in MIXES if set(names) <= shapes.keys()), None)
     weights, left_out = {}, []
-    for name, shape in found.items():
+    for name, shape in shapes.items():
         if name in (mix or ()):
             continue
         if name.startswith("bilm/") and not _STATE.fullmatch(name):

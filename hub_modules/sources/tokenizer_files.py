@@ -84,8 +84,8 @@ class TokenizerFiles:
                 f"{self.folder / CONFIG}: {key}: expected {_json(fast)}, as {FAST} has it, got "
                 f"{_json(given)}; take both files of the same model, or correct the wrong one"
             )
-        said = [value for value in (given, fast) if value is not None]
-        return said[0] if said else default
+        values = [value for value in (given, fast) if value is not None]
+        return values[0] if values else default
 
     def longest_word(self) -> int:
         """Most characters of a word of WordPiece."""
@@ -103,7 +103,7 @@ class TokenizerFiles:
         whole = self.fast["normalizer"] or {}
         steps = whole.get("normalizers", [whole]) if isinstance(whole, dict) else [whole]
         kinds = [step.get("type") if isinstance(step, dict) else step for step in steps]
-        other = [one for one in kinds if one not in (*_CHANGES, None)]
+        other = [kind for kind in kinds if kind not in (*_CHANGES, None)]
         if other:
             raise ArtifactError(
                 f"{self.folder / FAST}: normalizer: expected {', '.join(_CHANGES)}, got "
@@ -153,14 +153,14 @@ _KINDS = {
 
 
 def added_tokens(
-    files: TokenizerFiles, rows: int, own: set[int], blanks_count: bool = False
+    files: TokenizerFiles, rows: int, special_ids: set[int], blanks_count: bool = False
 ) -> tuple[dict[str, int], dict[str, int]]:
     """The tokens that were added: token → id, of those found in a text as it is, and of those found
     after its normalization.
 
     Args:
         rows: of the word embeddings.
-        own: ids of the special tokens of the rows, which a text cannot name.
+        special_ids: of the special tokens of the rows, which a text cannot name.
         blanks_count: whether blanks around a token are pieces of the text.
 
     Raises:
@@ -176,7 +176,7 @@ def added_tokens(
                 f"{where}: expected a text as content and a whole number as id, got "
                 f"{str(content)[:100]!r} and {str(number)[:100]!r}; get the folder again"
             )
-        if number in own:
+        if number in special_ids:
             continue
         if not 0 <= number < rows:
             raise ArtifactError(
@@ -235,11 +235,11 @@ def refuse_others(content: dict, needed: list, where: Path) -> None:
         ArtifactError: a value is another one.
     """
     for path, expected in needed:
-        got, found = content, True
+        got, present = content, True
         for key in path.split("."):
-            found = found and (not isinstance(got, dict) or key in got)
+            present = present and (not isinstance(got, dict) or key in got)
             got = got.get(key) if isinstance(got, dict) else None
-        if found and got not in expected:
+        if present and got not in expected:
             raise ArtifactError(
                 f"{where}: {path}: expected {_json(expected[0])}, got {str(got)[:100]!r}; {_REMEDY}"
             )

@@ -111,17 +111,17 @@ class _Body:
 
     def read(self, size: int) -> bytes:
         """`size` bytes; fewer at the end."""
-        found = bytearray()
-        while len(found) < size:
+        content = bytearray()
+        while len(content) < size:
             try:
-                chunk = self._response.read1(size - len(found))
+                chunk = self._response.read1(size - len(content))
             except (OSError, http.client.HTTPException) as error:
                 raise _unreachable(self._handle, error, self._seconds) from None
             if not chunk:
                 break
-            found += chunk
+            content += chunk
             self._check_speed(len(chunk))
-        return bytes(found)
+        return bytes(content)
 
     def _check_speed(self, count: int) -> None:
         self._bytes += count

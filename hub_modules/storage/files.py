@@ -188,8 +188,8 @@ def is_leftover(name: str, *patterns: str) -> bool:
     Args:
         patterns: as in a shell, such as `checkpoint_*`.
     """
-    found = _ASIDE.fullmatch(name)
-    return found is not None and any(fnmatch.fnmatchcase(found[1], one) for one in patterns)
+    match = _ASIDE.fullmatch(name)
+    return match is not None and any(fnmatch.fnmatchcase(match[1], pattern) for pattern in patterns)
 
 
 def remove_leftovers(folder: Path, *patterns: str) -> None:

@@ -20,9 +20,9 @@ def cores(root: Path = ROOT) -> int:
 def free_memory(root: Path = ROOT) -> int | None:
     """Bytes that can be allocated without swapping; None if unknown."""
     available = _entry(root / "proc" / "meminfo", "MemAvailable:")  # in kB
-    found = [] if available is None else [available * 1024]
-    found += [left for group in _control_groups(root, "memory") for left in _left(group)]
-    return min(found, default=None)
+    limits = [] if available is None else [available * 1024]
+    limits += [left for group in _control_groups(root, "memory") for left in _left(group)]
+    return min(limits, default=None)
 
 
 def has_gpu(root: Path = ROOT) -> bool:

@@ -80,11 +80,11 @@ def check(folder: Path, name: str) -> None:
     if not recorded:
         raise ArtifactError(f"{path}: it is not in {folder / RECORD}; {_ADVICE}")
     try:
-        found = [changed_part(path, description.model_dump()) for description in recorded]
+        changed = [changed_part(path, description.model_dump()) for description in recorded]
     except OSError as error:
         raise ArtifactError(f"{path}: cannot be read ({error.strerror}); {_ADVICE}") from None
-    if all(found):
-        what = "SHA-256" if "sha256" in found else "size"
+    if all(changed):
+        what = "SHA-256" if "sha256" in changed else "size"
         raise ArtifactError(f"{path}: its {what} is not the one in {RECORD}; {_ADVICE}")
 
 

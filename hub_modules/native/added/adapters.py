@@ -187,10 +187,10 @@ def with_adapter_group(
     """
     if not layers:
         return groups
-    own = [weight for layer in layers for weight in layer.weights]
-    moved = set(map(id, own))
+    added = [weight for layer in layers for weight in layer.weights]
+    moved = set(map(id, added))
     rest = [(group, [w for w in weights if id(w) not in moved]) for group, weights in groups]
-    return [*rest, (name, own)]
+    return [*rest, (name, added)]
 
 
 def add_lora(blocks: Sequence[keras.layers.Layer], lora: Lora) -> None:

@@ -90,7 +90,9 @@ class TaskAttention:
 
     def __post_init__(self):
         names = () if isinstance(self.tasks, str) else tuple(self.tasks)
-        fit = all(isinstance(one, str) and one.isascii() and one.isidentifier() for one in names)
+        fit = all(
+            isinstance(name, str) and name.isascii() and name.isidentifier() for name in names
+        )
         if not names or not fit or len(set(names)) < len(names):
             raise ConfigError(
                 "tasks: expected a list of names of letters, digits and _, no digit first, each "

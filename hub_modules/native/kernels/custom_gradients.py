@@ -89,10 +89,10 @@ def _give(owner, names) -> None:
     registered = ops.gradient_registry._registry
     if not hasattr(owner, "_own_gradients"):
         owner._own_gradients = Untracked({})
-    own = owner._own_gradients.value
-    for name in registered.keys() & set(names) - own.keys():
-        own[name] = registered[name]["type"]
-        registered[name]["type"] = _referring_to(own[name])
+    gradients = owner._own_gradients.value
+    for name in registered.keys() & set(names) - gradients.keys():
+        gradients[name] = registered[name]["type"]
+        registered[name]["type"] = _referring_to(gradients[name])
         weakref.finalize(owner, registered.pop, name, None).atexit = False
 
 

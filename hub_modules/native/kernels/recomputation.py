@@ -50,7 +50,7 @@ def recomputed(
             after = [tf.identity(seed) for seed in seeds]
             # Else the second call may start too early, or be merged with the first.
             with tf.control_dependencies([upstream]):
-                inputs = [tf.identity(one) for one in (mask, *tensors)]
+                inputs = [tf.identity(tensor) for tensor in (mask, *tensors)]
                 for seed, value in zip(seeds, before, strict=True):
                     seed.assign(value)
             trainable = [weight.value for weight in layer.trainable_weights]
@@ -73,7 +73,10 @@ def recomputed(
                 seed.assign(value)
             if not variables:
                 return by_states
-            by_variable = {id(one): found for one, found in zip(trainable, by_weights, strict=True)}
+            by_variable = {
+                id(weight): of_weight
+                for weight, of_weight in zip(trainable, by_weights, strict=True)
+            }
             # None for frozen weights that the layer used.
             return by_states, [by_variable.get(id(variable)) for variable in variables]
 
@@ -100,8 +103,10 @@ def _over_slices(tensors, call, num_outputs, sums):
 
     def step(index, outputs, sums):
         rows = slice(index * texts, (index + 1) * texts)
-        found, to_add = call(*[tensor[rows] for tensor in tensors])
-        outputs = [array.write(index, one) for array, one in zip(outputs, found, strict=True)]
+        of_slice, to_add = call(*[tensor[rows] for tensor in tensors])
+        outputs = [
+            array.write(index, output) for array, output in zip(outputs, of_slice, strict=True)
+        ]
         return index + 1, outputs, [a + b for a, b in zip(sums, to_add, strict=True)]
 
     _, outputs, sums = tf.while_loop(
