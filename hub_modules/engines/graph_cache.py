@@ -24,9 +24,9 @@ log = logging.getLogger(__name__)
 
 FILES = ("model.xml", "model.bin")
 RECORD = "record.json"
-# A tuned encoder is an entry of its own: those that were used last stay.
+# Each tuned encoder is an entry: those that were used last stay.
 MOST_ENTRIES = 8
-# After which an unfinished one is that of a process that was killed.
+# The age at which an unfinished entry is taken to be that of a killed process.
 _LEFT_SECONDS = 24 * 3600
 
 

@@ -18,7 +18,7 @@ from hub_modules.engines.graph_cache import FILES, read_or_make
 from hub_modules.engines.names import OPENVINO, OPENVINO_INT8, check_engine, package_versions
 from hub_modules.errors import ConfigError
 
-# Of the conversion: raised with each change that makes other graphs, so that none is read as new.
+# The version of the conversion: raised with each change of the graphs, so that no old one is read.
 _VERSION = 1
 _PRECISIONS = {"float32": "f32", "bfloat16": "bf16"}
 
@@ -114,7 +114,7 @@ def _in_8_bits(model: Any) -> Any:
     """OpenVINO's model with the weights of products and tables in 8 bits."""
     # NNCF would report its use over the network: it looks at this once, when it is imported.
     os.environ.setdefault("NNCF_CI", "1")
-    # It tells its progress on standard output, where results go.
+    # It prints its progress on standard output, where results go.
     with contextlib.redirect_stdout(io.StringIO()):
         import nncf
 

@@ -10,7 +10,7 @@ from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.kernels.packing import Packing
 from hub_modules.native.weights import is_trainable, load_weights_by_name, weights_by_name
 
-# With which ULMFiT tunes its classifier: words, features, between LSTMs, recurrent weights.
+# The dropouts of ULMFiT's classifier: words, features, between LSTMs, recurrent weights.
 TASK_DROPOUTS = (0.05, 0.4, 0.3, 0.5)
 
 

@@ -78,7 +78,7 @@ class WeightDropLstm(keras.layers.Layer):
         self.seeds = keras.random.SeedGenerator()
 
     def build(self, input_shape):
-        # As PyTorch begins, and so fast.ai.
+        # The initialisation of PyTorch and fast.ai.
         uniform = keras.initializers.RandomUniform(-(self.units**-0.5), self.units**-0.5)
         self.kernel = self.add_weight(
             name="kernel", shape=(input_shape[-1], 4 * self.units), initializer=uniform

@@ -1,4 +1,4 @@
-"""What the encoders of BERT and GPT-2 have alike: settings, layers, names of weights, states."""
+"""What the encoders of BERT and GPT-2 share: settings, layers, names of weights, states."""
 
 from typing import Any
 

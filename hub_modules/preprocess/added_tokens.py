@@ -69,7 +69,7 @@ class _Found(tf.Module):
 
 
 def _around(finder: _Found | None, texts: tf.Tensor, pieces: Pieces) -> tf.RaggedTensor:
-    """The ids of the tokens that are found, and between them those of the other parts' pieces."""
+    """The ids of the added tokens, and between them those of the pieces of the other parts."""
     if finder is None:
         return pieces(texts)
     parts = tensorflow_text.regex_split(texts, finder.pattern, finder.pattern)

@@ -1,4 +1,4 @@
-"""A smaller vocabulary of word pieces: the ones that a corpus uses most, and all it cannot lack."""
+"""A smaller vocabulary of word pieces: those that a corpus uses most, and all single characters."""
 
 from collections.abc import Sequence
 

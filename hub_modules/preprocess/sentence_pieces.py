@@ -11,7 +11,7 @@ from hub_modules.preprocess.lower_case import lower_case_utf8
 
 
 class _Model(tf.saved_model.experimental.TrackableResource):
-    """A SentencePiece model under a name of its own, shared by all who read the same.
+    """A SentencePiece model as a named resource, shared by all tokenizers of the same model.
 
     tensorflow-text's lies with the kernel that made it, and `tf.random.set_seed` drops every
     kernel: each later call would end in NotFoundError.

@@ -30,7 +30,7 @@ SENTENCES = (
 )
 TOLERANCE = 1e-4
 MIX = "mix"
-# What a checkpoint does not hold, otherwise than the published ELMo has it.
+# What a checkpoint does not hold, with other values than the published ELMo's.
 OTHERWISE = {
     "activation": "tanh",
     "cell_clip": None,
@@ -154,5 +154,5 @@ def _differences(
 
 
 def _agree(differences: dict[str, float]) -> bool:
-    # Written so that a difference that is not a number is none.
+    # Written so that a NaN is not taken for agreement.
     return all(value <= TOLERANCE for value in differences.values())

@@ -137,7 +137,7 @@ def _with_forget_bias(arrays: dict[str, np.ndarray], forget_bias: float) -> dict
 
 
 def sizes_and_left_out(folder: str | Path) -> tuple[dict, tuple[str, ...]]:
-    """What `read` takes from the shapes, and the names that it leaves out; no values are read.
+    """The sizes that `read` takes from shapes, and the names that it leaves out; reads no values.
 
     Raises:
         ArtifactError: the variables are missing or damaged, or not those of an ELMo.
@@ -240,7 +240,7 @@ def _mix(reader, names: tuple[str, str] | None, config: dict, folder: Path) -> L
 
 
 def _checked(assumed: Mapping[str, Any]) -> dict[str, Any]:
-    """What the user says otherwise, as arguments of `ElmoEncoder`.
+    """The user's values in place of the assumed ones, as arguments of `ElmoEncoder`.
 
     Raises:
         ConfigError: an unknown key, or a value out of range.

@@ -1,4 +1,4 @@
-"""What a HuggingFace folder says of its tokenizer: `tokenizer_config.json`, `tokenizer.json`.
+"""A HuggingFace folder's description of its tokenizer: `tokenizer_config.json`, `tokenizer.json`.
 
 The first has the arguments of a class, the second the tokenizer itself; either may be missing. What
 both say must agree, and what is not computed here is refused by its name.
@@ -93,7 +93,7 @@ class TokenizerFiles:
         return setting(self.fast, key, kind, self.folder / FAST, default=100)
 
     def changes(self, kind: str) -> bool | None:
-        """Whether `tokenizer.json` changes a text so before it is split; None: it does not say.
+        """Whether `tokenizer.json` makes this change before a text is split; None: it does not say.
 
         Raises:
             ArtifactError: it changes it in a way that is not computed here.
@@ -112,7 +112,7 @@ class TokenizerFiles:
         return kind in kinds
 
     def leaves(self, kind: str) -> bool | None:
-        """Whether it does not change a text so."""
+        """The opposite of `changes`; None: `tokenizer.json` does not say."""
         changes = self.changes(kind)
         return None if changes is None else not changes
 
@@ -189,7 +189,7 @@ def added_tokens(
 
 
 def _listed(files: TokenizerFiles) -> list[tuple[Any, dict, str]]:
-    """(id, token, where) of the most exact file that lists any."""
+    """(id, token, where) of the most detailed file that lists added tokens."""
     where = files.folder / FAST
     tokens = files.fast.get("added_tokens")
     if isinstance(tokens, list) and tokens:

@@ -1,4 +1,4 @@
-"""Weights of the best epoch so far, from which the next phase starts after one with patience."""
+"""Weights of the best epoch so far, which the end of a phase with patience restores."""
 
 import math
 

@@ -11,7 +11,7 @@ Likelihood = Callable[[tf.Tensor, tf.Tensor, tf.Tensor | None], tf.Tensor]
 
 
 def of_labels(outputs, targets, seed=None):
-    """Of one label of several, or of all tags of a sentence together.
+    """The log-likelihood of one label of several, or of all tags of a sentence together.
 
     Shapes: outputs `[…, classes]`, targets `[…] int`, −1 at padding → scalar.
     """
@@ -59,7 +59,7 @@ def sampled_targets(logits, real, seed):
 
 
 def of_text(outputs, targets, seed=None):
-    """Of the words of a text: outputs are the loss of each, −1 where there is no target."""
+    """The log-likelihood of a text's words: outputs are their losses, −1 without a target."""
     return -tf.reduce_sum(tf.maximum(outputs, 0.0))
 
 

@@ -205,7 +205,7 @@ def _owner(encoder: HubEncoder) -> dict:
 
 
 def _added_of(record: dict) -> Added:
-    """What the encoder of a record has."""
+    """What an adaptation had added to the encoder of a record."""
     if record["bitfit"]:
         return Biases()
     if record["lora"] is not None:

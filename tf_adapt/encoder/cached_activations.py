@@ -32,7 +32,7 @@ class KeptStates:
         limit_mb: most megabytes of states per split and text column in memory.
         track: wraps the batches of a pass, e.g. in a progress bar.
         disk_limit_mb: the same on disk.
-        dtype: that the states are kept in; those computed in half precision are kept as they are.
+        dtype: of the cached states; those computed in half precision are cached as they are.
         folder: for what is too large for memory; None: nothing is written. An interrupted pass goes
             on after its last shard.
     """

@@ -1,4 +1,4 @@
-"""Several strategies of `tf.distribute` in one process: no two sums over devices have one key."""
+"""Strategies of `tf.distribute` in one process never share keys of collective operations."""
 
 import functools
 
@@ -9,11 +9,11 @@ _FIRST_GROUP = 10_000
 
 
 def continue_collective_keys(strategy: tf.distribute.Strategy) -> None:
-    """Makes a `MirroredStrategy` number its sums where the one before it stopped.
+    """Makes a `MirroredStrategy` number its all-reduces from where the one before it stopped.
 
-    Each begins with the same numbers, under which TensorFlow keeps the shapes until the process
-    ends: where the shapes of a second strategy are others, its first step fails. Every other kind
-    of strategy stays as it is.
+    By default each strategy begins with the same keys, and TensorFlow remembers the shape of each
+    key until the process ends: a second strategy with other shapes would fail in its first step.
+    Every other kind of strategy stays as it is.
     """
     sums = getattr(strategy.extended, "_collective_ops", None)
     for launcher in getattr(sums, "_launchers", ()):

@@ -1,4 +1,4 @@
-"""Kept outputs of an encoder: how they are computed, and how batches are gathered from them."""
+"""Cached features: how they are computed, and how batches are gathered from them."""
 
 import collections
 import itertools
@@ -51,7 +51,7 @@ class RowsInMemory:
 
 @dataclass(frozen=True)
 class Features:
-    """One kept part of an encoder's outputs, for one text column.
+    """One part of the cached features, for one text column.
 
     Attributes:
         shards: the rows of each shard.
@@ -184,11 +184,11 @@ def selected_shards(
     dtype: np.dtype,
     track: Callable[[tf.data.Dataset], Iterable],
 ) -> Iterator[Iterator[Computed]]:
-    """As `computed_shards`, from a kept part that all of these are selections of.
+    """As `computed_shards`, from a cached part that all of these are selections of.
 
     Args:
         encoder: inputs with precomputed states → outputs.
-        source: the kept part.
+        source: the cached part.
     """
     name = "ab"[number]
 

@@ -1,4 +1,4 @@
-"""Where an encoder's outputs are kept: in memory, on disk, or nowhere."""
+"""Where features are cached: in memory, on disk, or nowhere."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -40,7 +40,7 @@ class Budget:
         return next((home for home in order if fits[home]), None)
 
     def too_large(self, what: str, needed: float) -> str:
-        """The sentence for what is kept nowhere."""
+        """The message for features that are too large to be cached."""
         disk = f" and features.disk_limit_mb: {self.disk_limit_mb} (disk)"
         wanted = [f"features.disk_limit_mb: {int(needed) + 1}"]
         if not self.has_folder:

@@ -1,4 +1,4 @@
-"""Outputs of a frozen encoder, computed once for all epochs, cells and seeds.
+"""Cached features: outputs of a frozen encoder, computed once for all epochs, cells and seeds.
 
 Kept is what the head reads (`tf_adapt.layers.head_inputs`), in memory or in a cache on disk. The
 cache has an entry for each text column, named by a hash of everything the outputs depend on (see
@@ -70,7 +70,7 @@ def with_features(
         require: fail unless the outputs are in the cache.
         limit_mb, disk_limit_mb: most megabytes of each text column, in memory and on disk. What
             needs more is not kept: the encoder then runs in every epoch.
-        dtype: that the outputs are kept in; those computed in half precision are kept as they are.
+        dtype: of the cached features; those computed in half precision are cached as they are.
         own_folder: where a run without a cache keeps what is too large for memory.
         progress: show a progress bar.
         engine: of the encoder from now on; None: the one that it has.
@@ -118,7 +118,7 @@ def with_features(
 def kept_parts(
     prepared: PreparedData, encoder: HubEncoder, reads: HeadInputs, dtype: str
 ) -> tuple[list[Part], float]:
-    """What is kept for a head, and the megabytes of the larger text column."""
+    """The features that a head reads, and the megabytes of the larger text column."""
     parts = _parts(encoder, reads)
     return parts, megabytes(prepared, encoder, parts, kept_dtype(encoder, dtype))
 
@@ -178,7 +178,7 @@ def feature_key(
     dtype: np.dtype,
     weights: str | None,
 ) -> dict[str, Any]:
-    """Everything the kept outputs depend on, whichever they are, as plain values."""
+    """Everything that cached features depend on, whichever parts they are, as plain values."""
     segments = prepared.segments if prepared.joint else [prepared.segments[number]]
     tensors = [part for segment in segments for part in tf.nest.flatten(segment, True)]
     if prepared.windows is not None:

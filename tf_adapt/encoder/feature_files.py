@@ -1,4 +1,4 @@
-"""Files of kept outputs of an encoder: shards that are whole and verified, or absent.
+"""Files of cached features: shards that are complete and verified, or absent.
 
     CACHE/HASH/.lock
     CACHE/HASH/features/PART/shard_0000/{record.json, lengths.bin, rows.bin}

@@ -1,4 +1,4 @@
-"""What is kept of a frozen encoder's outputs: arrays that a head reads, their dtype and size."""
+"""Cached features of a frozen encoder: the arrays that a head reads, their dtype and size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tf_adapt.layers.texts import row_vectors
 
 @dataclass(frozen=True)
 class Part:
-    """One kept array.
+    """One cached array.
 
     Attributes:
         name: of its files, and in the key of the cache.
@@ -87,7 +87,7 @@ def computed_dtype(encoder: HubEncoder) -> np.dtype:
 
 
 def kept_dtype(encoder: HubEncoder, dtype: str) -> np.dtype:
-    """Dtype that they are kept in: `features.dtype`, but never a wider one than was computed."""
+    """Dtype of the cached features: `features.dtype`, but never a wider one than was computed."""
     computed, wanted = computed_dtype(encoder), numpy_dtype(dtype)
     return wanted if wanted.itemsize < computed.itemsize else computed
 
@@ -100,9 +100,9 @@ def numpy_dtype(name: str) -> np.dtype:
 def megabytes(
     prepared: PreparedData, encoder: HubEncoder, parts: list[Part], dtype: np.dtype
 ) -> float:
-    """Megabytes of kept arrays of the larger text column.
+    """Megabytes of the cached features of the larger text column.
 
-    For kept states of one layer, positions that an encoder adds to each text are counted too.
+    For cached states of one layer, positions that an encoder adds to each text are counted too.
     """
     texts, tokens = len(prepared.lengths), int(prepared.lengths.sum())
     if not prepared.joint:

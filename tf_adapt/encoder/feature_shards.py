@@ -1,4 +1,4 @@
-"""Kept outputs of an encoder on disk: what an entry of a cache lacks is computed.
+"""Cached features on disk: what an entry of a cache lacks is computed.
 
 What is absent or damaged is computed, and nothing else: an interrupted pass goes on after its last
 shard, and what is a selection of a part that is there is taken from it.

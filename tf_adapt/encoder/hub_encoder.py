@@ -285,7 +285,7 @@ class HubEncoder(keras.layers.Layer):
 
     @functools.cached_property
     def _openvino(self) -> OpenVinoEncoder:
-        # One for all times, for it is in graphs that were traced with it.
+        # Created once: graphs that were traced with it refer to it.
         origin = {"module": self.module_hash, "tf_adapt": __version__}
         return OpenVinoEncoder(self.encoder, f"the encoder of module {self.handle}", origin)
 
@@ -387,8 +387,7 @@ class HubEncoder(keras.layers.Layer):
         self._would_learn = tuple(name for name in learning if name in self.unread_groups)
 
     def weights_of_other_tasks(self, task: str | None) -> list[keras.Variable]:
-        """The attention that the others of several tasks have for themselves; none without a task
-        or `TaskAttention`."""
+        """The weights of the other tasks' own attention (`TaskAttention`); none without a task."""
         attentions = {} if task is None else self.encoder.task_attention
         return [
             weight

@@ -14,7 +14,7 @@ def nothing_learns(handle: str, family: str, execution: str | None) -> str:
     """The message for an encoder without weights that is to be trained.
 
     Args:
-        execution: as the user said it.
+        execution: as the user gave it.
     """
     frozen = "(trainable=False, adaptation: feature_extraction)"
     if not FAMILIES[family].has_words:

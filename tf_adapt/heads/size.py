@@ -12,7 +12,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.heads.table import HEADS
 
 WIDEST_PUBLISHED = 300
-# Of each weight in training: itself, its gradient and the two moments of Adam, in float32.
+# Bytes of each weight in training: itself, its gradient and Adam's two moments, in float32.
 BYTES_PER_WEIGHT = 16
 _most: contextvars.ContextVar[int | None] = contextvars.ContextVar("most_weights", default=None)
 

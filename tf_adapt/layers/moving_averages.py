@@ -1,4 +1,4 @@
-"""The moving averages in a layer: weights that training sets, but no gradient."""
+"""The moving averages of batch normalisation: weights that training updates without a gradient."""
 
 import keras
 

@@ -178,13 +178,14 @@ class MultiTaskModel(PhasedModel):
         model.compute_metrics(x, y, y_pred)
 
     def _stay(self) -> None:
-        """Counts the step of a task that reads nothing of what the phase trains."""
+        """Counts a step of a task whose head reads no weight that the phase trains."""
         self.gradient_norm.value.assign(0.0)
         # Not `iterations`: with accumulation that is the number of updates.
         self.unscaled_optimizer._iterations.assign_add(1)
 
     def _weights_of(self, name: str) -> list[keras.Variable]:
-        """What a step of a task trains: not the attention of the others, which penalties move."""
+        """The weights that a step of a task trains: not the attention of other tasks, for which a
+        penalty has a gradient."""
         model = self.models[name]
         others = set(map(id, self.encoder.weights_of_other_tasks(model.task_name)))
         return [weight for weight in model.trainable_weights if id(weight) not in others]

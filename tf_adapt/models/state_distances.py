@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 def unexplained_share(student: tf.Tensor, teacher: tf.Tensor) -> tf.Tensor:
-    """The share of the teacher's variance that the student's vectors do not give.
+    """The share of the teacher's variance that the student's vectors do not explain.
 
     `Σ ‖s − t‖² / Σ ‖t − t̄‖²`, t̄ the mean of the teacher's vectors: 0 where both are equal, 1 where
     the student always gives t̄. Unlike a plain squared error it has no unit, so that layers of

@@ -16,7 +16,7 @@ class Row:
         form: of the file, see `tf_adapt.serving.prediction.prediction_forms`.
         prediction: what of an example is in the file (tsv: the first column, conll: the tags) → as
             `read_predictions` returns it; a ValueError where it is none.
-        combinations: how the answers of an ensemble may become one; the first is the default.
+        combinations: how the answers of an ensemble may be combined; the first is the default.
     """
 
     form: str
@@ -42,5 +42,5 @@ KINDS = {
 
 
 def combinations_of(kind: str) -> tuple[str, ...]:
-    """How the answers of an ensemble may become one; empty for a kind that has no predictions."""
+    """How the answers of an ensemble may be combined; empty for a kind that has no predictions."""
     return KINDS[kind].combinations if KINDS.get(kind) else ()

@@ -1,4 +1,4 @@
-"""What a teacher said, kept in the folder of its student's run: arrays with their length and hash.
+"""A teacher's predictions in the folder of its student's run: arrays with their length and hash.
 
     teacher/answers.npz  teacher/record.json
 

@@ -13,14 +13,14 @@ from tf_adapt.statistics.votes import (
 )
 
 ITERATIONS = 100
-# Of the lower bound of the log-likelihood, for each vote.
+# Convergence: the gain of the lower bound of the log-likelihood, for each vote.
 LEAST_GAIN = 1e-5
 LEAST_PRIOR = 1e-10
 
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """What `dawid_skene` found.
+    """The result of `dawid_skene`.
 
     Attributes:
         posteriors: `[items, labels]`, the probability of each label.

@@ -10,7 +10,7 @@ from tf_adapt.statistics.metrics import METRICS
 
 @dataclass(frozen=True)
 class Summary:
-    """What several scores come to.
+    """Mean, spread and range of several scores.
 
     Attributes:
         deviation: of the sample (n − 1); None with one score.

@@ -1,4 +1,4 @@
-"""Labels from several sources: what they say together, and how far they agree.
+"""Votes of several sources on labels: their aggregate, and how far they agree.
 
 Votes are `[items, sources] int`: the id of a label, or −1 where a source abstained.
 """
@@ -41,7 +41,7 @@ def checked_votes(votes, num_labels: int | None = None) -> tuple[np.ndarray, int
 
 
 def vote_counts(votes: np.ndarray, num_labels: int) -> np.ndarray:
-    """How many sources say what: `[items, labels] int`."""
+    """The number of votes for each label: `[items, labels] int`."""
     items, sources = np.nonzero(votes != ABSTAINED)
     counts = np.zeros([len(votes), num_labels], int)
     np.add.at(counts, (items, votes[items, sources]), 1)
@@ -70,7 +70,7 @@ def agreement(votes: np.ndarray, num_labels: int) -> float | None:
 
 
 def confusion_of(votes: np.ndarray, posteriors: np.ndarray) -> np.ndarray:
-    """What each source says of each label: `[sources, labels, labels]`, true labels first.
+    """The confusion matrix of each source: `[sources, labels, labels]`, true labels first.
 
     `θ_kl = Σ_i T_ik n_il / Σ_l' Σ_i T_ik n_il'` with the posteriors T and a source's votes n. The
     numerator of a label that the source gives at all is at least 1e-10; rows of a source without

@@ -5,7 +5,7 @@ import tensorflow as tf
 from tf_adapt.tasks.span_search import SpanSearch
 
 NONE = -1  # offset of no answer
-# Of spans that are not allowed: finite, for a difference of two must be a number.
+# The score of spans that are not allowed: finite, so that the difference of two is not NaN.
 LOWEST = -1e30
 
 
@@ -89,7 +89,7 @@ def best_answers(windows: dict, row_splits: tf.Tensor, search: SpanSearch) -> di
     return {
         "start": tf.where(is_span, tf.gather(starts, place, batch_dims=1), NONE),
         "end": tf.where(is_span, tf.gather(ends, place, batch_dims=1), NONE),
-        # Where no span is allowed the sum is that of none, too.
+        # Where no span is allowed, `best` and `total` are both about `LOWEST`: no probability.
         "probability": tf.where(is_span, tf.exp(best - total[:, None]), 0.0),
         "none": none_probability,
         "margin": none - best[:, 0],

@@ -1,4 +1,4 @@
-"""How answers are looked for in a context: its windows, and the spans in them. Plain values."""
+"""How answers are searched for in a context: its windows, and the spans in them. Plain values."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from tf_adapt.errors import ConfigError
 
 @dataclass(frozen=True)
 class SpanSearch:
-    """How the answer to a question is looked for in its context.
+    """How the answer to a question is searched for in its context.
 
     Args:
         stride: tokens from the beginning of one window of the context to the next, at least 1.

@@ -15,7 +15,7 @@ SCHEMES = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES"}
 WORDS = "words"
 # Of a task.
 TASK_SCHEMES = (*SCHEMES, WORDS)
-# Of files: the scheme that is the same but for letters, and its letters by theirs.
+# Other spellings in files: the scheme that each stands for, and its prefix for each of theirs.
 SPELLINGS = {
     **{
         scheme: (scheme, {letter: letter for letter in letters})

@@ -96,7 +96,7 @@ def _checked_metric(task: Task, name: str) -> str:
     return task.metric
 
 
-# Of all kinds, in the order in which they are checked: what is not among a kind's own.
+# The checks of arguments that are not among a kind's own, in the order in which they are made.
 _ARGUMENTS = {
     "labels": refused,
     "metric": _checked_metric,

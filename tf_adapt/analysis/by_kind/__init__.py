@@ -1,1 +1,1 @@
-"""The vectors of layers that analyses look at, for each kind of task."""
+"""The vectors that analyses read from each layer, by kind of task."""

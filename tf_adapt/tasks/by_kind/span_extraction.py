@@ -1,4 +1,4 @@
-"""A part of the second text for each example: how it is looked for."""
+"""A part of the second text for each example: how it is searched for."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # it imports TensorFlow
 
 
 def checked_spans(task: "Task", name: str) -> SpanSearch:
-    """How answers are looked for, by default as by default there.
+    """How answers are searched for: `Task.spans`, or the defaults of `SpanSearch`.
 
     Raises:
         ConfigError: as `SpanSearch`, of the values of `Task.get_config`.
