@@ -25,8 +25,8 @@ def find_module(handle: str | os.PathLike) -> Path:
         ConfigError: as `hub_modules.storage.download.fetch`.
     """
     text = os.fspath(handle)
-    if (found := keras_folder(text)) is not None:
-        return found
+    if (of_keras := keras_folder(text)) is not None:
+        return of_keras
     if is_word_vectors(text):
         if "\0" in text or not Path(text).is_file():
             raise ArtifactError(

@@ -64,11 +64,11 @@ def kept_weights(
     places = {number: place for place, number in enumerate(keep_layers)}
     kept = {}
     for name, array in arrays.items():
-        found = _LAYER.fullmatch(name)
-        if found is None:
+        match = _LAYER.fullmatch(name)
+        if match is None:
             kept[name] = array
-        elif int(found[2]) in places:
-            kept[f"{found[1]}{places[int(found[2])]}{found[3]}"] = array
+        elif int(match[2]) in places:
+            kept[f"{match[1]}{places[int(match[2])]}{match[3]}"] = array
     return kept
 
 

@@ -9,5 +9,5 @@ def licence_notes(folder: Path) -> str | None:
     if not readme.is_file():
         return None
     parts = [part.strip() for part in readme.read_text("utf-8", "replace").split("\n\n")]
-    found = [part for part in parts if "licen" in part.casefold() and not part.startswith("|")]
-    return "\n\n".join(found) or None
+    paragraphs = [part for part in parts if "licen" in part.casefold() and not part.startswith("|")]
+    return "\n\n".join(paragraphs) or None

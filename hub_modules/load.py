@@ -86,9 +86,9 @@ def load_module(
         if classification_token:
             _check_takes_token(handle, None, execution)
         return load_word_vectors(find_module(handle), dtype, pretrained)
-    found = verified_module(handle, trust)
-    own = None if preprocessor is None else verified_preprocessor(preprocessor, trust)
-    from_files = _native_way(found.folder, found.manifest)
+    module = verified_module(handle, trust)
+    preprocessing = None if preprocessor is None else verified_preprocessor(preprocessor, trust)
+    from_files = _native_way(module.folder, module.manifest)
     if execution == "native" and from_files is None:
         raise ConfigError(
             f"module {handle}: its variables are not recognised, so it cannot run natively; "
@@ -96,8 +96,8 @@ def load_module(
             "`tf-adapt module convert`"
         )
     if classification_token:
-        _check_takes_token(handle, found.manifest, execution)
-    kind = None if found.manifest is None else found.manifest.kind
+        _check_takes_token(handle, module.manifest, execution)
+    kind = None if module.manifest is None else module.manifest.kind
     if execution == "saved_model" and kind and FAMILIES[kind].program_takes_texts:
         raise ConfigError(
             f"module {handle}: expected execution native or none for an AWD-LSTM, whose program "
@@ -106,20 +106,20 @@ def load_module(
     if execution == "saved_model" or from_files is None:
         _check_has_weights(handle, pretrained)
         refuse_keep_layers(keep_layers, f"module {handle}", "the module's own program")
-        check_trusted(found.content, trust, f"module {handle}")
-        loaded = load_black_box(found, own)
+        check_trusted(module.content, trust, f"module {handle}")
+        loaded = load_black_box(module, preprocessing)
     else:
         options = {"dtype": dtype}
         options |= {"new_rows": 1} if classification_token else {}
         if from_files is load_tf1_elmo:
             refuse_keep_layers(keep_layers, f"module {handle}", "an ELMo")
-            loaded = load_tf1_elmo(found, own, options, pretrained)
+            loaded = load_tf1_elmo(module, preprocessing, options, pretrained)
         else:
-            loaded = from_files(found, own, options, pretrained, keep_layers)
-    if found.manifest is None or loaded.execution == "saved_model":
-        remember(found.content)
-    if own is not None:
-        remember(own.content)
+            loaded = from_files(module, preprocessing, options, pretrained, keep_layers)
+    if module.manifest is None or loaded.execution == "saved_model":
+        remember(module.content)
+    if preprocessing is not None:
+        remember(preprocessing.content)
     return loaded
 
 

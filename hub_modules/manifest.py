@@ -268,13 +268,13 @@ def verify(folder: str | Path, manifest: Manifest) -> None:
         path = folder / name
         if not path.is_file():
             raise ArtifactError(f"{folder}: file {name} is missing; {_ADVICE}")
-        found = changed_part(path, record.model_dump())
-        if found == "bytes":
+        changed = changed_part(path, record.model_dump())
+        if changed == "bytes":
             raise ArtifactError(
                 f"{folder}: file {name}: expected {record.bytes} bytes, "
                 f"got {path.stat().st_size}; {_ADVICE}"
             )
-        if found == "sha256":
+        if changed == "sha256":
             raise ArtifactError(
                 f"{folder}: file {name} does not have the SHA-256 of the manifest; {_ADVICE}"
             )
@@ -291,11 +291,11 @@ _LONGEST_SEAL = 1000
 
 
 def _covered_files(folder: Path) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for name in COVERED:
         path = folder / name
-        found += [path] if path.is_file() else _files(path)
-    return found
+        files += [path] if path.is_file() else _files(path)
+    return files
 
 
 def _files(folder: Path) -> list[Path]:
@@ -304,7 +304,7 @@ def _files(folder: Path) -> list[Path]:
     Raises:
         ArtifactError: two links lead to one folder, as in a cycle.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     entered: set[Path] = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
         for inner in (Path(parent, name) for name in folders):
@@ -314,5 +314,5 @@ def _files(folder: Path) -> list[Path]:
                     f"{inner.resolve()}; copy the files into the module"
                 )
             entered |= {inner.resolve()} if inner.is_symlink() else set()
-        found += [path for path in (Path(parent, name) for name in names) if path.is_file()]
-    return sorted(found)
+        files += [path for path in (Path(parent, name) for name in names) if path.is_file()]
+    return sorted(files)

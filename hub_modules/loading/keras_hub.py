@@ -48,9 +48,9 @@ def load_keras_hub(
             `check_keep_layers`, `refuse_keep_layers`.
     """
     _check_options(handle, execution, preprocessor)
-    found = _described(folder)
-    given = found.preprocessor()
-    encoder = _with_layers(found, f"module {handle}", dtype, pretrained, keep_layers)
+    description = _described(folder)
+    given = description.preprocessor()
+    encoder = _with_layers(description, f"module {handle}", dtype, pretrained, keep_layers)
     # DeBERTa has no table of positions; its length is that of its pretraining.
     return LoadedModule(
         family="keras",
@@ -63,22 +63,22 @@ def load_keras_hub(
 
 
 def _with_layers(
-    found: Description, where: str, dtype, pretrained: bool, keep_layers: Sequence[int] | None
+    description: Description, where: str, dtype, pretrained: bool, keep_layers: Sequence[int] | None
 ) -> KerasHubEncoder:
-    settings = found.arguments["settings"]
+    settings = description.arguments["settings"]
     if keep_layers is not None:
         shared = "num_groups" in settings
         refuse_keep_layers(
             keep_layers if shared else None, where, "an ALBERT, whose layers share weights"
         )
         check_keep_layers(keep_layers, settings["num_layers"], where)
-        kept = found.arguments | {"settings": kept_config(settings, keep_layers)}
+        kept = description.arguments | {"settings": kept_config(settings, keep_layers)}
         encoder = KerasHubEncoder(**kept, dtype=dtype)
         if not pretrained:
             return encoder
-    whole = KerasHubEncoder(**found.arguments, dtype=dtype)
+    whole = KerasHubEncoder(**description.arguments, dtype=dtype)
     if pretrained:
-        found.load(whole)
+        description.load(whole)
     if keep_layers is None:
         return whole
     arrays = {name: weight.numpy() for name, weight in whole.weights_by_name().items()}

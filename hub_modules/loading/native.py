@@ -20,8 +20,8 @@ from hub_modules.verified import Verified
 
 
 def load_native(
-    found: Verified,
-    own: Verified | None,
+    module: Verified,
+    preprocessing: Verified | None,
     options: dict,
     pretrained: bool,
     keep_layers: Sequence[int] | None = None,
@@ -29,7 +29,7 @@ def load_native(
     """A module of ours as a native encoder.
 
     Args:
-        own: the preprocessing module that the user names; refused, for the module brings its own.
+        preprocessing: the module that the user names; refused, for the module brings its own.
         options: of `native_encoder`; with `new_rows` each row ends in the first new token.
         pretrained: whether the encoder gets the module's weights; False: random ones.
         keep_layers: the layers that the encoder has; None: all.
@@ -38,10 +38,10 @@ def load_native(
         ArtifactError: its weights do not fit its manifest, or its vocabulary is damaged.
         ConfigError: `own` is given, or as `check_keep_layers`, `refuse_keep_layers`.
     """
-    manifest, config = found.manifest, found.manifest.arguments()
-    _check_fit(found.folder, manifest.kind, config)
+    manifest, config = module.manifest, module.manifest.arguments()
+    _check_fit(module.folder, manifest.kind, config)
     if keep_layers is not None:
-        where = f"module {found.folder}"
+        where = f"module {module.folder}"
         if what := OWN_FAMILIES[manifest.kind].in_one_piece:
             refuse_keep_layers(keep_layers, where, what)
         check_keep_layers(keep_layers, config["num_layers"], where)
@@ -49,17 +49,17 @@ def load_native(
     encoder = native_encoder(manifest.kind, config, **options)
     mix = None
     if pretrained:
-        arrays = read_variables(found.folder / "encoder")
+        arrays = read_variables(module.folder / "encoder")
         weights = _without_mix(arrays)
         if keep_layers is not None:
             weights = kept_weights(weights, keep_layers)
         encoder.load_weights_by_name(weights)
-        mix = _mix(arrays, config, found.folder)
+        mix = _mix(arrays, config, module.folder)
     return LoadedModule(
         family=manifest.kind,
         encoder=encoder,
-        preprocessor=own_preprocessor(found, own, "new_rows" in options),
-        hash=kept_hash(found.content, keep_layers),
+        preprocessor=own_preprocessor(module, preprocessing, "new_rows" in options),
+        hash=kept_hash(module.content, keep_layers),
         execution="native",
         max_length=config.get("max_positions"),
         mix=mix,
@@ -97,7 +97,9 @@ def _mix(arrays: dict, config: dict, folder: Path) -> LayerMix | None:
     return layer_mix(weights, scale, config["num_layers"] + 1, str(folder))
 
 
-def own_preprocessor(found: Verified, own: Verified | None, classification_token: bool = False):
+def own_preprocessor(
+    module: Verified, preprocessing: Verified | None, classification_token: bool = False
+):
     """The preprocessor that a module of ours brings.
 
     Args:
@@ -107,10 +109,10 @@ def own_preprocessor(found: Verified, own: Verified | None, classification_token
         ConfigError: the user names another one.
         ArtifactError: the vocabulary is damaged.
     """
-    if own is not None:
+    if preprocessing is not None:
         raise ConfigError(
-            f"preprocessor: module {found.folder} brings its own preprocessing; leave the argument "
-            "out (encoder.preprocessor: null)"
+            f"preprocessor: module {module.folder} brings its own preprocessing; leave the "
+            "argument out (encoder.preprocessor: null)"
         )
-    make = OWN_FAMILIES[found.manifest.kind].preprocessor
-    return make(found.folder, found.manifest, classification_token)
+    make = OWN_FAMILIES[module.manifest.kind].preprocessor
+    return make(module.folder, module.manifest, classification_token)

@@ -17,11 +17,11 @@ _INTERFACES = {"causal": "bert"}
 _OWN_PREPROCESSORS = {"sentence": SentencePreprocessor, "elmo": ElmoTokensPreprocessor}
 
 
-def load_black_box(found: Verified, own: Verified | None) -> LoadedModule:
+def load_black_box(module: Verified, preprocessing: Verified | None) -> LoadedModule:
     """A module's own program; it must be trusted.
 
     Args:
-        own: the preprocessing module that the user names, or None.
+        preprocessing: the module that the user names, or None.
 
     Raises:
         ArtifactError: the program is damaged, crashes, or is of another kind than the manifest
@@ -29,35 +29,35 @@ def load_black_box(found: Verified, own: Verified | None) -> LoadedModule:
         ConfigError: as `own_preprocessor` and `foreign_preprocessor`; a preprocessor is named for a
             sentence module.
     """
-    module = restore_program(encoder_folder(found.folder), found.content, "encoder")
-    family = family_of(module)
-    if found.manifest is not None:
-        kind = found.manifest.kind
+    program = restore_program(encoder_folder(module.folder), module.content, "encoder")
+    family = family_of(program)
+    if module.manifest is not None:
+        kind = module.manifest.kind
         if _INTERFACES.get(kind, kind) != family:
             raise ArtifactError(
-                f"{found.folder}: expected a program of the kind {kind}, as the manifest says, "
+                f"{module.folder}: expected a program of the kind {kind}, as the manifest says, "
                 f"got one of the kind {family}; convert the module again"
             )
         family = kind
-    encoder = program_encoder(module, family, name=f"{family}_black_box", dtype="float32")
+    encoder = program_encoder(program, family, name=f"{family}_black_box", dtype="float32")
     if not FAMILIES[family].has_words:
-        _refuse_preprocessor(found, own)
+        _refuse_preprocessor(module, preprocessing)
     if family in _OWN_PREPROCESSORS:
         given, max_length = _OWN_PREPROCESSORS[family](), None
     else:
         given = (
-            foreign_preprocessor(found, published_source(found.folder), own)
-            if found.manifest is None
-            else own_preprocessor(found, own)
+            foreign_preprocessor(module, published_source(module.folder), preprocessing)
+            if module.manifest is None
+            else own_preprocessor(module, preprocessing)
         )
         max_length = _positions(encoder)
-    return LoadedModule(family, encoder, given, found.content, "saved_model", max_length)
+    return LoadedModule(family, encoder, given, module.content, "saved_model", max_length)
 
 
-def _refuse_preprocessor(found: Verified, own: Verified | None) -> None:
-    if own is not None:
+def _refuse_preprocessor(module: Verified, preprocessing: Verified | None) -> None:
+    if preprocessing is not None:
         raise ConfigError(
-            f"preprocessor: the sentence module {found.folder} reads texts itself; leave the "
+            f"preprocessor: the sentence module {module.folder} reads texts itself; leave the "
             "argument out (encoder.preprocessor: null)"
         )
 

@@ -15,8 +15,8 @@ from hub_modules.verified import Verified
 
 
 def load_published(
-    found: Verified,
-    own: Verified | None,
+    module: Verified,
+    preprocessing: Verified | None,
     options: dict,
     pretrained: bool,
     keep_layers: Sequence[int] | None = None,
@@ -24,7 +24,7 @@ def load_published(
     """A published BERT module as a native encoder.
 
     Args:
-        own: the preprocessing module that the user names, or None.
+        preprocessing: the module that the user names, or None.
         options: of `native_encoder`.
         pretrained: whether the encoder gets the module's weights; False: random ones.
         keep_layers: the layers that the encoder has; None: all.
@@ -33,10 +33,10 @@ def load_published(
         ArtifactError: the module is damaged.
         ConfigError: it brings no preprocessing, and none is named; or as `check_keep_layers`.
     """
-    source = published_source(found.folder)
+    source = published_source(module.folder)
     config, weights = source.config, source.weights
     if keep_layers is not None:
-        check_keep_layers(keep_layers, config["num_layers"], f"module {found.folder}")
+        check_keep_layers(keep_layers, config["num_layers"], f"module {module.folder}")
         config, weights = kept_config(config, keep_layers), kept_weights(weights, keep_layers)
     encoder = native_encoder("bert", config, **options)
     if pretrained:
@@ -44,8 +44,8 @@ def load_published(
     return LoadedModule(
         family="bert",
         encoder=encoder,
-        preprocessor=foreign_preprocessor(found, source, own),
-        hash=kept_hash(found.content, keep_layers),
+        preprocessor=foreign_preprocessor(module, source, preprocessing),
+        hash=kept_hash(module.content, keep_layers),
         execution="native",
         max_length=source.config["max_positions"],
     )
@@ -59,7 +59,9 @@ def published_source(folder: Path) -> ModuleSource | None:
     return published_bert.read(saved_model)
 
 
-def foreign_preprocessor(found: Verified, source: ModuleSource | None, own: Verified | None):
+def foreign_preprocessor(
+    module: Verified, source: ModuleSource | None, preprocessing: Verified | None
+):
     """The preprocessor of a BERT module without a manifest.
 
     In this order: the preprocessing module that the user names, the module's own vocabulary, the
@@ -68,14 +70,16 @@ def foreign_preprocessor(found: Verified, source: ModuleSource | None, own: Veri
     Raises:
         ConfigError: there is none of them.
     """
-    if own is not None:
-        return SavedModelPreprocessor(restore_program(own.folder, own.content, "preprocess"))
+    if preprocessing is not None:
+        return SavedModelPreprocessor(
+            restore_program(preprocessing.folder, preprocessing.content, "preprocess")
+        )
     if source is not None and source.vocabulary is not None and source.lower_case is not None:
         return BertPreprocessor(source.vocabulary, source.lower_case)
-    if (found.folder / "preprocess").is_dir():
-        beside = restore_program(found.folder / "preprocess", found.content, "preprocess")
+    if (module.folder / "preprocess").is_dir():
+        beside = restore_program(module.folder / "preprocess", module.content, "preprocess")
         return SavedModelPreprocessor(beside)
     raise ConfigError(
-        f"module {found.folder}: it brings no preprocessing; name its preprocessing module with "
+        f"module {module.folder}: it brings no preprocessing; name its preprocessing module with "
         "preprocessor= (encoder.preprocessor in a config)"
     )

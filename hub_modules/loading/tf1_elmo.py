@@ -10,12 +10,12 @@ from hub_modules.verified import Verified
 
 
 def load_tf1_elmo(
-    found: Verified, own: Verified | None, options: dict, pretrained: bool
+    module: Verified, preprocessing: Verified | None, options: dict, pretrained: bool
 ) -> LoadedModule:
     """An ELMo module in TF Hub's first format as a native encoder; its program is not run.
 
     Args:
-        own: the preprocessing module that the user names; refused, for ELMo reads characters.
+        preprocessing: the module that the user names; refused, for ELMo reads characters.
         options: of `native_encoder`.
         pretrained: whether the encoder gets the module's weights; False: random ones.
 
@@ -23,12 +23,12 @@ def load_tf1_elmo(
         ArtifactError: as `tf1_elmo.read`.
         ConfigError: `own` is given.
     """
-    if own is not None:
+    if preprocessing is not None:
         raise ConfigError(
-            f"preprocessor: module {found.folder} is an ELMo, which reads the characters of words; "
-            "leave the argument out (encoder.preprocessor: null)"
+            f"preprocessor: module {module.folder} is an ELMo, which reads the characters of "
+            "words; leave the argument out (encoder.preprocessor: null)"
         )
-    source = tf1_elmo.read(encoder_folder(found.folder))
+    source = tf1_elmo.read(encoder_folder(module.folder))
     encoder = native_encoder("elmo", source.config, **options)
     if pretrained:
         encoder.load_weights_by_name(source.weights)
@@ -36,7 +36,7 @@ def load_tf1_elmo(
         family="elmo",
         encoder=encoder,
         preprocessor=ElmoPreprocessor(),
-        hash=found.content,
+        hash=module.content,
         execution="native",
         max_length=None,
         mix=source.mix if pretrained else None,
