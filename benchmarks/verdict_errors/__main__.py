@@ -23,6 +23,7 @@ CASES = (
     "choosing",
     "looks",
     "failing",
+    "bad-seeds",
     "groups",
     "together",
     "alike",

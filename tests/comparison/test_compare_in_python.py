@@ -30,7 +30,7 @@ COMPARE = {
     "adaptations": ["freeze", "tune"],
     "heads": ["linear"],
     "learning_rates": [1.0e-3],
-    "seeds": 2,
+    "seeds": 3,
 }
 TRAINING = {"epochs": 1, "batch_size": 32}
 SAMPLE = {
@@ -133,7 +133,7 @@ def test_a_row_a_cell(found):
         "elmo_small-fine_tuning-linear",
         "feature_extraction",
     )
-    assert (best["mean"], best["deviation"], best["seeds"]) == (1, 0, 2)
+    assert (best["mean"], best["deviation"], best["seeds"]) == (1, 0, 3)
     assert math.isnan(best["p"])
     (pair,) = found.content.pairs
     assert (other["p"], other["decided"]) == (pair.p_holm, True)
@@ -153,6 +153,7 @@ def test_a_row_a_run(found):
         (0.01, 1000, True),
         (0.001, 0, False),
         (0.001, 1, False),
+        (0.001, 2, False),
     ]
     assert {(run["dev"], run["test"], run["diverged"]) for run in tuned} == {(0.9, 1.0, False)}
     for run in tuned:
@@ -184,10 +185,10 @@ def test_a_file_and_more_seeds(compare, unreported, tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump(SAMPLE))
     first = compare(path, tmp_path / "out")
-    more = compare(str(path), tmp_path / "out", seeds=3, export_anyway=True)
-    assert [list(one.frame.seeds) for one in (first, more)] == [[2, 2], [3, 3]]
+    more = compare(str(path), tmp_path / "out", seeds=4, export_anyway=True)
+    assert [list(one.frame.seeds) for one in (first, more)] == [[3, 3], [4, 4]]
     assert not (tmp_path / "out" / "compare.yaml").exists()
-    command = ["tf-adapt", "compare", str(path), "--out", str(tmp_path / "out"), "--seeds", "3"]
+    command = ["tf-adapt", "compare", str(path), "--out", str(tmp_path / "out"), "--seeds", "4"]
     assert shlex.split(more.content.command) == [*command, "--export-anyway"]
 
 

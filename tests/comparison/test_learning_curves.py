@@ -36,7 +36,7 @@ def size(examples, failed=(), seeds=4, items=400, **accuracies):
         results = report_contents.with_results(
             WARM,
             mean=right.mean(1).mean(),
-            failed=FailedSeeds(diverged=0, at_baseline=1 if name in failed else 0),
+            failed=FailedSeeds(diverged=0, one_answer=1 if name in failed else 0),
         ).results
         cells[name] = SizedCell(0.001, results)
     return Size(examples, cells, statistics, LackingLabels(0, []))
@@ -50,15 +50,18 @@ def ahead(found) -> list:
     return [point.ahead for point in found.points]
 
 
-def test_two_cells_are_tested_at_each_number_with_holm_over_the_numbers():
+def test_two_cells_are_tested_at_each_number_from_the_largest_down():
     sizes = [size(100, cold=0.7, warm=0.7), size(300, cold=0.7, warm=0.8)]
     found = curves(*sizes)
     p_values = [compare_pairs("accuracy", one.statistics)[0].p for one in sizes]
     assert [point.p for point in found.points] == p_values
     small, large = sorted(p_values)
     assert large > 0.1 > small
-    assert [point.p_holm for point in found.points] == [large, 2 * small]
+    assert [point.p_in_order for point in found.points] == [large, small]
     assert ahead(found) == [None, "tuning"]
+    below = curves(size(100, cold=0.7, warm=0.8), size(300, cold=0.7, warm=0.7))
+    assert ahead(below) == [None, None]  # the larger number ends the sequence
+    assert below.points[0].p_in_order == below.points[1].p > LEVELS[0] > below.points[0].p
     assert found.level == LEVELS[0]
     assert found.points[1].difference == pytest.approx(0.1, abs=0.02)
 
@@ -107,7 +110,7 @@ def test_what_cannot_be_tested_is_not_decided_and_takes_no_part_in_the_correctio
     ):
         found = curves(bad, good)
         assert ahead(found) == [None, "tuning"]
-        assert [point.p_holm for point in found.points] == [None, p]
+        assert [point.p_in_order for point in found.points] == [None, p]
     # That a cell is behind where seeds of it failed is said all the same.
     assert ahead(curves(size(100, cold=0.5, warm=0.9, failed=["cold"]))) == ["tuning"]
 
@@ -128,9 +131,8 @@ SENTENCES = [
     ((0, 0, 0.1), f"With 1,000 training examples {TUNING}; with 100 and 300 {OPEN}."),
     ((0.1, 0.1, 0.1), f"With 100, 300 and 1,000 training examples {TUNING}."),
     ((0, 0, 0), f"With 100, 300 and 1,000 training examples {OPEN}."),
-    ((-0.1, 0, 0.1), f"With 1,000 training examples {TUNING}; with 300 {OPEN}; "
-                     f"with 100 {FROZEN}."),
-    ((0.1, 0, 0), f"From 300 training examples on {OPEN}; with 100 {TUNING}."),
+    ((-0.1, 0, 0.1), f"With 1,000 training examples {TUNING}; with 100 and 300 {OPEN}."),
+    ((0.1, 0, 0), f"With 100, 300 and 1,000 training examples {OPEN}."),
     ((0.1, -0.1, 0.1), f"With 1,000 training examples {TUNING}; with 300 {FROZEN}; "
                        f"with 100 {TUNING}."),
 ]  # fmt: skip

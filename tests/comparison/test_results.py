@@ -18,7 +18,7 @@ from tf_adapt.comparison.verdict.interim_analyses import looks_at
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.read_splits import fingerprint, load_splits
-from tf_adapt.errors import ArtifactError
+from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.report.content import BaselineScores, LackingLabels, to_json
 from tf_adapt.report.scored_cells import FailedSeeds, Forgetting, Spread
 from tf_adapt.runs import run_folder
@@ -54,6 +54,7 @@ def table(labels) -> str:
 
 
 def test_scores_costs_and_curves(comparison, tmp_path):
+    comparison = replace(comparison, seeds=(0, 1))
     splits = load_splits(comparison.cells[0].config.data)
     labels = splits.labels
     gold = [record.label for record in splits.examples["test"]]
@@ -149,7 +150,7 @@ def test_each_number_of_training_examples_is_a_point_of_the_curves(comparison, t
     wrong = {"feature_extraction": (40, 20), "fine_tuning": (45, 5)}
     for number, one in enumerate(outcomes.of_sizes()):
         for cell in comparison.cells:
-            for seed in (0, 1):
+            for seed in comparison.seeds:
                 count = wrong[cell.config.adaptation.name][number] + seed
                 said = ["x" if n < count else label for n, label in enumerate(gold)]
                 finish(one.run(cell, 1e-3, seed), table(said), 1 - count / len(gold))
@@ -158,7 +159,7 @@ def test_each_number_of_training_examples_is_a_point_of_the_curves(comparison, t
     small, whole = content.learning_curves.points
     assert (small.examples, whole.examples) == (2, len(splits.examples["train"]))
     frozen, tuned = content.cells
-    assert small.cells[frozen.id].results.scores == [1 - 40 / len(gold), 1 - 41 / len(gold)]
+    assert small.cells[frozen.id].results.scores == [1 - n / len(gold) for n in (40, 41, 42)]
     assert whole.cells[tuned.id].results.mean == tuned.results.mean
     assert small.difference == pytest.approx(-5 / len(gold))
     assert whole.p == content.pairs[0].p
@@ -166,7 +167,7 @@ def test_each_number_of_training_examples_is_a_point_of_the_curves(comparison, t
         "tuning", frozen.id, tuned.id,
     )  # fmt: skip
     # Two examples have two labels at most, of the four of train.
-    assert small.lacking.seeds == 2
+    assert small.lacking.seeds == 3
     assert set(small.lacking.labels) <= set(splits.labels)
     assert whole.lacking == LackingLabels(0, [])
 
@@ -218,34 +219,33 @@ def test_the_baseline_of_parts_of_speech_is_the_most_frequent(comparison, tmp_pa
     assert answer_text("NN", "tagging").startswith("answering 'NN', train's most frequent label")
 
 
-def test_seeds_that_fail_are_not_tested(comparison, tmp_path):
-    """A seed fails by what it scores on dev, or diverges; on test nobody looks for it."""
-    comparison = replace(comparison, seeds=(0, 1, 2, 3))
+def test_seeds_that_fail_are_counted_at_the_baseline_in_tests_of_their_own(comparison, tmp_path):
+    """A seed fails where it diverges or gives one answer to everything, whatever it scores."""
+    comparison = replace(comparison, seeds=range(5))
     splits = load_splits(comparison.cells[0].config.data)
     gold = [record.label for record in splits.examples["test"]]
-    low = baseline_of(splits, "accuracy", "dev", "test").scores["dev"]
+    baseline = baseline_of(splits, "accuracy", "dev", "test")
     outcomes = Outcomes(comparison, tmp_path / "out")
     frozen, tuned = comparison.cells
     wrong = [splits.labels[splits.labels.index(label) - 1] for label in gold]
     for seed in comparison.seeds:
-        finish(outcomes.run(frozen, 1e-3, seed), table(gold), 1.0, dev=(0.9,))
-    finish(outcomes.run(tuned, 1e-3, 0), table(wrong), 0.0, dev=(0.9,))
-    finish(outcomes.run(tuned, 1e-3, 1), table(gold), 1.0, dev=(low,))
+        finish(outcomes.run(frozen, 1e-3, seed), table(gold), 1.0)
+    finish(outcomes.run(tuned, 1e-3, 0), table(wrong), 0.0, dev=(0.0,))
+    share = baseline.scores["test"]
+    finish(outcomes.run(tuned, 1e-3, 1), table([baseline.answer] * len(gold)), share, dev=(0.9,))
     remember_failure(outcomes.run(tuned, 1e-3, 2), "not finite")
-    finish(outcomes.run(tuned, 1e-3, 3), table(wrong), 0.0, dev=(low + 0.01,))
+    for seed in (3, 4):
+        finish(outcomes.run(tuned, 1e-3, seed), table(wrong), 0.0, dev=(0.9,))
     content = results_of(outcomes, splits)
-    found = content.cells[1]
-    assert found.results.outcomes == ["trained", "at_baseline", "diverged", "trained"]
-    assert (found.results.trained, found.results.failed) == (
-        2,
-        FailedSeeds(diverged=1, at_baseline=1),
-    )
-    assert found.results.scores == [0.0, 1.0, None, 0.0]
-    assert (found.results.mean, found.results.max) == (0, 0)
-    assert found.results.mean_of_all == pytest.approx((1 + content.baseline.score) / 4)
-    (pair,) = content.pairs
-    assert pair.difference == pytest.approx(1)
-    assert pair.decided
+    found = content.cells[1].results
+    assert found.outcomes == ["trained", "one_answer", "diverged", "trained", "trained"]
+    assert (found.trained, found.failed) == (3, FailedSeeds(diverged=1, one_answer=1))
+    assert found.scores == [0.0, share, None, 0.0, 0.0]
+    assert (found.mean, found.max) == (0, 0)
+    assert found.mean_of_all == pytest.approx(2 * share / 5)
+    (pair,), (with_failed,) = content.pairs, content.pairs_with_failed
+    assert (pair.difference, pair.decided) == (pytest.approx(1), True)
+    assert with_failed.difference == pytest.approx(1 - 2 * share / 5)
     assert content.baseline.cells[frozen.name].above
     assert not content.baseline.cells[tuned.name].above
 
@@ -268,7 +268,7 @@ def test_an_untrained_network_that_learns_nothing_has_not_failed(comparison, tmp
         low = constant.scores
         finish(outcomes.run(cells[1], 1e-3, seed), said, low["test"], dev=(low["dev"],))
     content = results_of(outcomes, splits)
-    assert content.cells[1].results.outcomes == ["trained", "trained"]
+    assert content.cells[1].results.outcomes == ["trained"] * 3
     assert [pair.decided for pair in content.pairs] == [True]
 
 
@@ -280,8 +280,8 @@ def test_a_cell_whose_rates_all_diverge_failed_with_every_seed(comparison, tmp_p
         remember_failure(run, "not finite")
     splits = load_splits(comparison.cells[0].config.data)
     found = results_of(outcomes, splits).cells[0]
-    assert found.results.outcomes == ["diverged", "diverged"]
-    assert (found.results.mean, found.results.failed.diverged) == (None, 2)
+    assert found.results.outcomes == ["diverged"] * 3
+    assert (found.results.mean, found.results.failed.diverged) == (None, 3)
 
 
 def test_examples_that_share_a_text_are_one_item(comparison, tmp_path):
@@ -299,7 +299,7 @@ def test_unfinished_cells_have_no_scores_and_no_tests(comparison, tmp_path):
     splits = load_splits(comparison.cells[0].config.data)
     outcomes = Outcomes(comparison, tmp_path / "out")
     content = results_of(outcomes, splits)
-    assert [cell.results.scores for cell in content.cells] == [[None, None]] * 2
+    assert [cell.results.scores for cell in content.cells] == [[None] * 3] * 2
     assert content.pairs == []
     assert content.cells[0].results.mean is None
     json.dumps(to_json(content), allow_nan=False)
@@ -330,7 +330,7 @@ def test_tagged_sentences(comparison, tmp_path):
         "fine_tuning": "Ann\tB-PER\nLee\tI-PER\n\nin\tO\nNew\u00a0York\tB-LOC\n",
     }
     for cell in comparison.cells:
-        for seed in range(2):
+        for seed in comparison.seeds:
             run = outcomes.run(cell, 1e-3, seed)
             finish(run, tags[cell.config.adaptation.name], 1.0, dev=(0.5,), metric="span_f1")
     content = results_of(outcomes, splits)
@@ -419,14 +419,14 @@ def test_looks_are_remembered(comparison, tmp_path, reports, exports, monkeypatc
     out, cells = tmp_path / "out", comparison.cells
     first = comparing.compare(comparison, out)
     assert comparing.compare(comparison, out).look == 1
-    more = replace(comparison, seeds=(0, 1, 2))
-    monkeypatch.setattr(comparing, "run_all", lambda outcomes, *others: finish_seed(outcomes, 2))
+    more = replace(comparison, seeds=(0, 1, 2, 3))
+    monkeypatch.setattr(comparing, "run_all", lambda outcomes, *others: finish_seed(outcomes, 3))
     second = comparing.compare(more, out)
     assert (first.look, second.look) == (1, 2)
     assert [first.pairs[0].level, second.pairs[0].level] == [0.97, 0.995]
     (look, _) = json.loads((out / "comparison.json").read_text())["looks"]
     assert look["decided"] == [[cells[1].name, cells[0].name]]
-    assert look["runs"][cells[0].name] == {"rate": 0.001, "seeds": [0, 1]}
+    assert look["runs"][cells[0].name] == {"rate": 0.001, "seeds": [0, 1, 2]}
     monkeypatch.setattr(comparing, "run_all", lambda *others: None)
     assert comparing.compare(comparison, out).look == 1
     assert comparing.compare(more, out).look == 2
@@ -493,3 +493,20 @@ def test_an_export_that_fails_leaves_the_report(comparison, tmp_path, reports, m
     (content,) = map(json.loads, reports)
     assert content["verdict"]["recommended"] == comparison.cells[1].name
     assert content["verdict"]["exported"] is None
+
+
+def test_a_final_analysis_has_the_whole_level_and_nothing_comes_before_or_after(
+    comparison, tmp_path, reports, exports, monkeypatch
+):
+    out = tmp_path / "out"
+    first = comparing.compare(comparison, out, final=True)
+    assert (first.look, first.pairs[0].level) == (0, 0.95)
+    again = comparing.compare(comparison, out)
+    assert (again.look, again.pairs[0].level) == (0, 0.95)
+    for changes in ({"seeds": (0, 1, 2, 3)}, {"seeds": (0, 1)}):
+        with pytest.raises(ConfigError, match="was ended by --final.*choose another --out"):
+            comparing.compare(replace(comparison, **changes), out)
+    other = tmp_path / "other"
+    comparing.compare(comparison, other)
+    with pytest.raises(ConfigError, match="--final: expected a comparison without a report"):
+        comparing.compare(comparison, other, final=True)

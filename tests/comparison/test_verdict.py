@@ -40,7 +40,7 @@ def cell(
         scores=list(scores),
         outcomes=ended,
         trained=len(trained),
-        failed=FailedSeeds(ended.count("diverged"), ended.count("at_baseline")),
+        failed=FailedSeeds(ended.count("diverged"), ended.count("one_answer")),
         mean=mean(used) if used else None,
         deviation=deviation if len(used) > 1 else None,
         min=min(used, default=None),
@@ -163,7 +163,7 @@ def test_decided():
     assert "(3 tried in each cell, with a seed that is not scored)" in made
     assert "+10.0 points, 97 % interval +8.0 to +12.0" in said_of(found, "interval")
     assert "4,000 of 5,000 parameters in 60 s" in said_of(found, "parameters in")
-    assert "look 1 of 5 at this comparison, tested at 3 %" in said_of(found, "look")
+    assert "interim analysis 1 of 5, at 3 %" in said_of(found, "interim")
     above = said_of(found, "The baseline, answering O to everything, has 40.0 span F1")
     assert "fine_tuning (crf head) is +30.0 above it, p 0.002" in above
 
@@ -233,7 +233,7 @@ OPEN_PAIRS = [
     ([7, None], "more_seeds", "7 seeds in all or many more would be needed"),
     ([None, None], "more_seeds", "Many more seeds would be needed, over 100 in all"),
     (None, "more_test_examples", "More seeds would hardly do, more test examples are needed"),
-    (None, "no_look_left", "The 5 looks at this comparison are used up"),
+    (None, "no_analysis_left", "No interim analysis is left"),
 ]
 
 
@@ -305,16 +305,16 @@ def test_v4_no_cell_above_the_baseline_is_the_headline():
 
 def test_v4_a_constant_answer_is_no_winner():
     """Seen: 71.2 ± 0.0, decided, where always answering `yes` has 71.2 too."""
-    constant = tuned(0.712, 0.712, 0.712, outcomes=["at_baseline"] * 3, deviation=0.0)
+    constant = tuned(0.712, 0.712, 0.712, outcomes=["one_answer"] * 3, deviation=0.0)
     answered = BaselineScores(answer="yes", score=0.712, chosen_on=0.712, cells={})
     found = judged([constant], baseline=answered, kind="classification", metric="accuracy")
     assert found.sentence == (
-        "No cell learnt: on dev no seed is above the baseline; the best on test is elmo_small with "
-        "fine_tuning (crf head) at 71.2 ± 0.0 accuracy (3 seeds failed)."
+        "No cell learnt: each seed diverged or gives one answer to everything; the best on test is "
+        "elmo_small with fine_tuning (crf head) at 71.2 ± 0.0 accuracy (3 seeds failed)."
     )
     assert found.evidence["Scores and seeds"] == [
-        "elmo_small with fine_tuning (crf head) failed in 3 of 3 seeds (no better than the "
-        "baseline on dev).",
+        "elmo_small with fine_tuning (crf head) failed in 3 of 3 seeds (with one answer to "
+        "everything).",
         "The baseline, answering 'yes', train's most frequent label, to everything, has 71.2 "
         "accuracy.",
     ]
@@ -345,13 +345,13 @@ def test_v4_a_seed_that_diverged_is_told_of_and_decides_no_winner():
 
 
 def test_a_rival_that_failed_is_told_of():
-    failing = frozen(0.70, 0.40, None, outcomes=["trained", "at_baseline", "diverged"])
-    found = judged([failing, WARM], pair(-0.11, [-0.2, 0.0], why="one_seed"))
-    said_of(found, "Each cell needs at least two seeds that train.")
+    failing = frozen(0.70, 0.40, None, outcomes=["trained", "one_answer", "diverged"])
+    found = judged([failing, WARM], pair(-0.11, [-0.2, 0.0], why="few_seeds"))
+    said_of(found, "Each cell needs at least 3 seeds that train.")
     assert found.sentence.endswith("is not shown to be ahead of another cell (2 seeds failed).")
     assert said_of(found, "failed in") == (
-        "elmo_small with feature_extraction (crf head) failed in 2 of 3 seeds (1 diverged, 1 no "
-        "better than the baseline on dev): 70.0 without them, 50.0 with."
+        "elmo_small with feature_extraction (crf head) failed in 2 of 3 seeds (1 diverged, 1 with "
+        "one answer to everything): 70.0 without them, 50.0 with."
     )
     dead = judged(
         [frozen(None, None, None), WARM, middle(0.7, 0.7, 0.7)], pair(0.1, [0, 0.2], True)
@@ -366,7 +366,7 @@ def test_a_rival_that_failed_is_told_of():
 
 def test_many_cells_that_failed_are_counted():
     others = [cell(name, (0.7, None, None), encoder=name) for name in "abc"]
-    tests = [pair(0.1, [0, 0.2], why="one_seed")] * 6
+    tests = [pair(0.1, [0, 0.2], why="few_seeds")] * 6
     found = judged([WARM, *others], *tests)
     assert found.sentence.endswith("(6 seeds failed).")
     said_of(found, "6 seeds failed in 3 cells.")
@@ -516,7 +516,7 @@ def test_gradual_unfreezing_is_tuning_too():
 
 def test_what_to_do_where_nothing_is_above_the_baseline():
     learnt = BaselineScores(answer="yes", score=0.712, chosen_on=0.712, cells={})
-    cell = tuned(0.70, 0.71, 0.70, outcomes=["at_baseline"] * 3, deviation=0.01)
+    cell = tuned(0.70, 0.71, 0.70, outcomes=["one_answer"] * 3, deviation=0.01)
     found = judged([cell], baseline=learnt, kind="classification", metric="accuracy")
     assert "--export-anyway" in found.evidence["What to do next"][-1]
     few = judged(

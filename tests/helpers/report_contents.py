@@ -83,7 +83,7 @@ def cell(
             scores=list(scores),
             outcomes=["diverged" if score is None else "trained" for score in scores],
             trained=len(known),
-            failed=FailedSeeds(diverged=len(scores) - len(known), at_baseline=0),
+            failed=FailedSeeds(diverged=len(scores) - len(known), one_answer=0),
             mean=statistics.mean(known) if known else None,
             deviation=statistics.stdev(known) if len(known) > 1 else None,
             mean_of_all=statistics.mean(0.567 if score is None else score for score in scores),
@@ -144,7 +144,7 @@ def pairs_of(cells, seeds):
         tested = min(one.results.trained, other.results.trained) > 1
         holm = min(1.0, p * 10) if tested else None
         decided = tested and holm <= 0.03
-        why = "decided" if decided else "more_seeds" if tested else "one_seed"
+        why = "decided" if decided else "more_seeds" if tested else "few_seeds"
         if why == "more_seeds" and abs(change) < 0.004:
             why = "more_test_examples"
         needed = None
@@ -268,7 +268,7 @@ def with_parts_of_train(content, labels=("ENTAILMENT",)):
                 **best,
                 difference=0.01 * number if tested else None,
                 p=0.4 / 10**number if tested else None,
-                p_holm=0.5 / 10**number if tested else None,
+                p_in_order=0.5 / 10**number if tested else None,
                 ahead="tuning" if tested and number == 2 else None,
             )
         )

@@ -21,7 +21,7 @@ def untrained_ahead():
     """A network without pretraining is better than both pretrained cells."""
     return compared(
         [
-            ("bert_small", "feature_extraction", (0.62, 0.63, 0.61), {}),
+            ("bert_small", "feature_extraction", (0.60, 0.61, 0.59), {}),
             ("bert_small", "fine_tuning", (0.66, 0.65, 0.67), {}),
             ("bert_small", "fine_tuning", (0.80, 0.81, 0.79), {"pretrained": False}),
         ]
@@ -44,8 +44,8 @@ def diverged_seed():
     """A seed of the best cell leaves the finite numbers."""
     return compared(
         [
-            ("bert_small", "feature_extraction", (0.70, 0.71, 0.705), {}),
-            ("bert_small", "fine_tuning", (0.84, None, 0.85), {}),
+            ("bert_small", "feature_extraction", (0.70, 0.71, 0.705, 0.70, 0.71), {}),
+            ("bert_small", "fine_tuning", (0.84, None, 0.85, 0.842, 0.844), {}),
         ]
     )
 
@@ -64,11 +64,11 @@ def two_alike():
 
 
 def unstable():
-    """82.5 ± 17.7 against 51.0 ± 1.4: two seeds."""
+    """82.5 ± 12.5 against 51.0 ± 1.0."""
     return compared(
         [
-            ("bert_small", "feature_extraction", (0.50, 0.52), {}),
-            ("bert_small", "fine_tuning", (0.95, 0.70), {}),
+            ("bert_small", "feature_extraction", (0.50, 0.51, 0.52), {}),
+            ("bert_small", "fine_tuning", (0.95, 0.825, 0.70), {}),
         ]
     )
 
@@ -198,7 +198,7 @@ def _results(gold, answers, dev):
     baseline on test in `mean_of_all`, which is its share on dev here."""
     scores = [None if answer is None else float(np.mean(answer == gold)) for answer in answers]
     ended = [
-        "diverged" if score is None else "trained" if on_dev > SHARE else "at_baseline"
+        "diverged" if score is None else "trained" if on_dev > SHARE else "one_answer"
         for score, on_dev in zip(scores, dev, strict=True)
     ]
     known = [score for score in scores if score is not None]
@@ -207,7 +207,7 @@ def _results(gold, answers, dev):
         scores=scores,
         outcomes=ended,
         trained=len(trained),
-        failed=FailedSeeds(ended.count("diverged"), ended.count("at_baseline")),
+        failed=FailedSeeds(ended.count("diverged"), ended.count("one_answer")),
         **asdict(summary(trained or known)),
         mean_of_all=float(np.mean([SHARE if score is None else score for score in scores])),
     )

@@ -25,7 +25,7 @@ def test_what_no_seed_trained_is_behind_all_that_trained():
         contents.cell("trained", "fine_tuning", (0.5, 0.6)),
         contents.cell("diverged", "fine_tuning", (None, None)),
     ]
-    cells[0] = contents.with_results(cells[0], trained=0, outcomes=["at_baseline"] * 2)
+    cells[0] = contents.with_results(cells[0], trained=0, outcomes=["one_answer"] * 2)
     assert [one.cell.encoder for one in ranked(cells)] == ["trained", "failed", "diverged"]
 
 

@@ -1,4 +1,4 @@
-"""The plain form of a comparison's content is format 3 of `report.json`, key by key."""
+"""The plain form of a comparison's content is format 4 of `report.json`, key by key."""
 
 import json
 
@@ -12,15 +12,15 @@ RESULTS = [
 ]  # fmt: skip
 
 
-def test_format_3():
+def test_format_4():
     found = to_json(contents.complete())
-    assert found["format"] == 3
+    assert found["format"] == 4
     assert list(found) == [
         "format", "summary", "dataset", "kind", "metric", "labels", "splits", "scored_on",
         "chosen_on", "examples", "items", "seeds", "trials", "different", "look", "cells",
-        "learning_curves", "pairs", "baseline", "slices", "disagreements", "versions",
-        "modules", "truncated", "data", "machine", "command", "start", "teacher", "weak",
-        "verdict",
+        "learning_curves", "pairs", "pairs_with_failed", "baseline", "slices",
+        "disagreements", "versions", "modules", "truncated", "data", "machine", "command",
+        "start", "teacher", "weak", "verdict",
     ]  # fmt: skip
     assert list(found["cells"][0]) == [
         "id", "encoder", "module", "execution", "family", "pretrained", "pairs",
@@ -28,7 +28,7 @@ def test_format_3():
         *RESULTS, "costs", "curves", "layer_weights", "confusion", "commands",
         "forgetting",
     ]  # fmt: skip
-    assert found["cells"][0]["failed"] == {"diverged": 0, "at_baseline": 0}
+    assert found["cells"][0]["failed"] == {"diverged": 0, "one_answer": 0}
     assert list(found["cells"][0]["tried"][0]) == ["learning_rate", "score"]
     assert list(found["pairs"][0]) == [
         "a", "b", "difference", "interval", "level", "p", "p_holm", "decided", "alike",
@@ -36,7 +36,8 @@ def test_format_3():
     ]  # fmt: skip
     (point, *_) = found["learning_curves"]["points"]
     assert list(point) == [
-        "examples", "cells", "lacking", "frozen", "tuned", "difference", "p", "p_holm", "ahead",
+        "examples", "cells", "lacking", "frozen", "tuned", "difference", "p", "p_in_order",
+        "interval", "ahead",
     ]  # fmt: skip
     assert list(point["cells"][found["cells"][0]["id"]]) == ["learning_rate", *RESULTS]
     assert list(found["verdict"]) == [

@@ -87,10 +87,10 @@ def test_a_seed_that_failed_is_a_cross_beside_the_mean_of_the_others():
         contents.complete(),
         1,
         contents.with_results,
-        outcomes=["trained", "at_baseline", "trained"],
+        outcomes=["trained", "one_answer", "trained"],
         mean=0.657,
         trained=2,
-        failed=FailedSeeds(diverged=0, at_baseline=1),
+        failed=FailedSeeds(diverged=0, one_answer=1),
     )
     axes = score_axes(content)
     assert points(axes, "x") == [pytest.approx([64.0])]
@@ -151,9 +151,9 @@ def test_a_name_and_its_result_do_not_meet():
     content = contents.large()
     for number, cell in enumerate(content.cells[:20]):
         outcomes = list(cell.results.outcomes)
-        outcomes[number % 5] = "at_baseline"
+        outcomes[number % 5] = "one_answer"
         content.cells[number] = contents.with_results(
-            cell, outcomes=outcomes, failed=replace(cell.results.failed, at_baseline=1)
+            cell, outcomes=outcomes, failed=replace(cell.results.failed, one_answer=1)
         )
     content.cells.append(contents.cell("W" * 90, "W" * 90, (0.9, 0.91), head="M" * 90))
     content.cells.append(contents.cell("bert", "two_stage", (0.5, 0.6), head="W" * 40))
@@ -171,7 +171,7 @@ def test_a_name_and_its_result_do_not_meet():
 
 
 def test_the_legend_is_below_the_axis_however_many_kinds_there_are():
-    outcomes = ["trained", "trained", "at_baseline"]
+    outcomes = ["trained", "trained", "one_answer"]
     content = contents.with_cell(contents.complete(), 0, contents.with_results, outcomes=outcomes)
     axes = score_axes(content)
     (legend,) = axes.figure.legends
@@ -234,7 +234,7 @@ def test_costs_need_two_known_points_of_cells_that_trained():
     assert not cost_figure.has_costs(ranked(contents.one_cell().cells))
     cells = contents.incomplete().cells
     assert cost_figure.has_costs(ranked(cells))
-    cells[1] = contents.with_results(cells[1], trained=0, outcomes=["at_baseline"] * 3)
+    cells[1] = contents.with_results(cells[1], trained=0, outcomes=["one_answer"] * 3)
     assert not cost_figure.has_costs(ranked(cells))
     assert not cost_figure.has_costs(ranked(contents.incomplete().cells[1:]))
     assert cost_figure.has_costs(ranked(contents.complete().cells))
@@ -245,7 +245,7 @@ def test_what_no_seed_trained_is_not_among_the_fastest():
     fastest = content.cells[0].id
     assert fastest in [one.cell.id for one in cost_figure.fastest_first(
         ranked(content.cells))]  # fmt: skip
-    changes = {"trained": 0, "outcomes": ["at_baseline"] * 3}
+    changes = {"trained": 0, "outcomes": ["one_answer"] * 3}
     content = contents.with_cell(content, 0, contents.with_results, **changes)
     order = ranked(content.cells)
     assert fastest not in [one.cell.id for one in cost_figure.fastest_first(order)]

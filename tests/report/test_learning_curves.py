@@ -44,11 +44,9 @@ def test_the_sentence_the_tests_and_how_it_was_done():
     first, _, last, *lacking, how = items.texts
     assert first == (
         "100 examples, best tuned against best frozen: 1. bert_small · 🔥 fine_tuning · linear "
-        "against 2. elmo_small · ❄ feature_extraction · esim, 0.0 points, p 0.500 after Holm's "
-        "correction over 3 numbers of examples: not decided."
+        "against 2. elmo_small · ❄ feature_extraction · esim, 0.0 points, p 0.500: not decided."
     )
-    assert last.endswith("+2.0 points, p 0.005 after Holm's correction over 3 numbers of "
-                         "examples: decided.")  # fmt: skip
+    assert last.endswith("+2.0 points, p 0.005: decided.")
     assert lacking == [
         "With 100 examples the parts of 2 of 3 seeds lack labels of train: ENTAILMENT.",
         "With 500 examples the parts of 1 of 3 seeds lack labels of train: ENTAILMENT.",
@@ -65,7 +63,7 @@ def test_seeds_that_failed_are_counted_and_what_is_untested_is_said():
     content = contents.with_parts_of_train(contents.incomplete())
     frozen = content.cells[2].id
     points = [
-        replace(point, frozen=frozen, difference=0.01, p=None, p_holm=None)
+        replace(point, frozen=frozen, difference=0.01, p=None, p_in_order=None, interval=None)
         for point in content.learning_curves.points
     ]
     content = replace(content, learning_curves=replace(content.learning_curves, points=points))

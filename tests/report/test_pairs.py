@@ -76,12 +76,12 @@ NEEDED = [
     (None, "more_test_examples", "no: more test examples needed: seeds alone would hardly do"),
     (
         None,
-        "one_seed",
-        "no: fewer than two seeds trained; p and interval are of the test items alone",
+        "few_seeds",
+        "no: fewer than three seeds trained, which no test can judge",
     ),
     (None, "identical", "no: the same answers with every seed"),
     (None, "few_items", "no: too few test items"),
-    (None, "no_look_left", "no: no look is left that may decide"),
+    (None, "no_analysis_left", "no: no interim analysis is left that may decide"),
 ]
 
 
@@ -127,10 +127,10 @@ def test_what_was_not_compared_has_no_numbers():
 
 
 def test_one_seed_has_an_interval_of_the_items_and_none_at_all_has_none():
-    content = untested("one_seed", p=0.04, interval=[0.01, 0.03])
+    content = untested("few_seeds", p=0.04, interval=[0.01, 0.03])
     first, _ = pair_tables(content, ranked(content.cells))
     assert [entry.text for (entry,) in first.rows[0][2:-1]][1:] == ["0.040", "–"]
-    content = untested("one_seed", p=1.0, interval=None)
+    content = untested("few_seeds", p=1.0, interval=None)
     first, _ = pair_tables(content, ranked(content.cells))
     assert [entry.text for (entry,) in first.rows[0][2:-1]] == ["–", "1.000", "–"]
 
@@ -143,7 +143,7 @@ def test_holms_correction_is_over_the_pairs_that_can_be_tested():
 
 
 def test_without_a_cell_that_trained_there_is_no_best():
-    content = untested("one_seed")
+    content = untested("few_seeds")
     content.cells.append(contents.cell("none", "fine_tuning", (None, None)))
     content = contents.with_verdict(content, best=None)
     first, others = pair_tables(content, ranked(content.cells))

@@ -211,8 +211,8 @@ def test_a_cell_of_which_no_seed_trained_is_never_coloured():
         1,
         contents.with_results,
         trained=0,
-        outcomes=["at_baseline"] * 2,
-        failed=FailedSeeds(diverged=0, at_baseline=2),
+        outcomes=["one_answer"] * 2,
+        failed=FailedSeeds(diverged=0, one_answer=2),
     )
     table = paper_table(content)
     assert tones_of(table) == []

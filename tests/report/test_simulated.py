@@ -27,8 +27,8 @@ EXPECTED = {
     ),
     "diverged_seed": (
         False,
-        ["Not decided", "seeds failed", "84.5 ± 0.7"],
-        ["diverged in 1 of 3 seeds", "84.5 without", "69.7 with"],
+        ["Not decided", "seeds failed", "84.4 ± 0.4"],
+        ["diverged in 1 of 5 seeds", "84.4 without", "75.5 with", "of which no seed failed"],
         [],  # better where it trains is no reason to tune what may not train
     ),
     "two_alike": (
@@ -39,8 +39,8 @@ EXPECTED = {
     ),
     "unstable": (
         False,
-        ["Not decided", "82.5 ± 17.7", "not shown to be ahead"],
-        ["51.0 ± 1.4", "seeds in all would probably decide"],
+        ["Not decided", "82.5 ± 12.5", "not shown to be ahead"],
+        ["51.0 ± 1.0", "seeds in all would probably decide"],
         [],
     ),
     "joint_and_separate": (
@@ -49,7 +49,7 @@ EXPECTED = {
         ["+16.0 points"],
         ["tune", "freeze"],
     ),
-    "one_seed": (False, ["Not decided", "one seed"], ["need two seeds"], []),
+    "one_seed": (False, ["Not decided", "one seed"], ["need 3 seeds"], []),
     "bit_for_bit": (False, ["Not decided", "same answers"], ["check what is to differ"], []),
     "five_items": (False, ["Not decided", "5 pairs"], ["at least 20 items"], []),
 }
@@ -89,9 +89,8 @@ def test_the_headline_says_what_stands_in_the_way(found):
 
 def test_scores_are_those_that_the_case_is_about(found):
     cold, hot = (cell.results for cell in found["unstable"].cells)
-    assert (hot.mean, cold.mean) == pytest.approx((0.825, 0.51))
-    # Deviations of two values: half their difference times √2.
-    assert (hot.deviation, cold.deviation) == pytest.approx((0.125 * 2**0.5, 0.01 * 2**0.5))
+    assert (hot.mean, cold.mean) == pytest.approx((0.825, 0.51), abs=1e-3)
+    assert (hot.deviation, cold.deviation) == pytest.approx((0.125, 0.01), abs=1e-3)
     (pair,) = found["unstable"].pairs
     assert (pair.why, pair.decided) == ("more_seeds", False)
     (pair,) = found["bit_for_bit"].pairs

@@ -80,7 +80,7 @@ def test_cells_of_which_no_seed_trained():
     content = replace(content, slices=[one], look=9)
     *_, table, items = slices(content, ranked(content.cells))
     assert len(table.rows) == len(alive)
-    assert "no look is left that may decide" in items.texts[-1]
+    assert "no interim analysis is left that may decide" in items.texts[-1]
     assert "Slices of the data" in to_markdown(sections(content))
     nothing = replace(content, slices=[replace(one, cells={})])
     assert "none is shown" in slices(nothing, ranked(content.cells))[1].text

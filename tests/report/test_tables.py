@@ -73,8 +73,8 @@ def test_one_rate_alone_was_not_chosen():
 def test_every_seed_says_how_it_ended():
     cell = contents.with_results(
         contents.cell("bert", TUNED, (0.7, None, 0.5, None)),
-        outcomes=["trained", "diverged", "at_baseline", None],
-        failed=FailedSeeds(diverged=1, at_baseline=1),
+        outcomes=["trained", "diverged", "one_answer", None],
+        failed=FailedSeeds(diverged=1, one_answer=1),
     )
     table = tables.seeds_table(ranked([cell]), [0, 1, 2, 3])
     (row,) = table.rows
@@ -85,7 +85,7 @@ def test_every_seed_says_how_it_ended():
         ("–", ""),
     ]
     assert "of the seeds that trained (where none did, of all)" in table.caption
-    assert "Failed: no better than the baseline" in table.caption
+    assert "Failed: one answer to everything" in table.caption
     other = tables.seeds_table(ranked([contents.cell("bert", TUNED, (0.7, None))]), [0, 1])
     assert "Failed" not in other.caption
 

@@ -110,10 +110,10 @@ def test_what_is_missing_is_said(reports):
     assert (
         "> **Seeds that failed: 1. bert_small · 🔥 fine_tuning · linear: diverged in 2 of 3; "
         "3. elmo_small · ❄ feature_extraction · default: diverged in 3 of 3. Means and tests are "
-        "of the seeds that trained; a cell of which fewer than two did is not decided.**"
+        "of the seeds that trained; a cell of which fewer than 3 did is not decided.**"
     ) in text
     assert "# Not decided: seeds failed." in text
-    assert "no: fewer than two seeds trained" in text
+    assert "no: fewer than three seeds trained" in text
     assert (
         "In no pair, since no seed trained: 3. elmo_small · ❄ feature_extraction · default." in text
     )
@@ -162,9 +162,9 @@ def nothing_trained(outcomes):
     content, cells = contents.incomplete(), []
     for cell in content.cells:
         known = [score for score in cell.results.scores if score is not None]
-        scores = cell.results.scores if "at_baseline" in outcomes else [None] * 3
-        ended = ["diverged" if score is None else "at_baseline" for score in scores]
-        failed = FailedSeeds(ended.count("diverged"), ended.count("at_baseline"))
+        scores = cell.results.scores if "one_answer" in outcomes else [None] * 3
+        ended = ["diverged" if score is None else "one_answer" for score in scores]
+        failed = FailedSeeds(ended.count("diverged"), ended.count("one_answer"))
         changes = {"scores": scores, "outcomes": ended, "trained": 0, "failed": failed}
         if scores == [None] * 3:
             changes |= dict.fromkeys(("mean", "deviation", "min", "max"))
@@ -192,12 +192,12 @@ def test_a_comparison_in_which_every_seed_diverged(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_comparison_in_which_every_seed_is_at_the_baseline():
-    text = to_markdown(sections(nothing_trained(["at_baseline", "diverged"])))
-    assert "diverged in 2 of 3, no better than the baseline on dev in 1 of 3" in text
+def test_a_comparison_in_which_every_seed_gives_one_answer():
+    text = to_markdown(sections(nothing_trained(["one_answer", "diverged"])))
+    assert "diverged in 2 of 3, one answer to everything in 1 of 3" in text
     assert "(means, where none did, of those with a score)" in text
     assert "63.4 (failed) |" in text
-    assert "Failed: no better than the baseline on the split that chooses" in text
+    assert "Failed: one answer to everything" in text
     assert "Nothing is coloured, since no cell is shown to be above the baseline." in text
 
 

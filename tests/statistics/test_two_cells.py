@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import norm, t, ttest_1samp, ttest_ind, ttest_rel
+from scipy.stats import chi2, norm, t, ttest_1samp, ttest_ind, ttest_rel
 
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.two_cells import (
@@ -85,11 +85,13 @@ def test_items_that_agree_are_welchs_t_over_seeds():
 def test_seeds_and_items_by_pencil():
     # Scores 1, ½ and 0, ½: variances ⅛ and ⅛, seeds (⅛ + ⅛) / 2. Differences of the items' means
     # 1, 0: variance ½, items ½ / 2. All residuals ±¼, in each cell Σ = ¼ of one degree of freedom:
-    # residual (¼ + ¼) / 4. Variance ⅛ + ¼ − ⅛, so t = ½ / ½, with
-    # (1/4)² / ((1/8)² + (1/4)²) = 4/5 degrees of freedom.
+    # residual (¼ + ¼) / 4. Variance ⅛ + ¼ − ⅛, so t = ½ / ½. The likely variance over seeds is
+    # ⅛ by the 40 % quantile of the square of a normal variable, the 70 % quantile of that, squared.
+    likely = 1 / 8 / norm.ppf(0.7) ** 2
+    freedom = (likely + 1 / 4 - 1 / 8) ** 2 / (likely**2 + (1 / 4) ** 2)
     result = compare_cells(mean_cell([[1, 1], [1, 0]]), mean_cell([[0, 0], [0, 1]]), level=0.5)
-    assert (result.difference, result.p) == (0.5, pytest.approx(2 * t.sf(1, 4 / 5)))
-    margin = 0.5 * t.ppf(0.75, 4 / 5)
+    assert (result.difference, result.p) == (0.5, pytest.approx(2 * t.sf(1, freedom)))
+    margin = 0.5 * t.ppf(0.75, freedom)
     assert result.interval == pytest.approx((0.5 - margin, 0.5 + margin))
 
 
@@ -221,11 +223,11 @@ def normal_cells(random, gain, seeds, seed=0.03, own=0.3, residual=0.4, items=20
 
 def first_with_power(difference, per_seed, items, power=0.8, level=0.05):
     """By pencil: the test items stay, so that chance is in the seeds alone."""
-    for number in range(2, 400):
+    for number in range(3, 400):
         seeds = per_seed / number
-        variance = seeds + items
-        spread = seeds**2 / (number - 1) + items**2 / 199
-        limit = t.ppf(1 - level / 2, variance**2 / spread) * variance**0.5
+        likely = seeds * (number - 1) / chi2.ppf(0.4, number - 1)
+        spread = likely**2 / (number - 1) + items**2 / 199
+        limit = t.ppf(1 - level / 2, (likely + items) ** 2 / spread) * (seeds + items) ** 0.5
         if norm.sf((limit - difference) / seeds**0.5) >= power:
             return number
     return None
@@ -263,7 +265,7 @@ def test_no_scale_is_too_small():
     assert compare_cells(*small).p == pytest.approx(compare_cells(*cells).p)
     # Without a residual there is nothing but the seeds, of which each number is enough.
     exact = [replace(cell, seed_variance=0.0, residual=0.0) for cell in cells]
-    assert seeds_needed(*exact) == (2, 2)
+    assert seeds_needed(*exact) == (3, 3)
 
 
 def test_what_is_left_over_is_the_mean_square_of_a_two_way_table():

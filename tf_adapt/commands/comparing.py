@@ -34,6 +34,11 @@ from tf_adapt.tasks.kinds import labelled_kinds
     "--export-anyway", is_flag=True, help="Export even where no cell is above the baseline."
 )
 @click.option(
+    "--final",
+    is_flag=True,
+    help="One analysis at the whole level of 5 %; nothing may be added to the comparison after it.",
+)
+@click.option(
     "--dry-run", is_flag=True, help="Show cells and runs, and find what cannot work; no training."
 )
 @set_option
@@ -46,6 +51,7 @@ def compare(
     jobs: int | None,
     cache: str | None,
     export_anyway: bool,
+    final: bool,
     dry_run: bool,
     overrides: tuple[str, ...],
     as_json: bool,
@@ -69,7 +75,7 @@ def compare(
     from tf_adapt.report.lines import comparison_lines
 
     command = shlex.join(["tf-adapt", *sys.argv[1:]])
-    content = compare_cells(comparison, out, jobs, cache, command, export_anyway)
+    content = compare_cells(comparison, out, jobs, cache, command, export_anyway, final)
     print_result(to_json(content), comparison_lines(content, out), as_json)
 
 

@@ -9,11 +9,8 @@ from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.splits.read_splits import Splits
-from tf_adapt.report.scored_cells import AT_BASELINE, DIVERGED, TRAINED
+from tf_adapt.report.scored_cells import DIVERGED, ONE_ANSWER, TRAINED
 from tf_adapt.statistics.scores import item_statistics, score_of
-
-# Runs compute dev scores in float32.
-ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -48,20 +45,21 @@ def baseline_of(splits: Splits, metric: str, chosen_on: str, scored_on: str) -> 
     return Baseline(answer, scores, statistics[scored_on])
 
 
-def outcome_of(outcomes: Outcomes, run: CellRun, chosen_on: str, baseline: Baseline) -> str | None:
-    """The outcome of a seed: TRAINED, AT_BASELINE or DIVERGED; None while unfinished.
+def outcome_of(outcomes: Outcomes, run: CellRun, kind: str, predictions: list | None) -> str | None:
+    """The outcome of a seed: TRAINED, ONE_ANSWER or DIVERGED; None while unfinished.
 
-    A seed fails if it diverges, or if its score on `chosen_on` is not above the baseline's; the
-    scored split must not decide which seeds to drop. An untrained encoder at the baseline is a
-    result, not a failure.
+    A seed fails if it diverges, or gives one answer to everything; its score must not decide that,
+    which would leave out bad luck. An untrained encoder with one answer is a result, no failure.
+
+    Args:
+        predictions: of the run.
     """
     if outcomes.failed(run):
         return DIVERGED
     if outcomes.metrics(run) is None:
         return None
-    score = outcomes.score(run, chosen_on)
-    is_above = score is not None and score > baseline.scores[chosen_on] + ROUNDING
-    return TRAINED if is_above or not run.cell.pretrained else AT_BASELINE
+    answers = len(set(KINDS[kind].answers(predictions)))
+    return TRAINED if answers > 1 or not run.cell.pretrained else ONE_ANSWER
 
 
 def gold_labels(splits: Splits, split: str) -> list:

@@ -15,8 +15,8 @@ from tf_adapt.config.sections import EncoderConfig
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.scored_cells import (
-    AT_BASELINE,
     DIVERGED,
+    ONE_ANSWER,
     TRAINED,
     Costs,
     FailedSeeds,
@@ -79,7 +79,7 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         head=first.get("head", config.head),
         learning_rate=outcomes.chosen_rate(cell),
         tried=[Trial(run.rate, outcomes.score(run, CHOSEN_ON)) for run in outcomes.trials(cell)],
-        results=seed_results(outcomes, cell, scored.baseline),
+        results=seed_results(outcomes, cell, scored),
         costs=_costs(metrics, tried),
         curves=[
             _curve(run, scored.metric)
@@ -102,24 +102,27 @@ def _encoder_name(encoder: EncoderConfig) -> str:
     return short_name(encoder.handle) + kept
 
 
-def seed_results(outcomes: Outcomes, cell: Cell, baseline: Baseline) -> SeedResults:
+def seed_results(outcomes: Outcomes, cell: Cell, scored: Scored) -> SeedResults:
     """The scores and outcomes of a cell's seeds, with their summary."""
     final, missing = outcomes.final_runs(cell), len(outcomes.comparison.seeds)
-    ended = [outcome_of(outcomes, run, CHOSEN_ON, baseline) for run in final]
+    ended = [
+        outcome_of(outcomes, run, scored.splits.kind, scored.predictions.get(run.folder))
+        for run in final
+    ]
     if outcomes.is_hopeless(cell):
         ended = [DIVERGED] * missing  # no learning rate left to train with
     scores = [outcomes.score(run, SCORED_ON) for run in final]
     scores += [None] * (missing - len(scores))
     known = [score for score in scores if score is not None]
     trained = [s for s, end in zip(scores, ended, strict=False) if end == TRAINED]
-    counted = [baseline.scores[SCORED_ON] if score is None else score for score in scores]
+    counted = [scored.baseline.scores[SCORED_ON] if score is None else score for score in scores]
     used = [score or 0.0 for score in trained] or known
     nothing = dict.fromkeys(("mean", "deviation", "min", "max"))
     return SeedResults(
         scores=scores,
         outcomes=[*ended, *[None] * (missing - len(ended))],
         trained=len(trained),
-        failed=FailedSeeds(ended.count(DIVERGED), ended.count(AT_BASELINE)),
+        failed=FailedSeeds(ended.count(DIVERGED), ended.count(ONE_ANSWER)),
         **(asdict(summary(used)) if used else nothing),
         mean_of_all=float(np.mean(counted)) if ended else None,
     )

@@ -14,7 +14,7 @@ from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.plan.students import check_students
 from tf_adapt.comparison.record import begin, read_record, write_record
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.verdict.interim_analyses import looks_at, read_looks
+from tf_adapt.comparison.verdict.interim_analyses import check_looks, looks_at, read_looks
 from tf_adapt.comparison.verdict.verdict import verdict
 from tf_adapt.comparison.winner_export import export_best
 from tf_adapt.report.content import Content
@@ -30,6 +30,7 @@ def compare(
     cache: str | Path | None = None,
     command: str = "",
     export_anyway: bool = False,
+    final: bool = False,
 ) -> Content:
     """Trains all unfinished runs, tests, writes the report and returns its content.
 
@@ -47,10 +48,11 @@ def compare(
             temporary one inside `out`.
         command: the command line, for the report.
         export_anyway: exports even if no cell is shown to be above the baseline.
+        final: one analysis at the whole level of 5 %, after which nothing may be added.
 
     Raises:
         ConfigError: the folder belongs to another comparison; as `known_sizes`,
-            `checked_members` and `check_students`.
+            `checked_members`, `check_students` and `check_looks`.
         DataError: the data are wrong, or have changed since the comparison was started.
         ArtifactError, TrainingError: a run failed.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
@@ -65,13 +67,14 @@ def compare(
     with locked(out):
         begin(comparison, data, inputs, out)
         outcomes, threads = Outcomes(comparison, out), comparison.threads
+        check_looks(outcomes, read_looks(read_record(out)["looks"]), final)
         at_once = jobs or jobs_at_once(outcomes.unfinished_cells(), threads)
         with Interruption(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
             run_all(outcomes, at_once, threads, features, display)
             display.say_once("tests, verdict, report, export")
             record = read_record(out)
-            looks = looks_at(outcomes, read_looks(record["looks"]))
+            looks = looks_at(outcomes, read_looks(record["looks"]), final)
             machine = machine_in_words(threads)
             content = results(outcomes, splits, looks, data=data, machine=machine, command=command)
             # Before the report is written, so that every look at it is counted.

@@ -36,6 +36,7 @@ def compare(
     kind: str | None = None,
     columns: Mapping[str, str] | None = None,
     export_anyway: bool = False,
+    final: bool = False,
 ) -> ComparisonResult:
     """To tune or not to tune: trains every cell of a config, tests, and recommends one.
 
@@ -72,6 +73,7 @@ def compare(
         columns: of data in memory: the names of the columns, by `text` (pairs: `text_a`, `text_b`),
             `label`, and `group` for related examples. Other columns are ignored.
         export_anyway: exports even if no cell is shown to be above the baseline.
+        final: one analysis at the whole level of 5 %, after which nothing may be added.
 
     Raises:
         ConfigError: as `load_comparison`; arguments contradict the config or each other; the folder
@@ -92,11 +94,17 @@ def compare(
     command = ["tf-adapt", "compare", str(path), "--out", str(out)]
     command += [] if seeds is None else ["--seeds", str(seeds)]
     command += ["--export-anyway"] if export_anyway else []
+    command += ["--final"] if final else []
     if texts:
         with run_folder.locked(out):
             _keep(texts, content["data"], out)
     found = comparing.compare(
-        comparison, out, jobs, command=shlex.join(command), export_anyway=export_anyway
+        comparison,
+        out,
+        jobs,
+        command=shlex.join(command),
+        export_anyway=export_anyway,
+        final=final,
     )
     if is_own:
         with run_folder.locked(out):

@@ -1,7 +1,8 @@
 """What a comparison does with each kind of task. Imports no TensorFlow."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from tf_adapt.comparison.by_kind import (
@@ -25,6 +26,7 @@ class Row:
         baseline_phrase: that prediction, as in a report's JSON → a phrase.
         frozen_heads: an encoder, its family → heads that are compared with the default one.
         shown: a label or a prediction as text.
+        answers: predictions → all single answers in them: a run with one has failed.
         right_answers: predictions by cell, gold, kind → which are right; empty where none is
             right or wrong.
         confusion: predictions of several runs, gold, labels → their confusion matrix, or None.
@@ -37,6 +39,7 @@ class Row:
     baseline_phrase: Callable[[Any], str]
     frozen_heads: Callable[[EncoderEntry, str | None], list[str]]
     shown: Callable[[Any], str]
+    answers: Callable[[list], Iterable]
     right_answers: Callable[[Mapping[str, list], list, str], dict[str, list[bool]]]
     confusion: Callable[[Sequence[list], list, Sequence[str]], list[list[int]] | None]
     example: str | None = None
@@ -65,6 +68,7 @@ _CLASSIFICATION = Row(
     baseline_phrase=classification.label_phrase,
     frozen_heads=classification.linear_head,
     shown=str,
+    answers=list,
     right_answers=_right_answers,
     confusion=classification.confusion_matrix,
 )
@@ -73,6 +77,7 @@ _REGRESSION = Row(
     baseline_phrase=regression.mean_phrase,
     frozen_heads=classification.linear_head,
     shown=str,
+    answers=regression.rounded,
     right_answers=_neither_right_nor_wrong,
     confusion=_no_confusion,
 )
@@ -82,6 +87,7 @@ KINDS: dict[str, Row] = {
         baseline_phrase=tagging.tag_phrase,
         frozen_heads=tagging.linear_tagger,
         shown=" ".join,
+        answers=chain.from_iterable,
         right_answers=_right_answers,
         confusion=_no_confusion,
         example="names",
@@ -94,6 +100,7 @@ KINDS: dict[str, Row] = {
         baseline_phrase=multilabel_classification.set_phrase,
         frozen_heads=classification.linear_head,
         shown=multilabel_classification.shown_set,
+        answers=multilabel_classification.sets,
         right_answers=_right_answers,
         confusion=_no_confusion,
     ),
@@ -111,6 +118,7 @@ KINDS: dict[str, Row] = {
         baseline_phrase=span_extraction.empty_phrase,
         frozen_heads=span_extraction.no_other_head,
         shown=span_extraction.shown_answers,
+        answers=list,
         right_answers=_right_answers,
         confusion=_no_confusion,
         width_lines=(),

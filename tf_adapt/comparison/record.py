@@ -42,6 +42,7 @@ class _Runs(Schema):
 class _Look(Schema):
     runs: dict[str, _Runs]
     decided: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
+    final: bool = False
 
 
 class _Record(Schema):

@@ -33,7 +33,7 @@ from tf_adapt.report.content import (
     SizedCell,
     Teacher,
 )
-from tf_adapt.report.scored_cells import TRAINED
+from tf_adapt.report.scored_cells import TRAINED, ScoredCell
 from tf_adapt.runs.finished_run import chain_in_words, module_in_words
 from tf_adapt.runs.slices import members_of
 from tf_adapt.statistics.pairs import above_baseline, compare_pairs
@@ -81,6 +81,8 @@ def results(
     slices = comparison.slices
     members = members_of(slices, examples, splits.kind)
     shown = [scored_cell(outcomes, cell, scored) for cell in cells]
+    any_failed = any(cell.results.failed.total for cell in shown)
+    with_failed = _with_failed(rows, shown, scored.baseline.statistics) if any_failed else {}
     signals = signals_in_words(outcomes, metric)
     curves = None
     if len(of_sizes) > 1:
@@ -110,6 +112,9 @@ def results(
         cells=shown,
         learning_curves=curves,
         pairs=compare_pairs(metric, statistics, looks.number, looks.standing),
+        pairs_with_failed=compare_pairs(
+            metric, _of_items(with_failed, scored.groups), looks.number
+        ),
         baseline=_baseline(scored, statistics, looks.number),
         slices=data_slices(slices, members, metric, rows, scored.groups, looks.number),
         disagreements=disagreements(outcomes, splits, SCORED_ON, scored.predictions),
@@ -173,9 +178,7 @@ def _size(outcomes: Outcomes, scored: Scored) -> Size:
     return Size(
         _train_examples(outcomes, scored.splits),
         {
-            cell.name: SizedCell(
-                outcomes.chosen_rate(cell), seed_results(outcomes, cell, scored.baseline)
-            )
+            cell.name: SizedCell(outcomes.chosen_rate(cell), seed_results(outcomes, cell, scored))
             for cell in outcomes.comparison.cells
         },
         _of_items(_rows(outcomes, scored), scored.groups),
@@ -199,7 +202,7 @@ def _rows(outcomes: Outcomes, scored: Scored) -> dict[str, np.ndarray]:
         runs = [
             run
             for run in outcomes.final_runs(cell)
-            if outcome_of(outcomes, run, CHOSEN_ON, scored.baseline) == TRAINED
+            if outcome_of(outcomes, run, splits.kind, scored.predictions.get(run.folder)) == TRAINED
         ]
         rows = [
             item_statistics(
@@ -210,6 +213,17 @@ def _rows(outcomes: Outcomes, scored: Scored) -> dict[str, np.ndarray]:
         if rows:
             found[cell.name] = np.stack(rows)
     return found
+
+
+def _with_failed(
+    rows: dict[str, np.ndarray], cells: list[ScoredCell], baseline: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The rows of `_rows`, and for each failed seed of a cell those of the baseline."""
+    failed = {cell.id: cell.results.failed.total for cell in cells}
+    return {
+        name: np.concatenate([one, np.broadcast_to(baseline, (failed[name], *baseline.shape))])
+        for name, one in rows.items()
+    }
 
 
 def _of_items(rows: dict[str, np.ndarray], groups: np.ndarray) -> dict[str, np.ndarray]:

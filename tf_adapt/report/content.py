@@ -11,7 +11,7 @@ from tf_adapt.report.scored_cells import INLINE, ScoredCell, SeedResults
 from tf_adapt.statistics.relation import BaselineTest, PairTest
 from tf_adapt.statistics.slice_score import SliceScore
 
-FORMAT = 3
+FORMAT = 4
 # Metadata of a field that is not in `report.json` while it is None.
 OMITTED = {"omitted": True}
 
@@ -75,7 +75,9 @@ class CurvePoint:
             trained.
         difference: tuned − frozen.
         p: p-value of the better one being ahead of every cell of the other group; None: untested.
-        p_holm: after Holm's correction over the numbers of examples.
+        p_in_order: the largest p of this and all larger numbers of examples, which are tested
+            from the largest down.
+        interval: of the difference, `[low, high]`, at the level of the interim analysis.
         ahead: "tuning", "frozen", or None: not decided.
     """
 
@@ -86,7 +88,8 @@ class CurvePoint:
     tuned: str | None
     difference: float | None = None
     p: float | None = None
-    p_holm: float | None = None
+    p_in_order: float | None = None
+    interval: list[float] | None = None
     ahead: str | None = None
 
 
@@ -228,9 +231,11 @@ class Content:
         examples: the number of examples by split.
         trials: the number of learning rates tried in each cell.
         different: config keys whose values differ between cells: by key, the value in each cell.
-        look: the number of this look at the comparison, from 1.
+        look: the number of this interim analysis, from 1; 0: the only one (`--final`).
         learning_curves: None with one number of training examples.
-        pairs: the tests of all pairs of cells that trained.
+        pairs: the tests of all pairs of cells that trained, of the seeds that did.
+        pairs_with_failed: the same with the baseline's answers for failed seeds; empty where no
+            seed failed.
         versions: of the libraries.
         modules: SHA-256 by handle, with the layers that are kept of it.
         truncated: the number of truncated examples, by cell and split.
@@ -261,6 +266,7 @@ class Content:
     cells: list[ScoredCell]
     learning_curves: LearningCurves | None
     pairs: list[PairTest]
+    pairs_with_failed: list[PairTest] = field(default_factory=list)
     baseline: BaselineScores
     slices: list[DataSlice] = field(default_factory=list)
     disagreements: list[Disagreement]

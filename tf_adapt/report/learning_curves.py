@@ -10,7 +10,8 @@ HOW = (
     "The parts of train are drawn anew with each seed, the same for all cells; a larger part holds "
     "the smaller ones. The epoch, and the learning rate where several are tried, are chosen for "
     "each number. All train for as many epochs, so that fewer examples make fewer updates. What is "
-    "not decided is not equal."
+    "not decided is not equal. The numbers are tested from the largest down, until one is not "
+    "decided."
 )
 
 
@@ -55,21 +56,21 @@ def _entry(cell: SizedCell) -> Entry:
 def _tests(found: LearningCurves, order: list[Ranked]) -> list[str]:
     """`300 examples: B against A, the best of each kind: +2.1 points, p 0.012 after …: decided.`"""
     names = {one.cell.id: one.name for one in order}
-    tested = sum(point.p_holm is not None for point in found.points)
     said = []
     for point in found.points:
         if point.tuned is None or point.frozen is None:
             continue
         decision = "not tested"
-        if point.p_holm is not None:
+        if point.p_in_order is not None:
             decided = "decided" if point.ahead else "not decided"
-            p = words.probability(point.p_holm)
-            over = counted(tested, "number")
-            decision = f"p {p} after Holm's correction over {over} of examples: {decided}"
+            decision = f"p {words.probability(point.p_in_order)}: {decided}"
+        gain = words.signed_points(point.difference)
+        if point.interval is not None:
+            gain += f" ({words.interval(point.interval)})"
         said.append(
             f"{counted(point.examples, 'example')}, best tuned against best frozen: "
             f"{names[point.tuned]} against {names[point.frozen]}, "
-            f"{words.signed_points(point.difference)} points, {decision}."
+            f"{gain} points, {decision}."
         )
     return said
 

@@ -9,9 +9,9 @@ from tf_adapt.statistics.relation import PairTest
 REASONS = {
     "identical": "the same answers with every seed",
     "few_items": "too few test items",
-    "one_seed": "fewer than two seeds trained; p and interval are of the test items alone",
+    "few_seeds": "fewer than three seeds trained, which no test can judge",
     "more_test_examples": "more test examples needed: seeds alone would hardly do",
-    "no_look_left": "no look is left that may decide",
+    "no_analysis_left": "no interim analysis is left that may decide",
 }
 # Reasons without a meaningful p-value and interval.
 WITHOUT_NUMBERS = ("identical", "few_items")

@@ -9,22 +9,22 @@ from typing import Any
 
 from tf_adapt.printing.words import mean_and_deviation
 
-TRAINED, AT_BASELINE, DIVERGED = "trained", "at_baseline", "diverged"
+TRAINED, ONE_ANSWER, DIVERGED = "trained", "one_answer", "diverged"
 # Metadata of a field whose own fields are merged into its parent's in `report.json`.
 INLINE = {"inline": True}
 
 
 @dataclass(frozen=True)
 class FailedSeeds:
-    """The number of seeds that diverged, and of seeds no better than the baseline."""
+    """The number of seeds that diverged, and of seeds that give one answer to everything."""
 
     diverged: int
-    at_baseline: int
+    one_answer: int
 
     @property
     def total(self) -> int:
         """The number of failed seeds of both kinds."""
-        return self.diverged + self.at_baseline
+        return self.diverged + self.one_answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class SeedResults:
 
     Attributes:
         scores: on the scored split, `[seeds]`; None: not finished, or undefined.
-        outcomes: TRAINED, AT_BASELINE or DIVERGED, `[seeds]`; None: not finished.
+        outcomes: TRAINED, ONE_ANSWER or DIVERGED, `[seeds]`; None: not finished.
         trained: the number of seeds that trained.
         mean, deviation, min, max: over the seeds that trained; if none did, over all with a score.
             Sample deviation (n − 1), None with one score.

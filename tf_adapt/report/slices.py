@@ -86,7 +86,7 @@ def _notes(content: Content) -> list[str]:
     level = level_of(content.look)
     said = f"each slice against the rest, in each cell; Holm's correction over {tested} of them"
     if not level:
-        said += "; no look is left that may decide"
+        said += "; no interim analysis is left that may decide"
     else:
         said += f", level {100 * level:.3g} %"
     few = f"A slice or rest of fewer than {FEWEST_ITEMS} items is not tested."

@@ -7,7 +7,7 @@ from tf_adapt.printing.words import visible
 from tf_adapt.report.blocks import Entry, Table, field_of
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Teacher
-from tf_adapt.report.scored_cells import AT_BASELINE, DIVERGED, Costs, Trial
+from tf_adapt.report.scored_cells import DIVERGED, ONE_ANSWER, Costs, Trial
 from tf_adapt.runs.run_schemas import BYTES_PER_WEIGHT
 
 
@@ -25,15 +25,15 @@ def seeds_table(order: list[Ranked], seeds: list[int]) -> Table:
         "Every score × 100; mean, lowest and highest are of the seeds that trained "
         "(where none did, of all)"
     )
-    if any(one.cell.results.failed.at_baseline for one in order):
-        caption += ". Failed: no better than the baseline on the split that chooses"
+    if any(one.cell.results.failed.one_answer for one in order):
+        caption += ". Failed: one answer to everything"
     return Table(caption, columns, rows)
 
 
 def _seed_entry(score: float | None, outcome: str | None) -> Entry:
     if outcome == DIVERGED:
         return Entry("diverged")
-    note = "failed" if outcome == AT_BASELINE else ""
+    note = "failed" if outcome == ONE_ANSWER else ""
     return Entry(words.score(score), note)
 
 

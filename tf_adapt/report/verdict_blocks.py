@@ -4,6 +4,7 @@ from tf_adapt.printing.words import counted, visible
 from tf_adapt.report.blocks import Banner, Items, Paragraph
 from tf_adapt.report.cells import Ranked, ranked
 from tf_adapt.report.content import Agreement, Content, Verdict
+from tf_adapt.statistics.relation import FEWEST_SEEDS
 
 AGREES = {
     True: "This comparison agrees with it.",
@@ -73,9 +74,9 @@ def _missing(content: Content, order: list[Ranked]) -> str:
     """The warning on cells with failed seeds; empty if there are none."""
     seeds, lacking = len(content.seeds), []
     for one in order:
-        diverged, low = one.cell.results.failed.diverged, one.cell.results.failed.at_baseline
+        diverged, low = one.cell.results.failed.diverged, one.cell.results.failed.one_answer
         said = [f"diverged in {diverged} of {seeds}"] if diverged else []
-        said += [f"no better than the baseline on dev in {low} of {seeds}"] if low else []
+        said += [f"one answer to everything in {low} of {seeds}"] if low else []
         lacking += [f"{one.name}: {', '.join(said)}"] if said else []
     if not lacking:
         return ""
@@ -84,6 +85,6 @@ def _missing(content: Content, order: list[Ranked]) -> str:
     if any(one.mean is not None and not one.trained for one in results):
         means += " (means, where none did, of those with a score)"
     return (
-        f"Seeds that failed: {'; '.join(lacking)}. {means}; a cell of which fewer than two did is "
-        "not decided."
+        f"Seeds that failed: {'; '.join(lacking)}. {means}; a cell of which fewer than "
+        f"{FEWEST_SEEDS} did is not decided."
     )

@@ -5,9 +5,9 @@ from itertools import combinations
 
 import numpy as np
 
-from tf_adapt.statistics.alpha_spending import LEVELS, level_of
+from tf_adapt.statistics.alpha_spending import LEVELS, level_of, next_level
 from tf_adapt.statistics.metrics import METRICS
-from tf_adapt.statistics.relation import FEWEST_ITEMS, BaselineTest, PairTest
+from tf_adapt.statistics.relation import FEWEST_ITEMS, FEWEST_SEEDS, BaselineTest, PairTest
 from tf_adapt.statistics.two_cells import (
     CellDifference,
     CellSample,
@@ -52,13 +52,13 @@ def compare_pairs(
     - `decided`, `alike`;
     - `identical`: equal on every item with every seed, so that there is nothing to test;
     - `few_items`: fewer than `FEWEST_ITEMS`;
-    - `one_seed`: a cell has fewer than two seeds, and the variance over seeds is unknown; p and
-      interval account for the test items only;
+    - `few_seeds`: fewer than `FEWEST_SEEDS` of a cell; with one, p and interval account for the
+      test items only;
     - `more_seeds`: with a number of seeds between the two of `seeds_needed` (None: more than 100)
       the observed difference would be decided at the next look with probability 0.8, even if no
       other open pair is decided;
     - `more_test_examples`: on these test items hardly any number of seeds would decide;
-    - `no_look_left`: all `LEVELS` are used.
+    - `no_analysis_left`: all `LEVELS` are used, or this analysis is the final one.
 
     Args:
         metric: as for `item_statistics`.
@@ -140,7 +140,7 @@ def _obstacle(a: np.ndarray, b: np.ndarray) -> str | None:
         return "identical"
     if a.shape[1] < FEWEST_ITEMS:
         return "few_items"
-    return "one_seed" if min(len(a), len(b)) < 2 else None
+    return "few_seeds" if min(len(a), len(b)) < FEWEST_SEEDS else None
 
 
 def _possible(result: CellDifference, metric: str) -> list[float] | None:
@@ -156,9 +156,9 @@ def _what_is_needed(
     a: CellSample, b: CellSample, look: int, open_pairs: int
 ) -> tuple[str, list[int | None] | None]:
     """`why` and `seeds_needed` of an open pair, for a decision at the next look."""
-    alpha = level_of(look + 1)
+    alpha = next_level(look)
     if not alpha:
-        return "no_look_left", None
+        return "no_analysis_left", None
     if not enough_items(a, b, alpha / open_pairs):
         return "more_test_examples", None
     return "more_seeds", list(seeds_needed(a, b, alpha / open_pairs))

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 # With fewer items no test: the variance over them is too uncertain, and single ones weigh too much.
 FEWEST_ITEMS = 20
+# With fewer seeds no decision: their variance is hardly known.
+FEWEST_SEEDS = 3
 AHEAD, BEHIND, ALIKE, OPEN = "ahead", "behind", "alike", "open"
 
 

@@ -13,27 +13,26 @@ from benchmarks.verdict_errors.rules import (
     named,
     scores,
 )
+from tf_adapt.statistics.relation import FEWEST_SEEDS
 
 ABOUT = (
     "Accuracy, one look. Seeds of the first cell fail with the probability *failing* and give the "
     "baseline's answer to everything. Before, they count with the baseline's score; after, the "
-    "seeds that trained are compared, at least two of each cell. *gap*: from the baseline to a "
-    "run that trains, in points. *equal*: which runs of the two cells have the same expected "
-    "score. *trained*: those that train. *all*: all of them, so that the first cell is ahead "
-    "where it trains; what is then decided after is true of the runs that train, and where one "
-    "was seen to fail, the verdict says so and recommends neither. *near*: all, nothing "
-    "collapses, but both cells are *gap* points above the baseline, and seeds that are not above "
-    "it on dev (500 examples) are left out: of the less stable cell more, and its worst. *for the "
-    "first*: decided in favour of it; *bias*: of the first cell's mean over what it is set to, in "
-    "points, where both have a seed; *untested*: a cell has fewer than two seeds that trained."
+    "seeds that trained are compared, at least three of each cell, and a cell of which seeds "
+    "failed is ahead only where it is with the baseline's answers for them too. *gap*: from the "
+    "baseline to a run that trains, in points. *equal*: which runs of the two cells have the same "
+    "expected score: *trained*, those that train, or *all* of them, so that the first cell is "
+    "ahead where it trains. *near*: all, nothing collapses, but both cells are *gap* points above "
+    "the baseline. *for the first*: decided in favour of it; *bias*: of the first cell's mean over "
+    "what it is set to, in points, where both have a seed; *untested*: a cell has fewer than three "
+    "seeds that trained."
 )
 COLUMNS = {
     "before": Share(GOAL),
     "for the first before": Share(),
     "bias after": Mean(),
     "after": Share(GOAL),
-    "after, of those that train": Share(),
-    "after, none seen to fail": Share(),
+    "for the first after": Share(),
     "untested after": Share(),
 }
 ROWS = [
@@ -46,13 +45,12 @@ ROWS = [
         "seeds": seeds,
     }
     for equal, deviations, items, failing, gap, seeds in (
-        *product(["trained"], [(1, 1), (2, 1)], [500], (0.1, 0.2), (10, 20), (2, 3, 5)),
-        *product(["trained"], [(3, 1)], (500, 5000), [0.5], [20], (3, 5, 11)),
-        *product(["all"], [(1, 1)], [500], (0.1, 0.2), (10, 20), (2, 3, 5)),
-        *product(["near"], [(3, 1)], [500], [0.0], (1, 3), (2, 3, 5, 20)),
+        *product(["trained"], [(1, 1), (2, 1)], [500], (0.1, 0.2), (10, 20), (3, 5, 10)),
+        *product(["trained"], [(3, 1)], (500, 5000), [0.5], [20], (5, 11)),
+        *product(["all"], [(1, 1)], [500], (0.1, 0.2), (10, 20), (3, 5, 10)),
+        *product(["near"], [(3, 1)], [500], [0.0], (1, 3), (3, 5, 20)),
     )
 ]
-DEV_ITEMS = 500
 
 
 def simulated(
@@ -64,27 +62,20 @@ def simulated(
     majority = TYPICAL["accuracy"] - gap / 100
     test = TestSet(random, "accuracy", alone(items, majority=majority), 2)
     cells = test.runs(expected)
-    if equal == "near":
-        trained = above_on_dev(random, expected, majority)
-    else:
-        trained = random.random((2, seeds)) >= np.array([[failing], [0.0]])
-        cells[~trained] = test.constant()
+    trained = random.random((2, seeds)) >= np.array([[failing], [0.0]])
+    cells[~trained] = test.constant()
     before = decided_before("accuracy", [named(cells)])
     kept = [rows[mask] for rows, mask in zip(cells, trained, strict=True)]
     after = decided_after("accuracy", [named(kept)])
+    if for_first(after) and not trained[0].all():
+        after = after if for_first(decided_after("accuracy", [named(cells)])) else []
     means = [100 * scores("accuracy", rows).mean() if len(rows) else None for rows in kept]
+    # Of runs that train the first cell is ahead in truth: only what is said for it can be false.
     return {
         "before": bool(before),
         "for the first before": for_first(before),
         "bias after": None if None in means else means[0] - means[1] - lead,
-        "after": bool(after) if equal != "all" else None,
-        "after, of those that train": bool(after) if equal == "all" else None,
-        "after, none seen to fail": bool(after) and trained.all() if equal == "all" else None,
-        "untested after": bool(trained.sum(1).min() < 2),
+        "after": for_first(after) if equal == "all" else bool(after),
+        "for the first after": for_first(after),
+        "untested after": bool(trained.sum(1).min() < FEWEST_SEEDS),
     }
-
-
-def above_on_dev(random, expected: np.ndarray, majority: float) -> np.ndarray:
-    """Which runs beat the baseline on a dev set; `[cells, seeds]`."""
-    dev = TestSet(random, "accuracy", alone(DEV_ITEMS, majority=majority), len(expected))
-    return scores("accuracy", dev.runs(expected)) > scores("accuracy", dev.constant())

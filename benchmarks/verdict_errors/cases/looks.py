@@ -11,7 +11,7 @@ ABOUT = (
     "the comparison ends with the first look that decides."
 )
 COLUMNS = {"before": Share(GOAL), "after": Share(GOAL)}
-SCHEDULES = [(3, 5, 7, 9, 11), (2, 3, 4, 5, 6), (3, 6, 12, 24, 48)]
+SCHEDULES = [(5, 7, 9, 11, 13), (3, 4, 5, 6, 7), (3, 6, 12, 24, 48)]
 ROWS = [
     {"metric": metric, "deviations": deviations, "items": items, "seeds": schedule}
     for metric, deviations, items, schedule in (

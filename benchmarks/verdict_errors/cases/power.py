@@ -28,7 +28,7 @@ COLUMNS = {
 LOOKS = 5
 ROWS = [
     {"difference": difference, "items": items, "seeds": seeds}
-    for items, seeds, difference in product((500, 2000), (3, 5), (1, 2, 3, 5))
+    for items, seeds, difference in product((500, 2000), (3, 5, 10), (1, 2, 3, 5))
 ]
 
 

@@ -15,9 +15,9 @@ COLUMNS = {"before": Share(GOAL), "after": Share(GOAL)}
 ROWS = [
     {"metric": metric, "deviations": deviations, "items": items, "seeds": seeds}
     for metric, deviations, items, seeds in (
-        *product(TYPICAL, [(1, 2), (1, 3)], (100, 500), (2, 3, 5)),
-        *product(["accuracy"], [(1, 3)], [5000], (2, 3, 5)),
-        *product(["accuracy"], [(0.2, 3)], (500, 5000), (2, 3, 5)),
+        *product(TYPICAL, [(1, 2), (1, 3)], (100, 500), (3, 5, 10)),
+        *product(["accuracy"], [(1, 3)], [5000], (3, 5, 10)),
+        *product(["accuracy"], [(0.2, 3)], (500, 5000), (3, 5, 10)),
     )
 ]
 

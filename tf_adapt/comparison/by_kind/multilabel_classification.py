@@ -29,6 +29,11 @@ def set_phrase(answer: list[str]) -> str:
     return f"answering {said}, the set that scores best on train, to everything"
 
 
+def sets(predictions: list) -> list[frozenset[str]]:
+    """Predicted sets, whatever their order."""
+    return [frozenset(labels) for labels in predictions]
+
+
 def shown_set(labels: tuple[str, ...]) -> str:
     """A set of labels as text."""
     return ", ".join(labels) or NO_LABEL

@@ -15,3 +15,8 @@ def mean_of_train(splits: Splits) -> float:
 def mean_phrase(answer: float) -> str:
     """The phrase for a constant number."""
     return f"train's mean, {amount(answer)}, to everything"
+
+
+def rounded(predictions: list[float]) -> list[float]:
+    """Predicted numbers, without what float32 adds."""
+    return [round(float(value), 5) for value in predictions]

@@ -134,7 +134,7 @@ def _body(encoders: str, kind: str) -> list[str]:
         "  # Learning rates are tried; to choose them yourself: `learning_rates: [1.0e-3, 3.0e-4]`",
         "  # From how many examples on does tuning pay? `train_examples: [100, 300, all]`",
         "  # Every run is repeated with so many seeds; more of them decide smaller differences.",
-        "  seeds: 3",
+        "  seeds: 5",
         "training:",
         "  epochs: 4",
         "  batch_size: 32",

@@ -203,7 +203,7 @@ class Compare(Section):
     score_on: Literal["test", "dev"] = Field("test", description="test or dev")
     """The split that is scored; dev: a part of train is used for selection, and test is not
     read."""
-    seeds: int = whole(1, 1000, default=3)
+    seeds: int = whole(1, 1000, default=5)
     """Random seeds per cell."""
     threads: int = whole(1, 1024, default=1)
     """Threads per run; results depend on them in the last bits."""

@@ -9,7 +9,7 @@
       signals: {alone: {}, after_mnli: {start: {config: mnli.yaml}}}
       score_on: test
       train_examples: [100, 300, all]
-      seeds: 3
+      seeds: 5
       threads: 1
 
 A *cell* is one encoder with one adaptation, one head and one of the `signals`; all cells have the

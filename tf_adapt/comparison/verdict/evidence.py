@@ -14,7 +14,7 @@ from tf_adapt.printing.words import (
 from tf_adapt.report.cells import encoder_of
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import Costs
-from tf_adapt.statistics.alpha_spending import LEVELS, level_of
+from tf_adapt.statistics.alpha_spending import FINAL, LEVELS, level_of
 from tf_adapt.statistics.relation import PairTest
 
 TESTS_SHOWN = 3
@@ -109,11 +109,14 @@ def _decision(pair: PairTest) -> str:
 
 def _looks(look: int) -> str:
     level = level_of(look)
+    if look == FINAL:
+        return f"This is the one analysis of this comparison, at {100 * level:.3g} %."
     if not level:
-        return f"This is look {look} at this comparison: only the first {len(LEVELS)} may decide."
+        return f"This is interim analysis {look}: only the first {len(LEVELS)} may decide."
     return (
-        f"This is look {look} of {len(LEVELS)} at this comparison, tested at {100 * level:.3g} %, "
-        "so that all looks together decide falsely in at most 5 %."
+        f"This is interim analysis {look} of {len(LEVELS)}, at {100 * level:.3g} %. Together they "
+        "decide falsely in about 5 % where seeds scatter regularly, in up to 7 % where a cell has "
+        "rare bad seeds. Other folders with the same data are not counted."
     )
 
 

@@ -6,8 +6,10 @@ from tf_adapt.comparison.verdict.ranking import Standing
 from tf_adapt.comparison.verdict.seeds_needed import what_is_needed
 from tf_adapt.printing.words import interval, listed, metric_name, score, signed_points
 from tf_adapt.report.content import Content
-from tf_adapt.statistics.pairs import FEWEST_ITEMS
+from tf_adapt.statistics.relation import FEWEST_ITEMS, FEWEST_SEEDS
 
+# Deviations that differ by more than this factor.
+UNEVEN = 3
 TRY_OTHERS = [
     "Try more examples, more epochs, other learning rates, or an encoder whose pretraining is "
     "nearer to the task; of the modules that ship each one's README says what it knows.",
@@ -50,7 +52,7 @@ def headline(found: Standing) -> Headline:
         return Headline(
             f"Not decided with one seed: the best so far is {best} {metric}",
             qualified=["One seed says nothing about the others."],
-            next=["The tests need two seeds at least."],
+            next=[f"The tests need {FEWEST_SEEDS} seeds at least."],
         )
     if found.untrained_ahead:
         ahead = max(found.untrained_ahead, key=lambda name: cells[name].results.mean)
@@ -68,9 +70,11 @@ def headline(found: Standing) -> Headline:
         )
     if found.open:
         return _undecided(found, metric)
-    if any(cells[name].results.failed.total for name in (found.recommended, found.best)):
+    failing = any(cells[name].results.failed.total for name in (found.recommended, found.best))
+    if failing and not found.ahead_with_failed:
         return Headline(
             f"Not decided, for seeds failed: the best where it trained is {best} {metric}",
+            next=_after_failures(found),
             tells_failures=True,
         )
     recommended = f"{found.shown(found.recommended)} {metric}"
@@ -110,9 +114,9 @@ def few_items(content: Content, best: str) -> Headline:
 
 
 def nothing_learnt(content: Content, best: str) -> Headline:
-    """The headline if no seed of any pretrained cell is above the baseline on `chosen_on`."""
+    """The headline if no seed of any pretrained cell trained."""
     return Headline(
-        f"No cell learnt: on {content.chosen_on} no seed is above the baseline; the best on "
+        "No cell learnt: each seed diverged or gives one answer to everything; the best on "
         f"{content.scored_on} is {best} {metric_name(content.metric)}",
         next=TRY_OTHERS,
     )
@@ -128,12 +132,36 @@ def not_ahead_of(found: Standing) -> list[str]:
     return [f"The best is not shown to be ahead of {others}."]
 
 
+def _after_failures(found: Standing) -> list[str]:
+    """What to do where the best cell is not ahead with its failed seeds at the baseline."""
+    safe = [n for n, one in found.cells.items() if one.pretrained and not one.results.failed.total]
+    said = ["Train it with a lower learning rate or a longer warm-up, so that no seed fails."]
+    if safe:
+        name = max(safe, key=lambda one: found.cells[one].results.mean)
+        said.append(f"Until then, use {found.shown(name)}, of which no seed failed.")
+    return said
+
+
+def _lowest(found: Standing) -> str:
+    """` (lowest seed 62.0)` where the recommended cell scatters more than three times as far as
+    another: such a cell may have rare bad seeds."""
+    results = found.cells[found.recommended].results
+    others = [one.results.deviation for n, one in found.cells.items() if n != found.recommended]
+    if results.deviation is None or not any(
+        other is not None and results.deviation > UNEVEN * other for other in others
+    ):
+        return ""
+    return f" (lowest seed {score(results.min)})"
+
+
 def _use(found: Standing, metric: str) -> Headline:
-    reached = found.cells[found.recommended].results.shown
+    reached = f"{found.cells[found.recommended].results.shown}{_lowest(found)}"
     used = f"Use {found.names[found.recommended]}: {reached} {metric}"
     if not found.alike:
         trained = "" if all(one.results.trained for one in found.content.cells) else " that trained"
-        return Headline(f"{used}, ahead of every other cell{trained}", decided=True)
+        failed = found.cells[found.recommended].results.failed.total
+        counted = ", its failed seeds counted at the baseline" if failed else ""
+        return Headline(f"{used}, ahead of every other cell{trained}{counted}", decided=True)
     if found.recommended != found.best and found.pair(found.recommended).decided:
         pair = found.pair(found.recommended)
         gain = f"{signed_points(pair.difference)} ({interval(pair.interval)})"

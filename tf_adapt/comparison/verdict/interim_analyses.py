@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.errors import ConfigError
+from tf_adapt.statistics.alpha_spending import FINAL, FINAL_LEVEL
 from tf_adapt.statistics.relation import PairTest
 
 
@@ -21,10 +23,12 @@ class Look:
         runs: by cell, the learning rate, the seeds whose runs have ended, and the number of
             training examples if not all.
         decided: (ahead, behind), names of cells.
+        final: the only analysis; no other may follow.
     """
 
     runs: dict[str, dict[str, Any]]
     decided: tuple[tuple[str, str], ...] = ()
+    final: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,8 @@ class Looks:
 
     @property
     def number(self) -> int:
-        """The number of the present look, from 1."""
-        return len(self.past) + 1
+        """The number of the present look, from 1, or `FINAL`."""
+        return FINAL if self.present.final else len(self.past) + 1
 
     @property
     def standing(self) -> set[tuple[str, str]]:
@@ -69,7 +73,11 @@ class Looks:
         tested = any(pair.p_holm is not None for pair in pairs)
         present = [replace(self.present, decided=decided)] if tested else []
         return [
-            {"runs": look.runs, "decided": [list(pair) for pair in look.decided]}
+            {
+                "runs": look.runs,
+                "decided": [list(pair) for pair in look.decided],
+                "final": look.final,
+            }
             for look in (*self.past, *present, *self.later)
         ]
 
@@ -87,18 +95,40 @@ def read_looks(record: list[dict[str, Any]]) -> tuple[Look, ...]:
                 for name, runs in dict(look["runs"]).items()
             },
             tuple((str(ahead), str(behind)) for ahead, behind in look["decided"]),
+            look["final"],
         )
         for look in record
     )
 
 
-def looks_at(outcomes: Outcomes, past: tuple[Look, ...]) -> Looks:
+def looks_at(outcomes: Outcomes, past: tuple[Look, ...], final: bool = False) -> Looks:
     """The past looks and the present one; a report on the same runs is the same look."""
-    present = Look({cell.name: _runs(outcomes, cell) for cell in outcomes.comparison.cells})
+    runs = {cell.name: _runs(outcomes, cell) for cell in outcomes.comparison.cells}
     for number, look in enumerate(past):
-        if look.runs == present.runs:
-            return Looks(past[:number], present, past[number + 1 :])
-    return Looks(past, present)
+        if look.runs == runs:
+            return Looks(past[:number], Look(runs, final=look.final), past[number + 1 :])
+    return Looks(past, Look(runs, final=final))
+
+
+def check_looks(outcomes: Outcomes, past: tuple[Look, ...], final: bool) -> None:
+    """Checks, before anything is trained, that one more look is allowed.
+
+    Raises:
+        ConfigError: the only look of the comparison was taken, or is asked for after others.
+    """
+    before = sum(not look.final for look in past)
+    if final and before:
+        raise ConfigError(
+            f"--final: expected a comparison without a report, whose one analysis has the whole "
+            f"level of {100 * FINAL_LEVEL:g} %, got {outcomes.out} with {before}; leave --final "
+            "out, or choose another --out"
+        )
+    same = looks_at(outcomes, past).number == FINAL and not outcomes.unfinished_cells()
+    if len(past) > before and not same:
+        raise ConfigError(
+            f"{outcomes.out}: this comparison was ended by --final, which leaves no level for "
+            "further seeds, cells or rates; choose another --out"
+        )
 
 
 def _runs(outcomes: Outcomes, cell) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 At each number, the better of the best frozen and the best tuned cell is tested against every cell
 of the other group. The p-value for "ahead of all" is the largest of these (an intersection-union
-test), times the number of cells in its own group (Bonferroni), then Holm-corrected over the
-numbers. Untrained encoders are in neither group.
+test), times the number of cells in its own group (Bonferroni). The numbers are tested from the
+largest down, each at the whole level, until one is not decided (a fixed sequence, which needs no
+correction). Untrained encoders are in neither group.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from tf_adapt.printing.words import listed
 from tf_adapt.report.content import CurvePoint, LackingLabels, LearningCurves, SizedCell
 from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.statistics.alpha_spending import level_of
-from tf_adapt.statistics.pairs import compare_pairs, holm
+from tf_adapt.statistics.pairs import compare_pairs
 
 TUNING_AHEAD, FROZEN_AHEAD = "tuning", "frozen"
 _SAID = {
@@ -57,24 +58,29 @@ def learning_curves(
         if cell.pretrained:
             groups[cell.adaptation == FROZEN].append(cell.id)
     level = level_of(look)
-    points = [_tested(metric, size, groups[True], groups[False]) for size in sizes]
-    adjusted = iter(holm([point.p for point in points if point.p is not None]))
-    points = [
-        point if point.p is None else _corrected(point, next(adjusted), level) for point in points
-    ]
+    points = [_tested(metric, size, groups[True], groups[False], look) for size in sizes]
+    points = _in_order(points, level)
     sentence = _sentence(points) if groups[True] and groups[False] else ""
     return LearningCurves(level, sentence, points)
 
 
-def _corrected(point: CurvePoint, p_holm: float, level: float) -> CurvePoint:
-    ahead = None
-    if p_holm <= level:
-        ahead = TUNING_AHEAD if point.difference > 0 else FROZEN_AHEAD
-    return replace(point, p_holm=p_holm, ahead=ahead)
+def _in_order(points: Sequence[CurvePoint], level: float) -> list[CurvePoint]:
+    """Decides from the largest number down; points without a test take no part."""
+    largest, decided = 0.0, []
+    for point in reversed(points):
+        if point.p is not None:
+            largest = max(largest, point.p)
+            better = TUNING_AHEAD if point.difference > 0 else FROZEN_AHEAD
+            ahead = better if largest <= level else None
+            point = replace(point, p_in_order=largest, ahead=ahead)
+        decided.append(point)
+    return decided[::-1]
 
 
-def _tested(metric: str, size: Size, frozen: Sequence[str], tuned: Sequence[str]) -> CurvePoint:
-    """The point before the correction over the numbers of examples."""
+def _tested(
+    metric: str, size: Size, frozen: Sequence[str], tuned: Sequence[str], look: int
+) -> CurvePoint:
+    """The point with its own test."""
     frozen, tuned = (
         [name for name in group if name in size.statistics] for group in (frozen, tuned)
     )
@@ -92,7 +98,9 @@ def _tested(metric: str, size: Size, frozen: Sequence[str], tuned: Sequence[str]
     own, others = (tuned, frozen) if difference > 0 else (frozen, tuned)
     p_values = [_p(metric, size, _best(size, own), other) for other in others]
     p = None if None in p_values else min(1.0, len(own) * max(p_values))
-    return replace(point, difference=difference, p=p)
+    both = {name: size.statistics[name] for name in (point.tuned, point.frozen)}
+    interval = compare_pairs(metric, both, look)[0].interval
+    return replace(point, difference=difference, p=p, interval=interval)
 
 
 def _best(size: Size, names: Sequence[str]) -> str | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tf_adapt.comparison.verdict.phrases import describe_all, with_score
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
-from tf_adapt.statistics.relation import ALIKE, BEHIND, OPEN, PairTest, relation
+from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN, PairTest, relation
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,16 @@ class Standing:
     def pair(self, other: str) -> PairTest:
         """The test of the best cell against another."""
         return self.pairs[frozenset((self.best, other))].seen_from(self.best)
+
+    @property
+    def ahead_with_failed(self) -> bool:
+        """Whether the best cell is ahead of all pretrained ones with the baseline's answers for its
+        failed seeds too; False where it is the cheapest of cells that are alike."""
+        tests = [p for p in self.content.pairs_with_failed if self.best in (p.a, p.b)]
+        others = {p.b if p.a == self.best else p.a: p for p in tests}
+        return self.recommended == self.best and all(
+            name in others and relation(others[name], self.best) == AHEAD for name in self.rivals
+        )
 
     def shown(self, name: str) -> str:
         """`bert_small with fine_tuning (linear head) at 81.0 ± 1.0`."""

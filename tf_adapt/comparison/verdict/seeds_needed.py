@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from tf_adapt.statistics.alpha_spending import LEVELS
-from tf_adapt.statistics.relation import PairTest
+from tf_adapt.statistics.relation import FEWEST_SEEDS, PairTest
 
 MANY = 100
 
@@ -17,17 +16,15 @@ def what_is_needed(pairs: Sequence[PairTest], seeds: int) -> str:
     """
     reasons = {pair.why for pair in pairs}
     clauses = []
-    if "one_seed" in reasons:
-        clauses.append("each cell needs at least two seeds that train")
+    if "few_seeds" in reasons:
+        clauses.append(f"each cell needs at least {FEWEST_SEEDS} seeds that train")
     ranges = [pair.seeds_needed for pair in pairs if pair.why == "more_seeds"]
     if ranges:
         clauses.append(_seeds(ranges, seeds))
     if "more_test_examples" in reasons:
         clauses.append("more seeds would hardly do, more test examples are needed")
-    if "no_look_left" in reasons:
-        clauses.append(
-            f"the {len(LEVELS)} looks at this comparison are used up, only a new one can decide"
-        )
+    if "no_analysis_left" in reasons:
+        clauses.append("no interim analysis is left, only a new comparison can decide")
     if len(clauses) == 1:
         return clauses[0]
     return f"by the pair, {', or '.join(clauses)}"

@@ -10,7 +10,7 @@ from tf_adapt.printing import words
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Content
 from tf_adapt.report.figures.drawing import INK, PAPER, WIDTH, colour_of, marker
-from tf_adapt.report.scored_cells import AT_BASELINE, TRAINED, SeedResults
+from tf_adapt.report.scored_cells import ONE_ANSWER, TRAINED, SeedResults
 
 LANE, MARGIN, LEGEND = 0.43, 0.53, 0.16  # inches; LEGEND: a row of the legend
 LEGEND_COLUMNS = 4
@@ -72,7 +72,7 @@ def score_figure(order: list[Ranked], content: Content) -> Figure:
 def _lane(axes, lane: int, one: Ranked) -> None:
     cell, results, place = one.cell, one.cell.results, lane + 0.12
     _name(axes, lane, one)
-    trained, failed = _points(results, TRAINED), _points(results, AT_BASELINE)
+    trained, failed = _points(results, TRAINED), _points(results, ONE_ANSWER)
     if not trained and not failed:
         axes.text(0, place, "no score", fontsize=8, style="italic", va="center",
                   **_over_grid(axes))  # fmt: skip
@@ -133,7 +133,7 @@ def _legend(order: list[Ranked], content: Content) -> list[Line2D]:
         found.setdefault(group, marker(name, pretrained=True))
         if not one.cell.pretrained:
             found["untrained (hollow)"] = marker(FROZEN, pretrained=False)
-        if _points(one.cell.results, AT_BASELINE):
+        if _points(one.cell.results, ONE_ANSWER):
             found["a seed that failed"] = {"color": INK, **CROSS}
     lines = [Line2D([], [], linestyle="none", label=name, **look) for name, look in found.items()]
     lines.append(Line2D([], [], color=INK, linewidth=1.6, label="mean"))
