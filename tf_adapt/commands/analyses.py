@@ -154,17 +154,17 @@ def domains(
 
     folder = check_folder(out, "domains", *sources, *references)
     if len(sources) == 1:
-        found = compare_genres(sources[0], overrides, genres, references, runs)
+        divergences = compare_genres(sources[0], overrides, genres, references, runs)
     elif genres or references or runs or overrides:
         raise click.UsageError(
             "Options '--genre', '--reference', '--run' and '--set' need one config as SOURCE."
         )
     else:
-        found = compare_files(sources)
+        divergences = compare_files(sources)
     result = write_analysis(
-        folder, "domains", found, domain_rows(found), lambda: domain_figure(found)
+        folder, "domains", divergences, domain_rows(divergences), lambda: domain_figure(divergences)
     )
-    _show(result, _domain_lines(found), out, as_json)
+    _show(result, _domain_lines(divergences), out, as_json)
 
 
 @analyze.command()
@@ -198,29 +198,29 @@ def _layer_lines(panels: list[dict], key: str, unit: str | None = None) -> list[
     ]
 
 
-def _domain_lines(found: dict) -> list[str]:
-    width = max(map(len, found["corpora"]))
+def _domain_lines(divergences: dict) -> list[str]:
+    width = max(map(len, divergences["corpora"]))
     lines = [
         f"{name:{width}} " + " ".join(f"{value:.3f}" for value in row)
-        for name, row in zip(found["corpora"], found["matrix"], strict=True)
+        for name, row in zip(divergences["corpora"], divergences["matrix"], strict=True)
     ]
-    references = found.get("references", [])
+    references = divergences.get("references", [])
     for reference in references:
         name, genres = reference["name"], reference["genres"]
-        divergences = {genre: one["divergence"] for genre, one in genres.items()}
-        own = {genre: one["own_sample"] for genre, one in genres.items()}
+        to_reference = {genre: of_genre["divergence"] for genre, of_genre in genres.items()}
+        of_own_samples = {genre: of_genre["own_sample"] for genre, of_genre in genres.items()}
         lines += [
-            f"divergence from {name}: {_by_genre(divergences)}",
-            f"of samples of {name} of these sizes: {_by_genre(own)}",
+            f"divergence from {name}: {_by_genre(to_reference)}",
+            f"of samples of {name} of these sizes: {_by_genre(of_own_samples)}",
         ]
     lines += [
         f"accuracy, {series}: {_by_genre(accuracies)}"
-        for series, accuracies in found.get("accuracies", {}).items()
+        for series, accuracies in divergences.get("accuracies", {}).items()
     ]
     statements = [
-        one["statement"]
+        correlation["statement"]
         for reference in references
-        for one in reference.get("correlations", {}).values()
+        for correlation in reference.get("correlations", {}).values()
     ]
     return lines + list(dict.fromkeys(statements))
 

@@ -84,12 +84,12 @@ def _show_cells(comparison, as_json: bool) -> None:
 
     from tf_adapt.comparison.plan.dry_run import cells_table, dry_run, lines
 
-    found = dry_run(comparison)
+    plan = dry_run(comparison)
     if not as_json:
-        table = cells_table(found)
+        table = cells_table(plan)
         # The full width of the table, even on a narrower terminal.
         Console(width=Console(width=1000).measure(table).maximum).print(table)
-    print_result(found, lines(found), as_json)
+    print_result(plan, lines(plan), as_json)
 
 
 @click.command()
@@ -100,5 +100,5 @@ def advise(family: str, kind: str, as_json: bool) -> None:
     """Shows what the paper advises for an encoder and a task, why, and what it does not know."""
     from tf_adapt.comparison.advice import guideline, lines
 
-    found = guideline(family, kind)
-    print_result(found.to_json(), lines(found), as_json)
+    advice = guideline(family, kind)
+    print_result(advice.to_json(), lines(advice), as_json)

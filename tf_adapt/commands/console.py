@@ -126,18 +126,20 @@ def score_line(scores: dict[str, float | None]) -> str:
 def slice_lines(slices: dict[str, dict | None], metric: str = "score") -> list[str]:
     """A line for each slice: its score, interval and examples, and how the rest compares."""
     lines = []
-    for name, found in slices.items():
-        if found is None:
+    for name, result in slices.items():
+        if result is None:
             lines.append(f"  {name}: unknown of these examples")
             continue
-        said = f"{score_line({metric: found['score']})} on {counted(found['examples'], 'example')}"
-        if found["interval"]:
-            said += " (95 % {:.4f} to {:.4f})".format(*found["interval"])
-        rest = "undefined" if found["rest"] is None else f"{found['rest']:.4f}"
-        said += f", the rest {rest}"
-        if found["p_holm"] is not None:
-            said += f", p {probability(found['p_holm'])}"
-        lines.append(f"  {name}: {said}{': challenging' if found['challenging'] else ''}")
+        text = (
+            f"{score_line({metric: result['score']})} on {counted(result['examples'], 'example')}"
+        )
+        if result["interval"]:
+            text += " (95 % {:.4f} to {:.4f})".format(*result["interval"])
+        rest = "undefined" if result["rest"] is None else f"{result['rest']:.4f}"
+        text += f", the rest {rest}"
+        if result["p_holm"] is not None:
+            text += f", p {probability(result['p_holm'])}"
+        lines.append(f"  {name}: {text}{': challenging' if result['challenging'] else ''}")
     return lines
 
 

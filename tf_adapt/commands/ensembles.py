@@ -61,20 +61,20 @@ def ensemble(
     start_tensorflow()
     from tf_adapt.training.ensembles.ensembling import ensemble as make
 
-    found = make(runs, out, combine, weights, average, trust)
-    lines = [*_table(runs, found), "", *_tests(found), *_notes(found, len(runs))]
+    content = make(runs, out, combine, weights, average, trust)
+    lines = [*_table(runs, content), "", *_tests(content), *_notes(content, len(runs))]
     name = "run folder" if average == "weights" else "ensemble"
-    print_result(found.model_dump(mode="json"), [*lines, f"{name}: {out}"], as_json)
+    print_result(content.model_dump(mode="json"), [*lines, f"{name}: {out}"], as_json)
 
 
-def _table(runs: tuple[str, ...], found: "EnsembleFile") -> list[str]:
+def _table(runs: tuple[str, ...], content: "EnsembleFile") -> list[str]:
     """A row for each run and one for all together, in columns."""
-    rows = [["", "weight", *found.results]]
-    for number, (run, member) in enumerate(zip(runs, found.members, strict=True)):
-        scores = [words.score(result.members[number]) for result in found.results.values()]
+    rows = [["", "weight", *content.results]]
+    for number, (run, member) in enumerate(zip(runs, content.members, strict=True)):
+        scores = [words.score(result.members[number]) for result in content.results.values()]
         rows.append([words.visible(run), f"{member.weight:.2f}", *scores])
-    together = "mean of weights" if found.combine == "weights" else "ensemble"
-    rows.append([together, "", *(words.score(one.ensemble) for one in found.results.values())])
+    together = "mean of weights" if content.combine == "weights" else "ensemble"
+    rows.append([together, "", *(words.score(r.ensemble) for r in content.results.values())])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -84,9 +84,9 @@ def _table(runs: tuple[str, ...], found: "EnsembleFile") -> list[str]:
     ]
 
 
-def _tests(found: "EnsembleFile") -> list[str]:
+def _tests(content: "EnsembleFile") -> list[str]:
     """For each split the difference to the best single run."""
-    return [_test(split, result) for split, result in found.results.items()]
+    return [_test(split, result) for split, result in content.results.items()]
 
 
 def _test(split: str, result: "SplitResult") -> str:
@@ -104,19 +104,19 @@ def _test(split: str, result: "SplitResult") -> str:
     return f"{split}: {difference} points over the best single run ({tested})"
 
 
-def _notes(found: "EnsembleFile", count: int) -> list[str]:
+def _notes(content: "EnsembleFile", count: int) -> list[str]:
     """What the numbers are worth."""
-    metric = words.metric_name(found.metric)
-    best = found.results["dev"].best + 1
+    metric = words.metric_name(content.metric)
+    best = content.results["dev"].best + 1
     lines = [
         f"{metric} × 100; the best single run (number {best} of {count}) is the best on dev, where "
         "the runs' epochs were chosen too. One model against one: nothing is said of other seeds."
     ]
-    if found.chosen_on_dev:
-        what = "The runs that take part" if found.combine == "weights" else "The weights"
+    if content.chosen_on_dev:
+        what = "The runs that take part" if content.combine == "weights" else "The weights"
         lines.append(f"{what} were chosen on dev: the score and the test there are too good.")
-    if found.thresholds_on_dev:
+    if content.thresholds_on_dev:
         lines.append("The thresholds of the labels were chosen on dev too.")
-    if "test" not in found.results and (found.chosen_on_dev or found.thresholds_on_dev):
+    if "test" not in content.results and (content.chosen_on_dev or content.thresholds_on_dev):
         lines.append("There is no test split: score it on other texts with `tf-adapt evaluate`.")
     return lines

@@ -82,15 +82,15 @@ def convert(
             source = encoder_folder(find_module(source))
         elif source_format == "keras-nlp" and is_preset_name(source):
             source = downloaded_preset(source.removeprefix(PREFIX), reader.BACKBONES)
-        found = reader.read(source, lower_case, **options)
+        weights = reader.read(source, lower_case, **options)
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"--from {source_format} needs the package {error.name}; install the extra: "
             "pip install 'tf_adapt[convert]'"
         ) from None
-    write_module(found, out, stored_as=stored_as)
-    if found.left_out:
-        click.echo(f"left out, for the encoder has no use for it: {', '.join(found.left_out)}")
+    write_module(weights, out, stored_as=stored_as)
+    if weights.left_out:
+        click.echo(f"left out, for the encoder has no use for it: {', '.join(weights.left_out)}")
     click.echo(f"module: {out}")
 
 
@@ -211,11 +211,11 @@ def inspect(handle: str, verify: bool, trust: bool, as_json: bool) -> None:
     start_tensorflow()
     from tf_adapt.training.finished.inspect import inspect_module
 
-    found = inspect_module(handle, trust, verify)
-    shown = {name: value for name, value in found.items() if name != "verified" or as_json}
+    description = inspect_module(handle, trust, verify)
+    shown = {name: value for name, value in description.items() if name != "verified" or as_json}
     print_result(shown, [f"{name}: {value}" for name, value in flat(shown)], as_json)
     if verify:
-        _report(handle, found["verified"], as_json)
+        _report(handle, description["verified"], as_json)
 
 
 def _report(handle: str, check: dict, as_json: bool) -> None:
@@ -245,10 +245,10 @@ def _report(handle: str, check: dict, as_json: bool) -> None:
             "(execution='saved_model')"
         )
     key, value = next(iter(check["fitting"].items()))
-    said = f"{key}={json.dumps(value)}"
+    assumption = f"{key}={json.dumps(value)}"
     raise ArtifactError(
-        f"{where}with {said} they agree: `tf-adapt module convert --from tf1-elmo {handle} "
-        f"--assume {said} --out DIR`"
+        f"{where}with {assumption} they agree: `tf-adapt module convert --from tf1-elmo {handle} "
+        f"--assume {assumption} --out DIR`"
     )
 
 

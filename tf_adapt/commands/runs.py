@@ -62,12 +62,12 @@ def train(
 
     metrics = train_run(loaded, out, session and session())
     tasks, lines = metrics.get("tasks") or {"": metrics}, []
-    for name, found in tasks.items():
+    for name, task_metrics in tasks.items():
         for split in ("dev", "test"):
-            if split in found:
-                lines.append(f"{f'{name} {split}'.lstrip()}: {score_line(found[split])}")
+            if split in task_metrics:
+                lines.append(f"{f'{name} {split}'.lstrip()}: {score_line(task_metrics[split])}")
                 slices = metrics.get("slices", {}) if name == metrics.get("target", "") else {}
-                lines += slice_lines(slices.get(split, {}), found["metric"])
+                lines += slice_lines(slices.get(split, {}), task_metrics["metric"])
     if metrics.get("forgetting"):
         lines.append(f"forgetting: {forgetting_in_words(metrics['forgetting'])}")
     print_result(metrics, [*lines, f"run folder: {out}"], as_json)
@@ -243,33 +243,33 @@ def fisher(
 def _show_plan(config, as_json: bool) -> None:
     from tf_adapt.training.dry_run import dry_run
 
-    found = dry_run(config)
+    plan = dry_run(config)
     if as_json:
-        print_result(found, [], as_json)
+        print_result(plan, [], as_json)
         return
-    _print_plan(found)
+    _print_plan(plan)
 
 
-def _print_plan(found: dict) -> None:
+def _print_plan(plan: dict) -> None:
     from rich.console import Console
 
     from tf_adapt.training.cache_plan import kept_line
     from tf_adapt.training.dry_run import plan_table, tasks_table
 
-    if "first" in found:
-        click.echo(f"trained first, once: {found['first']['config']}")
-        _print_plan(found["first"])
+    if "first" in plan:
+        click.echo(f"trained first, once: {plan['first']['config']}")
+        _print_plan(plan["first"])
         click.echo("then, from its best weights:")
     console = Console(soft_wrap=True)
-    if "tasks" in found:
-        console.print(tasks_table(found))
-    console.print(plan_table(found))
-    factors = ", ".join(f"{name} × {factor:.4g}" for name, factor in found["factors"].items())
+    if "tasks" in plan:
+        console.print(tasks_table(plan))
+    console.print(plan_table(plan))
+    factors = ", ".join(f"{name} × {factor:.4g}" for name, factor in plan["factors"].items())
     click.echo(f"rate of each group: {factors}")
-    click.echo(f"parameters in all: {found['parameters']:,}")
-    if found["kept"]:
-        click.echo(kept_line(found["kept"]))
-    if found["patience"]:
-        click.echo(f"a phase ends earlier after {found['patience']} epochs without a better score")
-    if found["never"]:
-        click.echo(f"the run ends before these train: {', '.join(found['never'])}")
+    click.echo(f"parameters in all: {plan['parameters']:,}")
+    if plan["kept"]:
+        click.echo(kept_line(plan["kept"]))
+    if plan["patience"]:
+        click.echo(f"a phase ends earlier after {plan['patience']} epochs without a better score")
+    if plan["never"]:
+        click.echo(f"the run ends before these train: {', '.join(plan['never'])}")

@@ -182,7 +182,7 @@ def named_folders(models: tuple[str, ...]) -> dict[str, Path]:
     Raises:
         ConfigError: a name is no name, or is used twice.
     """
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for given in models:
         name, _, path = given.rpartition("=") if not Path(given).is_dir() else ("", "", given)
         folder = Path(path).resolve()
@@ -192,13 +192,13 @@ def named_folders(models: tuple[str, ...]) -> dict[str, Path]:
                 f"model {name!r}: expected letters, digits and the characters _ . - for a name; "
                 f"give another one, as NAME={path}"
             )
-        if name in found:
+        if name in folders:
             raise ConfigError(
                 f"{given}: expected another name than {name!r}, which names a model already; give "
                 f"one, as NAME={path}"
             )
-        found[name] = folder
-    return found
+        folders[name] = folder
+    return folders
 
 
 def read_token(file: str | None) -> str | None:
@@ -282,7 +282,9 @@ def _exported(run: Path, trust: bool, stack: contextlib.ExitStack) -> Path:
 
 def _say(server, address: str) -> None:
     for name, model in server.models.items():
-        tasks = ", ".join(one.task.kind for one in model.current.export.signatures.values())
+        tasks = ", ".join(
+            signature.task.kind for signature in model.current.export.signatures.values()
+        )
         _echo(f"{name}: version {model.current.number} ({tasks})")
     _echo(f"serving on {address} (page and API); Ctrl-C ends it")
 

@@ -28,8 +28,8 @@ def init(file: str | None, example: str | None, out: str, as_json: bool) -> None
     if (file is None) == (example is None):
         raise ConfigError("expected a data file or --example; name one of them")
     if example is None:
-        found = write_config(file, out)
-        print_result(asdict(found) | {"config": out}, lines(found, out), as_json)
+        guessed = write_config(file, out)
+        print_result(asdict(guessed) | {"config": out}, lines(guessed, out), as_json)
         return
     if example not in examples():
         raise ConfigError(f"--example: expected one of {', '.join(examples())}, got {example!r}")

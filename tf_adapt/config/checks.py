@@ -60,7 +60,10 @@ def defaults_of(adaptation: str) -> dict[str, Any]:
     """The keys that an adaptation takes, with their defaults."""
     parameters = inspect.signature(ADAPTATIONS[adaptation]).parameters
     defaults = {name: parameter.default for name, parameter in parameters.items()}
-    return {n: list(one) if isinstance(one, tuple) else one for n, one in defaults.items()}
+    return {
+        n: list(default) if isinstance(default, tuple) else default
+        for n, default in defaults.items()
+    }
 
 
 def adaptation_of(config: AdaptationConfig) -> Adaptation:
@@ -356,8 +359,9 @@ def _path_problems(config: Config) -> Found:
     paths["features", "cache"] = config.features.cache
     if config.penalties.ewc is not None:
         paths["penalties", "ewc", "fisher"] = config.penalties.ewc.fisher
-    for name, one in config.slices.items():
-        paths["slices", name, "wrong_in"], paths["slices", name, "file"] = one.wrong_in, one.file
+    for name, rules in config.slices.items():
+        paths["slices", name, "wrong_in"] = rules.wrong_in
+        paths["slices", name, "file"] = rules.file
     if config.start is not None:
         paths["start", "run"] = config.start.run
         paths["start", "config"] = config.start.config

@@ -12,7 +12,7 @@ def meanings(*modules: ModuleType) -> dict[tuple[str, str], str]:
     """(section, key) → meaning, of the sections that the modules define; a field that several keys
     share has its docstring where it is defined."""
     shared: dict[str, str] = {}
-    found = {}
+    by_key = {}
     trees = [ast.parse(inspect.getsource(module)) for module in modules]
     for tree in trees:
         shared |= {name: text for name, _, text in _documented(tree.body) if text}
@@ -20,8 +20,8 @@ def meanings(*modules: ModuleType) -> dict[tuple[str, str], str]:
         for name, value, text in _documented(section.body):
             text = text or shared.get(value)
             if text:
-                found[section.name, name] = text
-    return found
+                by_key[section.name, name] = text
+    return by_key
 
 
 def _documented(body: list[ast.stmt]) -> list[tuple[str, str, str | None]]:

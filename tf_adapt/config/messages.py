@@ -53,10 +53,10 @@ class Problems:
             ConfigError: there are problems.
         """
         if self._found:
-            found = list(self._found)
-            more = len(found) - MOST_SHOWN
+            problems = list(self._found)
+            more = len(problems) - MOST_SHOWN
             raise ConfigError(
-                " | ".join(found[:MOST_SHOWN] + ([f"and {more} more"] if more > 0 else []))
+                " | ".join(problems[:MOST_SHOWN] + ([f"and {more} more"] if more > 0 else []))
             )
 
 
@@ -90,12 +90,12 @@ def shown(value: Any) -> str:
 
 def _sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """The keys of a section that are sections themselves."""
-    found = {}
+    sections = {}
     for name, field in model.model_fields.items():
         for candidate in (field.annotation, *getattr(field.annotation, "__args__", ())):
             if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-                found[name] = candidate
-    return found
+                sections[name] = candidate
+    return sections
 
 
 def _field(model: type[BaseModel], location: tuple):

@@ -41,7 +41,7 @@ def with_canonical_names(content: dict, problems: Problems) -> dict:
                     _rename_in_tasks(signal, ("compare", "signals", name), problems)
         if isinstance(compare.get("encoders"), list):
             encoders = compare["encoders"] = [
-                dict(one) if isinstance(one, dict) else one for one in compare["encoders"]
+                dict(entry) if isinstance(entry, dict) else entry for entry in compare["encoders"]
             ]
             for number, encoder in enumerate(encoders):
                 if isinstance(encoder, dict):

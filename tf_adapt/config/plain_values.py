@@ -32,9 +32,9 @@ def plain_values(value: Any, where: str, path: KeyPath = ()) -> Any:
             if not isinstance(key, str):
                 raise ConfigError(f"{place}: expected keys that are text, got {key!r}")
             check_characters(key, place)
-        return {key: plain_values(one, where, (*path, key)) for key, one in value.items()}
+        return {key: plain_values(item, where, (*path, key)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain_values(one, where, (*path, place)) for place, one in enumerate(value)]
+        return [plain_values(item, where, (*path, place)) for place, item in enumerate(value)]
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, np.generic):

@@ -120,10 +120,12 @@ def checked_config(content: Any, problems: Problems) -> Config | None:
     config = typed(Config, content, (), problems, known)
     if config is None or (problems and known):
         return None
-    found = list(problems_of(config))
-    for path, problem in found:
+    conflicts = list(problems_of(config))
+    for path, problem in conflicts:
         problems.add(path, problem)
-    return None if found else config.model_copy(update={"adaptation": filled_in(config.adaptation)})
+    if conflicts:
+        return None
+    return config.model_copy(update={"adaptation": filled_in(config.adaptation)})
 
 
 def typed_tasks(
@@ -134,14 +136,16 @@ def typed_tasks(
     Args:
         prefix: the path of the section that has `tasks`.
     """
-    found = {}
+    sections = {}
     for name, task in tasks.items():
         path, known = (*prefix, "tasks", name), ()
         if isinstance(task, dict) and "data" in task:
             data = typed(_data_class(task["data"]), task["data"], (*path, "data"), problems)
             task, known = task | {"data": data}, ("data",) if data is None else ()
-        found[name] = typed(TaskConfig, task, path, problems, known)
-    return None if any(task is None or task.data is None for task in found.values()) else found
+        sections[name] = typed(TaskConfig, task, path, problems, known)
+    return (
+        None if any(task is None or task.data is None for task in sections.values()) else sections
+    )
 
 
 def without_trial(config: Config) -> Config:
@@ -177,10 +181,10 @@ def resolve_paths(config: Config) -> Config:
         start = start.model_copy(update=paths)
     features = config.features.model_copy(update={"cache": _absolute(config.features.cache)})
     slices = {
-        name: one.model_copy(
-            update={"wrong_in": _absolute(one.wrong_in), "file": _absolute(one.file)}
+        name: rules.model_copy(
+            update={"wrong_in": _absolute(rules.wrong_in), "file": _absolute(rules.file)}
         )
-        for name, one in config.slices.items()
+        for name, rules in config.slices.items()
     }
     teacher = config.teacher
     if teacher is not None:
@@ -199,7 +203,7 @@ def resolve_paths(config: Config) -> Config:
         paths = {"unlabelled": _absolute(consistency.unlabelled), "perturbation": perturbation}
         consistency = consistency.model_copy(update=paths)
         auxiliary = auxiliary.model_copy(update={"consistency": consistency})
-    found = {
+    absolute = {
         "auxiliary": auxiliary,
         "encoder": encoder,
         "penalties": penalties,
@@ -210,7 +214,7 @@ def resolve_paths(config: Config) -> Config:
         "features": features,
         "slices": slices,
     }
-    return config.model_copy(update=found)
+    return config.model_copy(update=absolute)
 
 
 def with_data(config: Config, change: Callable[[Any], Any]) -> Config:
@@ -328,11 +332,11 @@ def typed(
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        found = [one for one in found if not one["loc"] or one["loc"][0] not in known]
+        errors = error.errors(include_url=False)
+        errors = [detail for detail in errors if not detail["loc"] or detail["loc"][0] not in known]
     # Unknown keys first: a mistyped key explains the missing one.
-    for one in sorted(found, key=lambda one: one["type"] != "extra_forbidden"):
-        problems.add((*prefix, *one["loc"]), describe(model, one))
+    for detail in sorted(errors, key=lambda detail: detail["type"] != "extra_forbidden"):
+        problems.add((*prefix, *detail["loc"]), describe(model, detail))
     return None
 
 

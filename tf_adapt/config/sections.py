@@ -180,6 +180,6 @@ class Config(Section):
         """The config of one of several tasks alone, with its data and its head; slices are those of
         the target."""
         section = self.tasks[name]
-        own = {key: value for key, value in section if key != "weight"}
-        own |= {} if name == self.target else {"slices": {}}
-        return self.model_copy(update=own | dict.fromkeys(OF_TASKS))
+        values = {key: value for key, value in section if key != "weight"}
+        values |= {} if name == self.target else {"slices": {}}
+        return self.model_copy(update=values | dict.fromkeys(OF_TASKS))

@@ -81,7 +81,7 @@ def _slice_head_problems(config: Config) -> Found:
         (config.teacher is not None, "a teacher", "it has answers for the main head alone"),
         (config.weak is not None, "weak", "the labels of a slice's members are not known"),
         (
-            any(one.wrong_in is not None for one in config.slices.values()),
+            any(of_slice.wrong_in is not None for of_slice in config.slices.values()),
             "a slice with wrong_in",
             "no run predicts train",
         ),

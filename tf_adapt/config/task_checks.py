@@ -153,17 +153,17 @@ def _slice_problems(config: Config) -> Found:
     if config.slices and isinstance(config.data, TextConfig):
         yield ("slices",), "expected none for a language model, which predicts no labels"
         return
-    for name, one in config.slices.items():
+    for name, of_slice in config.slices.items():
         path = ("slices", name)
         if not _SLICE_NAME.fullmatch(name):
             yield path, "expected a name of letters, digits, _ and -, beginning with a letter"
         other = known.setdefault(name.casefold(), name)
         if other != name:
             yield path, f"expected names that differ in more than case, got {other} too"
-        if all(value is None for _, value in one):
+        if all(value is None for _, value in of_slice):
             rules = ", ".join(SliceConfig.model_fields)
             yield path, f"expected at least one rule of {rules}, got none"
-        for word in one.words or ():
+        for word in of_slice.words or ():
             read = (words_of if kind is None else KINDS[kind].words)(word)
             if len(read) != 1 or len(read[0]) != len(word.casefold()):
                 yield (
@@ -171,7 +171,7 @@ def _slice_problems(config: Config) -> Found:
                     f"expected single words, got {word!r}, which is read as {read}",
                 )
         for rule, problem in ({} if kind is None else KINDS[kind].refused_rules).items():
-            if getattr(one, rule) is not None:
+            if getattr(of_slice, rule) is not None:
                 yield (*path, rule), problem.format(kind=kind)
 
 
@@ -205,8 +205,10 @@ def _fitting_formats() -> str:
         kinds.setdefault(files.KINDS[kind].formats, []).append(kind)
     most = max(kinds, key=lambda formats: len(kinds[formats]))
     others = {formats: alike for formats, alike in kinds.items() if formats != most}
-    said = [f"{alternatives(one)} for kind: {', '.join(alike)}" for one, alike in others.items()]
-    return f"{', '.join(said)} and {alternatives(most)} for the others"
+    clauses = [
+        f"{alternatives(formats)} for kind: {', '.join(alike)}" for formats, alike in others.items()
+    ]
+    return f"{', '.join(clauses)} and {alternatives(most)} for the others"
 
 
 def _column_problems(data: FilesConfig | TfdsConfig) -> Found:

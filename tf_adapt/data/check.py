@@ -60,10 +60,10 @@ def refuse_over_long(report: dict[str, Any], encoder: str = "the encoder") -> No
         if isinstance(section, dict) and section.get("longer than the limit")
     }
     if counts:
-        found = ", ".join(f"{count} in {split}" for split, count in counts.items())
+        splits = ", ".join(f"{count} in {split}" for split, count in counts.items())
         raise DataError(
             f"expected examples within {encoder}'s limit or training.max_length, got longer "
-            f"ones: {found}; shorten them, or set training.truncate: true"
+            f"ones: {splits}; shorten them, or set training.truncate: true"
         )
 
 
@@ -74,7 +74,7 @@ def _labels(examples: list[Record | TaggedSentence]) -> dict[str, Any]:
         counts = Counter(tag for sentence in examples for tag in sentence.tags)
     elif isinstance(examples[0].label, Answers):
         counts = Counter(
-            "with an answer" if one.label.texts else "without an answer" for one in examples
+            "with an answer" if example.label.texts else "without an answer" for example in examples
         )
     elif isinstance(examples[0].label, float):
         targets = np.array([example.label for example in examples])
@@ -84,7 +84,7 @@ def _labels(examples: list[Record | TaggedSentence]) -> dict[str, Any]:
             "most": float(targets.max()),
         }
     else:
-        counts = Counter(label for one in examples for label in _labels_of(one))
+        counts = Counter(label for example in examples for label in _labels_of(example))
     return dict(sorted(counts.items()))
 
 
@@ -119,10 +119,10 @@ def _lengths(lengths) -> dict[str, float]:
 
 def _repeated(examples: dict[str, list]) -> dict[str, dict[str, int]]:
     """Numbers of distinct texts that are more than once in a split, or in two splits."""
-    labels = {split: _labels_by_text(found) for split, found in examples.items()}
+    labels = {split: _labels_by_text(part) for split, part in examples.items()}
     repeated = {
-        f"within {split}": [said for said in found.values() if len(said) > 1]
-        for split, found in labels.items()
+        f"within {split}": [of_text for of_text in by_text.values() if len(of_text) > 1]
+        for split, by_text in labels.items()
     } | {
         f"in both {first} and {second}": [
             labels[first][text] + labels[second][text]
@@ -131,15 +131,15 @@ def _repeated(examples: dict[str, list]) -> dict[str, dict[str, int]]:
         for first, second in combinations(labels, 2)
     }
     contradictions = {
-        where: sum(len(set(said)) > 1 for said in texts) for where, texts in repeated.items()
+        where: sum(len(set(of_text)) > 1 for of_text in texts) for where, texts in repeated.items()
     }
     duplicates = {where: len(texts) - contradictions[where] for where, texts in repeated.items()}
     return {"duplicates": duplicates, "contradictions": contradictions}
 
 
 def _labels_by_text(examples: list[Record | TaggedSentence]) -> dict[tuple, list]:
-    found: dict[tuple, list] = {}
-    for one in examples:
-        label = one.tags if isinstance(one, TaggedSentence) else one.label
-        found.setdefault(texts_of(one), []).append(label)
-    return found
+    labels: dict[tuple, list] = {}
+    for example in examples:
+        label = example.tags if isinstance(example, TaggedSentence) else example.label
+        labels.setdefault(texts_of(example), []).append(label)
+    return labels

@@ -64,10 +64,10 @@ def prepared_unlabelled(
         ConfigError, DataError: as `prepare` and `paraphrased`; an example has a label.
     """
     texts = in_memory_records(records, task)
-    for one in texts:
-        if getattr(one, KINDS[task.kind].target) is not None:
+    for record in texts:
+        if getattr(record, KINDS[task.kind].target) is not None:
             raise DataError(
-                f"{one.where}: expected unlabelled texts, got one with a label; leave it out"
+                f"{record.where}: expected unlabelled texts, got one with a label; leave it out"
             )
     prepared = prepare(texts, task, encoder, *limits)
     changed = None
@@ -164,8 +164,8 @@ def unlabelled_order(
     drawn = np.concatenate([part[np.argsort(lengths[part], kind="stable")] for part in parts])
     places = np.random.default_rng([seed, epoch, _ORDER]).permutation(len(sizes))
     ends = np.cumsum(np.array(sizes)[places])
-    found = dict(zip(places.tolist(), np.split(drawn, ends[:-1]), strict=True))
-    return [found[place] for place in range(len(sizes))]
+    batches = dict(zip(places.tolist(), np.split(drawn, ends[:-1]), strict=True))
+    return [batches[place] for place in range(len(sizes))]
 
 
 def _steps(
@@ -184,9 +184,9 @@ def _changed(more: Unlabelled, index: np.ndarray, seed: list[int]) -> list[list[
         return []
     random = np.random.default_rng(seed)
     texts = [more.texts[number] for number in index]
-    columns = [[one.text_a for one in texts]]
+    columns = [[record.text_a for record in texts]]
     if more.texts[0].text_b is not None:
-        columns.append([one.text_b for one in texts])
+        columns.append([record.text_b for record in texts])
     return [[perturbed_words(text, more.rate, random) for text in column] for column in columns]
 
 
@@ -196,7 +196,7 @@ def _packing(encoder: Any, limit: int) -> Callable:
 
     def pack(columns: Sequence) -> dict:
         tokens = [preprocessor.tokenize(column) for column in columns]
-        groups = [tokens] if encoder.joint_pairs else [[one] for one in tokens]
+        groups = [tokens] if encoder.joint_pairs else [[column] for column in tokens]
         budget = limit - preprocessor.special_tokens(len(groups[0]))
         packed = [preprocessor.pack(preprocessor.truncate(group, budget)[0]) for group in groups]
         return dict(zip("ab", packed, strict=False))
@@ -209,15 +209,15 @@ def _dataset(
 ) -> tf.data.Dataset:
     def batch(index, others, *columns):
         inputs, targets = train.batch(index)
-        found = {UNLABELLED: more.prepared.batch(others)}
+        unlabelled_inputs = {UNLABELLED: more.prepared.batch(others)}
         if more.changed is not None:
-            found[PERTURBED] = more.changed.batch(others)
+            unlabelled_inputs[PERTURBED] = more.changed.batch(others)
         if more.pack is not None:
-            found[PERTURBED] = more.pack(columns)
+            unlabelled_inputs[PERTURBED] = more.pack(columns)
         if more.prepared.sentence_splits is not None:
             words = tf.gather(more.prepared.segments[0], others).row_lengths()
-            found[WORDS] = tf.sequence_mask(words)
-        return inputs | found, targets
+            unlabelled_inputs[WORDS] = tf.sequence_mask(words)
+        return inputs | unlabelled_inputs, targets
 
     index = tf.TensorSpec([None], tf.int64)
     columns = [tf.TensorSpec([None], tf.string)] * len(texts_of(more.texts[0])) if more.pack else []

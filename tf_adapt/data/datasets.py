@@ -232,15 +232,15 @@ def _folder(name: str, info: DatasetInfo, source: str, data_dir: str | Path | No
 def _find_file(name: str, info: DatasetInfo, split: str, folder: Path) -> Path:
     names = _file_names(name, info, split)
     for file_name in names:
-        found = sorted(folder.glob(file_name)) if "*" in file_name else [folder / file_name]
-        if len(found) > 1:
-            listed = ", ".join(path.name for path in found)
+        matches = sorted(folder.glob(file_name)) if "*" in file_name else [folder / file_name]
+        if len(matches) > 1:
+            listed = ", ".join(path.name for path in matches)
             raise DataError(
                 f"{folder}: expected one file {file_name} ({name} {split}), got {listed}; keep one "
                 "in the folder"
             )
-        if found and found[0].exists():
-            return found[0]
+        if matches and matches[0].exists():
+            return matches[0]
     what = "a folder without it" if folder.is_dir() else "no such folder"
     raise DataError(
         f"{folder}: expected the file {' or '.join(names)} ({name} {split}), got {what}; "

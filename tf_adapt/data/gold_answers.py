@@ -11,12 +11,12 @@ def gold_answers(examples: Sequence[Record | TaggedSentence], kind: str) -> list
     return [KINDS[kind].gold(example) for example in examples]
 
 
-def right_answers(said: Sequence, gold: Sequence, kind: str) -> list[bool]:
+def right_answers(predicted: Sequence, gold: Sequence, kind: str) -> list[bool]:
     """Which answers are right; for questions by `exact_match`.
 
     Args:
-        said: the predictions, in the form of `tf_adapt.runs.prediction_files`.
+        predicted: the predictions, in the form of `tf_adapt.runs.prediction_files`.
         gold: of `gold_answers`.
     """
     is_right = KINDS[kind].is_right
-    return [bool(is_right(*pair)) for pair in zip(said, gold, strict=True)]
+    return [bool(is_right(*pair)) for pair in zip(predicted, gold, strict=True)]

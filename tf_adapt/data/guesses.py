@@ -71,12 +71,12 @@ def guess(path: str | Path) -> Guess:
         reasons = {"format": reason, "kind": "CoNLL columns: a word and its tag a line"}
         return Guess(form, "tagging", None, {}, reasons)
     delimiter = guessed_delimiter(path) if form == "csv" else None
-    found = table_columns(path, form, delimiter or ",")
-    label = _label(found, path)
-    texts = _texts({name: values for name, values in found.items() if name != label}, path)
-    kind, kind_reason = _kind(found[label], label, two_texts=len(texts) == 2, path=path)
+    table = table_columns(path, form, delimiter or ",")
+    label = _label(table, path)
+    texts = _texts({name: values for name, values in table.items() if name != label}, path)
+    kind, kind_reason = _kind(table[label], label, two_texts=len(texts) == 2, path=path)
     names = ("text",) if len(texts) == 1 else ("text_a", "text_b")
-    left_out = [name for name in found if name not in (label, *texts)]
+    left_out = [name for name in table if name not in (label, *texts)]
     reasons = {"format": reason, "kind": kind_reason}
     if left_out:
         reasons["columns"] = f"not used: {', '.join(left_out)}"
@@ -105,15 +105,17 @@ def _are_tagged(lines: list[str]) -> bool:
     return bool(rows) and all(len(row) > 1 and _TAG.fullmatch(row[-1]) for row in rows)
 
 
-def _label(found: dict[str, list], path: str | Path) -> str:
+def _label(columns: dict[str, list], path: str | Path) -> str:
     """The column with a usual name, or the only one with few distinct values or lists of labels."""
-    usual = [name for one in LABELS for name in found if name.lower() == one]
+    usual = [name for usual_name in LABELS for name in columns if name.lower() == usual_name]
     if usual:
         return usual[0]
-    likely = [n for n, values in found.items() if _are_classes(values) or _are_label_lists(values)]
+    likely = [
+        n for n, values in columns.items() if _are_classes(values) or _are_label_lists(values)
+    ]
     if len(likely) == 1:
         return likely[0]
-    raise _unknown("label", likely or list(found), path)
+    raise _unknown("label", likely or list(columns), path)
 
 
 def _are_classes(values: list) -> bool:
@@ -124,21 +126,21 @@ def _are_classes(values: list) -> bool:
 
 def _are_label_lists(values: list) -> bool:
     return all(
-        isinstance(value, list) and all(isinstance(one, (str, int)) for one in value)
+        isinstance(value, list) and all(isinstance(label, (str, int)) for label in value)
         for value in values
     )
 
 
-def _texts(found: dict[str, list], path: str | Path) -> list[str]:
+def _texts(columns: dict[str, list], path: str | Path) -> list[str]:
     """The column of the texts, or the two of a pair."""
-    by_name = {name.lower(): name for name in found}
+    by_name = {name.lower(): name for name in columns}
     for pair in TWO_TEXTS:
         if all(name in by_name for name in pair):
             return [by_name[name] for name in pair]
     usual = [by_name[name] for name in TEXTS if name in by_name]
-    likely = usual[:1] or [name for name, values in found.items() if _are_texts(values)]
+    likely = usual[:1] or [name for name, values in columns.items() if _are_texts(values)]
     if len(likely) != 1:
-        raise _unknown("text", likely or list(found), path)
+        raise _unknown("text", likely or list(columns), path)
     return likely
 
 
@@ -175,7 +177,7 @@ def _beginning(names: Sequence[str]) -> str:
 
 
 def _kind_of_lists(values: list, label: str, two_texts: bool, path: str | Path) -> tuple[str, str]:
-    distinct = list(dict.fromkeys(str(one) for value in values for one in value))
+    distinct = list(dict.fromkeys(str(item) for value in values for item in value))
     if two_texts:
         raise DataError(
             f"{path}: expected one label for each pair in the column {label!r}, got lists; several "

@@ -267,13 +267,13 @@ def _unknown_labels(
     split: str,
     of_sets: bool,
 ) -> DataError:
-    found = "; ".join(
+    unknown = "; ".join(
         f"{label!r}, first at {where}, {counts[label]} in all"
         for label, where in list(first_locations.items())[:5]
     )
     has_ids = not of_sets and not any(_NUMBER.fullmatch(name) for name in labels)
     ids = f" (or ids from 0 to {len(labels) - 1})" if has_ids else ""
     return DataError(
-        f"{split}: expected the labels {', '.join(map(repr, labels))}{ids}, got {found}; "
+        f"{split}: expected the labels {', '.join(map(repr, labels))}{ids}, got {unknown}; "
         "correct them, or add such examples to the training data"
     )

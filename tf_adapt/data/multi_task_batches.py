@@ -60,8 +60,8 @@ class TaskOrder:
         if self._is_on_target(epoch):
             return {task: float(task == self.target) for task in self.lengths}
         sizes = [len(lengths) for lengths in self.lengths.values()]
-        found = probabilities(sizes, self.sampling, epoch, self.epochs)
-        return dict(zip(self.lengths, found.tolist(), strict=True))
+        of_tasks = probabilities(sizes, self.sampling, epoch, self.epochs)
+        return dict(zip(self.lengths, of_tasks.tolist(), strict=True))
 
     def steps_of(self, epoch: int) -> int:
         """Number of steps of an epoch."""
@@ -179,7 +179,7 @@ def multi_task_batches(
     }
     if not shuffle:
         return all_batches(prepared, batch_size, list(tasks))
-    lengths = {name: one.lengths for name, one in prepared.items()}
+    lengths = {name: data.lengths for name, data in prepared.items()}
     order = TaskOrder(
         lengths, batch_size, seed, sampling, epochs or 1, steps_per_epoch, accumulate_steps
     )
@@ -209,7 +209,9 @@ def all_batches(
         ConfigError: `batch_size` is less than 1.
     """
     steps = [
-        (name, batch) for name, one in prepared.items() for batch in shortest_first(one, batch_size)
+        (name, batch)
+        for name, data in prepared.items()
+        for batch in shortest_first(data, batch_size)
     ]
     return batches_of_steps(prepared, steps, tasks)
 
@@ -219,8 +221,8 @@ def _dataset(
 ) -> tf.data.Dataset:
     index = tf.TensorSpec([None], tf.int64)
     specs = {
-        name: one.batch.get_concrete_function(index).structured_outputs
-        for name, one in prepared.items()
+        name: data.batch.get_concrete_function(index).structured_outputs
+        for name, data in prepared.items()
     }
     numbers = tf.constant([tasks.index(name) for name in prepared])
     places = {name: place for place, name in enumerate(prepared)}
@@ -231,8 +233,10 @@ def _dataset(
 
     def batch_of(name: str, examples: tf.Tensor) -> dict:
         return {
-            other: one.batch(examples) if other == name else _empty(specs[other], tf.size(examples))
-            for other, one in prepared.items()
+            other: data.batch(examples)
+            if other == name
+            else _empty(specs[other], tf.size(examples))
+            for other, data in prepared.items()
         }
 
     @functools.partial(tf.function, autograph=False)
@@ -252,7 +256,7 @@ def _empty(spec: Any, count: tf.Tensor) -> Any:
     With rows, because a distribution strategy cuts all tensors of a batch at the same places.
     """
 
-    def rows(one: tf.TensorSpec) -> tf.Tensor:
-        return tf.zeros([count, *(size or 0 for size in one.shape[1:])], one.dtype)
+    def rows(spec: tf.TensorSpec) -> tf.Tensor:
+        return tf.zeros([count, *(size or 0 for size in spec.shape[1:])], spec.dtype)
 
     return tf.nest.map_structure(rows, spec)

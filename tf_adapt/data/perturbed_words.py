@@ -46,16 +46,16 @@ def paraphrased(records: Sequence[Record], path: str | Path) -> list[Record]:
                 f"{line.where}: expected one paraphrase for each text, got another one for "
                 f"{_short(line.text_a)}; remove one of the lines"
             )
-    found = []
-    for one in records:
-        if one.text_a not in known and one.text_b not in known:
+    with_paraphrases = []
+    for record in records:
+        if record.text_a not in known and record.text_b not in known:
             raise DataError(
                 f"{path}: expected a paraphrase for each of the unlabelled texts, got none for "
-                f"{one.where}, {_short(one.text_a)}; add a line, or leave out the text"
+                f"{record.where}, {_short(record.text_a)}; add a line, or leave out the text"
             )
-        text_a, text_b = (known.get(text, text) for text in (one.text_a, one.text_b))
-        found.append(replace(one, text_a=text_a, text_b=text_b))
-    return found
+        text_a, text_b = (known.get(text, text) for text in (record.text_a, record.text_b))
+        with_paraphrases.append(replace(record, text_a=text_a, text_b=text_b))
+    return with_paraphrases
 
 
 def _short(text: str) -> str:

@@ -40,9 +40,9 @@ def read_running_text(paths: Sequence[str | os.PathLike]) -> RunningText:
                 "the module's card could not tell apart; rename one"
             )
         lines = read_lines(GzipText(path) if path.suffix == ".gz" else path)
-        found = [line for line in lines if line.strip(string.whitespace)]
-        if not found:
+        in_file = [line for line in lines if line.strip(string.whitespace)]
+        if not in_file:
             raise no_examples(path)
-        paragraphs += found
+        paragraphs += in_file
         hashes[path.name] = sha256(path)
     return RunningText(paragraphs, sum(len(line.split()) for line in paragraphs), hashes)

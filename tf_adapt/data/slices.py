@@ -58,17 +58,19 @@ def with_words(examples: Examples, words: Collection[str]) -> np.ndarray:
     Shapes: → `[examples] bool`.
     """
     wanted = {word.casefold().replace("’", "'") for word in words}
-    return _mask(any(not wanted.isdisjoint(text) for text in _words(one)) for one in examples)
+    return _mask(
+        any(not wanted.isdisjoint(text) for text in _words(example)) for example in examples
+    )
 
 
 def longer_than(examples: Examples, count: int) -> np.ndarray:
     """Which examples have more than `count` words in either text. Shapes: → `[examples] bool`."""
-    return _mask(any(len(text) > count for text in _words(one)) for one in examples)
+    return _mask(any(len(text) > count for text in _words(example)) for example in examples)
 
 
 def with_overlap(examples: Sequence[Record], above: float) -> np.ndarray:
     """Which pairs have a `word_overlap` above a number. Shapes: → `[examples] bool`."""
-    return _mask(word_overlap(one) > above for one in examples)
+    return _mask(word_overlap(example) > above for example in examples)
 
 
 def read_places(path: str | Path) -> list[str]:
@@ -96,7 +98,7 @@ def read_places(path: str | Path) -> list[str]:
 def at_places(examples: Examples, places: Collection[str]) -> np.ndarray:
     """Which examples are at one of the places of `read_places`. Shapes: → `[examples] bool`."""
     wanted = set(places)
-    return _mask(not wanted.isdisjoint(_names(one.where)) for one in examples)
+    return _mask(not wanted.isdisjoint(_names(example.where)) for example in examples)
 
 
 def check_places(path: str | Path, places: Sequence[str], examples: Examples) -> None:
@@ -105,21 +107,21 @@ def check_places(path: str | Path, places: Sequence[str], examples: Examples) ->
     Raises:
         DataError: it is of none, or of several.
     """
-    found: dict[str, list[str]] = {place: [] for place in places}
-    for one in examples:
-        for name in _names(one.where):
-            if name in found:
-                found[name].append(one.where)
+    found_at: dict[str, list[str]] = {place: [] for place in places}
+    for example in examples:
+        for name in _names(example.where):
+            if name in found_at:
+                found_at[name].append(example.where)
     for number, place in enumerate(places, start=1):
-        if not found[place]:
+        if not found_at[place]:
             raise DataError(
                 f"{path}:{number}: expected the place of an example of dev or test, such as "
                 f"{Path(examples[0].where).name}, got {place!r}; correct it or remove the line"
             )
-        if len(found[place]) > 1:
+        if len(found_at[place]) > 1:
             raise DataError(
                 f"{path}:{number}: expected the place of one example, got {place!r}, which is that "
-                f"of {' and '.join(found[place][:2])}; write more of the path"
+                f"of {' and '.join(found_at[place][:2])}; write more of the path"
             )
 
 

@@ -37,9 +37,11 @@ def task_tags(tags: Sequence[str], scheme: str) -> list[str]:
 
 def with_types(sentences: Sequence[TaggedSentence], scheme: str) -> list[TaggedSentence]:
     """The sentences of a whole file, each tag with a type (see the module's docstring)."""
-    used = list(dict.fromkeys(chain.from_iterable(one.tags for one in sentences)))
+    used = list(dict.fromkeys(chain.from_iterable(sentence.tags for sentence in sentences)))
     names = dict(zip(used, _typed(used, scheme), strict=True))
-    return [replace(one, tags=tuple(names[tag] for tag in one.tags)) for one in sentences]
+    return [
+        replace(sentence, tags=tuple(names[tag] for tag in sentence.tags)) for sentence in sentences
+    ]
 
 
 def in_scheme(
@@ -71,7 +73,7 @@ def recognised_scheme(
     Raises:
         DataError: the tags fit none, or may be of several.
     """
-    used = set(chain.from_iterable(one.tags for one in sentences))
+    used = set(chain.from_iterable(sentence.tags for sentence in sentences))
     chunks = used - {"O"}
     if target == WORDS:
         return WORDS
@@ -80,7 +82,7 @@ def recognised_scheme(
             return WORDS
         raise _unclear(where, chunks)
     letters = {tag[:1] for tag in chunks}
-    schemes = {_OF_ONE[one]: None for one in letters if one in _OF_ONE}
+    schemes = {_OF_ONE[letter]: None for letter in letters if letter in _OF_ONE}
     faults = []
     for scheme in schemes or ("IOB2", "IOB1", "BIOES"):  # without entities any scheme fits
         try:

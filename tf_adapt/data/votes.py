@@ -114,8 +114,11 @@ def weak_labels(votes: Votes, rows: Sequence[int], aggregate: str) -> WeakLabels
         "votes": int(given.sum()),
         "agreement": None if agreeing is None else round(agreeing, _DIGITS),
         "sources": {
-            name: {"votes": int(own), "accuracy": round(float(accuracy), _DIGITS) if own else None}
-            for name, own, accuracy in zip(votes.sources, given, accuracies, strict=True)
+            name: {
+                "votes": int(voted),
+                "accuracy": round(float(accuracy), _DIGITS) if voted else None,
+            }
+            for name, voted, accuracy in zip(votes.sources, given, accuracies, strict=True)
         },
         "entropy": round(float(entropies(posteriors).mean()), _DIGITS),
         "undecided": round(float((posteriors.max(axis=1) <= 0.5).mean()), _DIGITS),
@@ -145,8 +148,8 @@ def with_probable_labels(
 ) -> list[Record]:
     """The examples, each with its most probable label (the first of equals)."""
     return [
-        replace(one, label=labels[int(np.argmax(row))])
-        for one, row in zip(examples, posteriors, strict=True)
+        replace(example, label=labels[int(np.argmax(row))])
+        for example, row in zip(examples, posteriors, strict=True)
     ]
 
 

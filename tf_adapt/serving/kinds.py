@@ -27,51 +27,51 @@ def _answer_columns(labels: None) -> list[str]:
     return ["score", "start", "end"]
 
 
-def _label_fields(one: Any) -> list[str]:
-    return [one.label, *_decimals(one.scores)]
+def _label_fields(prediction: Any) -> list[str]:
+    return [prediction.label, *_decimals(prediction.scores)]
 
 
-def _number_fields(one: Any) -> list[str]:
-    return _decimals([one.label])
+def _number_fields(prediction: Any) -> list[str]:
+    return _decimals([prediction.label])
 
 
-def _set_fields(one: Any) -> list[str]:
-    return [joined(one.label), *_decimals(one.scores)]
+def _set_fields(prediction: Any) -> list[str]:
+    return [joined(prediction.label), *_decimals(prediction.scores)]
 
 
-def _answer_fields(one: Any) -> list[str]:
-    best = one.answers[0]
+def _answer_fields(prediction: Any) -> list[str]:
+    best = prediction.answers[0]
     # Scores of answers do not depend on their white space, a line of a table does.
     text = " ".join(_BREAKS.split(best.text))
-    return [text, *_decimals(one.scores), str(best.start), str(best.end)]
+    return [text, *_decimals(prediction.scores), str(best.start), str(best.end)]
 
 
 def _decimals(scores: Sequence[float]) -> list[str]:
     return [f"{score:.6f}" for score in scores]
 
 
-def _label_object(record: Any, one: Any, labels: Sequence[str]) -> dict[str, Any]:
-    scores = [round(score, 6) for score in one.scores]
-    return {"prediction": one.label, "scores": dict(zip(labels, scores, strict=True))}
+def _label_object(record: Any, prediction: Any, labels: Sequence[str]) -> dict[str, Any]:
+    scores = [round(score, 6) for score in prediction.scores]
+    return {"prediction": prediction.label, "scores": dict(zip(labels, scores, strict=True))}
 
 
-def _set_object(record: Any, one: Any, labels: Sequence[str]) -> dict[str, Any]:
-    return _label_object(record, one, labels) | {"prediction": list(one.label)}
+def _set_object(record: Any, prediction: Any, labels: Sequence[str]) -> dict[str, Any]:
+    return _label_object(record, prediction, labels) | {"prediction": list(prediction.label)}
 
 
-def _number_object(record: Any, one: Any, labels: None) -> dict[str, Any]:
-    return {"prediction": round(one.label, 6)}
+def _number_object(record: Any, prediction: Any, labels: None) -> dict[str, Any]:
+    return {"prediction": round(prediction.label, 6)}
 
 
-def _tags_object(record: Any, one: Any, labels: Sequence[str]) -> dict[str, Any]:
-    scores = [round(score, 6) for score in one.scores]
-    return {"words": list(record.words), "tags": list(one.label), "scores": scores}
+def _tags_object(record: Any, prediction: Any, labels: Sequence[str]) -> dict[str, Any]:
+    scores = [round(score, 6) for score in prediction.scores]
+    return {"words": list(record.words), "tags": list(prediction.label), "scores": scores}
 
 
-def _answers_object(record: Any, one: Any, labels: None) -> dict[str, Any]:
-    answers = [asdict(answer) | {"score": round(answer.score, 6)} for answer in one.answers]
+def _answers_object(record: Any, prediction: Any, labels: None) -> dict[str, Any]:
+    answers = [asdict(answer) | {"score": round(answer.score, 6)} for answer in prediction.answers]
     best = {name: answers[0][name] for name in ("score", "start", "end")}
-    return {"prediction": one.label} | best | {"answers": answers}
+    return {"prediction": prediction.label} | best | {"answers": answers}
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ def with_shown_columns(data: Any) -> Any:
     """
     if data.columns.words is not None:
         return data
-    found = {"words": 0, "tags": last_column(data.train)}
-    return data.model_copy(update={"columns": data.columns.model_copy(update=found)})
+    shown = {"words": 0, "tags": last_column(data.train)}
+    return data.model_copy(update={"columns": data.columns.model_copy(update=shown)})
 
 
 def in_task_scheme(

@@ -28,8 +28,8 @@ def table_columns(path: str | Path, form: str, delimiter: str = ",") -> dict[str
         ]
         if not objects:
             raise no_examples(path)
-        names = [name for name in objects[0] if all(name in one for one in objects)]
-        return {name: [one[name] for one in objects] for name in names}
+        names = [name for name in objects[0] if all(name in fields for fields in objects)]
+        return {name: [fields[name] for fields in objects] for name in names}
     rows = delimited_rows(delimiter, path, lines) if form == "csv" else tab_rows(path, lines)
     _, header = next(rows, (1, []))
     values = [check_columns(row, len(header), f"{path}:{number}") for number, row in rows]

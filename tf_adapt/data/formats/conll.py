@@ -72,10 +72,10 @@ def last_column(path: str | Path) -> int:
     Raises:
         DataError: not UTF-8 text; only one column; no word.
     """
-    found = _most_common(read_lines(path))
-    if found is None:
+    most_common = _most_common(read_lines(path))
+    if most_common is None:
         raise no_examples(path)
-    (_, columns), number = found
+    (_, columns), number = most_common
     if columns == 1:
         raise DataError(
             f"{path}:{number}: expected a word and its tag, separated by a space or a tab, "

@@ -35,7 +35,7 @@ def listed_labels(value: object, where: str) -> tuple[str, ...]:
             f"{where}: expected a list of labels, empty where none applies, got "
             f"{type(value).__name__} {str(value)[:40]}"
         )
-    labels = [_label(one, where) for one in value]
+    labels = [_label(item, where) for item in value]
     for label in labels:
         if labels.count(label) > 1:
             raise DataError(f"{where}: expected each label once, got {label!r} twice; remove one")

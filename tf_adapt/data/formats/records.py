@@ -162,12 +162,12 @@ def check_answers(answers: Answers, context: str, where: str) -> None:
 
 
 def _remedy(text: str, start: int, context: str) -> str:
-    found = context.find(text)
-    if found < 0:
+    true_start = context.find(text)
+    if true_start < 0:
         return "the answer is nowhere in the context: correct its text"
     for unit, encoding, size in (("bytes", "utf-8", 1), ("UTF-16 units", "utf-16-le", 2)):
         before = context.encode(encoding, "surrogatepass")[: max(start, 0) * size]
         offset = len(before.decode(encoding, "ignore"))
         if context[offset : offset + len(text)] == text:
             return f"the offset counts {unit}: in characters it is {offset}"
-    return f"it begins at character {found}: correct answer_start"
+    return f"it begins at character {true_start}: correct answer_start"

@@ -103,8 +103,8 @@ def _answers(question: dict, where: str) -> Answers:
         if not isinstance(answer, dict):
             raise DataError(f"{where}: answers[{number}]: expected an object, got {_shown(answer)}")
     return Answers(
-        tuple(_value(one, "text", str, f"{where}: answers") for one in given),
-        tuple(_value(one, "answer_start", int, f"{where}: answers") for one in given),
+        tuple(_value(answer, "text", str, f"{where}: answers") for answer in given),
+        tuple(_value(answer, "answer_start", int, f"{where}: answers") for answer in given),
     )
 
 

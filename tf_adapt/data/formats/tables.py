@@ -203,10 +203,10 @@ def _check_header(header: list[str], wanted: list[str], where: str) -> None:
 
 def _delimiter_hint(header: list[str]) -> str:
     """A hint at another delimiter for a header of one column."""
-    found = [one for one in DELIMITERS if len(header) == 1 and one in header[0]]
-    if not found:
+    signs = [sign for sign in DELIMITERS if len(header) == 1 and sign in header[0]]
+    if not signs:
         return ""
-    return f"; it looks separated by {found[0]!r}: set data.format and data.delimiter accordingly"
+    return f"; it looks separated by {signs[0]!r}: set data.format and data.delimiter accordingly"
 
 
 def tab_rows(path: str | Path, lines: list[str]) -> Iterator[tuple[int, list[str]]]:

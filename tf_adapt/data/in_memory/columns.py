@@ -99,13 +99,13 @@ def _rows(columns: Mapping[Any, Any], task: "Task") -> list[dict]:
         name: (row.labels if name == row.target else values)(column, name, task)
         for name, column in columns.items()
     }
-    lengths = {name: len(found) for name, found in read.items()}
+    lengths = {name: len(values_of_column) for name, values_of_column in read.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name!r} with {length}" for name, length in lengths.items())
+        listed = ", ".join(f"{name!r} with {length}" for name, length in lengths.items())
         raise DataError(
-            f"data: expected columns of one length, got {found}; give one value for each example"
+            f"data: expected columns of one length, got {listed}; give one value for each example"
         )
-    return [dict(zip(read, found, strict=True)) for found in zip(*read.values(), strict=True)]
+    return [dict(zip(read, example, strict=True)) for example in zip(*read.values(), strict=True)]
 
 
 def _columns_of_dataset(dataset: Any, task: "Task") -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _columns_of_dataset(dataset: Any, task: "Task") -> dict[str, Any]:
     for element in dataset:
         for name, tensor in _named(element, task, _is_tensor).items():
             parts[name].append(tensor.to_list() if hasattr(tensor, "to_list") else tensor.numpy())
-    return {name: _joined(found, is_batched) for name, found in parts.items()}
+    return {name: _joined(tensors, is_batched) for name, tensors in parts.items()}
 
 
 def _is_tensor(part: Any) -> bool:

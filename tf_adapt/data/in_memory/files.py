@@ -85,7 +85,7 @@ def _chosen(data: Any, form: Form, columns: Mapping[str, str] | None, name: str)
                 "give a pandas frame, a dict of columns or rows that are dicts"
             )
         return data
-    roles = _canonical({one: one for one in names} if columns is None else columns)
+    roles = _canonical({column: column for column in names} if columns is None else columns)
     _check_roles(roles, form, columns is not None, name)
     lacking = [column for column in roles.values() if names.count(column) != 1]
     if lacking:
@@ -114,14 +114,14 @@ def _names(data: Any) -> list | None:
     return list(data) if isinstance(data, Mapping) else None
 
 
-def _check_roles(roles: Mapping, form: Form, said: bool, name: str) -> None:
+def _check_roles(roles: Mapping, form: Form, were_given: bool, name: str) -> None:
     row = files.KINDS[form.kind]
     if set(row.columns) <= set(roles) <= {*row.columns, *row.more_columns}:
         return
     words = ", ".join(row.columns).replace("text_a, label", "text, label")
     more = f" (and {', '.join(row.more_columns)}, where there is one)" if row.more_columns else ""
     got = ", ".join(map(repr, roles)) or "none"
-    if said:
+    if were_given:
         raise ConfigError(f"columns: expected {words}{more} for kind {form.kind}, got {got}")
     example = ", ".join(f'"{role}": "…"' for role in words.split(", "))
     raise DataError(

@@ -77,7 +77,7 @@ def conll_lines(sentences: list[TaggedSentence], kind: str, called: Mapping[str,
         if tags is None or not all(isinstance(tag, str) for tag in tags):
             raise DataError(f"{sentence.where}: expected the name of a tag for each word, got none")
         for word, tag in zip(sentence.words, tags, strict=True):
-            if not word or word == DOCUMENT_START or any(one in word for one in _PART_FIELDS):
+            if not word or word == DOCUMENT_START or any(mark in word for mark in _PART_FIELDS):
                 raise DataError(
                     f"{sentence.where}: expected words without tabs and line breaks, got {word!r}"
                 )

@@ -40,21 +40,21 @@ def record(
     """
     where = f"example {number}"
     if isinstance(row, Record):
-        found = row if row.where else replace(row, where=where)
+        example = row if row.where else replace(row, where=where)
     elif isinstance(row, Mapping):
-        found = _record_of_mapping(row, where)
+        example = _record_of_mapping(row, where)
     elif isinstance(row, str):
-        found = Record(row, where=where)
+        example = Record(row, where=where)
     elif isinstance(row, (tuple, list)) and len(row) in (texts, texts + 1):
         text_b = row[1] if texts == 2 else None
-        found = Record(row[0], text_b, row[texts] if len(row) > texts else None, where)
+        example = Record(row[0], text_b, row[texts] if len(row) > texts else None, where)
     else:
         raise _wrong_form(row, task, where, form)
-    given = [found.text_a] + ([] if found.text_b is None else [found.text_b])
+    given = [example.text_a] + ([] if example.text_b is None else [example.text_b])
     if len(given) != texts or not all(isinstance(text, str) for text in given):
         raise _wrong_form(row, task, where, form)
-    checked = None if found.label is None else label(found.label, found.where)
-    return found if checked is found.label else replace(found, label=checked)
+    checked = None if example.label is None else label(example.label, example.where)
+    return example if checked is example.label else replace(example, label=checked)
 
 
 def one_label(label: Any, where: str) -> Any:

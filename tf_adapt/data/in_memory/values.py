@@ -28,17 +28,17 @@ def values(column: Any, name: Any, task: "Task | None" = None) -> list:
         DataError: it is no column, or bytes in it are not UTF-8.
     """
     if isinstance(column, (list, tuple)):
-        found = column
+        plain = column
     elif hasattr(column, "to_list"):  # a Series, or a ragged tensor
-        found = column.to_list()
+        plain = column.to_list()
     elif is_array(column):
-        found = np.asarray(column).tolist()
+        plain = np.asarray(column).tolist()
     else:
         raise DataError(
             f"data: expected as column {name!r} a list, an array, a Series or a tensor, got "
             f"{type(column).__name__} {repr(column)[:40]}; a single example goes into a list, too"
         )
-    return [_decoded(value, name, number) for number, value in enumerate(found, 1)]
+    return [_decoded(value, name, number) for number, value in enumerate(plain, 1)]
 
 
 def _decoded(value: Any, name: Any, number: int) -> Any:
@@ -56,7 +56,7 @@ def _decoded(value: Any, name: Any, number: int) -> Any:
     if hasattr(value, "numpy"):  # a tensor
         return _decoded(value.numpy(), name, number)
     if isinstance(value, (list, tuple)) or is_array(value):
-        return [_decoded(one, name, number) for one in value]
+        return [_decoded(item, name, number) for item in value]
     return value
 
 

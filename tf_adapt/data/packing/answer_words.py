@@ -27,8 +27,8 @@ def answer_words(texts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf
     text_of_word = words.value_rowids()
 
     def in_characters(offsets: tf.RaggedTensor) -> tf.RaggedTensor:
-        found = tf.searchsorted(bytes_before, offsets.values + tf.gather(before, text_of_word))
-        found -= tf.cast(tf.gather(characters.row_starts(), text_of_word), found.dtype)
-        return words.with_values(found)
+        places = tf.searchsorted(bytes_before, offsets.values + tf.gather(before, text_of_word))
+        places -= tf.cast(tf.gather(characters.row_starts(), text_of_word), places.dtype)
+        return words.with_values(places)
 
     return words, in_characters(first), in_characters(end)

@@ -34,12 +34,12 @@ def in_chunks(tokenize: Callable, values: Sequence) -> tf.RaggedTensor:
 def long_words(records: Iterable, at_punctuation: bool) -> dict[int, tuple[str, int]]:
     """Index of each example with a word longer than `LONGEST_WORD` → its location and length."""
     long = _LONG_BETWEEN_PUNCTUATION if at_punctuation else _LONG_BETWEEN_BLANKS
-    found = {}
+    by_example = {}
     for number, record in enumerate(records):
         for where, word in _words_to_measure(record, long):
             if len(word) > LONGEST_WORD:
-                found.setdefault(number, (where, len(word)))
-    return found
+                by_example.setdefault(number, (where, len(word)))
+    return by_example
 
 
 def _words_to_measure(
@@ -53,16 +53,16 @@ def _words_to_measure(
     return ((record.where, word) for text in texts for word in long.findall(text))
 
 
-def refuse_long_words(found: dict[int, tuple[str, int]]) -> None:
+def refuse_long_words(long: dict[int, tuple[str, int]]) -> None:
     """Checks that nothing was found by `long_words`.
 
     Raises:
         DataError: something was.
     """
-    for where, length in found.values():
+    for where, length in long.values():
         raise DataError(
             f"{where}: expected words of at most {LONGEST_WORD} characters, got one of {length} "
-            f"({len(found)} examples with such words); correct it, or set truncate: true"
+            f"({len(long)} examples with such words); correct it, or set truncate: true"
         )
 
 

@@ -127,10 +127,14 @@ class PreparedData:
 
     def _batch(self, index: tf.Tensor):
         kept = {
-            text: {name: tensor for one in column for name, tensor in one.inputs(index).items()}
+            text: {
+                name: tensor
+                for features in column
+                for name, tensor in features.inputs(index).items()
+            }
             for text, column in zip("ab", self.features or (), strict=False)
         }
-        if kept and all(one.part.per_text for column in self.features for one in column):
+        if kept and all(features.part.per_text for column in self.features for features in column):
             inputs = kept  # vectors of whole texts: a head that reads these asks for no token
         else:
             inputs = {

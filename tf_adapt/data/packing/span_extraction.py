@@ -115,8 +115,8 @@ def _tokenized(records: list[Record], preprocessor: Any) -> Contexts:
     parts = []
     for start in range(0, len(records), _CHUNK):
         part = records[start : start + _CHUNK]
-        questions, *_ = tokenized(tf.constant([one.text_a for one in part]), preprocessor)
-        words = tokenized(tf.constant([one.text_b for one in part]), preprocessor)
+        questions, *_ = tokenized(tf.constant([record.text_a for record in part]), preprocessor)
+        words = tokenized(tf.constant([record.text_b for record in part]), preprocessor)
         parts.append((questions.merge_dims(1, 2), *words))
     return Contexts(*(tf.concat(column, axis=0) for column in zip(*parts, strict=True)))
 

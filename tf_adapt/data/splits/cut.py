@@ -44,8 +44,10 @@ def cut_off(examples: list, count: int, seed: int, where: str) -> tuple[list, li
             "own for dev and test"
         )
     numbers = together.tolist()
-    cut = [one for one, number in zip(examples, numbers, strict=True) if number in picked]
-    kept = [one for one, number in zip(examples, numbers, strict=True) if number not in picked]
+    cut = [example for example, number in zip(examples, numbers, strict=True) if number in picked]
+    kept = [
+        example for example, number in zip(examples, numbers, strict=True) if number not in picked
+    ]
     return cut, kept
 
 

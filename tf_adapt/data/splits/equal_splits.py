@@ -28,20 +28,20 @@ def check_distinct(
     for other, split in combinations(names, 2):
         if not _same(examples[split], examples[other]):
             continue
-        said = f"data.{split}: expected other examples than those of data.{other}, got the same"
+        what = f"data.{split}: expected other examples than those of data.{other}, got the same"
         if split == scored:
             raise ConfigError(
-                f"{said}, whose scores say nothing about new examples; leave data.{split} out, or "
+                f"{what}, whose scores say nothing about new examples; leave data.{split} out, or "
                 f"give data.{other} a file of its own"
             )
-        _log.warning("%s: scores and chosen epochs are not those of new examples", said)
+        _log.warning("%s: scores and chosen epochs are not those of new examples", what)
 
 
-def _same(one: Sequence, other: Sequence) -> bool:
-    return len(one) == len(other) and _contents(one) == _contents(other)
+def _same(examples: Sequence, others: Sequence) -> bool:
+    return len(examples) == len(others) and _contents(examples) == _contents(others)
 
 
 def _contents(examples: Sequence) -> list[str]:
     # Without labels: those of train may be votes, or noisy.
     unlabelled = {"tags": None} if isinstance(examples[0], TaggedSentence) else {"label": None}
-    return sorted(repr(replace(one, where="", **unlabelled)) for one in examples)
+    return sorted(repr(replace(example, where="", **unlabelled)) for example in examples)

@@ -56,8 +56,10 @@ def _components(of_examples: list[list[Hashable]]) -> np.ndarray:
     _, components = connected_components(graph, directed=False)
     # SciPy does not define the order of the components.
     numbers: dict[int, int] = {}
-    found = components[: len(of_examples)].tolist()
-    return np.array([numbers.setdefault(one, len(numbers)) for one in found], dtype=np.int64)
+    component_of = components[: len(of_examples)].tolist()
+    return np.array(
+        [numbers.setdefault(component, len(numbers)) for component in component_of], dtype=np.int64
+    )
 
 
 def items_in_words(examples: Examples, groups: np.ndarray) -> str:

@@ -47,11 +47,14 @@ def _no_labels(given: list[str] | None, train: list, where: str) -> None:
 
 def check_varied(train: list, where: str) -> None:
     """Refuses a train split of one label, or one set of labels, from which nothing is learnt."""
-    tags = [one.tags if isinstance(one, TaggedSentence) else (one.label,) for one in train]
-    found = set(chain.from_iterable(tags))
-    if len(found) == 1:
+    tags = [
+        example.tags if isinstance(example, TaggedSentence) else (example.label,)
+        for example in train
+    ]
+    labels = set(chain.from_iterable(tags))
+    if len(labels) == 1:
         raise DataError(
-            f"{where}: expected examples of at least two labels in train, got {found.pop()!r} "
+            f"{where}: expected examples of at least two labels in train, got {labels.pop()!r} "
             "alone; add others, or correct the column of the labels"
         )
 

@@ -162,7 +162,7 @@ def _known(data) -> Splits:
         split: split_description(data.dataset, split, data.source) for split in examples
     }
     if data.genre is not None:
-        examples = {split: _of_genre(found, data.genre) for split, found in examples.items()}
+        examples = {split: _of_genre(records, data.genre) for split, records in examples.items()}
         descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
     examples, descriptions = _held_out(examples, descriptions, data, KINDS[info.kind].held_out)
     _cut_train(examples, descriptions, data)
@@ -181,9 +181,11 @@ def _known(data) -> Splits:
 
 
 def _of_genre(examples: list, genre: str) -> list:
-    found = {getattr(example, "genre", None) for example in examples} - {None}
-    if genre not in found:
-        known = f"one of {', '.join(sorted(found))}" if found else "null, for these have no genres"
+    genres = {getattr(example, "genre", None) for example in examples} - {None}
+    if genre not in genres:
+        known = (
+            f"one of {', '.join(sorted(genres))}" if genres else "null, for these have no genres"
+        )
         raise ConfigError(f"data.genre: expected {known}, got {genre!r}")
     return [example for example in examples if example.genre == genre]
 
@@ -227,10 +229,10 @@ def _cut_train(examples: dict, descriptions: dict, data) -> None:
 def _trained_on(train: Sequence, data) -> list:
     """`train_examples` of train, without those of `fold`."""
     count, fold = data.train_examples, data.fold
-    found = list(train) if count is None else part_of(train, count, data.train_examples_seed)
+    chosen = list(train) if count is None else part_of(train, count, data.train_examples_seed)
     if fold is not None:
-        found = without_fold(found, fold.leave_out, fold.of, fold.seed)
-    return found
+        chosen = without_fold(chosen, fold.leave_out, fold.of, fold.seed)
+    return chosen
 
 
 def _own_files(given, train_labelled: bool = True) -> Splits:
@@ -241,7 +243,7 @@ def _own_files(given, train_labelled: bool = True) -> Splits:
         for split, path in paths.items()
     }
     if not train_labelled:  # placeholders
-        examples["train"] = [replace(one, label=data.labels[0]) for one in examples["train"]]
+        examples["train"] = [replace(record, label=data.labels[0]) for record in examples["train"]]
     descriptions = {split: f"{split} (file {path})" for split, path in paths.items()}
     labels, scheme = KINDS[data.kind].labels_and_scheme(given, data, examples, descriptions)
     return _of_user(data, str(data.train), examples, descriptions, labels, scheme, train_labelled)
@@ -278,8 +280,8 @@ def _of_user(
     row = KINDS[data.kind]
     labels = row.labels(labels, examples["train"], name)
     label_range = None if data.label_range is None else tuple(data.label_range)
-    for split, found in examples.items():
-        check_labels(found, labels, f"{split} ({getattr(data, split)})", label_range)
+    for split, of_split in examples.items():
+        check_labels(of_split, labels, f"{split} ({getattr(data, split)})", label_range)
     if train_labelled:
         row.check_train(examples["train"], name)
     check_distinct(examples, scored="test" if data.held_out is None else "dev")

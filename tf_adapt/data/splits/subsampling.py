@@ -64,7 +64,7 @@ def fold_units(examples: Sequence) -> int:
 
 def _units(examples: Sequence) -> np.ndarray:
     marked = _has_documents(examples)
-    return np.array([one.document for one in examples] if marked else range(len(examples)))
+    return np.array([example.document for example in examples] if marked else range(len(examples)))
 
 
 def _has_documents(examples: Sequence) -> bool:
@@ -78,12 +78,12 @@ def missing_labels(part: Sequence[Record | TaggedSentence], train: Sequence) -> 
 
 
 def _labels(examples: Sequence) -> set:
-    found: set = set()
+    labels: set = set()
     for example in examples:
         if isinstance(example, TaggedSentence):
-            found.update(example.tags)
+            labels.update(example.tags)
         elif isinstance(example.label, tuple):
-            found.update(example.label)
+            labels.update(example.label)
         else:
-            found.add(example.label)
-    return found
+            labels.add(example.label)
+    return labels

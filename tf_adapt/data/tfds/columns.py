@@ -49,15 +49,15 @@ def read_columns(
         role: _reader(role, column, features, name, kind) for role, column in columns.items()
     }
     wanted = dict.fromkeys(columns.values(), True)
-    found = {}
+    records = {}
     for key, split in splits.items():
         examples = _examples(builder, name, key, split, wanted)
-        found[key] = list(_records(examples, columns, readers))
-        if not found[key]:
+        records[key] = list(_records(examples, columns, readers))
+        if not records[key]:
             raise DataError(f"no examples in {name}:{split}; expected at least one")
     _log_other_splits(builder, name, splits.values())
     classes = getattr(features[columns["label"]], "names", None) if "label" in columns else None
-    return found, classes and list(classes)
+    return records, classes and list(classes)
 
 
 def _builder(name: str, data_dir: str | Path | None) -> Any:
@@ -86,7 +86,7 @@ def _builder(name: str, data_dir: str | Path | None) -> Any:
 
 
 def _log_other_splits(builder: Any, name: str, splits: Iterable[str]) -> None:
-    others = [one for one in builder.info.splits if not any(one in split for split in splits)]
+    others = [other for other in builder.info.splits if not any(other in split for split in splits)]
     if others:
         _log.info(
             "%s: not read: %s; data.train, data.dev and data.test name splits",
@@ -99,9 +99,9 @@ def _names_in(data_dir: str | Path | None) -> list[str]:
     """The datasets of a folder, as `NAME/VERSION` or `NAME/CONFIG/VERSION`."""
     if data_dir is None:
         return []
-    found = [*Path(data_dir).glob("*/*/dataset_info.json")]
-    found += Path(data_dir).glob("*/*/*/dataset_info.json")
-    return sorted({path.relative_to(data_dir).parts[0] for path in found})
+    infos = [*Path(data_dir).glob("*/*/dataset_info.json")]
+    infos += Path(data_dir).glob("*/*/*/dataset_info.json")
+    return sorted({path.relative_to(data_dir).parts[0] for path in infos})
 
 
 def _examples(
@@ -143,7 +143,9 @@ def _records(
 
 def _reader(role: str, column: str, features: Mapping, name: str, kind: str | None) -> _Reader:
     """A function that converts a feature's values to texts, labels or groups."""
-    there = ", ".join(f"{one} ({type(feature).__name__})" for one, feature in features.items())
+    there = ", ".join(
+        f"{feature_name} ({type(feature).__name__})" for feature_name, feature in features.items()
+    )
     if column not in features:
         raise ConfigError(
             f"data.columns.{role}: expected one of the features of {name}: {there}, got "

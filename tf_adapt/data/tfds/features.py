@@ -52,11 +52,11 @@ def _whole(value: int, where: str, column: str, feature: Any) -> int:
 
 
 def _classes(value: Any, where: str, column: str, feature: Any) -> tuple[str, ...]:
-    return listed_labels([class_name(one, where, column, feature) for one in value], where)
+    return listed_labels([class_name(item, where, column, feature) for item in value], where)
 
 
 def _set_of_texts(value: Any, where: str, column: str, feature: Any) -> tuple[str, ...]:
-    return listed_labels([decoded_text(one, where, column) for one in value], where)
+    return listed_labels([decoded_text(item, where, column) for item in value], where)
 
 
 TEXTS: Readers = {"a text": decoded_text}

@@ -36,10 +36,10 @@ def predictions(task: Task, records: list[Record], answer: Answer) -> list[Predi
 
 def served(task: Task, serve: Callable, records: list, names: Mapping[str, str]) -> Answer:
     """The answer of an export."""
-    found = outputs(serve, records, names)
+    answer = outputs(serve, records, names)
     return {
-        "label": ids_of_names(task, found["label"]),
-        "probabilities": found["scores"].numpy(),
+        "label": ids_of_names(task, answer["label"]),
+        "probabilities": answer["scores"].numpy(),
     }
 
 
@@ -62,9 +62,12 @@ def label_scores(
     task: Task, records: list[Record], predictions: list[Prediction]
 ) -> dict[str, float]:
     """The metrics of the kind, as those of the same names in Keras, of predicted labels."""
-    said, gold = [one.label for one in predictions], [record.label for record in records]
+    predicted = [prediction.label for prediction in predictions]
+    gold = [record.label for record in records]
     return {
-        metric: float(score_of(metric, item_statistics(metric, said, gold, task.labels).sum(0)))
+        metric: float(
+            score_of(metric, item_statistics(metric, predicted, gold, task.labels).sum(0))
+        )
         for metric in metrics_of(task.kind)
     }
 

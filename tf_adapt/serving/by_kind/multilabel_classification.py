@@ -26,11 +26,11 @@ def predictions(task: Task, records: list[Record], answer: Answer) -> list[Predi
 
 def served(task: Task, serve: Callable, records: list, names: Mapping[str, str]) -> Answer:
     """The answer of an export."""
-    found = outputs(serve, records, names)
-    scores = found["scores"].numpy()
+    answer = outputs(serve, records, names)
+    scores = answer["scores"].numpy()
     expected = np.where(chosen(scores, task.thresholds), np.array(task.labels, object), "")
-    labels = found["labels"].numpy()
-    if [[one.decode("utf-8") for one in row] for row in labels] != expected.tolist():
+    labels = answer["labels"].numpy()
+    if [[label.decode("utf-8") for label in row] for row in labels] != expected.tolist():
         raise ValueError("labels: expected those whose score reaches their threshold, got others")
     return {"probabilities": scores}
 

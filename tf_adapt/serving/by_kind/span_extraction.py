@@ -22,19 +22,19 @@ def predictions(task: Task, records: list[Record], answer: Answer) -> list[Predi
 
 def served(task: Task, serve: Callable, records: list[Record]) -> Answer:
     """The answer of an export."""
-    found = outputs(serve, records, {"question": "text_a", "context": "text_b"})
-    return {name: found[name].numpy() for name in ("answer", "score", "start", "end")}
+    answer = outputs(serve, records, {"question": "text_a", "context": "text_b"})
+    return {name: answer[name].numpy() for name in ("answer", "score", "start", "end")}
 
 
 def served_predictions(task: Task, records: list[Record], answer: Answer) -> list[Prediction]:
     """The predictions of an export: the best answer to each question alone."""
-    found = [
+    answers = [
         FoundAnswer(text.decode("utf-8"), float(score), int(start), int(end))
         for text, score, start, end in zip(
             answer["answer"], answer["score"], answer["start"], answer["end"], strict=True
         )
     ]
-    return [Prediction(one.text, (one.score,), (one,)) for one in found]
+    return [Prediction(answer.text, (answer.score,), (answer,)) for answer in answers]
 
 
 def of_question(answer: Callable) -> Callable:

@@ -38,7 +38,7 @@ def _word_mask(inputs: dict) -> np.ndarray:
 
 def number_of_words(sentences: list[TaggedSentence]) -> int:
     """The words of all sentences."""
-    return sum(len(one.words) for one in sentences)
+    return sum(len(sentence.words) for sentence in sentences)
 
 
 def predictions(task: Task, sentences: list[TaggedSentence], answer: Answer) -> list[Prediction]:
@@ -58,13 +58,13 @@ def predictions(task: Task, sentences: list[TaggedSentence], answer: Answer) -> 
 def served(task: Task, serve: Callable, sentences: list[TaggedSentence]) -> Answer:
     """The answer of an export."""
     words = tf.ragged.constant([record.words for record in sentences], dtype=tf.string)
-    found = {
+    answer = {
         name: tf.RaggedTensor.from_tensor(values, lengths=words.row_lengths()).flat_values
         for name, values in serve(tokens=words.to_tensor("")).items()
     }
     return {
-        "label": ids_of_names(task, found["tags"]),
-        "probabilities": found["scores"].numpy(),
+        "label": ids_of_names(task, answer["tags"]),
+        "probabilities": answer["scores"].numpy(),
     }
 
 
@@ -76,7 +76,8 @@ def sentence_scores(
     The Keras metrics of the same names see the parts of a split sentence separately, and would
     count an entity across a split as two.
     """
-    predicted, true = [one.label for one in predictions], [one.tags for one in sentences]
+    predicted = [prediction.label for prediction in predictions]
+    true = [sentence.tags for sentence in sentences]
     if task.scheme == WORDS:
         sums = item_statistics("accuracy", predicted, true, scheme=WORDS).sum(0)
         return {"accuracy": float(score_of("accuracy", sums))}
@@ -134,7 +135,7 @@ def of_sentences(answers: dict, packed: dict, words: tf.RaggedTensor) -> dict:
 
 def combined(combination: Callable, answers: list[dict], words: tf.RaggedTensor) -> dict:
     """One answer from those of several models, for each word."""
-    flat = [{name: values.flat_values for name, values in one.items()} for one in answers]
+    flat = [{name: values.flat_values for name, values in member.items()} for member in answers]
     answer = combination(flat, words.row_splits)
     return {name: words.with_flat_values(values) for name, values in answer.items()}
 

@@ -58,8 +58,8 @@ class Client:
             ConfigError: as `predict`.
         """
         path = "/v1/models"
-        found = self._part(path, self._answer(path), list, "models")
-        return [self._part(path, one, str, "name") for one in found]
+        models = self._part(path, self._answer(path), list, "models")
+        return [self._part(path, entry, str, "name") for entry in models]
 
     def predict(
         self, texts: Sequence[Any], model: str | None = None, signature: str | None = None
@@ -88,16 +88,16 @@ class Client:
         place = f"/v1/models/{quote(self._only(model), safe='')}"
         inputs = self._inputs(place, signature or _DEFAULT)
         rows = [row_of(text, inputs, f"texts[{number}]") for number, text in enumerate(texts)]
-        path, found = f"{place}:predict", []
+        path, predictions = f"{place}:predict", []
         for batch in batches(rows, self._batch_size):
             request = {"signature_name": signature or _DEFAULT, "instances": batch}
-            found += self._part(path, self._answer(path, request), list, "predictions")
-        if len(found) != len(rows) or not all(map(fits, found, rows)):
+            predictions += self._part(path, self._answer(path, request), list, "predictions")
+        if len(predictions) != len(rows) or not all(map(fits, predictions, rows)):
             raise ArtifactError(
                 f"{self._url}: expected a prediction for each of {len(rows)} texts, got others; is "
                 "it a server of tf_adapt's exports?"
             )
-        return [cut(one, row) for one, row in zip(found, rows, strict=True)]
+        return [cut(prediction, row) for prediction, row in zip(predictions, rows, strict=True)]
 
     def _only(self, model: str | None) -> str:
         if model is not None:
@@ -119,15 +119,15 @@ class Client:
 
     def _part(self, path: str, answer: Any, kind: type, *keys: str) -> Any:
         """What an answer has at these keys, one in the other."""
-        found = answer
+        value = answer
         for key in keys:
-            found = found.get(key) if isinstance(found, dict) else None
-        if not isinstance(found, kind):
+            value = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(value, kind):
             raise ArtifactError(
                 f"{self._url}{path}: expected an answer with {'.'.join(keys)}, got another; is it "
                 "a server of another kind?"
             )
-        return found
+        return value
 
     def _answer(self, path: str, content: dict | None = None) -> dict[str, Any]:
         data = None if content is None else json_bytes(content)
@@ -138,8 +138,8 @@ class Client:
                 body = response.read(_LARGEST_ANSWER + 1)
             if len(body) > _LARGEST_ANSWER:
                 raise ValueError("an answer beyond 256 MB")
-            found = json.loads(body)
-            if not isinstance(found, dict):
+            value = json.loads(body)
+            if not isinstance(value, dict):
                 raise ValueError("another JSON value than an object")
         except urllib.error.HTTPError as error:
             raise self._refusal(error) from None
@@ -154,7 +154,7 @@ class Client:
                 f"{self._url}{path}: expected JSON of a model server, got {error}; is it another "
                 "program's address?"
             ) from None
-        return found
+        return value
 
     def _refusal(self, error: urllib.error.HTTPError) -> Exception:
         try:

@@ -25,7 +25,7 @@ def row_of(text: Any, inputs: set[str], where: str) -> Row:
         if isinstance(text, str):
             return {"text": text}
         raise DataError(f"{where}: expected a text, got {type(text).__name__}")
-    is_list = isinstance(text, list | tuple) and all(isinstance(one, str) for one in text)
+    is_list = isinstance(text, list | tuple) and all(isinstance(part, str) for part in text)
     if inputs == {"text_a", "text_b"}:
         if is_list and len(text) == 2:
             return {"text_a": text[0], "text_b": text[1]}
@@ -52,13 +52,13 @@ def batches(rows: list[Row], most_rows: int) -> Iterator[list[Row]]:
     for row in rows:
         words = len(row.get("tokens", ()))
         # Of the row without its words' share of what all rows are padded to.
-        own = len(json_bytes(row)) - _PAD_BYTES * words
+        row_bytes = len(json_bytes(row)) - _PAD_BYTES * words
         padded = _PAD_BYTES * max(width, words) * (len(batch) + 1)
-        if batch and (len(batch) == most_rows or size + own + padded > MOST_BYTES):
+        if batch and (len(batch) == most_rows or size + row_bytes + padded > MOST_BYTES):
             yield _padded(batch)
             batch, size, width = [], 0, 0
         batch.append(row)
-        size, width = size + own, max(width, words)
+        size, width = size + row_bytes, max(width, words)
     if batch:
         yield _padded(batch)
 

@@ -69,12 +69,12 @@ def answers_in_graph(
     def spans_of(rows):
         return predict({"a": pack_spans(preprocessor, spans, rows)})
 
-    found = best_answers(_in_slices(spans_of, tf.cast(splits[-1], tf.int32)), splits, search)
-    start = tf.where(found["is_none"], NONE, found["start"][:, 0])
-    end = tf.where(found["is_none"], NONE, found["end"][:, 0])
+    best = best_answers(_in_slices(spans_of, tf.cast(splits[-1], tf.int32)), splits, search)
+    start = tf.where(best["is_none"], NONE, best["start"][:, 0])
+    end = tf.where(best["is_none"], NONE, best["end"][:, 0])
     return {
         "answer": tf.strings.substr(texts, tf.maximum(start, 0), end - start, unit="UTF8_CHAR"),
-        "score": tf.where(found["is_none"], found["none"], found["probability"][:, 0]),
+        "score": tf.where(best["is_none"], best["none"], best["probability"][:, 0]),
         "start": start,
         "end": end,
     }
@@ -95,8 +95,8 @@ def _in_slices(spans_of: Callable[[tf.Tensor], dict], count: tf.Tensor) -> dict:
 
     def step(number, arrays):
         first = number * WINDOWS_AT_ONCE
-        found = spans_of(tf.range(first, tf.minimum(first + WINDOWS_AT_ONCE, count)))
-        return number + 1, {name: arrays[name].write(number, found[name]) for name in arrays}
+        best = spans_of(tf.range(first, tf.minimum(first + WINDOWS_AT_ONCE, count)))
+        return number + 1, {name: arrays[name].write(number, best[name]) for name in arrays}
 
     _, arrays = tf.while_loop(
         lambda number, _: number < slices, step, (0, arrays), parallel_iterations=1

@@ -123,15 +123,17 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         """`given` are weights of the model, each with the variable that is read and saved in its
         place; `preprocessor` one that is used in place of the encoder's."""
         kernels = [layer.kernel for layer in half_layers(model)]
-        halves = [tf.Variable(one, trainable=False) for one in half_kernels(model)]
+        halves = [tf.Variable(kernel, trainable=False) for kernel in half_kernels(model)]
         given = [*given, *zip(kernels, halves, strict=True)]
         # Auxiliary losses are not used in inference.
-        unused = {id(one) for auxiliary in model.auxiliaries for one in auxiliary.variables}
+        unused = {id(weight) for auxiliary in model.auxiliaries for weight in auxiliary.variables}
         unused |= {id(weight) for weight, _ in given}
         merged_layers = [layer for layer in low_rank_layers(model) if layer.merged]
         unused |= {id(weight) for layer in merged_layers for weight in layer.weights}
         unused |= {id(weight) for weight in model.encoder.weights_of_other_tasks(model.task_name)}
-        self.variables = [one.value for one in model.variables if id(one) not in unused]
+        self.variables = [
+            variable.value for variable in model.variables if id(variable) not in unused
+        ]
         self.given = [value for _, value in given]
         self.preprocessor = preprocessor or model.encoder.preprocessor
         # The module's own SavedModel has tables and assets.
@@ -166,9 +168,11 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
             return predict.packed(row.texts(self._checked(texts)))
 
         def answer(texts: dict, packed: dict, encoded: dict) -> dict:
-            inputs = {name: one | encoded[name] for name, one in packed["inputs"].items()}
-            found = predict.answered(packed | {"inputs": inputs}, row.texts(self._checked(texts)))
-            return row.named(found, predict.task, self.labels, texts)
+            inputs = {name: tensors | encoded[name] for name, tensors in packed["inputs"].items()}
+            answered = predict.answered(
+                packed | {"inputs": inputs}, row.texts(self._checked(texts))
+            )
+            return row.named(answered, predict.task, self.labels, texts)
 
         for name, function in row.parts(self._specs(), pack, predict.encoded, answer).items():
             setattr(self, name, function)

@@ -29,15 +29,15 @@ def read_of(parts: list[Part], encoded: dict, inputs: dict) -> dict:
     Shapes: `pooled` `[batch, width]`; `states` `[batch, time, layers, width]` with `lengths`
     `[batch] int64`, where vectors of whole texts have the time 1.
     """
-    found = {}
+    outputs = {}
     for part in parts:
-        found[part.key] = part.take(encoded, inputs)
+        outputs[part.key] = part.take(encoded, inputs)
         if part.key == "states":
-            found["lengths"] = tf.math.count_nonzero(encoded["mask"], axis=1)
+            outputs["lengths"] = tf.math.count_nonzero(encoded["mask"], axis=1)
             if part.per_text:
-                found["states"] = found["states"][:, None]
-                found["lengths"] = tf.ones_like(found["lengths"])
-    return found
+                outputs["states"] = outputs["states"][:, None]
+                outputs["lengths"] = tf.ones_like(outputs["lengths"])
+    return outputs
 
 
 def traced(texts: dict, pack: Callable, encode: Callable, answer: Callable) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def traced(texts: dict, pack: Callable, encode: Callable, answer: Callable) -> d
         encode: the inputs of one text column → what the head reads.
         answer: texts, the result of `pack`, that of `encode` by text column → outputs.
     """
-    functions = [tf.function(one, autograph=False) for one in (pack, encode, answer)]
+    functions = [tf.function(function, autograph=False) for function in (pack, encode, answer)]
     packed = _specs(functions[0].get_concrete_function(texts))
     encoded = {
         name: _specs(functions[1].get_concrete_function(inputs))
@@ -81,7 +81,7 @@ def signature_in(engine: str, program: Any, name: str, export: str, content: str
     if engine == TENSORFLOW:
         return program.signatures[name]
     owner = program.tasks[name] if hasattr(program, "tasks") else program
-    if not all(hasattr(owner, one) for one in _NAMES):
+    if not all(hasattr(owner, part) for part in _NAMES):
         raise ConfigError(
             f"engine {engine}: {export}: expected an export of one model with a transformer that "
             "runs natively and no task of questions, got another one, or one of an earlier "
@@ -89,9 +89,9 @@ def signature_in(engine: str, program: Any, name: str, export: str, content: str
         )
     # Each traced once, for all shapes: with the functions themselves every new length of a text
     # would be looked up among all before it.
-    pack, function, last = (getattr(owner, one).concrete_functions[0] for one in _NAMES)
+    pack, function, last = (getattr(owner, part).concrete_functions[0] for part in _NAMES)
     types = {key: tensor.dtype for key, tensor in function.structured_outputs.items()}
-    halves = [one.name for one in types.values() if one in (tf.bfloat16, tf.float16)]
+    halves = [dtype.name for dtype in types.values() if dtype in (tf.bfloat16, tf.float16)]
     computed = halves[0] if halves else "float32"
     key = {"export": content, "signature": name}
     graph = OpenVinoGraph(f"the encoder of {export}", key, lambda: function, computed, engine)
@@ -100,8 +100,8 @@ def signature_in(engine: str, program: Any, name: str, export: str, content: str
         packed = pack(texts)
         encoded = {}
         for column, inputs in packed["inputs"].items():
-            found = graph({key: tensor.numpy() for key, tensor in inputs.items()})
-            encoded[column] = {key: tf.cast(found[key], types[key]) for key in types}
+            outputs = graph({key: tensor.numpy() for key, tensor in inputs.items()})
+            encoded[column] = {key: tf.cast(outputs[key], types[key]) for key in types}
         return last(texts, packed, encoded)
 
     return answer

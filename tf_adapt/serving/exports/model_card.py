@@ -71,8 +71,8 @@ def with_precision(card: str, precision: str | None) -> str:
     """A card of an export that computes in half precision; None: the card as it is."""
     if precision is None:
         return card
-    said = f"The model computes in {precision}; the scores above are those in float32."
-    return f"{card}\n{section('Precision', said)}\n"
+    text = f"The model computes in {precision}; the scores above are those in float32."
+    return f"{card}\n{section('Precision', text)}\n"
 
 
 def export_card(

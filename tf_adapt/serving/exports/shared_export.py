@@ -61,10 +61,10 @@ def export_shared(tasks: dict[str, ServedTask], folder: str | os.PathLike) -> Pa
     served = _served(tasks)
     with publish_folder(folder) as aside:
         module = tf.__internal__.tracking.AutoTrackable()
-        for one in served.values():
-            one.add_parts()
+        for model in served.values():
+            model.add_parts()
         module.tasks = served
-        save_module(module, aside, {name: one.signature() for name, one in served.items()})
+        save_module(module, aside, {name: model.signature() for name, model in served.items()})
         described = {
             name: {"task": task.model.task.get_config(), "data": task.data}
             for name, task in tasks.items()

@@ -59,9 +59,9 @@ def answers_of_questions(
     Args:
         windows: of `batch_predictions`; `record_of` is the number of each row's question.
     """
-    found = _by_question(records, windows, search)
+    best = _by_question(records, windows, search)
     return [
-        _sorted(record, {name: values[number] for name, values in found.items()}, search)
+        _sorted(record, {name: values[number] for name, values in best.items()}, search)
         for number, record in enumerate(records)
     ]
 
@@ -75,18 +75,16 @@ def chosen_no_answer_threshold(
     task: Task, records: Sequence[Record], windows: dict[str, np.ndarray]
 ) -> float:
     """The threshold with the best score of the task's metric on these questions."""
-    found = _by_question(records, windows, task.spans)
+    best = _by_question(records, windows, task.spans)
     score = ANSWER_METRICS[task.metric]
     texts = [
         record.text_b[start:end]
-        for record, start, end in zip(
-            records, found["start"][:, 0], found["end"][:, 0], strict=True
-        )
+        for record, start, end in zip(records, best["start"][:, 0], best["end"][:, 0], strict=True)
     ]
     gold = [record.label.texts for record in records]
     scores = [score(*pair) for pair in zip(texts, gold, strict=True)]
-    unanswerable = [score("", one) for one in gold]
-    return best_no_answer_threshold(found["margin"].tolist(), scores, unanswerable)
+    unanswerable = [score("", answers) for answers in gold]
+    return best_no_answer_threshold(best["margin"].tolist(), scores, unanswerable)
 
 
 def _by_question(
@@ -95,21 +93,21 @@ def _by_question(
     rows = {name: tf.constant(values) for name, values in windows.items() if name != "record_of"}
     counts = np.bincount(windows["record_of"], minlength=len(records))
     splits = tf.constant(np.concatenate([[0], np.cumsum(counts)]))
-    return {name: one.numpy() for name, one in best_answers(rows, splits, search).items()}
+    return {name: values.numpy() for name, values in best_answers(rows, splits, search).items()}
 
 
-def _sorted(record: Record, found: dict, search: SpanSearch) -> tuple[FoundAnswer, ...]:
+def _sorted(record: Record, best: dict, search: SpanSearch) -> tuple[FoundAnswer, ...]:
     spans = [
         FoundAnswer(record.text_b[start:end], float(probability), int(start), int(end))
         for start, end, probability in zip(
-            found["start"], found["end"], found["probability"], strict=True
+            best["start"], best["end"], best["probability"], strict=True
         )
         if start != NONE
     ]
     if spans and search.no_answer_threshold is None:
         return tuple(spans)
-    none = FoundAnswer("", float(found["none"]), NONE, NONE)
-    if found["is_none"] or not spans:
+    none = FoundAnswer("", float(best["none"]), NONE, NONE)
+    if best["is_none"] or not spans:
         return (none, *spans)[: search.n_best]
-    rest = sorted([none, *spans[1:]], key=lambda one: -one.score)
+    rest = sorted([none, *spans[1:]], key=lambda answer: -answer.score)
     return (spans[0], *rest)[: search.n_best]

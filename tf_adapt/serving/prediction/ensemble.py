@@ -133,7 +133,7 @@ def combined(
         # A few sentences at a time: they are padded to the longest.
         end = max(start + 1, int(np.searchsorted(splits, splits[start] + _WORDS, "right")) - 1)
         words = slice(splits[start], splits[end])
-        part = [{name: values[words] for name, values in one.items()} for one in answers]
+        part = [{name: values[words] for name, values in answer.items()} for answer in answers]
         parts.append(combination(part, splits[start : end + 1] - splits[start]))
         start = end
     return {name: np.concatenate([part[name].numpy() for part in parts]) for name in parts[0]}

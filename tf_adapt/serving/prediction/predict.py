@@ -80,13 +80,15 @@ def batch_predictions(
         batches = inputs_of(dataset)
         spec = batches.element_spec
     predictions, row = (graph or model.inference).for_pass(spec), KINDS[model.task.kind]
-    found: dict[str, list] = {}
+    rows_of: dict[str, list] = {}
     for inputs, examples in zip(tracked(batches, "predicting", progress), order, strict=True):
         for name, values in predictions(inputs).items():
-            rows = found.setdefault(name, [None] * len(prepared.lengths))
-            for example, own in zip(examples, row.of_examples(values.numpy(), inputs), strict=True):
-                rows[example] = own
-    answer = {name: row.joined(rows) for name, rows in found.items()}
+            rows = rows_of.setdefault(name, [None] * len(prepared.lengths))
+            for example, of_example in zip(
+                examples, row.of_examples(values.numpy(), inputs), strict=True
+            ):
+                rows[example] = of_example
+    answer = {name: row.joined(rows) for name, rows in rows_of.items()}
     return answer if prepared.record_of is None else answer | {"record_of": prepared.record_of}
 
 
@@ -183,7 +185,10 @@ def encode(
     )
     for examples in tracked(shortest_first(prepared, batch_size), "encoding", progress):
         encoded = forward(units, tf.constant(examples))
-        layers = tf.stack([tf.cast(one, tf.float32) for one in encoded["layers"][wanted]], axis=1)
+        layers = tf.stack(
+            [tf.cast(layer_states, tf.float32) for layer_states in encoded["layers"][wanted]],
+            axis=1,
+        )
         lengths = tf.math.count_nonzero(encoded["mask"], axis=1).numpy()
         for example, states, length in zip(examples, layers.numpy(), lengths, strict=True):
             # A copy, because a view would keep the whole batch in memory.

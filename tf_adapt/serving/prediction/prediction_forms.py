@@ -73,18 +73,21 @@ def predictions_text(
     """
     pairs = list(zip(records, predictions, strict=True))
     if form == "conll":
-        return "\n".join(_columns(record.words, one.label) for record, one in pairs)
+        return "\n".join(_columns(record.words, prediction.label) for record, prediction in pairs)
     row = KINDS[task.kind]
     names = row.texts if with_input else ()
     texts = [[getattr(record, name) for name in names] for record in records]
     if form == "jsonl":
         objects = (
-            dict(zip(names, given, strict=True)) | row.object(record, one, task.labels)
-            for given, (record, one) in zip(texts, pairs, strict=True)
+            dict(zip(names, given, strict=True)) | row.object(record, prediction, task.labels)
+            for given, (record, prediction) in zip(texts, pairs, strict=True)
         )
-        return "".join(f"{json.dumps(found, ensure_ascii=False)}\n" for found in objects)
+        return "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in objects)
     rows = [[*names, "prediction", *row.columns(task.labels)]]
-    rows += [[*given, *row.fields(one)] for given, one in zip(texts, predictions, strict=True)]
+    rows += [
+        [*given, *row.fields(prediction)]
+        for given, prediction in zip(texts, predictions, strict=True)
+    ]
     if form == "tsv":
         return "".join("\t".join(row) + "\n" for row in rows)
     content = io.StringIO()

@@ -109,7 +109,8 @@ def tasks_of(folder: Path) -> dict[str, tuple[Task, str | None]]:
         where = folder / run_folder.TASK
         described = {DEFAULT: read_json(where, ExportFile)}
     return {
-        name: (saved_task(one.task, where), _dataset(one.data)) for name, one in described.items()
+        name: (saved_task(served.task, where), _dataset(served.data))
+        for name, served in described.items()
     }
 
 

@@ -153,7 +153,7 @@ class Server:
         body = await self._bodies.read(request)
         with self._served(name).version(number) as version:
             signatures = version.export.signatures
-            inputs = {key: one.inputs for key, one in signatures.items()}
+            inputs = {key: served.inputs for key, served in signatures.items()}
             read = predict_request if method == "predict" else example_request
             asked = read(body, inputs, self.limits)
             task = signatures[asked.signature].task
@@ -195,7 +195,7 @@ class Server:
     def _metadata(self, name: str, number: int | None) -> Response:
         with self._served(name).version(number) as version:
             signatures = {
-                key: one.definition for key, one in sorted(version.export.signatures.items())
+                key: served.definition for key, served in sorted(version.export.signatures.items())
             }
             spec = {"name": name, "signature_name": "", "version": str(version.number)}
         definition = {"signature_def": {"signature_def": signatures}}

@@ -91,17 +91,19 @@ class Batcher:
             self._worker = asyncio.create_task(self._work())
         try:
             async with asyncio.timeout(self._limits.seconds):
-                found = await asyncio.gather(*(job.answer for job in jobs), return_exceptions=True)
+                answers = await asyncio.gather(
+                    *(job.answer for job in jobs), return_exceptions=True
+                )
         except TimeoutError:
             raise RefusedError(504, f"no answer within {self._limits.seconds:g} seconds") from None
         finally:
             for job in jobs:  # one that still waits is not computed any more
                 job.answer.cancel()
                 self._leave(job)
-        for one in found:
-            if isinstance(one, BaseException):
-                raise one
-        return {name: [row for one in found for row in one[name]] for name in found[0]}
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+        return {name: [row for answer in answers for row in answer[name]] for name in answers[0]}
 
     async def _work(self) -> None:
         while self._jobs:
@@ -166,11 +168,11 @@ def _parts(columns: Columns, limits: Limits) -> Iterator[tuple[Columns, _Size, i
     rows = list(zip(*columns.values(), strict=True))
     start, size, characters = 0, _Size(), 0
     for number, row in enumerate(rows):
-        more, own = _measured(row)
+        more, length = _measured(row)
         if number > start and not (size + more).fits(limits):
             yield _slice(columns, start, number), size, characters
             start, size, characters = number, _Size(), 0
-        size, characters = size + more, characters + own
+        size, characters = size + more, characters + length
     yield _slice(columns, start, len(rows)), size, characters
 
 
@@ -190,7 +192,9 @@ def _slice(columns: Columns, start: int, end: int) -> Columns:
 
 def _merged(all_columns: list[Columns]) -> Columns:
     """The rows of all; sentences are padded at their end to the longest."""
-    merged = {name: [row for one in all_columns for row in one[name]] for name in all_columns[0]}
+    merged = {
+        name: [row for columns in all_columns for row in columns[name]] for name in all_columns[0]
+    }
     for name, rows in merged.items():
         if isinstance(rows[0], list):
             width = max(map(len, rows))
@@ -200,8 +204,8 @@ def _merged(all_columns: list[Columns]) -> Columns:
 
 def _rows_of(outputs: Outputs, start: int, job: _Job) -> Outputs:
     """The rows of one job, without what its sentences were padded with."""
-    found = {name: rows[start : start + job.size.rows] for name, rows in outputs.items()}
+    of_job = {name: rows[start : start + job.size.rows] for name, rows in outputs.items()}
     (first, *_) = job.columns.values()
     if isinstance(first[0], list):
-        found = {name: [row[: len(first[0])] for row in rows] for name, rows in found.items()}
-    return found
+        of_job = {name: [row[: len(first[0])] for row in rows] for name, rows in of_job.items()}
+    return of_job

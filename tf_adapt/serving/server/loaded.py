@@ -128,8 +128,8 @@ def _function(program: Any, signature: Any, inputs: Inputs) -> Callable[[Columns
             for name in inputs
         }
         try:
-            found = sorted(signature(**tensors).items())
-            return {name: _values(value.numpy()) for name, value in found}
+            outputs = sorted(signature(**tensors).items())
+            return {name: _values(value.numpy()) for name, value in outputs}
         except tf.errors.InvalidArgumentError as error:
             reason = _reason(error)
             if reason is None:  # TensorFlow's words are for the log
@@ -182,12 +182,16 @@ def _definitions(folder: Path) -> dict[str, dict[str, Any]]:
         ) from None
     return {
         name: {
-            "inputs": {key: _tensor_info(one) for key, one in sorted(found.inputs.items())},
-            "outputs": {key: _tensor_info(one) for key, one in sorted(found.outputs.items())},
-            "method_name": found.method_name,
+            "inputs": {
+                key: _tensor_info(tensor) for key, tensor in sorted(signature.inputs.items())
+            },
+            "outputs": {
+                key: _tensor_info(tensor) for key, tensor in sorted(signature.outputs.items())
+            },
+            "method_name": signature.method_name,
         }
-        for name, found in graph.signature_def.items()
-        if found.method_name == _PREDICT
+        for name, signature in graph.signature_def.items()
+        if signature.method_name == _PREDICT
     }
 
 
@@ -196,7 +200,7 @@ def _tensor_info(info: Any) -> dict[str, Any]:
     return {
         "dtype": DataType.Name(info.dtype),
         "tensor_shape": {
-            "dim": [{"size": str(one.size), "name": one.name} for one in shape.dim],
+            "dim": [{"size": str(axis.size), "name": axis.name} for axis in shape.dim],
             "unknown_rank": shape.unknown_rank,
         },
         "name": info.name,

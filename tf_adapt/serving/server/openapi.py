@@ -78,14 +78,16 @@ def openapi() -> dict[str, Any]:
         ("/v1/models/{model}", [name]),
         ("/v1/models/{model}/versions/{version}", [name, version]),
     ):
-        own = {
+        of_place = {
             place: _get("State of the versions", _CLOSED | _OF_MODEL),
             f"{place}/metadata": _get("Inputs and outputs of the signatures", _CLOSED | _OF_MODEL),
             f"{place}:predict": _post("The outputs of a signature", "Predict"),
             f"{place}:classify": _post("Labels with their probabilities", "Examples"),
             f"{place}:regress": _post("A number for each text", "Examples"),
         }
-        paths |= {path: found | {"parameters": parameters} for path, found in own.items()}
+        paths |= {
+            path: operation | {"parameters": parameters} for path, operation in of_place.items()
+        }
     return {
         "openapi": "3.1.0",
         "info": {"title": "tf-adapt serve", "version": __version__},

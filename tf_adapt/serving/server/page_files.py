@@ -43,24 +43,24 @@ def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
             "model": name,
             "version": str(model.current.number),
             "signature": signature,
-            "kind": one.task.kind,
-            "inputs": list(one.inputs),
-            "labels": list(one.task.labels or ()),
-            "range": list(one.task.label_range or ()),
-            "sample": _sample(one.task, one.dataset),
+            "kind": served.task.kind,
+            "inputs": list(served.inputs),
+            "labels": list(served.task.labels or ()),
+            "range": list(served.task.label_range or ()),
+            "sample": _sample(served.task, served.dataset),
             "card": model.current.export.card,
             "verdict": _verdict(model.current.export.report),
             "report": model.current.export.report,
         }
         for name, model in models.items()
-        for signature, one in model.current.export.signatures.items()
+        for signature, served in model.current.export.signatures.items()
     ]
 
 
 def _verdict(report: str) -> str:
     """The sentence that heads a comparison's report, without Markdown's escapes; "" for none."""
-    found = re.search(r"^# (.+)", report, re.MULTILINE)
-    return html.unescape(re.sub(r"\\(.)", r"\1", found[1])) if found else ""
+    heading = re.search(r"^# (.+)", report, re.MULTILINE)
+    return html.unescape(re.sub(r"\\(.)", r"\1", heading[1])) if heading else ""
 
 
 def _sample(task: Task, dataset: str | None) -> dict[str, str]:

@@ -42,12 +42,12 @@ def bound_to(host: str, port: int) -> socket.socket:
         family, kind, number, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        found = socket.socket(family, kind, number)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound = socket.socket(family, kind, number)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind(address)
+            bound.bind(address)
         except OSError:
-            found.close()
+            bound.close()
             raise
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -55,7 +55,7 @@ def bound_to(host: str, port: int) -> socket.socket:
             f"--host {host} --port {port}: expected a free address of this machine, got an error "
             f"({reason}); choose another port (0: any free one) or host"
         ) from None
-    return found
+    return bound
 
 
 def uvicorn_server(server: Server) -> uvicorn.Server:

@@ -86,20 +86,20 @@ class Model:
         Raises:
             RefusedError: another number is asked for.
         """
-        found = self.current
-        if number not in (None, found.number):
+        version = self.current
+        if number not in (None, version.number):
             raise RefusedError(
                 404, f"Servable not found for request: Specific({self.name}, {number})"
             )
-        found.active += 1
+        version.active += 1
         try:
-            yield found
+            yield version
         finally:
-            found.active -= 1
+            version.active -= 1
 
     def states(self) -> dict[int, tuple[str, str]]:
         """State and problem of each known version, newest first."""
-        known = {number: (one.state, one.problem) for number, one in self._others.items()}
+        known = {number: (other.state, other.problem) for number, other in self._others.items()}
         known[self.current.number] = (AVAILABLE, "")
         return dict(sorted(known.items(), reverse=True))
 
@@ -110,14 +110,14 @@ class Model:
         """
         now = time.monotonic()
         failed = {
-            number: one.identity
-            for number, one in self._failed.items()
-            if now - one.at < _RETRY_SECONDS
+            number: failure.identity
+            for number, failure in self._failed.items()
+            if now - failure.at < _RETRY_SECONDS
         }
-        found = _newest(self.folder, failed)
-        if found is None:
+        newest = _newest(self.folder, failed)
+        if newest is None:
             return
-        number, folder = found
+        number, folder = newest
         identity = _identity(folder)
         if (number, identity) == (self.current.number, self.current.identity):
             return
@@ -182,20 +182,22 @@ def load_model(
     def make_batcher(signature: str, call: Callable) -> Batcher:
         return Batcher(call, executor, limits, lambda rows: observe(name, signature, rows))
 
-    found = _newest(folder, {})
-    if found is None:
+    newest = _newest(folder, {})
+    if newest is None:
         raise ArtifactError(
             f"{folder}: expected a run, an export, or a folder of numbered exports, got none of "
             "them; write one with `tf-adapt export`"
         )
-    number, version = found
+    number, version = newest
     identity = _identity(version)
     current = _made(number, load_export(version, trust, engine), make_batcher, identity)
     return Model(name, folder, trust, make_batcher, current, engine)
 
 
 def _made(number: int, export: Export, make_batcher: Callable, identity: tuple) -> Version:
-    batchers = {name: make_batcher(name, one.call) for name, one in export.signatures.items()}
+    batchers = {
+        name: make_batcher(name, signature.call) for name, signature in export.signatures.items()
+    }
     return Version(number, export, batchers, identity)
 
 
@@ -211,11 +213,11 @@ def _newest(folder: Path, failed: dict[int, tuple]) -> tuple[int, Path] | None:
         names = os.listdir(folder)
     except OSError:
         return None
-    found = {number: folder / name for name in names if (number := _number(name)) is not None}
-    for number in sorted(found, reverse=True):
-        whole = (found[number] / MANIFEST).is_file()
-        if whole and failed.get(number) != _identity(found[number]):
-            return number, found[number]
+    folders = {number: folder / name for name in names if (number := _number(name)) is not None}
+    for number in sorted(folders, reverse=True):
+        whole = (folders[number] / MANIFEST).is_file()
+        if whole and failed.get(number) != _identity(folders[number]):
+            return number, folders[number]
     return None
 
 
@@ -227,7 +229,7 @@ def _number(name: str) -> int | None:
 def _identity(folder: Path) -> tuple:
     """Changes when a version is published again."""
     try:
-        found = [path.stat() for path in (folder, folder / MANIFEST)]
+        stats = [path.stat() for path in (folder, folder / MANIFEST)]
     except OSError:
         return ()
-    return tuple((one.st_ino, one.st_mtime_ns) for one in found)
+    return tuple((stat.st_ino, stat.st_mtime_ns) for stat in stats)
