@@ -84,11 +84,11 @@ def variant(cell: ScoredCell) -> str:
 
 def best_of(order: list[Ranked], frozen: bool) -> Ranked | None:
     """The best pretrained cell with a confusion matrix, among frozen encoders or the others."""
-    for one in order:
-        cell = one.cell
+    for entry in order:
+        cell = entry.cell
         known = cell.results.mean is not None and cell.confusion and cell.pretrained
         if known and (cell.adaptation == FROZEN) == frozen:
-            return one
+            return entry
     return None
 
 

@@ -10,22 +10,23 @@ LONGEST_TEXT, LONGEST_ANSWER = 600, 200
 
 def examples(content: Content, order: list[Ranked]) -> list[Example]:
     """Each example, with cells grouped by predicted label, most frequent first."""
-    return [_example(found, order) for found in content.disagreements]
+    return [_example(disagreement, order) for disagreement in content.disagreements]
 
 
-def _example(found: Disagreement, order: list[Ranked]) -> Example:
-    texts = [("text" if found.text_b is None else "first text", found.text_a)]
-    if found.text_b is not None:
-        texts.append(("second text", found.text_b))
+def _example(disagreement: Disagreement, order: list[Ranked]) -> Example:
+    texts = [("text" if disagreement.text_b is None else "first text", disagreement.text_a)]
+    if disagreement.text_b is not None:
+        texts.append(("second text", disagreement.text_b))
     groups: dict[tuple[str, bool], list[str]] = {}
-    for one in order:
-        cell = one.cell.id
-        if cell in found.answers:
-            groups.setdefault((found.answers[cell], cell in found.right), []).append(one.name)
+    for entry in order:
+        cell = entry.cell.id
+        if cell in disagreement.answers:
+            answer = disagreement.answers[cell], cell in disagreement.right
+            groups.setdefault(answer, []).append(entry.name)
     return Example(
-        visible(found.where),
+        visible(disagreement.where),
         [(name, _cut(text, LONGEST_TEXT)) for name, text in texts],
-        _cut(found.label, LONGEST_ANSWER),
+        _cut(disagreement.label, LONGEST_ANSWER),
         [
             (_cut(answer, LONGEST_ANSWER), is_right, names)
             for (answer, is_right), names in sorted(

@@ -18,7 +18,7 @@ PREDICTED = {
 
 def forgetting(order: list[Ranked]) -> list:
     """The blocks of the section; none where no run measured it."""
-    order = [one for one in order if one.cell.forgetting is not None]
+    order = [entry for entry in order if entry.cell.forgetting is not None]
     if not order:
         return []
     groups = Folded("Distances by layer group", [_distance_table(order)])
@@ -28,24 +28,24 @@ def forgetting(order: list[Ranked]) -> list:
 def _loss_table(order: list[Ranked]) -> Table:
     columns = ["cell", "score × 100", "loss before", "loss after", "rise", "distance"]
     rows = []
-    for one in order:
-        found = one.cell.forgetting
+    for entry in order:
+        measured = entry.cell.forgetting
         texts = (
-            one.name,
-            one.cell.results.shown,
-            f"{found.before:.4f}",
-            _shown(found.after),
-            words.rise(found.before, found.after.mean),
-            _shown(found.distances["all"]),
+            entry.name,
+            entry.cell.results.shown,
+            f"{measured.before:.4f}",
+            _shown(measured.after),
+            words.rise(measured.before, measured.after.mean),
+            _shown(measured.distances["all"]),
         )
         rows.append([field_of(text) for text in texts])
-    asked = {one.cell.forgetting.task: one.cell.forgetting for one in order}
-    said = "; ".join(
-        f"{found.targets:,} {PREDICTED[task]} in {counted(found.texts, 'line')}"
-        for task, found in asked.items()
+    asked = {entry.cell.forgetting.task: entry.cell.forgetting for entry in order}
+    what = "; ".join(
+        f"{measured.targets:,} {PREDICTED[task]} in {counted(measured.texts, 'line')}"
+        for task, measured in asked.items()
     )
     caption = (
-        f"Loss of the module's own task on held-out text ({said}) with the pretrained weights and "
+        f"Loss of the module's own task on held-out text ({what}) with the pretrained weights and "
         "after adaptation; distance from the pretrained weights, relative to their length; means "
         "over the seeds that ended"
     )
@@ -53,17 +53,17 @@ def _loss_table(order: list[Ranked]) -> Table:
 
 
 def _distance_table(order: list[Ranked]) -> Table:
-    names = list(dict.fromkeys(name for one in order for name in one.cell.forgetting.distances))
+    names = list(dict.fromkeys(name for entry in order for name in entry.cell.forgetting.distances))
     names = [name for name in names if name != "all"]
     rows = []
-    for one in order:
-        found = one.cell.forgetting.distances
-        shown = [_shown(found[name]) if name in found else words.NOTHING for name in names]
-        rows.append([field_of(text) for text in (one.name, *shown)])
+    for entry in order:
+        distances = entry.cell.forgetting.distances
+        shown = [_shown(distances[name]) if name in distances else words.NOTHING for name in names]
+        rows.append([field_of(text) for text in (entry.name, *shown)])
     return Table("Relative distance from the pretrained weights", ["cell", *names], rows)
 
 
-def _shown(found: Spread) -> str:
-    if found.deviation is None:
-        return f"{found.mean:.4f}"
-    return f"{found.mean:.4f} ± {found.deviation:.4f}"
+def _shown(spread: Spread) -> str:
+    if spread.deviation is None:
+        return f"{spread.mean:.4f}"
+    return f"{spread.mean:.4f} ± {spread.deviation:.4f}"

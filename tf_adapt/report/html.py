@@ -77,7 +77,7 @@ def _block(part, drawings: dict[str, Drawing]) -> str:
     if isinstance(part, blocks.Picture):
         return _picture(part, drawings)
     if isinstance(part, blocks.Folded):
-        inside = "\n".join(_block(one, drawings) for one in part.blocks)
+        inside = "\n".join(_block(block, drawings) for block in part.blocks)
         return f"<details>\n<summary>{escape(part.summary)}</summary>\n{inside}\n</details>"
     return WRITERS[type(part)](part)
 
@@ -101,10 +101,10 @@ def _paragraph(part: blocks.Paragraph) -> str:
 
 def _items(part: blocks.Items) -> str:
     texts = "\n".join(f"<li>{_whole_names(text)}</li>" for text in part.texts)
-    found = f"<ul>\n{texts}\n</ul>"
+    listed = f"<ul>\n{texts}\n</ul>"
     if not part.subject:
-        return found
-    return f'<section class="about">\n<h3>{escape(part.subject)}</h3>\n{found}\n</section>'
+        return listed
+    return f'<section class="about">\n<h3>{escape(part.subject)}</h3>\n{listed}\n</section>'
 
 
 def _picture(part: blocks.Picture, drawings: dict[str, Drawing]) -> str:
@@ -180,13 +180,13 @@ def _foreign(text: str) -> str:
     """Escaped text, isolated in direction unless ASCII, with ❄ and 🔥 as icons, which fonts may
     lack."""
     plain = text.replace("🔥", "").replace("\N{SNOWFLAKE}", "")
-    found = escape(text) if plain.isascii() else f"<bdi>{escape(text)}</bdi>"
+    isolated = escape(text) if plain.isascii() else f"<bdi>{escape(text)}</bdi>"
     for character, icon in ICONS.items():
         # No line break between the icon and the following word.
         whole = rf'<span class="name">{icon} \1</span>'
-        found = re.sub(rf"{character} ([\w.-]{{1,{LONG_NAME}}})", whole, found)
-        found = found.replace(character, icon)
-    return found
+        isolated = re.sub(rf"{character} ([\w.-]{{1,{LONG_NAME}}})", whole, isolated)
+        isolated = isolated.replace(character, icon)
+    return isolated
 
 
 def _whole_names(text: str) -> str:

@@ -13,7 +13,7 @@ def comparison_lines(content: Content, folder: str | Path) -> list[str]:
     """The verdict of a comparison, and the path of its report."""
     lines, curves = to_lines(verdict_blocks(content)), content.learning_curves
     lines += ["", curves.sentence] if curves and curves.sentence else []
-    trained = [one for one in ranked(content.cells) if one.cell.results.trained]
+    trained = [entry for entry in ranked(content.cells) if entry.cell.results.trained]
     lines += ["", challenging(content, trained)] if content.slices else []
     return [*lines, "", f"report: {Path(folder) / 'report.html'}"]
 

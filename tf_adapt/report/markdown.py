@@ -45,8 +45,8 @@ def _paragraph(part: blocks.Paragraph) -> str:
 
 
 def _items(part: blocks.Items) -> str:
-    found = "\n".join(f"- {escaped(text)}" for text in part.texts)
-    return f"**{escaped(part.subject)}**\n\n{found}" if part.subject else found
+    listed = "\n".join(f"- {escaped(text)}" for text in part.texts)
+    return f"**{escaped(part.subject)}**\n\n{listed}" if part.subject else listed
 
 
 def _picture(part: blocks.Picture) -> str:

@@ -19,11 +19,11 @@ def paper_table(content: Content) -> Table:
     present = dict.fromkeys(cell.adaptation for cell in cells)
     first = [name for name in (FROZEN, TUNED) if name in present]
     adaptations = first + [name for name in present if name not in first]
-    for own in _by_encoder(cells):
-        tones = _tones(own, content)
-        row = [field_of(_row_name(own))]
+    for of_encoder in _by_encoder(cells):
+        tones = _tones(of_encoder, content)
+        row = [field_of(_row_name(of_encoder))]
         for name in adaptations:
-            fitting = [cell for cell in own if cell.adaptation == name]
+            fitting = [cell for cell in of_encoder if cell.adaptation == name]
             entries = [_score_entry(cell, tones, len(content.seeds)) for cell in fitting]
             row.append(entries or field_of(words.NOTHING))
         rows.append(row)
@@ -50,7 +50,10 @@ def _papers_row(content: Content, adaptations: list[str]) -> list[list[list[Entr
     if content.metric != paper.TABLE_2_DATASETS[dataset][1].split(",")[0].lower():
         return []
     name = Entry("Skip-thoughts", "the paper's table 2, on test")
-    fields = [field_of(f"{score:.1f}" if one == FROZEN else words.NOTHING) for one in adaptations]
+    fields = [
+        field_of(f"{score:.1f}" if adaptation == FROZEN else words.NOTHING)
+        for adaptation in adaptations
+    ]
     return [[[name], *fields]] if FROZEN in adaptations else []
 
 
@@ -74,8 +77,8 @@ def _row_of(cell: ScoredCell, cells: list[ScoredCell]) -> tuple:
     joins the row of a cell with the same encoder name.
     """
     if cell.module is None:
-        named = [one for one in cells if one.module and _named(one) == _named(cell)]
-        cell = min(named, key=lambda one: one.pairs != cell.pairs, default=cell)
+        named = [other for other in cells if other.module and _named(other) == _named(cell)]
+        cell = min(named, key=lambda other: other.pairs != cell.pairs, default=cell)
     return (*encoder_of(cell), cell.pretrained)
 
 
@@ -84,22 +87,22 @@ def _named(cell: ScoredCell) -> tuple:
     return (cell.encoder, cell.pretrained, cell.classification_token, cell.long, cell.execution)
 
 
-def _row_name(own: list[ScoredCell]) -> str:
-    return encoder_name(next((cell for cell in own if cell.module), own[0]))
+def _row_name(of_encoder: list[ScoredCell]) -> str:
+    return encoder_name(next((cell for cell in of_encoder if cell.module), of_encoder[0]))
 
 
-def _tones(own: list[ScoredCell], content: Content) -> dict[str, tuple[str, float]]:
+def _tones(of_encoder: list[ScoredCell], content: Content) -> dict[str, tuple[str, float]]:
     """The coloured cell of an encoder, with tone and 🔥 − ❄ in points: the better of the best ❄ and
     the best 🔥, if their difference is decided and no seed of either failed. Empty if no cell is
     above the baseline."""
     best = []
     for name in (FROZEN, TUNED):
-        trained = [cell for cell in own if cell.adaptation == name and cell.results.trained]
+        trained = [cell for cell in of_encoder if cell.adaptation == name and cell.results.trained]
         best += sorted(trained, key=lambda cell: -cell.results.mean)[:1]
     if len(best) < 2 or not _above_baseline(content):
         return {}
     frozen, tuned = (cell.id for cell in best)
-    pair = next(one for one in content.pairs if {one.a, one.b} == {frozen, tuned})
+    pair = next(tested for tested in content.pairs if {tested.a, tested.b} == {frozen, tuned})
     failed = any(cell.results.failed.total for cell in best)
     how = OPEN if failed else relation(pair, tuned)
     if how not in (AHEAD, BEHIND):
@@ -132,7 +135,9 @@ def _caption(content: Content) -> str:
     spread = f"mean ± deviation over {seeds} seeds" if seeds > 1 else "one seed, so no deviation"
     if any(cell.results.failed.total and cell.results.trained for cell in cells):
         spread += "; where some failed, over those that trained"
-    said = [f"{words.metric_name(content.metric)} × 100 on {visible(content.scored_on)}, {spread}"]
+    sentences = [
+        f"{words.metric_name(content.metric)} × 100 on {visible(content.scored_on)}, {spread}"
+    ]
     compared = [
         (_row_of(cell, cells), cell.adaptation)
         for cell in cells
@@ -140,13 +145,13 @@ def _caption(content: Content) -> str:
     ]
     if len({adaptation for _, adaptation in compared}) == 2:
         of_several = ", of several heads the best," if len(set(compared)) < len(compared) else ""
-        said.append(
+        sentences.append(
             f"Coloured as in the paper{of_several} and marked with a word where 🔥 − ❄ is at least "
             "+1.0 (tune) or at most −1.0 (freeze) and decided by the pairwise tests"
             if _above_baseline(content)
             else "Nothing is coloured, since no cell is shown to be above the baseline"
         )
-    return ". ".join(said) + "."
+    return ". ".join(sentences) + "."
 
 
 def _adaptation(name: str) -> str:

@@ -65,14 +65,14 @@ def _scores(content: Content, order: list[Ranked]) -> list:
 
 
 def _summary(order: list[Ranked]) -> str:
-    return "; ".join(f"{one.name} {one.cell.results.shown}" for one in order)
+    return "; ".join(f"{entry.name} {entry.cell.results.shown}" for entry in order)
 
 
 def _costs(order: list[Ranked], teacher: Teacher | None) -> list:
     blocks = [Heading("Costs")]
     if has_costs(order):
-        front = "; ".join(one.name for one in fastest_first(order))
-        trained = all(one.cell.results.trained for one in order)
+        front = "; ".join(entry.name for entry in fastest_first(order))
+        trained = all(entry.cell.results.trained for entry in order)
         without = "" if trained else " Cells of which no seed trained are not in it."
         blocks.append(
             Picture(
@@ -92,7 +92,7 @@ def _tests(content: Content, order: list[Ranked]) -> list:
         few = "One cell alone" if len(order) == 1 else "Fewer than two cells trained"
         return [Heading("Pairwise tests"), Paragraph(f"{few}: there is nothing to test.")]
     blocks = [Heading("Pairwise tests")]
-    without = [one.name for one in order if not one.cell.results.trained]
+    without = [entry.name for entry in order if not entry.cell.results.trained]
     if without:
         blocks.append(Paragraph(f"In no pair, since no seed trained: {'; '.join(without)}."))
     blocks += [against_best] if against_best else []
@@ -109,7 +109,7 @@ def _learning(content: Content, order: list[Ranked]) -> list:
         "curves",
         f"The score on {visible(content.chosen_on)} after each epoch, a line a seed; the other "
         "cells faint behind.",
-        "Learning curves of " + "; ".join(one.name for one in shown),
+        "Learning curves of " + "; ".join(entry.name for entry in shown),
     )
     return [Heading("Learning curves"), picture]
 
@@ -119,7 +119,9 @@ def _weights(order: list[Ranked]) -> list:
     if not shown:
         return []
     table = tables.weights_table(shown)
-    heaviest = "; ".join(f"{one.name}: layer {_heaviest(one.cell.layer_weights)}" for one in shown)
+    heaviest = "; ".join(
+        f"{entry.name}: layer {_heaviest(entry.cell.layer_weights)}" for entry in shown
+    )
     picture = Picture(
         "layer_weights",
         "How much each layer counts in the learned mix, mean over seeds.",
@@ -134,12 +136,14 @@ def _heaviest(weights: list[float]) -> int:
 
 def _errors(content: Content, order: list[Ranked]) -> list:
     blocks = []
-    chosen = [one for one in (best_of(order, frozen=True), best_of(order, frozen=False)) if one]
+    chosen = [
+        entry for entry in (best_of(order, frozen=True), best_of(order, frozen=False)) if entry
+    ]
     matrices = [
         tables.confusion_table(
-            one, content.labels, sum(score is not None for score in one.cell.results.scores)
+            entry, content.labels, sum(score is not None for score in entry.cell.results.scores)
         )
-        for one in chosen
+        for entry in chosen
     ]
     if matrices:
         blocks.append(Heading("Which labels are confused"))
@@ -151,10 +155,12 @@ def _errors(content: Content, order: list[Ranked]) -> list:
         )
         many = len(matrices[0].rows) > MANY_LABELS
         blocks += [Folded("The matrices", matrices)] if many else matrices
-    found = examples(content, order)
-    if found:
+    disputed = examples(content, order)
+    if disputed:
         blocks.append(Heading("Where the cells disagree"))
-        blocks.append(Folded(f"{counted(len(found), 'example')}, the most disputed first", found))
+        blocks.append(
+            Folded(f"{counted(len(disputed), 'example')}, the most disputed first", disputed)
+        )
     return blocks
 
 
@@ -179,7 +185,7 @@ def _choices(content: Content, order: list[Ranked]) -> list:
         texts += [f"Signal {visible(name)}: {visible(sentence)}." for sentence in sentences]
     if content.weak is not None:
         texts.append(f"Every run is {weak_in_words(content.weak)}.")
-    texts += [_different(*found, order) for found in content.different.items()]
+    texts += [_different(*setting, order) for setting in content.different.items()]
     blocks = [Heading("How it was chosen"), Items(texts)]
     if chosen_on == scored_on:
         warning = f"{chosen_on} both chose and scored: the scores are too good by that much."
@@ -191,12 +197,12 @@ def _choices(content: Content, order: list[Ranked]) -> list:
 def _different(key: str, values: dict[str, Any], order: list[Ranked]) -> str:
     """`Not the same in all cells: training.epochs is 15 (feature_extraction), 4 (fine_tuning).`"""
     adaptations: dict[str, list[str]] = {}
-    for one in order:
-        value = values[one.cell.id]
+    for entry in order:
+        value = values[entry.cell.id]
         shown = "not set" if value is None else str(value)
-        adaptations.setdefault(shown, []).append(one.cell.adaptation)
-    said = [f"{value} ({', '.join(dict.fromkeys(n))})" for value, n in adaptations.items()]
-    return visible(f"Not the same in all cells: {key} is {', '.join(said)}.")
+        adaptations.setdefault(shown, []).append(entry.cell.adaptation)
+    clauses = [f"{value} ({', '.join(dict.fromkeys(n))})" for value, n in adaptations.items()]
+    return visible(f"Not the same in all cells: {key} is {', '.join(clauses)}.")
 
 
 def _origin(content: Content, order: list[Ranked]) -> list:
@@ -210,9 +216,9 @@ def _origin(content: Content, order: list[Ranked]) -> list:
             "The command of every run",
             [
                 block
-                for one in order
-                for block in (Paragraph(one.name), Code(one.cell.commands))
-                if one.cell.commands
+                for entry in order
+                for block in (Paragraph(entry.name), Code(entry.cell.commands))
+                if entry.cell.commands
             ],
         ),
         Folded(

@@ -51,13 +51,13 @@ def write_report(content: Content, folder: str | Path) -> None:
 def _drawings(content: Content) -> dict[str, Drawing]:
     """The figures, by name; only those with content."""
     order = ranked(content.cells)
-    found = {"scores": draw(score_figure, order, content)}
+    drawings = {"scores": draw(score_figure, order, content)}
     if content.learning_curves is not None:
-        found["examples"] = draw(examples_figure, order, content)
+        drawings["examples"] = draw(examples_figure, order, content)
     if has_costs(order):
-        found["costs"] = draw(cost_figure, order, content)
+        drawings["costs"] = draw(cost_figure, order, content)
     if with_curves(order):
-        found["curves"] = draw(curve_figure, order, content)
+        drawings["curves"] = draw(curve_figure, order, content)
     if with_weights(order):
-        found["layer_weights"] = draw(weight_figure, order)
-    return found
+        drawings["layer_weights"] = draw(weight_figure, order)
+    return drawings

@@ -32,9 +32,9 @@ def fastest_first(order: list[Ranked]) -> list[Ranked]:
     """The Pareto front: cells that score higher than every faster one, by training time."""
     front = []
     # The sort is stable: of cells with equal time, the better one comes first.
-    for one in sorted(_known(order), key=_seconds):
-        if not front or one.cell.results.mean > front[-1].cell.results.mean:
-            front.append(one)
+    for entry in sorted(_known(order), key=_seconds):
+        if not front or entry.cell.results.mean > front[-1].cell.results.mean:
+            front.append(entry)
     return front
 
 
@@ -45,7 +45,8 @@ def cost_figure(order: list[Ranked], content: Content) -> Figure:
     height = AXES + MARGIN + listed
     figure = Figure((WIDTH, height))
     axes = figure.add_axes((0.085, (listed + 0.62) / height, 0.885, AXES / height))
-    xs, ys = [_seconds(one) for one in known], [100 * one.cell.results.mean for one in known]
+    xs = [_seconds(entry) for entry in known]
+    ys = [100 * entry.cell.results.mean for entry in known]
     if min(xs) > 0 and max(xs) / min(xs) >= LOG_FROM:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -53,15 +54,16 @@ def cost_figure(order: list[Ranked], content: Content) -> Figure:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.margins(0.12)
     axes.grid()
-    axes.plot([_seconds(one) for one in front], [100 * one.cell.results.mean for one in front],
+    axes.plot([_seconds(entry) for entry in front],
+              [100 * entry.cell.results.mean for entry in front],
               color=FAINT, linewidth=1.2, drawstyle="steps-post")  # fmt: skip
-    for one, x, y in zip(known, xs, ys, strict=True):
-        looks = marker(one.cell.adaptation, one.cell.pretrained)
+    for entry, x, y in zip(known, xs, ys, strict=True):
+        looks = marker(entry.cell.adaptation, entry.cell.pretrained)
         axes.plot([x], [y], linestyle="none", markersize=7, **looks)
     axes.set_xlabel("seconds of training")
     axes.set_ylabel(f"{words.metric_name(content.metric)} × 100")
     _number(figure, axes, known, xs, ys)
-    lines = [one.fitted(LONGEST_NAME) for one in front]
+    lines = [entry.fitted(LONGEST_NAME) for entry in front]
     figure.text(0.03, listed / height, "No faster cell scores higher than:", fontsize=8,
                 fontweight="bold", va="top")  # fmt: skip
     for place, line in enumerate(lines, 1):
@@ -71,11 +73,11 @@ def cost_figure(order: list[Ranked], content: Content) -> Figure:
 
 
 def _known(order: list[Ranked]) -> list[Ranked]:
-    return [one for one in order if one.cell.results.trained and _seconds(one) is not None]
+    return [entry for entry in order if entry.cell.results.trained and _seconds(entry) is not None]
 
 
-def _seconds(one: Ranked) -> float | None:
-    return one.cell.costs.training_seconds
+def _seconds(entry: Ranked) -> float | None:
+    return entry.cell.costs.training_seconds
 
 
 def _number(figure: Figure, axes, known: list[Ranked], xs: list[float], ys: list[float]) -> None:
@@ -84,15 +86,15 @@ def _number(figure: Figure, axes, known: list[Ranked], xs: list[float], ys: list
     axes.set_ylim(axes.get_ylim())
     unit = 72 / figure.dpi
     taken = [tuple(unit * axes.transData.transform(point)) for point in zip(xs, ys, strict=True)]
-    for one, point, (x, y) in zip(known, zip(xs, ys, strict=True), list(taken), strict=True):
+    for entry, point, (x, y) in zip(known, zip(xs, ys, strict=True), list(taken), strict=True):
         free = (move for move in PLACES if not _meets(x + move[0], y + move[1], (x, y), taken))
         dx, dy = next(free, PLACES[0])
         taken.append((x + dx, y + dy))
         line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0}
-        axes.annotate(str(one.number), point, xytext=(dx, dy), textcoords="offset points",
+        axes.annotate(str(entry.number), point, xytext=(dx, dy), textcoords="offset points",
                       fontsize=8, ha="center", va="center",
                       arrowprops=line if math.hypot(dx, dy) > NEAR + 1 else None)  # fmt: skip
 
 
-def _meets(x: float, y: float, own: tuple, taken: list[tuple]) -> bool:
-    return any(abs(x - a) < 10 and abs(y - b) < 8 for a, b in taken if (a, b) != own)
+def _meets(x: float, y: float, point: tuple, taken: list[tuple]) -> bool:
+    return any(abs(x - a) < 10 and abs(y - b) < 8 for a, b in taken if (a, b) != point)

@@ -28,7 +28,7 @@ def examples_figure(order: list[Ranked], content: Content) -> Figure:
     Cells of one colour differ in line style. The legend does not shorten names.
     """
     points = content.learning_curves.points
-    names = [_name(one) for one in order]
+    names = [_name(entry) for entry in order]
     listed = LINE * sum(name.count("\n") + 1 for name in (*names, "baseline")) + 0.08
     height = AXES + MARGIN + listed
     figure = Figure((WIDTH, height))
@@ -36,9 +36,9 @@ def examples_figure(order: list[Ranked], content: Content) -> Figure:
     axes.set_xscale("log")
     sizes = [point.examples for point in points]
     lines, wide = [], (sizes[-1] / sizes[0]) ** min(APART, WIDEST / len(order))
-    for place, (one, name) in enumerate(zip(order, names, strict=True)):
+    for place, (entry, name) in enumerate(zip(order, names, strict=True)):
         shift = wide ** (place - (len(order) - 1) / 2)
-        lines.append(_line(axes, one, name, _style(one, order), points, shift))
+        lines.append(_line(axes, entry, name, _style(entry, order), points, shift))
     if _is_near(content):
         axes.axhline(100 * content.baseline.score, zorder=0, **DASHED)
     axes.xaxis.set_major_locator(FixedLocator(sizes))
@@ -57,28 +57,28 @@ def examples_figure(order: list[Ranked], content: Content) -> Figure:
 
 
 def _line(
-    axes, one: Ranked, name: str, style, points: list[CurvePoint], shift: float
+    axes, entry: Ranked, name: str, style, points: list[CurvePoint], shift: float
 ) -> ErrorbarContainer:
-    found = [(point.examples, point.cells[one.cell.id].results) for point in points]
-    known = [(size, results) for size, results in found if results.mean is not None]
+    results_by_size = [(point.examples, point.cells[entry.cell.id].results) for point in points]
+    known = [(size, results) for size, results in results_by_size if results.mean is not None]
     return axes.errorbar(
         [size * shift for size, _ in known],
         [100 * results.mean for _, results in known],
         [100 * (results.deviation or 0) for _, results in known],
         label=name,
-        color=colour_of(one.cell.adaptation),
+        color=colour_of(entry.cell.adaptation),
         linestyle=style,
         linewidth=1.4,
         elinewidth=0.9,
         capsize=2,
         markersize=6,
-        **marker(one.cell.adaptation, one.cell.pretrained),
+        **marker(entry.cell.adaptation, entry.cell.pretrained),
     )
 
 
 def _baseline(content: Content) -> str:
-    said = f"baseline {words.score(content.baseline.score)}"
-    return said if _is_near(content) else f"{said}, far off"
+    text = f"baseline {words.score(content.baseline.score)}"
+    return text if _is_near(content) else f"{text}, far off"
 
 
 def _is_near(content: Content) -> bool:
@@ -92,14 +92,14 @@ def _is_near(content: Content) -> bool:
     return max(known) - min(known) >= SMALLEST_SHARE * whole
 
 
-def _style(one: Ranked, order: list[Ranked]):
+def _style(entry: Ranked, order: list[Ranked]):
     alike = [
         other
         for other in order
-        if colour_of(other.cell.adaptation) == colour_of(one.cell.adaptation)
+        if colour_of(other.cell.adaptation) == colour_of(entry.cell.adaptation)
     ]
-    return STYLES[alike.index(one) % len(STYLES)]
+    return STYLES[alike.index(entry) % len(STYLES)]
 
 
-def _name(one: Ranked) -> str:
-    return textwrap.fill(f"{one.number}. {one.plain}", LONGEST_LINE, subsequent_indent="    ")
+def _name(entry: Ranked) -> str:
+    return textwrap.fill(f"{entry.number}. {entry.plain}", LONGEST_LINE, subsequent_indent="    ")

@@ -18,27 +18,27 @@ LONGEST_LINE = 29
 
 def with_curves(order: list[Ranked]) -> list[Ranked]:
     """The cells with a score after at least one epoch."""
-    return [one for one in order if _curves(one)]
+    return [entry for entry in order if _curves(entry)]
 
 
 def with_weights(order: list[Ranked]) -> list[Ranked]:
     """The cells with a learned mix of layers."""
-    return [one for one in order if one.cell.layer_weights]
+    return [entry for entry in order if entry.cell.layer_weights]
 
 
 def curve_figure(order: list[Ranked], content: Content) -> Figure:
     """Score after each epoch, a line for each seed; the other cells' means faint behind."""
     shown = with_curves(order)
     figure, panels = _panels(shown)
-    means = [_mean_curve(_curves(one)) for one in shown]
-    lowest, highest = _limits([curve for one in shown for curve in _curves(one)])
+    means = [_mean_curve(_curves(entry)) for entry in shown]
+    lowest, highest = _limits([curve for entry in shown for curve in _curves(entry)])
     longest = max(len(mean) for mean in means)
-    for place, (axes, one) in enumerate(zip(panels, shown, strict=True)):
+    for place, (axes, entry) in enumerate(zip(panels, shown, strict=True)):
         others = [list(enumerate(mean, 1)) for mean in means[:place] + means[place + 1 :]]
         axes.add_collection(LineCollection(others, colors=FAINT, alpha=0.35, linewidths=0.7))
-        colour = colour_of(one.cell.adaptation)
-        looks = marker(one.cell.adaptation, one.cell.pretrained)
-        for curve in _curves(one):
+        colour = colour_of(entry.cell.adaptation)
+        looks = marker(entry.cell.adaptation, entry.cell.pretrained)
+        for curve in _curves(entry):
             epochs = range(1, len(curve) + 1)
             axes.plot(epochs, curve, color=colour, linewidth=1.3, markersize=3, **looks)
         axes.set_xlim(0.7, longest + 0.3)
@@ -55,10 +55,10 @@ def weight_figure(order: list[Ranked]) -> Figure:
     """A bar for each layer, bottom layer left; the dashed line is the uniform weight."""
     shown = with_weights(order)
     figure, panels = _panels(shown)
-    top = max(max(one.cell.layer_weights) for one in shown)
-    for axes, one in zip(panels, shown, strict=True):
-        weights = one.cell.layer_weights
-        bars = axes.bar(range(len(weights)), weights, color=colour_of(one.cell.adaptation),
+    top = max(max(entry.cell.layer_weights) for entry in shown)
+    for axes, entry in zip(panels, shown, strict=True):
+        weights = entry.cell.layer_weights
+        bars = axes.bar(range(len(weights)), weights, color=colour_of(entry.cell.adaptation),
                         width=0.7)  # fmt: skip
         axes.axhline(1 / len(weights), color=INK, linewidth=0.9, linestyle=(0, (3, 3)))
         if len(weights) <= 8:
@@ -86,8 +86,8 @@ def _panels(shown: list[Ranked]) -> tuple[Figure, list]:
     grid = figure.subplots(rows, COLUMNS, squeeze=False).ravel()
     for axes in grid[len(shown) :]:
         axes.set_visible(False)
-    for axes, one in zip(grid, shown, strict=False):
-        axes.set_title(_lines(f"{one.number}. {one.plain}"), fontsize=8, loc="left", pad=4)
+    for axes, entry in zip(grid, shown, strict=False):
+        axes.set_title(_lines(f"{entry.number}. {entry.plain}"), fontsize=8, loc="left", pad=4)
         axes.tick_params(labelsize=8)
     return figure, list(grid[: len(shown)])
 
@@ -101,10 +101,10 @@ def _lines(name: str) -> str:
     return "\n".join(words.shortened(part, LONGEST_LINE) for part in name.split(SEPARATOR))
 
 
-def _curves(one: Ranked) -> list[list[float]]:
+def _curves(entry: Ranked) -> list[list[float]]:
     """Scores × 100 by epoch, of each seed that has any."""
-    found = [numbers(curve) for curve in one.cell.curves]
-    return [curve for curve in found if any(value == value for value in curve)]
+    curves = [numbers(curve) for curve in entry.cell.curves]
+    return [curve for curve in curves if any(value == value for value in curve)]
 
 
 def _mean_curve(curves: list[list[float]]) -> list[float]:

@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 def shows_baseline(order: list[Ranked], content: Content) -> bool:
     """Whether the baseline can be drawn without compressing the scores."""
     baseline = content.baseline.score
-    ends = [end for one in order for end in _ends(one.cell.results)]
+    ends = [end for entry in order for end in _ends(entry.cell.results)]
     if not ends:
         return True
     spread = max(ends) - min(ends)
@@ -44,8 +44,8 @@ def score_figure(order: list[Ranked], content: Content) -> Figure:
     height = LANE * len(order) + below
     figure = Figure((WIDTH, height))
     axes = figure.add_axes((0.04, (below - 0.05) / height, 0.92, 1 - below / height))
-    for lane, one in enumerate(order):
-        _lane(axes, lane, one)
+    for lane, entry in enumerate(order):
+        _lane(axes, lane, entry)
     if shows_baseline(order, content):
         axes.axvline(100 * content.baseline.score, zorder=0, **DASHED)
     axes.set_ylim(len(order) - 0.35, -0.6)
@@ -69,9 +69,9 @@ def score_figure(order: list[Ranked], content: Content) -> Figure:
     return figure
 
 
-def _lane(axes, lane: int, one: Ranked) -> None:
-    cell, results, place = one.cell, one.cell.results, lane + 0.12
-    _name(axes, lane, one)
+def _lane(axes, lane: int, entry: Ranked) -> None:
+    cell, results, place = entry.cell, entry.cell.results, lane + 0.12
+    _name(axes, lane, entry)
     trained, failed = _points(results, TRAINED), _points(results, ONE_ANSWER)
     if not trained and not failed:
         axes.text(0, place, "no score", fontsize=8, style="italic", va="center",
@@ -88,20 +88,20 @@ def _lane(axes, lane: int, one: Ranked) -> None:
         axes.plot(points, [place] * len(points), linestyle="none", markersize=5.5, **look)
 
 
-def _name(axes, lane: int, one: Ranked) -> None:
+def _name(axes, lane: int, entry: Ranked) -> None:
     """The name on the left, shortened to leave room for the result on the right."""
-    result, failed = one.cell.results.shown, one.cell.results.failed.total
+    result, failed = entry.cell.results.shown, entry.cell.results.failed.total
     if failed:
-        result = f"{result} ({failed} of {len(one.cell.results.scores)} failed)"
+        result = f"{result} ({failed} of {len(entry.cell.results.scores)} failed)"
     looks = {"fontsize": 8.5, "va": "center", **_over_grid(axes)}
     looks["fontweight"] = "bold" if lane == 0 else "normal"
     right = axes.text(1, lane - 0.32, result, ha="right", **looks)
-    left = axes.text(0, lane - 0.32, one.fitted(LONGEST_NAME), ha="left", **looks)
+    left = axes.text(0, lane - 0.32, entry.fitted(LONGEST_NAME), ha="left", **looks)
     room = right.get_window_extent().x0 - BETWEEN * axes.figure.dpi / 72
     length = LONGEST_NAME
     while left.get_window_extent().x1 > room and length > SHORTEST_NAME:
         length -= 1
-        left.set_text(one.fitted(length))
+        left.set_text(entry.fitted(length))
 
 
 def _over_grid(axes) -> dict:
@@ -118,24 +118,24 @@ def _points(results: SeedResults, outcome: str) -> list[float]:
 
 def _ends(results: SeedResults) -> list[float]:
     """The values of a cell that the axis must include: its scores, and mean ± deviation."""
-    found = [score for score in results.scores if score is not None]
+    ends = [score for score in results.scores if score is not None]
     if results.deviation:
-        found += [results.mean - results.deviation, results.mean + results.deviation]
-    return found
+        ends += [results.mean - results.deviation, results.mean + results.deviation]
+    return ends
 
 
 def _legend(order: list[Ranked], content: Content) -> list[Line2D]:
     """A legend entry for each kind of marker in the figure, the mean and the baseline."""
-    found = {}
-    for one in order:
-        name = one.cell.adaptation
+    markers = {}
+    for entry in order:
+        name = entry.cell.adaptation
         group = name if name in (FROZEN, TUNED) else "another adaptation"
-        found.setdefault(group, marker(name, pretrained=True))
-        if not one.cell.pretrained:
-            found["untrained (hollow)"] = marker(FROZEN, pretrained=False)
-        if _points(one.cell.results, ONE_ANSWER):
-            found["a seed that failed"] = {"color": INK, **CROSS}
-    lines = [Line2D([], [], linestyle="none", label=name, **look) for name, look in found.items()]
+        markers.setdefault(group, marker(name, pretrained=True))
+        if not entry.cell.pretrained:
+            markers["untrained (hollow)"] = marker(FROZEN, pretrained=False)
+        if _points(entry.cell.results, ONE_ANSWER):
+            markers["a seed that failed"] = {"color": INK, **CROSS}
+    lines = [Line2D([], [], linestyle="none", label=name, **look) for name, look in markers.items()]
     lines.append(Line2D([], [], color=INK, linewidth=1.6, label="mean"))
     label = f"baseline {words.score(content.baseline.score)}"
     if not shows_baseline(order, content):
