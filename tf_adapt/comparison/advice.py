@@ -103,12 +103,14 @@ def guideline(family: str, kind: str) -> Guideline:
     )
 
 
-def lines(found: Guideline) -> list[str]:
+def lines(guideline: Guideline) -> list[str]:
     """The guideline as lines for a terminal."""
-    heads = ", ".join(f"{paper.SYMBOLS[name]} {name}: {head}" for name, head in found.heads.items())
+    heads = ", ".join(
+        f"{paper.SYMBOLS[name]} {name}: {head}" for name, head in guideline.heads.items()
+    )
     many, few = (paper.TABLE_1_ANY_MODEL[name] for name in (paper.FROZEN, paper.TUNED))
     return [
-        found.sentence,
+        guideline.sentence,
         "",
         "Table 2, scores on test × 100; from ±1.0 points on it colours the better one:",
         # A terminal shows an emoji two columns wide.
@@ -116,17 +118,17 @@ def lines(found: Guideline) -> list[str]:
         *(
             f"{n.dataset:<12}{n.metric:<20}{n.frozen:6.1f}{n.tuned:6.1f}"
             f"{words.signed_points(n.difference / 100):>9}  {n.colour or 'alike'}"
-            for n in found.numbers
+            for n in guideline.numbers
         ),
-        found.support,
+        guideline.support,
         "",
         f"Heads: {heads}. For any model: ❄ {many}, 🔥 {few} (table 1).",
-        *found.beside,
+        *guideline.beside,
         "",
         "What the paper does not know:",
-        *(f"- {sentence}" for sentence in found.unknown),
+        *(f"- {sentence}" for sentence in guideline.unknown),
         "",
-        found.answered_by,
+        guideline.answered_by,
     ]
 
 
@@ -139,13 +141,13 @@ def _check(what: str, value: str, valid: tuple[str, ...]) -> None:
 
 
 def _evidence(family: str, group: str) -> list[Evidence]:
-    found = []
+    evidence = []
     for dataset, (kind, metric) in paper.TABLE_2_DATASETS.items():
         if paper.GROUPS[kind] == group:
             scores = paper.TABLE_2[family][dataset]
             points = paper.tuned_minus_frozen(scores)
-            found.append(Evidence(dataset, kind, metric, *scores, points, paper.colour(points)))
-    return found
+            evidence.append(Evidence(dataset, kind, metric, *scores, points, paper.colour(points)))
+    return evidence
 
 
 def _sentence(model: str, group: str, better: str) -> str:
@@ -175,11 +177,11 @@ def _support(numbers: tuple[Evidence, ...], kind: str, better: str) -> str:
     of_kinds: dict[str, list[Evidence]] = {}
     for number in numbers:
         of_kinds.setdefault(number.kind, []).append(number)
-    own = of_kinds[kind]
-    agreeing = sum(_agrees(n, better) for n in own)
+    of_kind = of_kinds[kind]
+    agreeing = sum(_agrees(n, better) for n in of_kind)
     return (
         f"The guideline is that of the majority: {text} (not {others}); "
-        f"of {kind} alone {agreeing} of {len(own)}."
+        f"of {kind} alone {agreeing} of {len(of_kind)}."
     )
 
 
@@ -212,16 +214,16 @@ def _jointly() -> str:
 
 def _genres() -> str:
     """A sentence on table 6: correlation with domain divergence, and its power with five genres."""
-    found = {
+    correlations = {
         name: f"r = {r:.2f}, p = {p:.2f}".replace("-", "−")
         for name, (r, p) in paper.TABLE_6_CORRELATIONS.items()
     }
     return (
         "The divergence between BERT's pretraining corpora and a genre of MNLI has no significant "
         "correlation with what models of that genre reach (table 6, dev; computed from it: with "
-        f"❄ {found[paper.FROZEN]}; with 🔥 − ❄ {found['difference']}). Of five genres only |r| ≥ "
-        f"{paper.TABLE_6_SMALLEST_SIGNIFICANT:.2f} would be significant: they do not show that "
-        "domains do not matter."
+        f"❄ {correlations[paper.FROZEN]}; with 🔥 − ❄ {correlations['difference']}). "
+        f"Of five genres only |r| ≥ {paper.TABLE_6_SMALLEST_SIGNIFICANT:.2f} would be significant: "
+        "they do not show that domains do not matter."
     )
 
 

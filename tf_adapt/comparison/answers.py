@@ -21,14 +21,14 @@ def predictions_of(run: CellRun, splits: Splits, split: str) -> list:
     Raises:
         ArtifactError: the predictions are missing or damaged, or their number is wrong.
     """
-    found = read_predictions(run.folder, split, splits.kind, run.cell.config.target)
+    predictions = read_predictions(run.folder, split, splits.kind, run.cell.config.target)
     expected = len(splits.examples[split])
-    if len(found) != expected:
+    if len(predictions) != expected:
         raise ArtifactError(
             f"{run.folder}: expected predictions of {expected} {split} examples, got "
-            f"{len(found)}; remove the run folder and run the command again"
+            f"{len(predictions)}; remove the run folder and run the command again"
         )
-    return found
+    return predictions
 
 
 def confusion(
@@ -38,10 +38,10 @@ def confusion(
 
     None if the task is not single-label classification, or no run has finished.
     """
-    said = [predictions[run.folder] for run in runs if run.folder in predictions]
-    if not said:
+    of_seeds = [predictions[run.folder] for run in runs if run.folder in predictions]
+    if not of_seeds:
         return None
-    return KINDS[splits.kind].confusion(said, gold_labels(splits, split), splits.labels)
+    return KINDS[splits.kind].confusion(of_seeds, gold_labels(splits, split), splits.labels)
 
 
 def disagreements(
@@ -52,31 +52,31 @@ def disagreements(
     Most evenly split first, at most `SHOWN_DISAGREEMENTS`. Empty for regressions.
     """
     cells = [cell for cell in outcomes.comparison.cells if cell.pretrained]
-    said = {
+    of_cells = {
         cell.name: predictions[run.folder]
         for cell in cells
         for run in outcomes.final_runs(cell)[:1]
         if run.folder in predictions
     }
-    if len(said) < 2:
+    if len(of_cells) < 2:
         return []
-    row, found, gold = KINDS[splits.kind], [], gold_labels(splits, split)
-    right_of = row.right_answers(said, gold, splits.kind)
+    row, disputed, gold = KINDS[splits.kind], [], gold_labels(splits, split)
+    right_of = row.right_answers(of_cells, gold, splits.kind)
     for number, example in enumerate(splits.examples[split]):
         right = [name for name, answers in right_of.items() if answers[number]]
-        if 0 < len(right) < len(said):
-            found.append((abs(2 * len(right) - len(said)), number, example, right))
-    found.sort(key=lambda entry: entry[:2])
+        if 0 < len(right) < len(of_cells):
+            disputed.append((abs(2 * len(right) - len(of_cells)), number, example, right))
+    disputed.sort(key=lambda entry: entry[:2])
     return [
         Disagreement(
             where=example.where,
             text_a=_text(example),
             text_b=getattr(example, "text_b", None),
             label=row.shown(gold[number]),
-            answers={name: row.shown(labels[number]) for name, labels in said.items()},
+            answers={name: row.shown(labels[number]) for name, labels in of_cells.items()},
             right=right,
         )
-        for _, number, example, right in found[:SHOWN_DISAGREEMENTS]
+        for _, number, example, right in disputed[:SHOWN_DISAGREEMENTS]
     ]
 
 

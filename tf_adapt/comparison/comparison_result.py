@@ -77,7 +77,7 @@ class ComparisonResult:
         Raises:
             ConfigError: pandas is not installed.
         """
-        rows = [self._row(one.cell) for one in ranked(self.content.cells)]
+        rows = [self._row(entry.cell) for entry in ranked(self.content.cells)]
         return self._frame(rows)
 
     @property
@@ -107,7 +107,10 @@ class ComparisonResult:
 
     def _row(self, cell: ScoredCell) -> dict[str, Any]:
         best = self.content.verdict.best
-        pair = next((one for one in self.content.pairs if {one.a, one.b} == {best, cell.id}), None)
+        pair = next(
+            (tested for tested in self.content.pairs if {tested.a, tested.b} == {best, cell.id}),
+            None,
+        )
         return {
             "cell": cell.id,
             "encoder": cell.encoder,
@@ -128,9 +131,9 @@ class ComparisonResult:
     def _rows_of_runs(self) -> Iterator[dict[str, Any]]:
         shown = {cell.id: cell for cell in self.content.cells}
         for cell in self.outcomes.comparison.cells:
-            for one in self.outcomes.of_sizes():
-                trials = one.trials(cell)
-                for run in [*trials, *one.final_runs(cell)]:
+            for outcomes in self.outcomes.of_sizes():
+                trials = outcomes.trials(cell)
+                for run in [*trials, *outcomes.final_runs(cell)]:
                     yield self._row_of_run(run, shown[cell.name], run in trials)
 
     def _row_of_run(self, run: CellRun, cell: ScoredCell, is_trial: bool) -> dict[str, Any]:

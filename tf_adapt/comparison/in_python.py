@@ -98,7 +98,7 @@ def compare(
     if texts:
         with run_folder.locked(out):
             _keep(texts, content["data"], out)
-    found = comparing.compare(
+    compared = comparing.compare(
         comparison,
         out,
         jobs,
@@ -110,7 +110,7 @@ def compare(
         with run_folder.locked(out):
             text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
             records.write(out, record.CONFIG, text)
-    return ComparisonResult(found, Outcomes(comparison, out))
+    return ComparisonResult(compared, Outcomes(comparison, out))
 
 
 def _check_jobs(jobs: int | None) -> None:
@@ -158,11 +158,12 @@ def _file_texts(
         raise ConfigError(f"kind: expected another one with train=, got {kind}; {instead}")
     form = _form(content, kind)
     texts = {name: file_text(data, form, columns, name) for name, data in given.items()}
-    found = {name: file_columns(text, form) for name, text in texts.items()}
-    for name, one in found.items():
-        if one != found["train"]:
+    headers = {name: file_columns(text, form) for name, text in texts.items()}
+    for name, header in headers.items():
+        if header != headers["train"]:
             raise DataError(
-                f"{name}: expected {', '.join(found['train'])} as in train, got {', '.join(one)}"
+                f"{name}: expected {', '.join(headers['train'])} as in train, got "
+                f"{', '.join(header)}"
             )
     return texts
 
@@ -192,16 +193,16 @@ def _data_section(
         **{name: str(_file(out, name, form.file_format)) for name in texts},
         "columns": file_columns(texts["train"], form),
     }
-    said = content.get("data") or {}
-    if not isinstance(said, dict):
-        raise ConfigError(f"{where}: data: expected a section, got {said!r}")
+    section = content.get("data") or {}
+    if not isinstance(section, dict):
+        raise ConfigError(f"{where}: data: expected a section, got {section!r}")
     for key in (*written, "dev", "test"):
-        if key in said and key != "scheme":
+        if key in section and key != "scheme":
             raise ConfigError(
                 f"{where}: data.{key}: expected no such key together with train=, which says it; "
                 "leave one of them out"
             )
-    return said | written
+    return section | written
 
 
 def _file(out: Path, name: str, form: str) -> Path:

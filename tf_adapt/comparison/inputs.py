@@ -24,7 +24,7 @@ def checked_splits(comparison: Comparison) -> tuple[Splits, dict[str, str]]:
     known_sizes(comparison.sizes, len(splits.examples["train"]))
     check_folds(comparison, splits.examples["train"])
     checked_members(comparison.slices, splits, comparison.slice_heads)
-    return splits, {name: fingerprint(found) for name, found in splits.examples.items()}
+    return splits, {name: fingerprint(examples) for name, examples in splits.examples.items()}
 
 
 def input_hashes(comparison: Comparison) -> dict[str, str]:
@@ -32,11 +32,11 @@ def input_hashes(comparison: Comparison) -> dict[str, str]:
     # Each once: cells share encoders, and hashing a module without a manifest reads all of it.
     cells = (*comparison.cells, *comparison.starts.values())
     places = {place for cell in cells for place in input_places(cell.config).items()}
-    found = {f"{key}: {place}": content_hash(key, place) for key, place in sorted(places)}
+    hashes = {f"{key}: {place}": content_hash(key, place) for key, place in sorted(places)}
     configs = [cell.config for cell in comparison.cells]
-    for run in {one.start.run: None for one in configs if one.start and one.start.run}:
-        found[f"start.run: {run}"] = finished_run("start.run", run).weights
+    for run in {config.start.run: None for config in configs if config.start and config.start.run}:
+        hashes[f"start.run: {run}"] = finished_run("start.run", run).weights
     taught = [cell.config for cell in comparison.cells if cell.teacher is None]
-    for run in {one.teacher.run: None for one in taught if one.teacher}:
-        found[f"{TEACHER_KEY}: {run}"] = identity_of(Path(run)).hash
-    return found
+    for run in {config.teacher.run: None for config in taught if config.teacher}:
+        hashes[f"{TEACHER_KEY}: {run}"] = identity_of(Path(run)).hash
+    return hashes

@@ -28,18 +28,18 @@ def data_slices(
         groups: the item of each example.
     """
     scores = [
-        slice_score(metric, rows, members[name], groups, tested=one.wrong_in is None)
-        for name, one in slices.items()
+        slice_score(metric, rows, members[name], groups, tested=rules.wrong_in is None)
+        for name, rules in slices.items()
         for rows in statistics.values()
     ]
-    found = iter(with_challenging(scores, level_of(look)))
+    scored = iter(with_challenging(scores, level_of(look)))
     return [
         DataSlice(
             name=name,
-            rule=in_words(one),
+            rule=in_words(rules),
             examples=int(members[name].sum()),
-            errors_of=one.wrong_in,
-            cells={cell: next(found) for cell in statistics},
+            errors_of=rules.wrong_in,
+            cells={cell: next(scored) for cell in statistics},
         )
-        for name, one in slices.items()
+        for name, rules in slices.items()
     ]

@@ -25,12 +25,12 @@ def export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | Non
         The export's path in the comparison's folder, below `winner/` if the verdict is decided,
         else `candidate/`; None if nothing is exported.
     """
-    found = content.verdict
-    place = EXPORTS[0] if found.decided else EXPORTS[1]
+    verdict = content.verdict
+    place = EXPORTS[0] if verdict.decided else EXPORTS[1]
     exported = None
-    if found.recommended is not None and (found.above_baseline or anyway):
+    if verdict.recommended is not None and (verdict.above_baseline or anyway):
         cells = outcomes.comparison.cells
-        cell = next(cell for cell in cells if cell.name == found.recommended)
+        cell = next(cell for cell in cells if cell.name == verdict.recommended)
         runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
         best = outcomes.best_on_dev(runs)
         part = "" if best.examples is None else f"-examples_{best.examples}"
@@ -39,7 +39,7 @@ def export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | Non
         if not (outcomes.out / exported).is_dir():
             _export(best, outcomes.out / place / name)
         # The card is rewritten: seeds may have been added since the export.
-        shown = next(one.results for one in content.cells if one.id == cell.name)
+        shown = next(scored.results for scored in content.cells if scored.id == cell.name)
         # Cards of ensembles and of several tasks have no scores over seeds.
         if not best.together and cell.config.tasks is None:
             card = run_card(best.folder, OverSeeds(shown.trained, shown.mean, shown.deviation))

@@ -67,17 +67,17 @@ def cache_plan(
 
 def kept_line(kept: dict[str, Any]) -> str:
     """One line for a terminal, or one more for each split that is not kept."""
-    found = kept["splits"].items()
+    splits = kept["splits"].items()
     homes = {"memory": "in memory", "disk": "on disk"}
     places = ", ".join(
-        f"{split} {one['megabytes']:,.1f} MB {homes[one['home']]}"
-        for split, one in found
-        if one["home"]
+        f"{split} {plan['megabytes']:,.1f} MB {homes[plan['home']]}"
+        for split, plan in splits
+        if plan["home"]
     )
     lines = [f"kept of frozen layers: {', '.join(kept['outputs'])} in {kept['dtype']}"]
     lines[0] += f" ({places})" if places else " (nothing)"
     return "\n".join(
-        lines + [f"{split}: {one['reason']}" for split, one in found if not one["home"]]
+        lines + [f"{split}: {plan['reason']}" for split, plan in splits if not plan["home"]]
     )
 
 

@@ -46,10 +46,10 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
     names = config.tasks or {}
     splits = splits_of(config)
     task = tasks_of(splits)
-    own = splits[config.target] if names else splits
-    checked_members(config.slices, own, config.slice_heads)
+    of_target = splits[config.target] if names else splits
+    checked_members(config.slices, of_target, config.slice_heads)
     if config.slice_heads:
-        training_members(config.slices, own)
+        training_members(config.slices, of_target)
     start, first = starting_run(config), None
     if config.start is not None and config.start.config is not None:
         first = start_config(config.start.config)
@@ -62,8 +62,8 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
     source_task_of(config, model.encoder)
     groups = group_names(model.encoder)
     if names:
-        found = {n: _prepared(config, splits[n].examples, task[n], model) for n in names}
-        order = order_of(config, {n: data["train"].lengths for n, data in found.items()})
+        prepared = {n: _prepared(config, splits[n].examples, task[n], model) for n in names}
+        order = order_of(config, {n: data["train"].lengths for n, data in prepared.items()})
         steps = (order.steps_of(0), order.steps_of(settings.epochs))
     else:
         examples = dict(splits.examples)
@@ -118,14 +118,14 @@ def _tasks(config: Config, order: TaskOrder) -> dict[str, Any]:
     }
 
 
-def tasks_table(found: dict[str, Any]) -> Table:
+def tasks_table(plan: dict[str, Any]) -> Table:
     """The tasks as a table for a terminal; their probabilities where these change."""
     table = Table(box=None, title_justify="left", pad_edge=False)
     table.add_column("task")
     for name in ("examples", "batches", "weight"):
         table.add_column(name, justify="right")
     table.add_column("probability by epoch")
-    for name, task in found["tasks"].items():
+    for name, task in plan["tasks"].items():
         drawn, before = [], None
         for epoch, probability in task["probabilities"].items():
             text = f"{probability:.3f}"
@@ -138,14 +138,14 @@ def tasks_table(found: dict[str, Any]) -> Table:
     return table
 
 
-def plan_table(found: dict[str, Any]) -> Table:
+def plan_table(plan: dict[str, Any]) -> Table:
     """The plan as a table for a terminal."""
     table = Table(box=None, title_justify="left", pad_edge=False)
     for name in ("epoch", "steps", "trains"):
         table.add_column(name)
     table.add_column("parameters", justify="right")
     table.add_column("mean learning rate")
-    for row in found["plan"]:
+    for row in plan["plan"]:
         first, last = row["steps"]
         # A no-break space keeps a name and its number on one line.
         rates = "  ".join(

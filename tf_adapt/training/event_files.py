@@ -147,9 +147,9 @@ def write_slices(folder: Path, scores: dict[str, dict[str, dict | None]], step: 
     for split, of_split in scores.items():
         writer = tf.summary.create_file_writer(str(folder / split))
         with writer.as_default(step=step):
-            for name, found in of_split.items():
-                if found is not None and found["score"] is not None:
-                    tf.summary.scalar(f"slices/{name}", found["score"])
+            for name, result in of_split.items():
+                if result is not None and result["score"] is not None:
+                    tf.summary.scalar(f"slices/{name}", result["score"])
         writer.close()
 
 

@@ -111,7 +111,7 @@ class Plan:
         return [(start, self.schedule(max(1, end - start))) for start, end in self.stretches()]
 
     def _schedule_at(self, step: int) -> tuple[int, Schedule]:
-        return [found for found in self._schedules if found[0] <= step][-1]
+        return [begun for begun in self._schedules if begun[0] <= step][-1]
 
     def _mean_rate(self, first: int, end: int) -> float:
         """Mean over the steps, at most `MOST_STEPS_OF_A_MEAN` of them, evenly spaced."""
@@ -126,5 +126,5 @@ def groups_with_weights(model: AdaptedModel) -> list[tuple[str, list]]:
     groups = [group for group in model.encoder.layer_groups if group[0] in adaptable]
     inside = {id(weight) for weight in model.encoder.weights}
     averages = {id(weight) for weight in moving_averages(model)}
-    head = [one for one in model.weights if id(one) not in inside | averages]
+    head = [weight for weight in model.weights if id(weight) not in inside | averages]
     return [*groups, (HEAD, head)]

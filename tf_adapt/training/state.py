@@ -102,11 +102,11 @@ def restore_state(folder: Path, state: RunState, model: keras.Model) -> RunState
     Raises:
         ArtifactError: no checkpoint is intact, or it has other data, another module or version.
     """
-    found = checkpoints.load_latest(folder)
-    if found is None:
+    checkpoint = checkpoints.load_latest(folder)
+    if checkpoint is None:
         return state
-    where = str(found.path / checkpoints.STATE)
-    restored = RunState(**checked(_Saved, found.state, where).model_dump())
+    where = str(checkpoint.path / checkpoints.STATE)
+    restored = RunState(**checked(_Saved, checkpoint.state, where).model_dump())
     changed = [
         f"{key} (was {restored.identity.get(key)}, now {value})"
         for key, value in state.identity.items()
@@ -114,18 +114,18 @@ def restore_state(folder: Path, state: RunState, model: keras.Model) -> RunState
     ]
     if changed:
         raise ArtifactError(
-            f"{found.path}: the run cannot go on, since this differs: {', '.join(changed)}; "
+            f"{checkpoint.path}: the run cannot go on, since this differs: {', '.join(changed)}; "
             "bring back what it was, or start a new run in another folder"
         )
     _check_position(restored, state.lengths, where)
     groups = _variables(model)
     for name, variables in groups.items():
-        place = found.path / f"{name}.npz"
-        if name not in found.arrays:
+        place = checkpoint.path / f"{name}.npz"
+        if name not in checkpoint.arrays:
             raise ArtifactError(f"{place}: expected {len(variables)} arrays, got no such file")
-        checkpoints.check_fit(variables, found.arrays[name], str(place))
+        checkpoints.check_fit(variables, checkpoint.arrays[name], str(place))
     for name, variables in groups.items():
-        checkpoints.assign(variables, found.arrays[name], str(found.path / f"{name}.npz"))
+        checkpoints.assign(variables, checkpoint.arrays[name], str(checkpoint.path / f"{name}.npz"))
     return restored
 
 
@@ -154,10 +154,10 @@ def _check_position(restored: RunState, lengths: EpochLengths, where: str) -> No
 
 def copy_state(source: keras.Model, target: keras.Model) -> None:
     """Copies all variables from an equally built model, and resets the metrics."""
-    own = _variables(target)
+    targets = _variables(target)
     for name, variables in _variables(source).items():
         if name != "metrics":
-            for variable, value in zip(own[name], variables, strict=True):
+            for variable, value in zip(targets[name], variables, strict=True):
                 variable.assign(value)
     target.reset_metrics()
 

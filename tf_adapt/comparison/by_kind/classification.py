@@ -29,7 +29,9 @@ def confusion_matrix(
     predictions: Sequence[list[str]], gold: list[str], labels: Sequence[str]
 ) -> list[list[int]]:
     """The confusion matrix, summed over several predictions: `[true labels][predicted labels]`."""
-    counts = Counter(pair for said in predictions for pair in zip(gold, said, strict=True))
+    counts = Counter(
+        pair for predicted in predictions for pair in zip(gold, predicted, strict=True)
+    )
     return [[counts[true, other] for other in labels] for true in labels]
 
 

@@ -25,8 +25,8 @@ def best_set(splits: Splits) -> tuple[str, ...]:
 
 def set_phrase(answer: list[str]) -> str:
     """The phrase for a constant set of labels."""
-    said = listed([visible(repr(label)) for label in answer]) if answer else NO_LABEL
-    return f"answering {said}, the set that scores best on train, to everything"
+    labels = listed([visible(repr(label)) for label in answer]) if answer else NO_LABEL
+    return f"answering {labels}, the set that scores best on train, to everything"
 
 
 def sets(predictions: list) -> list[frozenset[str]]:

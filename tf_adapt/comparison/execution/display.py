@@ -100,8 +100,8 @@ def table(outcomes: Outcomes, split: str, running: list[CellRun]) -> Table:
     for seed in seeds:
         shown.add_column(f"seed {seed}", justify="right")
     shown.add_column("mean ± deviation", justify="right")
-    for cell, one in product(outcomes.comparison.cells, outcomes.of_sizes()):
-        shown.add_row(*_row(one, cell, split, running))
+    for cell, of_size in product(outcomes.comparison.cells, outcomes.of_sizes()):
+        shown.add_row(*_row(of_size, cell, split, running))
     return shown
 
 
@@ -110,15 +110,15 @@ def _row(outcomes: Outcomes, cell: Cell, split: str, running: list[CellRun]) -> 
     entries = [_entry(outcomes, run, split, running) for run in final]
     if rate is None:
         trials = outcomes.trials(cell)
-        own = {run.folder for run in trials}
-        under_way = [_progress(run) for run in running if run.folder in own]
+        trial_folders = {run.folder for run in trials}
+        under_way = [_progress(run) for run in running if run.folder in trial_folders]
         over = sum(map(outcomes.is_over, trials))
         entries = [under_way[0] if under_way else f"{over}/{len(trials)} rates"]
     entries += [""] * (len(outcomes.comparison.seeds) - len(entries))
     scores = [outcomes.score(run, split) for run in final]
     known = [score for score in scores if score is not None]
-    found = summary(known) if known else None
-    mean = words.mean_and_deviation(found.mean, found.deviation) if found else ""
+    result = summary(known) if known else None
+    mean = words.mean_and_deviation(result.mean, result.deviation) if result else ""
     name = _name(cell, outcomes.examples)
     return [name, "" if rate is None else f"{rate:g}", *entries, mean]
 

@@ -57,13 +57,13 @@ class CellRun:
     def members(self) -> "list[CellRun]":
         """The trainings of an ensemble, with seeds that no other run has, on its part of train."""
         first = MEMBERS_SEED + self.seed * self.together
-        found = [
+        members = [
             replace(self, seed=seed, together=0, drawn=self.seed)
             for seed in range(first, first + self.together)
         ]
         if self.cell.folds is None:
-            return found
-        return [replace(member, left_out=number) for number, member in enumerate(found)]
+            return members
+        return [replace(member, left_out=number) for number, member in enumerate(members)]
 
     @property
     def folder(self) -> Path:
@@ -140,9 +140,9 @@ class Outcomes:
         return list(map(self._of_size, self.comparison.sizes))
 
     def _of_size(self, examples: int | None) -> "Outcomes":
-        found = copy.copy(self)  # shares the cached metrics
-        found.examples = examples
-        return found
+        of_size = copy.copy(self)  # shares the cached metrics
+        of_size.examples = examples
+        return of_size
 
     def run(self, cell: Cell, rate: float, seed: int) -> CellRun:
         """The run of a cell with a learning rate and a seed."""
@@ -166,7 +166,7 @@ class Outcomes:
         return runs.get(seed, next(iter(runs.values()), None))
 
     def _teaching_cell(self, cell: Cell) -> Cell:
-        return next(one for one in self.comparison.cells if one.name == cell.teacher)
+        return next(other for other in self.comparison.cells if other.name == cell.teacher)
 
     def start_run(self, first: Cell) -> CellRun:
         """The run of one of the comparison's `starts`: with its own seed, on all of its data."""
@@ -176,10 +176,10 @@ class Outcomes:
         """The `metrics.json` of a finished run, or None; of an ensemble as `_of_ensemble`."""
         if run.folder not in self._metrics:
             read = self._of_ensemble if run.together else _of_training
-            found = read(run)
-            if found is None:
+            metrics = read(run)
+            if metrics is None:
                 return None
-            self._metrics[run.folder] = found
+            self._metrics[run.folder] = metrics
         return self._metrics[run.folder]
 
     def _of_ensemble(self, run: CellRun) -> dict[str, Any] | None:
@@ -187,13 +187,16 @@ class Outcomes:
         parameters and seconds. They may share a process, so that memory is the most of any."""
         if not ensemble_folder.is_ensemble(run.folder):
             return None
-        members = [found for member in run.members if (found := self.metrics(member))]
+        members = [metrics for member in run.members if (metrics := self.metrics(member))]
         if len(members) < run.together:
             return None
-        found = ensemble_folder.read(run.folder)
-        scores = {split: {found.metric: one.ensemble} for split, one in found.results.items()}
-        own = (*_OF_ONE, "weak") if run.cell.folds else _OF_ONE
-        first = {key: value for key, value in members[0].items() if key not in own}
+        ensemble_file = ensemble_folder.read(run.folder)
+        scores = {
+            split: {ensemble_file.metric: result.ensemble}
+            for split, result in ensemble_file.results.items()
+        }
+        not_shared = (*_OF_ONE, "weak") if run.cell.folds else _OF_ONE
+        first = {key: value for key, value in members[0].items() if key not in not_shared}
         sums = {key: _sum([member[key] for member in members]) for key in ("parameters", "seconds")}
         memory = max(member["peak_memory_mb"] for member in members)
         return first | scores | sums | {"peak_memory_mb": memory}
@@ -232,7 +235,7 @@ class Outcomes:
 
     def is_start(self, run: CellRun) -> bool:
         """Whether a run is one of the comparison's `starts`."""
-        return any(run.cell.name == one.name for one in self.comparison.starts.values())
+        return any(run.cell.name == start.name for start in self.comparison.starts.values())
 
     def trials(self, cell: Cell) -> list[CellRun]:
         """The runs that select a cell's learning rate; none if it has a single rate.
@@ -294,8 +297,8 @@ class Outcomes:
         return sum(any(self._unfinished(cell)) for cell in self.comparison.cells)
 
     def _unfinished(self, cell: Cell) -> Iterator[CellRun]:
-        for one in self.of_sizes()[::-1]:
-            for run in [*one.trials(cell), *one.final_runs(cell)]:
+        for of_size in self.of_sizes()[::-1]:
+            for run in [*of_size.trials(cell), *of_size.final_runs(cell)]:
                 if not self.is_over(run):
                     members = [member for member in run.members if not self.is_over(member)]
                     yield from members or [run]
@@ -304,12 +307,12 @@ class Outcomes:
         """The number of ended runs, and of all runs, over all sizes."""
         starts = list(map(self.start_run, self.comparison.starts.values()))
         over, total = sum(map(self.is_over, starts)), len(starts)
-        for one, cell in itertools.product(self.of_sizes(), self.comparison.cells):
-            trials, final = one.trials(cell), one.final_runs(cell)
+        for of_size, cell in itertools.product(self.of_sizes(), self.comparison.cells):
+            trials, final = of_size.trials(cell), of_size.final_runs(cell)
             members = [member for run in final for member in run.members]
             over += sum(map(self.is_over, [*trials, *final, *members]))
             scored = len(self.comparison.seeds) * (1 + cell.together)
-            total += len(trials) + (0 if one.is_hopeless(cell) else scored)
+            total += len(trials) + (0 if of_size.is_hopeless(cell) else scored)
         return over, total
 
 
@@ -319,20 +322,21 @@ def _of_training(run: CellRun) -> dict[str, Any] | None:
     Raises:
         ConfigError: another run is its teacher by now.
     """
-    found = run_folder.finished_metrics(run.folder)
-    if found is not None and run.teacher is not None:
+    metrics = run_folder.finished_metrics(run.folder)
+    if metrics is not None and run.teacher is not None:
         teacher = identity_of(run.teacher.folder).hash
-        if found["taught"]["hash"] != teacher:
+        if metrics["taught"]["hash"] != teacher:
             raise ConfigError(
                 f"{run.folder}: expected a run that learned from {run.teacher.folder}, whose "
                 f"learning rate is the chosen one, got one that learned from "
-                f"{found['taught']['run']}; remove its folder, and the same command makes it again"
+                f"{metrics['taught']['run']}; remove its folder, and the same command makes it "
+                "again"
             )
-    return found
+    return metrics
 
 
-def _sum(found: list[dict[str, float]]) -> dict[str, float]:
-    return {key: sum(one[key] for one in found) for key in found[0]}
+def _sum(rows: list[dict[str, float]]) -> dict[str, float]:
+    return {key: sum(row[key] for row in rows) for key in rows[0]}
 
 
 def _is_frozen(cell: Cell) -> bool:

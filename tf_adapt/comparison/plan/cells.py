@@ -105,8 +105,8 @@ class Comparison:
     def weak(self) -> WeakConfig | None:
         """The votes that the labels of train come from: the first cell's, if every cell has some;
         None: a cell reads the labels of train itself."""
-        found = [cell.config.weak for cell in self.cells]
-        return None if None in found else found[0]
+        votes = [cell.config.weak for cell in self.cells]
+        return None if None in votes else votes[0]
 
     @property
     def has_one_weak(self) -> bool:
@@ -123,15 +123,15 @@ def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
     """The config keys whose values differ between cells, except learning rates, the keys in the
     cells' names and those of signals: by key, the value in each cell."""
     values = {cell.name: flat(cell.config.model_dump()) for cell in cells}
-    keys = dict.fromkeys(key for found in values.values() for key in found)
+    keys = dict.fromkeys(key for settings in values.values() for key in settings)
     named = ("encoder.", "adaptation.", "head", "about", "training.learning_rate")
     of_heads = ("head_units", "head_pooling", "head_word_pieces")
     laid = tuple({key for cell in cells if cell.laid for key in keys_of(cell.laid)})
-    of_keys = {key: {name: found.get(key) for name, found in values.items()} for key in keys}
+    of_keys = {key: {name: settings.get(key) for name, settings in values.items()} for key in keys}
     return {
-        key: found
-        for key, found in of_keys.items()
-        if len(set(map(str, found.values()))) > 1
+        key: by_cell
+        for key, by_cell in of_keys.items()
+        if len(set(map(str, by_cell.values()))) > 1
         and (key in of_heads or not key.startswith(named))
         and not key.startswith(laid)
     }
@@ -140,9 +140,9 @@ def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
 def settings_of(adaptation: AdaptationConfig) -> dict[str, Any]:
     """The keys of an adaptation with values other than the default, as in names of cells."""
     standard = filled_in(AdaptationConfig(name=adaptation.name)).model_dump()
-    found = {key: value for key, value in adaptation if value != standard[key]}
+    changed = {key: value for key, value in adaptation if value != standard[key]}
     # A list as `query+value`, in names of folders too.
-    return {k: "+".join(map(str, v)) if isinstance(v, list) else v for k, v in found.items()}
+    return {k: "+".join(map(str, v)) if isinstance(v, list) else v for k, v in changed.items()}
 
 
 def cell_name(config: Config, head: str, signal: str | None) -> str:

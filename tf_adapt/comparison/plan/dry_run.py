@@ -81,25 +81,25 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def lines(found: dict[str, Any]) -> list[str]:
+def lines(plan: dict[str, Any]) -> list[str]:
     """The lines below the table of cells."""
-    said = {
-        name: f"{counted(found['examples'][name], 'example')}: {description}"
-        for name, description in found["splits"].items()
+    of_splits = {
+        name: f"{counted(plan['examples'][name], 'example')}: {description}"
+        for name, description in plan["splits"].items()
     }
     return [
-        f"trains on {said['train']}",
-        f"chooses epochs and learning rates on {said[found['chosen_on']]}",
-        f"scores {said[found['scored_on']]}",
-        *_uncertainty(found["examples"][found["scored_on"]]),
-        *_slices(found),
-        *_parts(found),
-        *_not_kept(found),
-        *(f"trains first, once: {path}" for path in found.get("first", ())),
-        f"runs: {found['runs']} = {_firsts(found)}{counted(len(found['cells']), 'cell')} × "
-        f"{_sizes(found)}{_runs_of_a_cell(found)}",
-        f"{counted(found['threads'], 'thread')} a run; by default "
-        f"{counted(found['jobs'], 'process')} at a time, on this machine as it is now",
+        f"trains on {of_splits['train']}",
+        f"chooses epochs and learning rates on {of_splits[plan['chosen_on']]}",
+        f"scores {of_splits[plan['scored_on']]}",
+        *_uncertainty(plan["examples"][plan["scored_on"]]),
+        *_slices(plan),
+        *_parts(plan),
+        *_not_kept(plan),
+        *(f"trains first, once: {path}" for path in plan.get("first", ())),
+        f"runs: {plan['runs']} = {_firsts(plan)}{counted(len(plan['cells']), 'cell')} × "
+        f"{_sizes(plan)}{_runs_of_a_cell(plan)}",
+        f"{counted(plan['threads'], 'thread')} a run; by default "
+        f"{counted(plan['jobs'], 'process')} at a time, on this machine as it is now",
     ]
 
 
@@ -114,48 +114,48 @@ def _uncertainty(count: int) -> list[str]:
     ]
 
 
-def _slices(found: dict[str, Any]) -> list[str]:
-    said = ", ".join(f"{name} {count:,}" for name, count in found["slices"].items())
-    return [f"examples of {found['scored_on']} in slices: {said}"] if said else []
+def _slices(plan: dict[str, Any]) -> list[str]:
+    of_slices = ", ".join(f"{name} {count:,}" for name, count in plan["slices"].items())
+    return [f"examples of {plan['scored_on']} in slices: {of_slices}"] if of_slices else []
 
 
-def _parts(found: dict[str, Any]) -> list[str]:
+def _parts(plan: dict[str, Any]) -> list[str]:
     """A line on the numbers of training examples, unless all of train is used."""
-    numbers, available = found["train_examples"], found["examples"]["train"]
+    numbers, available = plan["train_examples"], plan["examples"]["train"]
     if numbers == [available]:
         return []
-    said = ", ".join(f"{number:,}" for number in numbers)
-    return [f"with parts of train, drawn anew with each seed: {said} of {available:,} examples"]
+    listed = ", ".join(f"{number:,}" for number in numbers)
+    return [f"with parts of train, drawn anew with each seed: {listed} of {available:,} examples"]
 
 
-def _not_kept(found: dict[str, Any]) -> list[str]:
+def _not_kept(plan: dict[str, Any]) -> list[str]:
     """A line for each cell of which a frozen encoder's outputs are over the budgets."""
     return [
-        f"{cell['cell']}, {split}: {one['reason']}"
-        for cell in found["cells"]
-        for split, one in (cell["kept"] or {"splits": {}})["splits"].items()
-        if not one["home"]
+        f"{cell['cell']}, {split}: {split_plan['reason']}"
+        for cell in plan["cells"]
+        for split, split_plan in (cell["kept"] or {"splits": {}})["splits"].items()
+        if not split_plan["home"]
     ]
 
 
-def _firsts(found: dict[str, Any]) -> str:
-    first = f"{len(found['first'])} that others start from + " if "first" in found else ""
-    return first + (f"{found['members']} members of ensembles + " if "members" in found else "")
+def _firsts(plan: dict[str, Any]) -> str:
+    first = f"{len(plan['first'])} that others start from + " if "first" in plan else ""
+    return first + (f"{plan['members']} members of ensembles + " if "members" in plan else "")
 
 
-def _sizes(found: dict[str, Any]) -> str:
-    numbers = len(found["train_examples"])
+def _sizes(plan: dict[str, Any]) -> str:
+    numbers = len(plan["train_examples"])
     return f"{numbers} numbers of training examples × " if numbers > 1 else ""
 
 
-def _runs_of_a_cell(found: dict[str, Any]) -> str:
-    seeds = counted(len(found["seeds"]), "seed")
-    if found["trials"] == 1:
+def _runs_of_a_cell(plan: dict[str, Any]) -> str:
+    seeds = counted(len(plan["seeds"]), "seed")
+    if plan["trials"] == 1:
         return seeds
-    return f"({found['trials']} learning rates to choose from + {seeds} with the chosen one)"
+    return f"({plan['trials']} learning rates to choose from + {seeds} with the chosen one)"
 
 
-def cells_table(found: dict[str, Any]) -> Table:
+def cells_table(plan: dict[str, Any]) -> Table:
     """The cells as a table for a terminal."""
     table = Table(box=None, title_justify="left", pad_edge=False)
     for name in ("cell", "head", "trains"):
@@ -163,7 +163,7 @@ def cells_table(found: dict[str, Any]) -> Table:
     table.add_column("parameters", justify="right")
     table.add_column("learning rates")
     table.add_column("epochs", justify="right")
-    for cell in found["cells"]:
+    for cell in plan["cells"]:
         table.add_row(
             cell["cell"],
             cell["head"],
@@ -233,23 +233,23 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
     """As `_planned`, of a cell with data of its own beside those of all cells: from the plan of its
     run, which reads and checks them too."""
     config = cell.config
-    own = config if config.target is None else config.of_task(config.target)
+    of_task = config if config.target is None else config.of_task(config.target)
     family = family_of(config.encoder.handle)
-    found = plan_of_run(config, has_teacher=cell.teacher is None)
-    groups = dict.fromkeys(name for row in found["plan"] for name in row["groups"])
+    plan = plan_of_run(config, has_teacher=cell.teacher is None)
+    groups = dict.fromkeys(name for row in plan["plan"] for name in row["groups"])
     return {
         "cell": cell.name,
         "encoder": config.encoder.handle,
         "adaptation": config.adaptation.name,
         "settings": cell.settings,
-        "head": head_name(own.head, task, family, frozen=config.adaptation.name == FROZEN),
+        "head": head_name(of_task.head, task, family, frozen=config.adaptation.name == FROZEN),
         "trains": list(groups),
-        "trains_everything": set(groups) == set(found["factors"]),
+        "trains_everything": set(groups) == set(plan["factors"]),
         "parameters": {
-            "total": found["parameters"],
-            "trainable": max(row["parameters"] for row in found["plan"]),
+            "total": plan["parameters"],
+            "trainable": max(row["parameters"] for row in plan["plan"]),
         },
         "learning_rates": list(cell.rates),
         "epochs": config.training.epochs,
-        "kept": found["kept"],
+        "kept": plan["kept"],
     }

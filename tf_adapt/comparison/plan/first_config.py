@@ -25,14 +25,14 @@ def write_config(path: str | Path, out: str | Path) -> Guess:
         ArtifactError: `out` cannot be written.
     """
     _check_new(out)
-    found = guess(path)
-    columns = {"text_a" if key == "text" else key: name for key, name in found.columns.items()}
-    section = {"format": found.format, "kind": found.kind, "train": str(path)}
+    guessed = guess(path)
+    columns = {"text_a" if key == "text" else key: name for key, name in guessed.columns.items()}
+    section = {"format": guessed.format, "kind": guessed.kind, "train": str(path)}
     load_splits(
-        FilesConfig(**section, columns=columns, delimiter=found.delimiter, held_out=0.1)
+        FilesConfig(**section, columns=columns, delimiter=guessed.delimiter, held_out=0.1)
     )  # raises the errors that a run would
-    _write(out, _text(found, str(path), str(out)))
-    return found
+    _write(out, _text(guessed, str(path), str(out)))
+    return guessed
 
 
 def examples() -> dict[str, str]:
@@ -70,15 +70,15 @@ def _write(out: str | Path, content: str) -> None:
         raise ArtifactError(f"{out}: not writable ({error.strerror}); give another --out") from None
 
 
-def lines(found: Guess, out: str) -> list[str]:
+def lines(guessed: Guess, out: str) -> list[str]:
     """The guesses and the next command, as lines for a terminal."""
-    said = [f"{key}: {value}" for key, value in found.columns.items()]
-    said += [f"delimiter: {found.delimiter!r}"] if found.delimiter else []
+    answers = [f"{key}: {value}" for key, value in guessed.columns.items()]
+    answers += [f"delimiter: {guessed.delimiter!r}"] if guessed.delimiter else []
     return [
-        f"format: {found.format} ({found.reasons['format']})",
-        f"kind: {found.kind} ({found.reasons['kind']})",
-        *said,
-        *([found.reasons["columns"]] if "columns" in found.reasons else []),
+        f"format: {guessed.format} ({guessed.reasons['format']})",
+        f"kind: {guessed.kind} ({guessed.reasons['kind']})",
+        *answers,
+        *([guessed.reasons["columns"]] if "columns" in guessed.reasons else []),
         *next_lines(out),
     ]
 
@@ -88,24 +88,25 @@ def next_lines(out: str) -> list[str]:
     return [f"config: {out}", f"next: {shlex.join(['tf-adapt', 'compare', out, '--dry-run'])}"]
 
 
-def _text(found: Guess, path: str, out: str) -> str:
-    delimiter = [f"  delimiter: {_scalar(found.delimiter)}"] if found.delimiter else []
-    columns = [f"    {key}: {_scalar(name)}" for key, name in found.columns.items()]
-    unused = [f"    # {_comment(found.reasons['columns'])}"] if "columns" in found.reasons else []
+def _text(guessed: Guess, path: str, out: str) -> str:
+    delimiter = [f"  delimiter: {_scalar(guessed.delimiter)}"] if guessed.delimiter else []
+    columns = [f"    {key}: {_scalar(name)}" for key, name in guessed.columns.items()]
+    reasons = guessed.reasons
+    unused = [f"    # {_comment(reasons['columns'])}"] if "columns" in reasons else []
     parts = [
         *_head(out, "; correct what was guessed wrongly"),
         "data:",
-        f"  # guessed: {_comment(found.reasons['format'])}",
-        f"  format: {found.format}",
+        f"  # guessed: {_comment(reasons['format'])}",
+        f"  format: {guessed.format}",
         *delimiter,
-        f"  # guessed: {_comment(found.reasons['kind'])}",
-        f"  kind: {found.kind}",
+        f"  # guessed: {_comment(reasons['kind'])}",
+        f"  kind: {guessed.kind}",
         f"  train: {_scalar(path)}",
         "  # A part of train plays dev, and another one test. With files of their own:",
         "  # dev: FILE",
         "  # test: FILE",
-        *KINDS[found.kind].column_lines(columns, unused),
-        *_body("[bert_small, elmo_small]", found.kind),
+        *KINDS[guessed.kind].column_lines(columns, unused),
+        *_body("[bert_small, elmo_small]", guessed.kind),
     ]
     return "\n".join(parts) + "\n"
 
@@ -152,4 +153,4 @@ def _scalar(text: str) -> str:
 
 def _comment(text: str) -> str:
     """The text on one line, with ? for unprintable characters."""
-    return "".join(one if one.isprintable() else "?" for one in text)
+    return "".join(character if character.isprintable() else "?" for character in text)

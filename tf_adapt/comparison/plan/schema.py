@@ -34,10 +34,11 @@ _ADAPTATIONS = [*ADAPTATIONS, *SHORT_NAMES]
 
 def config_schema() -> Schema:
     """The schema (draft 2020-12) of a config that `tf-adapt train` or `tf-adapt compare` reads."""
-    _, found = models_json_schema([(Config, "validation"), (Compare, "validation")])
-    sections = found["$defs"]
-    classes = {one.__name__: one for one in _below(Section)}
-    known = meanings(*(sys.modules[name] for name in {one.__module__ for one in classes.values()}))
+    _, models_schema = models_json_schema([(Config, "validation"), (Compare, "validation")])
+    sections = models_schema["$defs"]
+    classes = {model.__name__: model for model in _below(Section)}
+    modules = {model.__module__ for model in classes.values()}
+    known = meanings(*(sys.modules[name] for name in modules))
     for name, section in sections.items():
         section.pop("title", None)
         bases = [base.__name__ for base in classes[name].__mro__]
@@ -59,7 +60,7 @@ def config_schema() -> Schema:
 
 def _below(section: type) -> list[type]:
     """The classes of all sections."""
-    return [one for own in section.__subclasses__() for one in (own, *_below(own))]
+    return [below for model in section.__subclasses__() for below in (model, *_below(model))]
 
 
 def _describe(field: Schema, meaning: str | None) -> None:

@@ -148,12 +148,12 @@ class SignalSettings(CellSettings):
     def of_a_run(self) -> dict[str, Any]:
         """The given keys that are those of a run's config, as plain values; a signal that teaches
         is in the place of `run`."""
-        own = {"adaptations", "encoders", "ensemble", "folds"}
-        found = self.model_dump(exclude_unset=True, exclude=own)
+        not_of_a_run = {"adaptations", "encoders", "ensemble", "folds"}
+        keys = self.model_dump(exclude_unset=True, exclude=not_of_a_run)
         if self.teacher is not None:
-            signal = found["teacher"].pop("signal", None)
-            found["teacher"] |= {} if signal is None else {"run": signal}
-        return found
+            signal = keys["teacher"].pop("signal", None)
+            keys["teacher"] |= {} if signal is None else {"run": signal}
+        return keys
 
 
 class Compare(Section):

@@ -184,21 +184,21 @@ def _check_beside_folds(content: dict[str, Any], problems: Problems) -> None:
 
 def _with_teachers(cells: list[Cell]) -> list[Cell]:
     """The cells of one encoder, adaptation and head, each with the one that teaches it."""
-    by_signal, found = {cell.signal: cell for cell in cells}, []
+    by_signal, with_teachers = {cell.signal: cell for cell in cells}, []
     for cell in cells:
         teacher = cell.laid and cell.laid.teacher and cell.laid.teacher.signal
         if teacher:
             config = cell.config.teacher.model_copy(update={"run": teacher})
             config = cell.config.model_copy(update={"teacher": config})
             cell = replace(cell, config=config, teacher=by_signal[teacher].name)
-        found.append(cell)
-    return found
+        with_teachers.append(cell)
+    return with_teachers
 
 
 def _starts(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) -> dict[str, Cell]:
     """The runs that are trained before cells, by the path of their config, after checks of every
     start."""
-    found: dict[str, Cell] = {}
+    starts: dict[str, Cell] = {}
     checked = set()  # each once: hashing a module without a manifest reads all of it
     for cell in cells:
         start, encoder = cell.config.start, cell.config.encoder
@@ -209,17 +209,17 @@ def _starts(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) ->
         key = tuple(start.key.split("."))
         path = key if cell.signal is None else (*KEY, cell.signal, *key)
         config = check_start(cell.name, cell.config, location_of(path, where, locations))
-        if config is not None and start.config not in found:
+        if config is not None and start.config not in starts:
             name = f"start_{short_name(Path(start.config).stem)}"
-            found[start.config] = Cell(name, config, (config.training.learning_rate,))
-    names = [cell.name for cell in (*cells, *found.values())]
-    for path, one in found.items():
-        if names.count(one.name) > 1:
+            starts[start.config] = Cell(name, config, (config.training.learning_rate,))
+    names = [cell.name for cell in (*cells, *starts.values())]
+    for path, cell_before in starts.items():
+        if names.count(cell_before.name) > 1:
             raise ConfigError(
-                f"{where}: start.config: two runs would be called {one.name}, one of them that of "
-                f"{path}; give the files different names"
+                f"{where}: start.config: two runs would be called {cell_before.name}, one of them "
+                f"that of {path}; give the files different names"
             )
-    return found
+    return starts
 
 
 def _varied(section: Any, problems: Problems) -> Compare | None:
@@ -309,8 +309,8 @@ def _cell(
     problems: Problems,
 ) -> Cell | None:
     laid = None if signal is None else varied.signals[signal]
-    own = encoder.model_dump(exclude_unset=True)
-    rates = own.pop("learning_rates", None) or varied.learning_rates
+    entry = encoder.model_dump(exclude_unset=True)
+    rates = entry.pop("learning_rates", None) or varied.learning_rates
     if rates is None:
         handle = (laid and laid.encoder.handle) or encoder.handle
         rates = {"default": default_rates(handle, adaptation.name, head)}
@@ -329,7 +329,7 @@ def _cell(
     width = units.get(adaptation.name) if head in ("default", *LSTM_HEADS) else None
     content = shared | {
         "head_units": units.get(head, width),
-        "encoder": own,
+        "encoder": entry,
         "adaptation": adaptation.model_dump(exclude_unset=True),
         "head": head,
         "training": training,
@@ -367,8 +367,8 @@ def _rates_of(adaptation: AdaptationConfig, rates: Rates, problems: Problems) ->
 
 def _check_signals_apart(cells: tuple[Cell, ...], varied: Compare, where: str) -> None:
     """Checks that no signal makes one cell of the cells of several encoders."""
-    own = [one.model_dump(exclude={"learning_rates"}) for one in varied.encoders]
-    if any(own.count(one) > 1 for one in own):
+    entries = [entry.model_dump(exclude={"learning_rates"}) for entry in varied.encoders]
+    if any(entries.count(entry) > 1 for entry in entries):
         return  # `_check_cells` says so
     for number, cell in enumerate(cells):
         changed = cell.laid.encoder.model_fields_set if cell.laid else ()

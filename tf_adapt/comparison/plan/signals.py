@@ -32,10 +32,10 @@ KEY = ("compare", "signals")
 NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
-def laid_over(shared: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Nested values of `shared`, overridden by those of `own`."""
+def laid_over(shared: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
+    """Nested values of `shared`, overridden by those of `upper`."""
     merged = dict(shared)
-    for key, value in own.items():
+    for key, value in upper.items():
         both = isinstance(value, dict) and isinstance(shared.get(key), dict)
         merged[key] = laid_over(shared[key], value) if both else value
     return merged
@@ -43,15 +43,15 @@ def laid_over(shared: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 def typed_signals(section: dict[str, Any], problems: Problems) -> dict[str, Any]:
     """The section `signals` with the tasks of each typed; other keys are left to `Compare`."""
-    found = dict(section)
+    typed = dict(section)
     for name, signal in section.items():
         path = (*KEY, name)
         if not (isinstance(name, str) and NAME.fullmatch(name)):
             problems.add(path, "expected a name of letters, digits and _; rename it")
         if not isinstance(signal, dict) or not isinstance(signal.get("tasks"), dict):
             continue
-        found[name] = signal | {"tasks": typed_tasks(signal["tasks"], problems, path)}
-    return found
+        typed[name] = signal | {"tasks": typed_tasks(signal["tasks"], problems, path)}
+    return typed
 
 
 def signals_of(
@@ -85,17 +85,17 @@ def check_signals(varied: Compare, problems: Problems) -> None:
                 "out",
             )
     known = {
-        "adaptations": [one.name for one in varied.adaptations],
-        "encoders": [one.handle for one in varied.encoders],
+        "adaptations": [item.name for item in varied.adaptations],
+        "encoders": [item.handle for item in varied.encoders],
     }
     for name, signal in signals.items():
         for key, names in known.items():
-            for one in getattr(signal, key) or ():
-                if one not in names:
+            for chosen in getattr(signal, key) or ():
+                if chosen not in names:
                     problems.add(
                         (*KEY, name, key),
-                        f"expected some of compare.{key} ({', '.join(names)}), got {shown(one)}"
-                        f"{did_you_mean(one, names)}",
+                        f"expected some of compare.{key} ({', '.join(names)}), got {shown(chosen)}"
+                        f"{did_you_mean(chosen, names)}",
                     )
         if signal.ensemble and signal.folds:
             problems.add(
@@ -158,8 +158,8 @@ def _check_teacher(name: str, signal: SignalSettings, varied: Compare, problems:
 
 def _pairs(varied: Compare) -> list[tuple[str, str]]:
     """Each encoder's handle with each adaptation's name."""
-    handles = dict.fromkeys(one.handle for one in varied.encoders)
-    names = dict.fromkeys(one.name for one in varied.adaptations)
+    handles = dict.fromkeys(encoder.handle for encoder in varied.encoders)
+    names = dict.fromkeys(adaptation.name for adaptation in varied.adaptations)
     return list(itertools.product(handles, names))
 
 
@@ -173,14 +173,14 @@ def with_signal(
         prefix: the path of the signal, where its keys are located.
     """
     content = laid_over(content, signal.of_a_run())
-    own = {
+    locations = {
         path[len(prefix) :]: place
         for path, place in problems.locations.items()
         if path[: len(prefix)] == prefix and path != prefix
     }
     if signal.tasks:
         content = _with_own_task(content)
-    return content, problems.within(f"{problems.where} (cells with {prefix[-1]})", own)
+    return content, problems.within(f"{problems.where} (cells with {prefix[-1]})", locations)
 
 
 def _with_own_task(content: dict[str, Any]) -> dict[str, Any]:
@@ -199,17 +199,17 @@ def with_own_data(config: Config, data: Any) -> Config:
     """The config with another section of `own_data`."""
     if config.tasks is None:
         return config.model_copy(update={"data": data})
-    own = config.tasks[config.target].model_copy(update={"data": data})
-    return config.model_copy(update={"tasks": config.tasks | {config.target: own}})
+    of_target = config.tasks[config.target].model_copy(update={"data": data})
+    return config.model_copy(update={"tasks": config.tasks | {config.target: of_target}})
 
 
 def in_words(signal: SignalSettings) -> str:
     """Its keys as they were given: `start: {config: mnli.yaml}`."""
     section = signal.model_dump(exclude_unset=True, exclude={"adaptations", "encoders"})
     text = yaml.safe_dump(section, default_flow_style=True, width=10**6, sort_keys=False)
-    said = text.strip().removeprefix("{").removesuffix("}") or "nothing but the labels"
+    keys = text.strip().removeprefix("{").removesuffix("}") or "nothing but the labels"
     only = [", ".join(names) for names in (signal.encoders, signal.adaptations) if names]
-    return said + (f" (with {' and '.join(only)} alone)" if only else "")
+    return keys + (f" (with {' and '.join(only)} alone)" if only else "")
 
 
 def keys_of(signal: SignalSettings) -> tuple[str, ...]:

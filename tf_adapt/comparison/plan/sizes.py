@@ -19,7 +19,7 @@ Sizes = tuple[int | None, ...]  # None: all of train
 
 def sizes_of(given: Sequence | None) -> Sizes:
     """The sizes from a checked list; None gives all of train."""
-    return (None,) if given is None else tuple(None if one == ALL else one for one in given)
+    return (None,) if given is None else tuple(None if size == ALL else size for size in given)
 
 
 def check_sizes(given: Sequence[Any], data: Any, problems: Problems) -> None:
@@ -33,10 +33,12 @@ def check_sizes(given: Sequence[Any], data: Any, problems: Problems) -> None:
                 f"got {shown(value)}; remove it, or set it to null",
             )
     numbers = given[:-1] if given[-1] == ALL else given
-    wrong = [one for one in numbers if not isinstance(one, int) or isinstance(one, bool) or one < 1]
+    wrong = [
+        size for size in numbers if not isinstance(size, int) or isinstance(size, bool) or size < 1
+    ]
     if wrong:
         problems.add(KEY, f"expected {SIZES}, got {shown(wrong[0])} in it")
-    elif any(one >= other for one, other in zip(numbers, numbers[1:], strict=False)):
+    elif any(size >= following for size, following in zip(numbers, numbers[1:], strict=False)):
         problems.add(KEY, f"expected {SIZES}, each once, got {', '.join(map(str, given))}")
 
 
@@ -49,7 +51,7 @@ def known_sizes(sizes: Sizes, available: int) -> list[int]:
     Raises:
         ConfigError: a number is larger than train, or `all` equals another number.
     """
-    numbers = [available if one is None else one for one in sizes]
+    numbers = [available if size is None else size for size in sizes]
     key = ".".join(KEY)
     if max(numbers) > available:
         raise ConfigError(

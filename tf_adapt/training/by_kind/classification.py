@@ -28,8 +28,8 @@ def evaluated(
 ) -> Scores:
     """Loss and metrics of Keras, from a pass over the examples."""
     dataset, _ = sorted_batches(prepared, batch_size)
-    found = model.evaluate(dataset, callbacks=list(callbacks), return_dict=True, verbose=0)
-    return {name: float(value) for name, value in found.items()}
+    results = model.evaluate(dataset, callbacks=list(callbacks), return_dict=True, verbose=0)
+    return {name: float(value) for name, value in results.items()}
 
 
 def no_scores(task: Task, records: list, answer: Answer, predictions: list) -> Scores:

@@ -29,7 +29,7 @@ def with_thresholds(task: Task, records: list, answer: Answer) -> Task:
     """
     if not np.isfinite(answer["probabilities"]).all():
         raise not_finite("probabilities")
-    targets = np.array([[label in one.label for label in task.labels] for one in records])
+    targets = np.array([[label in record.label for label in task.labels] for record in records])
     return replace(task, thresholds=best_thresholds(answer["probabilities"], targets))
 
 

@@ -33,7 +33,7 @@ def scores_of_windows(
     task: Task, records: list, windows: Answer, predictions: list[Prediction]
 ) -> Scores:
     """The mean loss of predicted windows, and the scores of the answers in them."""
-    scores = scores_of_answers(records, [one.label for one in predictions])
+    scores = scores_of_answers(records, [prediction.label for prediction in predictions])
     return {"loss": float(np.mean(windows["loss"])), **scores}
 
 

@@ -33,7 +33,7 @@ def teacher_of_words(
         values: `[words, tags]`.
     """
     rows = train.segments[0].row_splits
-    known = sum(len(one.words) for one in labelled)
+    known = sum(len(sentence.words) for sentence in labelled)
     return tf.RaggedTensor.from_row_splits(values, rows), rows.numpy()[:-1] < known
 
 
@@ -59,7 +59,7 @@ def with_known_tags(
     Raises:
         DataError: it has others, or none.
     """
-    found = in_the_tasks_scheme(sentences, section, task, path)
+    in_scheme = in_the_tasks_scheme(sentences, section, task, path)
     if isinstance(section, FilesConfig):
-        check_labels(found, task.labels, path)
-    return found
+        check_labels(in_scheme, task.labels, path)
+    return in_scheme

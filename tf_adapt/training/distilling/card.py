@@ -77,7 +77,7 @@ def _size(teacher: Teacher, settings: DistillationSettings, vocabulary_size: int
 
 
 def _files(text: RunningText) -> str:
-    return ", ".join(f"{visible(name)} (SHA-256 {found})" for name, found in text.hashes.items())
+    return ", ".join(f"{visible(name)} (SHA-256 {digest})" for name, digest in text.hashes.items())
 
 
 def _history(rows: list[dict[str, Any]]) -> str:

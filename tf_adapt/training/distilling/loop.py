@@ -172,10 +172,11 @@ def _restored(
 ) -> DistillationState:
     remove_leftovers(folder, run_folder.HISTORY, "record.json")
     remove_leftovers(folder / "checkpoint", *checkpoints.NAMES)
-    found = checkpoints.load_latest(folder / "checkpoint")
-    if found is None:
+    checkpoint = checkpoints.load_latest(folder / "checkpoint")
+    if checkpoint is None:
         return state
-    values = checked(_Saved, found.state, str(found.path / checkpoints.STATE)).model_dump()
+    where = str(checkpoint.path / checkpoints.STATE)
+    values = checked(_Saved, checkpoint.state, where).model_dump()
     values.pop("best")
     restored = DistillationState(**values)
     changed = [
@@ -190,9 +191,9 @@ def _restored(
         )
     groups = steps.variables
     for name, variables in groups.items():
-        where = str(found.path / f"{name}.npz")
-        checkpoints.check_fit(variables, found.arrays.get(name, {}), where)
+        where = str(checkpoint.path / f"{name}.npz")
+        checkpoints.check_fit(variables, checkpoint.arrays.get(name, {}), where)
     for name, variables in groups.items():
-        where = str(found.path / f"{name}.npz")
-        checkpoints.assign(variables, found.arrays[name], where)
+        where = str(checkpoint.path / f"{name}.npz")
+        checkpoints.assign(variables, checkpoint.arrays[name], where)
     return restored

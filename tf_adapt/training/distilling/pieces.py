@@ -58,8 +58,8 @@ def read_pieces(
     if settings.vocabulary is not None:
         counts = np.bincount(ids, minlength=len(vocabulary))
         kept = cut_vocabulary(vocabulary, counts, settings.vocabulary)
-        own = [vocabulary[number] for number in kept]
-        ids, lengths = _pieces(paragraphs, own, lower_case, progress)
+        kept_pieces = [vocabulary[number] for number in kept]
+        ids, lengths = _pieces(paragraphs, kept_pieces, lower_case, progress)
     batch = pieces_of_a_batch(settings.batch_size, settings.length)
     wanted = np.clip(HELD_OUT_SHARE * len(ids), 2 * batch, MOST_HELD_OUT_BATCHES * batch)
     ends = np.cumsum(lengths)
@@ -80,9 +80,9 @@ def _pieces(
     """Ids of all pieces `[pieces] int32`, and how many each paragraph has."""
     tokenizer = BertPreprocessor(vocabulary, lower_case)
     parts = [paragraphs[first : first + _AT_ONCE] for first in range(0, len(paragraphs), _AT_ONCE)]
-    found = [tokenizer.tokenize(tf.constant(part)) for part in tracked(parts, "text", progress)]
-    ids = np.concatenate([part.flat_values.numpy() for part in found])
-    return ids.astype(np.int32), np.concatenate([part.row_lengths().numpy() for part in found])
+    pieces = [tokenizer.tokenize(tf.constant(part)) for part in tracked(parts, "text", progress)]
+    ids = np.concatenate([part.flat_values.numpy() for part in pieces])
+    return ids.astype(np.int32), np.concatenate([part.row_lengths().numpy() for part in pieces])
 
 
 def _check_script(ids: np.ndarray, vocabulary: list[str], where: str) -> None:

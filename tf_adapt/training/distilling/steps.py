@@ -99,8 +99,8 @@ class DistillationSteps:
         numbers = range(encoder.num_layers) if chosen is None else chosen
         return [states[1 + number] for number in numbers], vectors
 
-    def _compare(self, wanted: tuple, found: tuple) -> list[tf.Tensor]:
-        (theirs, their_vectors), (ours, our_vectors) = wanted, found
+    def _compare(self, wanted: tuple, outputs: tuple) -> list[tf.Tensor]:
+        (theirs, their_vectors), (ours, our_vectors) = wanted, outputs
         shares = [unexplained_share(*pair) for pair in zip(ours, theirs, strict=True)]
         states = tf.add_n(shares) / len(shares)
         heads = self._teacher.num_heads

@@ -60,18 +60,18 @@ def candidates(runs: Sequence[str | os.PathLike]) -> list[Candidate]:
         raise ConfigError(
             f"ensemble: expected at least two runs, got {len(runs)}; one alone is used as it is"
         )
-    found = [_candidate(Path(run)) for run in runs]
+    members = [_candidate(Path(run)) for run in runs]
     by_content: dict[str, Candidate] = {}
-    for one in found:
-        other = by_content.setdefault(one.sha256, one)
-        if other is not one:
+    for member in members:
+        other = by_content.setdefault(member.sha256, member)
+        if other is not member:
             raise ConfigError(
-                f"{one.folder}: expected another run than {other.folder}, got the same one twice; "
-                "name it once (--weights dev gives a run the weight it deserves)"
+                f"{member.folder}: expected another run than {other.folder}, got the same one "
+                "twice; name it once (--weights dev gives a run the weight it deserves)"
             )
-    for one in found[1:]:
-        _check_task(found[0], one)
-    return found
+    for member in members[1:]:
+        _check_task(members[0], member)
+    return members
 
 
 def common_splits(members: Sequence[Candidate]) -> Splits:
@@ -87,12 +87,12 @@ def common_splits(members: Sequence[Candidate]) -> Splits:
     for other in others:
         if other.config.data == first.config.data:
             continue
-        found = _fingerprints(load_splits(other.config.data, other.config.weak))
+        given = _fingerprints(load_splits(other.config.data, other.config.weak))
         for split in SPLITS:
-            if found.get(split) != expected.get(split):
+            if given.get(split) != expected.get(split):
                 raise ConfigError(
                     f"{other.folder}: expected the {split} examples of {first.folder}, got "
-                    f"{'others' if split in found else 'none'}; members of an ensemble are scored "
+                    f"{'others' if split in given else 'none'}; members of an ensemble are scored "
                     "on one set that none of them was trained on"
                 )
     return splits

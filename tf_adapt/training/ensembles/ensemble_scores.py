@@ -19,9 +19,9 @@ def item_sums(task: Task, records: list, predictions: list[Prediction]) -> np.nd
 
     Shapes: → `[items, k]`.
     """
-    said = [one.label for one in predictions]
+    predicted = [prediction.label for prediction in predictions]
     gold = gold_answers(records, task.kind)
-    rows = item_statistics(task.metric, said, gold, task.labels, task.scheme)
+    rows = item_statistics(task.metric, predicted, gold, task.labels, task.scheme)
     return of_groups(rows, item_groups(records))
 
 

@@ -92,17 +92,17 @@ def ensemble(
         return soup(members, splits, out, weights == DEV, trust)
     pool = _answers(members, splits, combine == VOTES, trust)
     count = len(members)
-    alone = [tuple(float(one == other) for other in range(count)) for one in range(count)]
+    alone = [tuple(float(number == other) for other in range(count)) for number in range(count)]
     shares = (1 / count,) * count
     if weights == DEV:
         shares = greedy_weights(lambda tried: pool.score(tried), count)
     metric = pool.task.metric
-    of_runs = {split: [pool.sums(one, split) for one in alone] for split in pool.records}
+    of_runs = {split: [pool.sums(only_it, split) for only_it in alone] for split in pool.records}
     best = max(range(count), key=lambda number: score(metric, of_runs["dev"][number]))
-    said = {split: pool.predictions(shares, split) for split in pool.records}
+    predictions = {split: pool.predictions(shares, split) for split in pool.records}
     results = {
         split: split_result(
-            metric, of_runs[split], item_sums(pool.task, records, said[split]), best
+            metric, of_runs[split], item_sums(pool.task, records, predictions[split]), best
         )
         for split, records in pool.records.items()
     }
@@ -123,7 +123,7 @@ def ensemble(
     with publish_folder(out) as aside:
         form = FILES[task.kind].form
         for split, records in pool.records.items():
-            text = predictions_text(form, task, records, said[split])
+            text = predictions_text(form, task, records, predictions[split])
             write_predictions(aside, split, text)
         ensemble_folder.write(aside, described)
     return described

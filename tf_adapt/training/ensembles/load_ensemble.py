@@ -32,10 +32,10 @@ def loaded_ensemble(folder: Path, trust: bool) -> tuple[Ensemble, Config]:
         is_run = (folder / run_folder.CONFIG).is_file()
         got = "that of a run; load it with tf_adapt.load_run" if is_run else f"no {ENSEMBLE} in it"
         raise ArtifactError(f"{folder}: expected the folder of an ensemble, got {got}")
-    found = ensemble_folder.read(folder)
-    task = saved_task(found.task, folder / ENSEMBLE)
+    ensemble_file = ensemble_folder.read(folder)
+    task = saved_task(ensemble_file.task, folder / ENSEMBLE)
     members, weights, configs = [], [], []
-    for member in found.members:
+    for member in ensemble_file.members:
         if member.weight:
             run = ensemble_folder.member_folder(folder, member)
             model, config = loaded_run(run, trust)
@@ -48,4 +48,4 @@ def loaded_ensemble(folder: Path, trust: bool) -> tuple[Ensemble, Config]:
             members.append(Member(str(run), model, size, limits))
             weights.append(member.weight)
             configs.append(config)
-    return Ensemble(task, members, weights, found.combine == VOTES), configs[0]
+    return Ensemble(task, members, weights, ensemble_file.combine == VOTES), configs[0]

@@ -63,21 +63,27 @@ def soup(
     Source: Wortsman et al. 2022, "Model soups".
     """
     loaded = [member.load(trust) for member in members]
-    for member, one in zip(members[1:], loaded[1:], strict=True):
-        _check_corresponds(members[0], loaded[0].model, member, one.model)
+    for member, other in zip(members[1:], loaded[1:], strict=True):
+        _check_corresponds(members[0], loaded[0].model, member, other.model)
     _warn_of_seeds(members)
     examples = {name: splits.examples[name] for name in SPLITS if name in splits.examples}
-    arrays = [checkpoints.to_arrays(one.model.weights) for one in loaded]
+    arrays = [checkpoints.to_arrays(run.model.weights) for run in loaded]
     task = replace(loaded[0].model.task, thresholds=None)
     chooses = any(member.task.thresholds is not None for member in members)
 
     def judged(member: Member) -> _Judged:
-        answers = {name: member.answer(found) for name, found in examples.items()}
+        answers = {name: member.answer(records) for name, records in examples.items()}
         choose = KINDS[task.kind].with_thresholds
-        own = choose(task, examples["dev"], answers["dev"]) if chooses else task
-        said = {name: to_predictions(own, examples[name], one) for name, one in answers.items()}
-        sums = {name: item_sums(own, examples[name], one) for name, one in said.items()}
-        return _Judged(own, said, sums, score(task.metric, sums["dev"]))
+        judged_task = choose(task, examples["dev"], answers["dev"]) if chooses else task
+        predictions = {
+            name: to_predictions(judged_task, examples[name], answer)
+            for name, answer in answers.items()
+        }
+        sums = {
+            name: item_sums(judged_task, examples[name], of_split)
+            for name, of_split in predictions.items()
+        }
+        return _Judged(judged_task, predictions, sums, score(task.metric, sums["dev"]))
 
     alone = [judged(member) for member in loaded]
     best = max(range(len(alone)), key=lambda number: alone[number].score)
@@ -91,13 +97,15 @@ def soup(
 
     kept = list(range(len(members)))
     if greedy:
-        kept = greedy_members(lambda some: mean_of(some).score, [one.score for one in alone])
-    found = mean_of(kept)
+        kept = greedy_members(
+            lambda some: mean_of(some).score, [judgement.score for judgement in alone]
+        )
+    of_mean = mean_of(kept)
     described = EnsembleFile(
         combine=WEIGHTS,
         chosen_on_dev=greedy,
         thresholds_on_dev=chooses,
-        task=run_schemas.TaskArguments(**found.task.get_config()),
+        task=run_schemas.TaskArguments(**of_mean.task.get_config()),
         members=[
             EnsembleMember(
                 run=ensemble_folder.place_of(member.folder, out),
@@ -108,19 +116,21 @@ def soup(
         ],
         results={
             name: split_result(
-                task.metric, [one.sums[name] for one in alone], found.sums[name], best
+                task.metric, [judgement.sums[name] for judgement in alone], of_mean.sums[name], best
             )
             for name in examples
         },
     )
-    _write(out, members, best, described, found, examples, model.model)
+    _write(out, members, best, described, of_mean, examples, model.model)
     return described
 
 
 def mean_arrays(arrays: Sequence[checkpoints.Arrays]) -> checkpoints.Arrays:
     """The mean of each array, computed in float64."""
     return {
-        name: np.mean([one[name] for one in arrays], axis=0, dtype=np.float64).astype(value.dtype)
+        name: np.mean([of_member[name] for of_member in arrays], axis=0, dtype=np.float64).astype(
+            value.dtype
+        )
         for name, value in arrays[0].items()
     }
 
@@ -157,12 +167,15 @@ def _check_corresponds(
                 f"{got.get(key)}; only weights that correspond can be averaged: average the "
                 "predictions of these runs (without --average weights)"
             )
-    shapes = [[(one.name, tuple(one.shape)) for one in of.weights] for of in (model, others)]
+    shapes = [
+        [(weight.name, tuple(weight.shape)) for weight in weights_of.weights]
+        for weights_of in (model, others)
+    ]
     if shapes[0] != shapes[1]:
         pairs = zip_longest(*shapes)
-        wanted, found = next(pair for pair in pairs if pair[0] != pair[1])
+        wanted, actual = next(pair for pair in pairs if pair[0] != pair[1])
         raise ConfigError(
-            f"{other.folder}: expected the weights of {first.folder}, got {found} for {wanted}; "
+            f"{other.folder}: expected the weights of {first.folder}, got {actual} for {wanted}; "
             "average the predictions of these runs (without --average weights)"
         )
 
@@ -209,13 +222,13 @@ def _write(
     members: Sequence[Candidate],
     best: int,
     described: EnsembleFile,
-    found: _Judged,
+    of_mean: _Judged,
     examples: dict[str, list],
     model: AdaptedModel,
 ) -> None:
     of_best = members[best]
     number = of_best.metrics["best_epoch"] - 1
-    task = found.task
+    task = of_mean.task
     form = FILES[task.kind].form
     with publish_folder(out) as aside:
         config = of_best.config.model_copy(update={"about": None})
@@ -223,29 +236,32 @@ def _write(
         run_folder.write_task(aside, task.get_config(), of_best.module)
         weights = checkpoints.to_arrays(model.weights)
         checkpoints.save_best(aside / "checkpoint", checkpoints.best_name(number), weights)
-        for name, said in found.predictions.items():
-            write_predictions(aside, name, predictions_text(form, task, examples[name], said))
+        for name, predictions in of_mean.predictions.items():
+            write_predictions(
+                aside, name, predictions_text(form, task, examples[name], predictions)
+            )
         ensemble_folder.write(aside, described)
-        metrics = _metrics(members, best, found, examples)
+        metrics = _metrics(members, best, of_mean, examples)
         if "layer_weights" in metrics:
             metrics["layer_weights"] = layer_weights(model.head)
         run_folder.write_metrics(aside, metrics)
 
 
 def _metrics(
-    members: Sequence[Candidate], best: int, found: _Judged, examples: dict[str, list]
+    members: Sequence[Candidate], best: int, of_mean: _Judged, examples: dict[str, list]
 ) -> dict[str, Any]:
     """Those of the best member, with the scores of the mean; costs are of all members together."""
     metrics, slices = dict(members[best].metrics), members[best].config.slices
     reached = {
-        name: scores(found.task, examples[name], said) for name, said in found.predictions.items()
+        name: scores(of_mean.task, examples[name], predictions)
+        for name, predictions in of_mean.predictions.items()
     }
     metrics.pop("forgetting", None)  # not measured of the mean
     metrics |= reached
     if slices:
         metrics["slices"] = {
-            name: scores_of_predictions(slices, found.task, examples[name], said)
-            for name, said in found.predictions.items()
+            name: scores_of_predictions(slices, of_mean.task, examples[name], predictions)
+            for name, predictions in of_mean.predictions.items()
         }
     if metrics.get("taught"):
         student = metrics["taught"]["student"] | reached

@@ -75,7 +75,7 @@ def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedMod
     _assign_best(model, best)
     if config.tasks is None:
         return {None: (model, config)}
-    return {name: (one, config.of_task(name)) for name, one in model.models.items()}
+    return {name: (adapted, config.of_task(name)) for name, adapted in model.models.items()}
 
 
 def _saved_tasks(

@@ -124,14 +124,14 @@ def module_source(model: AdaptedModel) -> ModuleSource:
 def _text_settings(encoder: HubEncoder) -> dict:
     if FAMILIES[encoder.family].reads_characters:
         return {}
-    found = module_text_settings(encoder.handle)
-    if found is None:
+    settings = module_text_settings(encoder.handle)
+    if settings is None:
         raise ConfigError(
             f"module {encoder.handle}: its vocabulary is inside a preprocessing module, from which "
             "it cannot be written again; convert the original weights with `tf-adapt module "
             "convert`, and train on that"
         )
-    return found
+    return settings
 
 
 def _arguments(encoder: HubEncoder) -> dict:
@@ -147,7 +147,10 @@ def _arguments(encoder: HubEncoder) -> dict:
 
 def _trained_output(model: AdaptedModel):
     """The first output layer that was trained with the encoder, and ELMo's words; else None."""
-    objectives = [model.head, *(getattr(one, "objective", None) for one in model.auxiliaries)]
+    objectives = [
+        model.head,
+        *(getattr(auxiliary, "objective", None) for auxiliary in model.auxiliaries),
+    ]
     for objective in objectives:
         if isinstance(objective, MaskedLanguageModel | BiLanguageModel | LstmLanguageModel):
             return objective.output_layer, getattr(objective, "words", None)

@@ -50,14 +50,14 @@ def export_run(
         served = _served_tasks(run, trust)
     if None not in served:
         return export_shared(served, next_version(folder))
-    one = served[None]
+    task = served[None]
     return export(
-        one.model,
+        task.model,
         next_version(folder),
-        one.max_length,
-        one.truncate,
-        one.data,
-        one.document_context,
+        task.max_length,
+        task.truncate,
+        task.data,
+        task.document_context,
         with_precision(run_card(Path(run)), precision),
     )
 
@@ -95,7 +95,7 @@ def export_runs(
 
 def _served_tasks(run: str | os.PathLike, trust: bool) -> dict[str | None, ServedTask]:
     """What an export needs of each task of a run; of a run of one task by the name None."""
-    return {name: _served_task(*found) for name, found in loaded_tasks(Path(run), trust).items()}
+    return {name: _served_task(*loaded) for name, loaded in loaded_tasks(Path(run), trust).items()}
 
 
 def _served_task(model: AdaptedModel, config: Config) -> ServedTask:

@@ -49,14 +49,14 @@ def fisher_of_run(
     prepared = prepare(records, model.task, model.encoder, *config.training.limits)
     batches = batches_from(prepared, 1, shuffle=False)
     shown = tracked(batches, "Fisher information", shown=True)
-    found = task_fisher(model, shown, examples, seed, sampled)
+    fisher = task_fisher(model, shown, examples, seed, sampled)
     if before is not None:
-        found = accumulated_fisher(found, before, gamma)
-    save_fisher(output, found)
+        fisher = accumulated_fisher(fisher, before, gamma)
+    save_fisher(output, fisher)
     return min(examples, int(batches.cardinality()))
 
 
 def _data_files(config: Config) -> list[str]:
     """The files and the folder of a run's data."""
-    found = [getattr(config.data, name) for name in config.data.PATHS]
-    return [path for path in found if path]
+    paths = [getattr(config.data, name) for name in config.data.PATHS]
+    return [path for path in paths if path]

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 def by_prefix(splits: Splits | dict[str, Splits]) -> dict[str, Splits]:
     """The splits of each task by its prefix in a run's identity; empty for the only one."""
     if isinstance(splits, dict):
-        return {f"{name} ": one for name, one in splits.items()}
+        return {f"{name} ": of_task for name, of_task in splits.items()}
     return {"": splits}
 
 
@@ -31,13 +31,13 @@ def check_unchanged(folder: Path, config: Config) -> None:
         DataError: texts, labels or their order have changed.
     """
     try:
-        found = splits_of(config)
+        now = splits_of(config)
     except TfAdaptError as error:
         _log.warning("%s: finished, on data that cannot be read now: %s", folder, error)
         return
     state = checkpoints.latest_state(folder / "checkpoint") or {}
     before = state.get("identity", {})
-    for prefix, splits in by_prefix(found).items():
+    for prefix, splits in by_prefix(now).items():
         for name, (key, value) in zip(
             splits.examples, data_hashes(splits, prefix).items(), strict=True
         ):

@@ -62,8 +62,8 @@ def evaluate_file(
         scores = ensemble_scores(ensemble.task, records, predictions)
         if not config.slices:
             return scores
-        found = scores_of_predictions(config.slices, ensemble.task, records, predictions)
-        return scores | {"slices": found}
+        of_slices = scores_of_predictions(config.slices, ensemble.task, records, predictions)
+        return scores | {"slices": of_slices}
     model, config = loaded_run(Path(run), trust, name)
     model.encoder.engine = engine
     records = labelled_examples(path, model.task, config.data)

@@ -162,12 +162,12 @@ def _parts_of_tasks(config: Config, start: FinishedRun | None) -> Parts:
     learning = model.trainable_weights
     tasks = {
         name: TaskParts(
-            found,
+            of_task,
             model.models[name],
             _head_name(config.of_task(name), model.models[name], learning),
-            _prepared(config, found, model.encoder),
+            _prepared(config, of_task, model.encoder),
         )
-        for name, found in splits.items()
+        for name, of_task in splits.items()
     }
     target = tasks[config.target]
     return Parts(target.splits, model, learning, anchor, target.data, tasks)

@@ -15,17 +15,17 @@ def splits_of(config: Config) -> Splits | dict[str, Splits]:
     """
     if config.tasks is None:
         return load_splits(config.data, config.weak)
-    found = {}
+    of_tasks = {}
     for name, task in config.tasks.items():
         try:
-            found[name] = load_splits(task.data)
+            of_tasks[name] = load_splits(task.data)
         except DataError as error:
             raise DataError(f"tasks.{name}: {error}") from None
-    return found
+    return of_tasks
 
 
 def tasks_of(splits: Splits | dict[str, Splits]) -> Task | dict[str, Task]:
     """The task of the splits, or each of several."""
     if isinstance(splits, dict):
-        return {name: task_of(one) for name, one in splits.items()}
+        return {name: task_of(of_task) for name, of_task in splits.items()}
     return task_of(splits)

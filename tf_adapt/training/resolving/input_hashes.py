@@ -32,7 +32,7 @@ def input_hashes(config: Config) -> dict[str, str]:
 def input_places(config: Config) -> dict[str, str]:
     """Key of the config → handle or path of the module or file."""
     ewc, consistency = config.penalties.ewc, config.auxiliary.consistency
-    found = {
+    places = {
         "encoder.handle": config.encoder.handle,
         "encoder.preprocessor": config.encoder.preprocessor,
         EWC: None if ewc is None else ewc.fisher,
@@ -42,7 +42,7 @@ def input_places(config: Config) -> dict[str, str]:
         CONSISTENCY: None if consistency is None else consistency.unlabelled,
         PARAPHRASES: None if consistency is None else consistency.perturbation.file,
     }
-    return {key: place for key, place in found.items() if place is not None}
+    return {key: place for key, place in places.items() if place is not None}
 
 
 def content_hash(key: str, place: str) -> str:

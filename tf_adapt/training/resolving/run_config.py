@@ -31,10 +31,10 @@ def saved_config(folder: Path) -> Config | None:
     Raises:
         ArtifactError: the folder holds something else, or its config is damaged.
     """
-    found = run_folder.saved_content(folder)
-    if found is None:
+    saved = run_folder.saved_content(folder)
+    if saved is None:
         return None
-    content, locations = found
+    content, locations = saved
     try:
         return config_from(content, str(folder / run_folder.CONFIG), locations)
     except ConfigError as error:
@@ -78,10 +78,10 @@ def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
 
 def flat(section: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested sections as one dict, keys joined by dots."""
-    found: dict[str, Any] = {}
+    joined: dict[str, Any] = {}
     for key, value in section.items():
         if isinstance(value, dict):
-            found |= flat(value, f"{prefix}{key}.")
+            joined |= flat(value, f"{prefix}{key}.")
         else:
-            found[f"{prefix}{key}"] = value
-    return found
+            joined[f"{prefix}{key}"] = value
+    return joined

@@ -112,12 +112,12 @@ def _carry(
     encoder = model.encoder
     _check_equal("execution", source.encoder.execution, encoder.execution, name)
     _take_encoder(encoder, source.encoder, before, name)
-    own, theirs = _models(model), _models(source)
-    tasks, known = _by_name(own), _by_name(theirs)
+    models, theirs = _models(model), _models(source)
+    tasks, known = _by_name(models), _by_name(theirs)
     for task, other in _carried_heads(config, tasks, known, before.target).items():
         key = "head" if task is None else f"tasks.{task}.head"
-        said = name if other is None else f"task {other} of {name}"
-        _take_head(own[task].head, theirs[other].head, key, said)
+        described = name if other is None else f"task {other} of {name}"
+        _take_head(models[task].head, theirs[other].head, key, described)
 
 
 def _carried_heads(
@@ -130,17 +130,17 @@ def _carried_heads(
     with the same kind and labels, of several the one of the same name, else the target."""
     if not config.start.head:
         return {}
-    found = {}
+    heads = {}
     for name, task in tasks.items():
         for other in dict.fromkeys([name, target, *known]):
             if other in known and _alike(known[other], task):
-                found[name] = other
+                heads[name] = other
                 break
-    return found
+    return heads
 
 
-def _alike(one: Task, two: Task) -> bool:
-    return (one.kind, one.labels) == (two.kind, two.labels)
+def _alike(task: Task, other: Task) -> bool:
+    return (task.kind, task.labels) == (other.kind, other.labels)
 
 
 def _models(model: AdaptedModel | MultiTaskModel) -> dict[str | None, AdaptedModel]:
@@ -179,7 +179,7 @@ def in_metrics(
     """The run that another starts from, as `metrics.json` shows it; `start` is its own start."""
     metrics = run.metrics
     split = "test" if metrics.get("test") else "dev"
-    own = {START: metrics[START]} if metrics.get(START) else {}
+    earlier = {START: metrics[START]} if metrics.get(START) else {}
     before = _tasks_of(run)
     known = before if isinstance(before, dict) else {None: before}
     heads = _carried_heads(config, _by_name(_models(model)), known, metrics.get("target"))
@@ -192,13 +192,13 @@ def in_metrics(
         "score": metrics[split][metrics["metric"]],
         "head": list(heads) if isinstance(model, MultiTaskModel) else bool(heads),
         "weights": run.weights,
-        **own,
+        **earlier,
     }
 
 
 def _check_equal(key: str, before: bool | str, now: bool | str, name: str) -> None:
     if before != now:
-        before, now = (str(one).lower() for one in (before, now))  # as in YAML
+        before, now = (str(value).lower() for value in (before, now))  # as in YAML
         raise ConfigError(
             f"encoder.{key}: expected {before} as in {name}, whose weights the run starts "
             f"from, got {now}; set it to {before}"
@@ -222,19 +222,19 @@ def _take_encoder(encoder: HubEncoder, source: HubEncoder, before: Config, name:
             f"({before.adaptation.model_dump(exclude_none=True)})"
         )
     else:
-        known, own = _without_added(source), _without_added(encoder)
+        known, present = _without_added(source), _without_added(encoder)
         with merged(source.native):
-            _assign([own[one] for one in known], list(known.values()))
+            _assign([present[weight] for weight in known], list(known.values()))
     encoder.as_stored = False
 
 
 def _without_added(encoder: HubEncoder) -> dict[str, keras.Variable]:
     """The weights by name, but for those that an adaptation added."""
-    found = pretrained_weights(encoder)
+    weights = pretrained_weights(encoder)
     if encoder.classification_token:
         named = encoder.native.weights_by_name().items()
-        found |= {name: weight for name, weight in named if name.startswith("embeddings/new/")}
-    return found
+        weights |= {name: weight for name, weight in named if name.startswith("embeddings/new/")}
+    return weights
 
 
 def _take_head(head: keras.layers.Layer, source: keras.layers.Layer, key: str, name: str) -> None:

@@ -44,8 +44,8 @@ def finish_run(run: Run) -> dict[str, Any]:
             of the source task is not.
     """
     best = run.state.best
-    found = checkpoints.read(run.checkpoints / best["name"])
-    checkpoints.assign(run.model.weights, found.arrays.get("model", {}), str(found.path))
+    checkpoint = checkpoints.read(run.checkpoints / best["name"])
+    checkpoints.assign(run.model.weights, checkpoint.arrays.get("model", {}), str(checkpoint.path))
     metrics = _metrics_of_tasks(run) if run.tasks else _metrics(run, _scores(run))
     if run.slices and run.writes:
         metrics["slices"] = _slice_scores(run)
@@ -59,7 +59,7 @@ def finish_run(run: Run) -> dict[str, Any]:
 def write_tasks(folder: Path, model: AdaptedModel | MultiTaskModel) -> None:
     """Writes `task.json` of a run: its task, or its tasks by name."""
     is_one = isinstance(model, AdaptedModel)
-    tasks = {} if is_one else {name: one.task for name, one in model.models.items()}
+    tasks = {} if is_one else {name: adapted.task for name, adapted in model.models.items()}
     run_folder.write_task(
         folder,
         model.task.get_config() if is_one else None,
@@ -70,19 +70,19 @@ def write_tasks(folder: Path, model: AdaptedModel | MultiTaskModel) -> None:
 
 def _metrics_of_tasks(run: Run) -> dict[str, Any]:
     """The metrics of the target, and in `tasks` what differs between the tasks."""
-    target, found = _target(run), {}
+    target, metrics = _target(run), {}
     for name in sorted(run.tasks, key=lambda name: name == target):  # last: `seconds` are its own
-        one = run.of_task(name)
-        found[name] = _metrics(one, _scores(one))
-    own = ("dataset", "head", "layer_weights", "dev", "test", "metric", "splits", "truncated")
+        of_task = run.of_task(name)
+        metrics[name] = _metrics(of_task, _scores(of_task))
+    differing = ("dataset", "head", "layer_weights", "dev", "test", "metric", "splits", "truncated")
     tasks = {
-        name: {key: found[name][key] for key in own if key in found[name]}
-        | {"serving_per_1000": found[name]["seconds"]["serving_per_1000"]}
+        name: {key: metrics[name][key] for key in differing if key in metrics[name]}
+        | {"serving_per_1000": metrics[name]["seconds"]["serving_per_1000"]}
         for name in run.tasks
     }
     parameters = {"total": count_parameters(run.model.weights)}
-    return found[target] | {
-        "parameters": found[target]["parameters"] | parameters,
+    return metrics[target] | {
+        "parameters": metrics[target]["parameters"] | parameters,
         "target": target,
         "tasks": tasks,
     }
@@ -99,8 +99,8 @@ def _scores(run: Run) -> dict[str, dict[str, float | None]]:
     if "test" in run.data:
         given = run.data["test"], run.splits.examples["test"], run.settings.batch_size
         scores["test"] = plain_numbers(row.evaluated_last(run.model, *given))
-    for split, found in _predict(run, row.predicted_splits(list(scores), run.writes)).items():
-        scores[split] |= found
+    for split, of_split in _predict(run, row.predicted_splits(list(scores), run.writes)).items():
+        scores[split] |= of_split
     return scores
 
 
@@ -140,11 +140,11 @@ def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float | None]]:
 
 
 def _slice_scores(run: Run) -> dict[str, Scores]:
-    own = run.of_task(_target(run)) if run.tasks else run
-    task, examples = own.model.task, own.splits.examples
-    found = scores_of_run(run.folder, run.slices, run.members, task, examples, own.task)
-    write_slices(run.folder / "tensorboard", found, run.state.global_step)
-    return found
+    of_target = run.of_task(_target(run)) if run.tasks else run
+    task, examples = of_target.model.task, of_target.splits.examples
+    results = scores_of_run(run.folder, run.slices, run.members, task, examples, of_target.task)
+    write_slices(run.folder / "tensorboard", results, run.state.global_step)
+    return results
 
 
 def _dev_scores(run: Run) -> dict[str, float | None]:

@@ -47,8 +47,8 @@ def slice_scores(
         for name, mask in members.items()
         if mask is not None
     }
-    found = dict(zip(known, with_challenging(list(known.values()), ALPHA), strict=True))
-    return {name: asdict(found[name]) if name in found else None for name in members}
+    results = dict(zip(known, with_challenging(list(known.values()), ALPHA), strict=True))
+    return {name: asdict(results[name]) if name in results else None for name in members}
 
 
 def scores_of_run(
@@ -69,9 +69,13 @@ def scores_of_run(
     """
     return {
         split: slice_scores(
-            slices, found, task, examples[split], read_predictions(folder, split, task.kind, name)
+            slices,
+            of_split,
+            task,
+            examples[split],
+            read_predictions(folder, split, task.kind, name),
         )
-        for split, found in members.items()
+        for split, of_split in members.items()
     }
 
 
@@ -79,15 +83,15 @@ def scores_of_predictions(
     slices: Slices, task: Task, records: list, predictions: list[Prediction]
 ) -> Scores:
     """`slice_scores`; None, with a warning, where a slice's file or run cannot be read."""
-    said = [KINDS[task.kind].file_label(one.label) for one in predictions]
+    predicted = [KINDS[task.kind].file_label(prediction.label) for prediction in predictions]
     members: Members = {}
-    for name, one in slices.items():
+    for name, rules in slices.items():
         try:
-            members |= members_of({name: one}, records, task.kind)
+            members |= members_of({name: rules}, records, task.kind)
         except (ArtifactError, DataError) as error:
             log.warning("slice %s is not scored: %s", name, error)
             members[name] = None
-    return slice_scores(slices, members, task, records, said)
+    return slice_scores(slices, members, task, records, predicted)
 
 
 def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[str, Any]:
@@ -101,8 +105,8 @@ def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[s
     metrics = {name: value for name, value in metrics.items() if name != "slices"}
     if config.slices:
         target, saved = config.target, run_folder.saved_task(folder)
-        own = config if target is None else config.of_task(target)
-        splits = load_splits(own.data, own.weak)
+        of_task = config if target is None else config.of_task(target)
+        splits = load_splits(of_task.data, of_task.weak)
         members = checked_members(config.slices, splits, config.slice_heads)
         task = saved_task(saved.task or saved.tasks[target], folder / run_folder.TASK)
         metrics["slices"] = scores_of_run(
@@ -110,5 +114,7 @@ def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[s
         )
     # The config last: if it is not written, the next call does this again.
     run_folder.write_metrics(folder, metrics)
-    run_folder.write_slices(folder, {name: one.model_dump() for name, one in config.slices.items()})
+    run_folder.write_slices(
+        folder, {name: rules.model_dump() for name, rules in config.slices.items()}
+    )
     return metrics

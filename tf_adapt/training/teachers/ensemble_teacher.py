@@ -40,16 +40,16 @@ def ensemble_answers(
         )
     task = ensemble.task
     answers = {
-        name: KINDS[task.kind].teacher_logits(ensemble.answer(found, progress=True))
-        for name, found in texts.items()
-        if found
+        name: KINDS[task.kind].teacher_logits(ensemble.answer(examples, progress=True))
+        for name, examples in texts.items()
+        if examples
     }
     facts: dict[str, Any] = {
-        split: scores(task, found, to_predictions(task, found, ensemble.answer(found)))
-        for split, found in scored.items()
+        split: scores(task, examples, to_predictions(task, examples, ensemble.answer(examples)))
+        for split, examples in scored.items()
     }
     costs = [_costs(member, scored["dev"]) for member in ensemble.members]
-    return answers, facts | {name: sum(one[name] for one in costs) for name in costs[0]}
+    return answers, facts | {name: sum(cost[name] for cost in costs) for name in costs[0]}
 
 
 def _cutting(ensemble: Ensemble, truncate: bool) -> Ensemble:

@@ -73,16 +73,18 @@ def answers_of(
     size = config.training.batch_size
     answers = {
         name: batch_predictions(
-            model, _prepared(model, found, config.training, truncate), size, True, outputs
+            model, _prepared(model, examples, config.training, truncate), size, True, outputs
         )["answers"]
-        for name, found in texts.items()
-        if found
+        for name, examples in texts.items()
+        if examples
     }
     prepared = {
-        split: _prepared(model, found, config.training, truncate) for split, found in scored.items()
+        split: _prepared(model, examples, config.training, truncate)
+        for split, examples in scored.items()
     }
     facts = {
-        split: scores_on(model, found, prepared[split], size) for split, found in scored.items()
+        split: scores_on(model, examples, prepared[split], size)
+        for split, examples in scored.items()
     }
     return answers, facts | costs_of(model, prepared["dev"])
 
@@ -162,10 +164,10 @@ def check_task(task: Task, teacher: Task, folder: str) -> None:
     """
     expected, got = task.get_config(), teacher.get_config()
     for what in ("kind", "labels"):
-        own, other = expected[what], got[what]
-        if own != other:
+        wanted, other = expected[what], got[what]
+        if wanted != other:
             raise ConfigError(
-                f"{KEY}: expected a teacher with the {what} of the data, {_listed(own)}, got "
+                f"{KEY}: expected a teacher with the {what} of the data, {_listed(wanted)}, got "
                 f"{folder} with {_listed(other)}; train it on data with the same labels, in the "
                 "same order"
             )
@@ -183,8 +185,8 @@ def _kept_answers(config: Config, splits: Splits, task: Task, folder: Path) -> A
     new ones."""
     teacher = Path(config.teacher.run)
     texts = {"train": splits.examples["train"], "unlabelled": splits.unlabelled}
-    scored = {name: found for name, found in splits.examples.items() if name != "train"}
-    of_texts = {name: fingerprint(found) for name, found in (texts | scored).items()}
+    scored = {name: examples for name, examples in splits.examples.items() if name != "train"}
+    of_texts = {name: fingerprint(examples) for name, examples in (texts | scored).items()}
     of_texts["truncate"] = str(config.training.truncate)
     kept = read_answers(folder)
     gone = kept is not None and not teacher.exists()

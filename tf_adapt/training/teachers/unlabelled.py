@@ -77,7 +77,7 @@ def unlabelled_of(config: Config, task: Task, encoder: HubEncoder) -> Unlabelled
 def with_placeholders(train: list, unlabelled: list, task: Task) -> list:
     """The examples of train and, after them, those without labels with one that is not used."""
     placeholder = KINDS[task.kind].placeholder
-    return [*train, *(placeholder(one, task) for one in unlabelled)]
+    return [*train, *(placeholder(example, task) for example in unlabelled)]
 
 
 def _first_with_label(path: str, section: Any, examples: list, task: Task) -> str | None:
@@ -86,13 +86,13 @@ def _first_with_label(path: str, section: Any, examples: list, task: Task) -> st
     Each is read alone: in a whole file one wrong label would hide all others.
     """
     lines = read_lines(path)
-    starts = [int(one.where.rpartition(":")[2]) - 1 for one in examples]
+    starts = [int(example.where.rpartition(":")[2]) - 1 for example in examples]
     header = lines[: starts[0]]
-    for one, start, end in zip(examples, starts, [*starts[1:], len(lines)], strict=True):
+    for example, start, end in zip(examples, starts, [*starts[1:], len(lines)], strict=True):
         try:
-            found = read_file(_Lines([*header, *lines[start:end]]), section)
-            KINDS[task.kind].known_labels(found, section, task, path)
+            known = read_file(_Lines([*header, *lines[start:end]]), section)
+            KINDS[task.kind].known_labels(known, section, task, path)
         except DataError:  # as it should be: the label is missing
             continue
-        return one.where
+        return example.where
     return None
