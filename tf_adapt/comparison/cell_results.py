@@ -60,8 +60,10 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         ArtifactError: the history or the metrics of a run are damaged.
     """
     config, final = cell.config, outcomes.final_runs(cell)
-    metrics = [found for found in map(outcomes.metrics, final) if found is not None]
-    tried = [found for found in map(outcomes.metrics, outcomes.trials(cell)) if found is not None]
+    metrics = [of_run for of_run in map(outcomes.metrics, final) if of_run is not None]
+    tried = [
+        of_run for of_run in map(outcomes.metrics, outcomes.trials(cell)) if of_run is not None
+    ]
     first, family = metrics[0] if metrics else {}, scored.families.get(config.encoder.handle)
     long = config.encoder.long
     return ScoredCell(
@@ -90,9 +92,9 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         confusion=confusion(final, scored.splits, SCORED_ON, scored.predictions),
         forgetting=_forgetting(metrics),
         commands=[
-            shlex.join(["tf-adapt", *one.arguments()])
+            shlex.join(["tf-adapt", *trained_run.arguments()])
             for run in final
-            for one in (*run.members, run)
+            for trained_run in (*run.members, run)
         ],
     )
 
@@ -135,14 +137,14 @@ def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:
         values = [value for value in values if value is not None]
         return round(float(np.mean(values)), 4) if values else None
 
-    trainable = [found["parameters"]["trainable"] for found in metrics]
+    trainable = [of_run["parameters"]["trainable"] for of_run in metrics]
     return Costs(
         trainable_parameters=trainable[0] if trainable else None,
         total_parameters=metrics[0]["parameters"]["total"] if metrics else None,
-        training_seconds=mean([found["seconds"]["training"] for found in metrics]),
+        training_seconds=mean([of_run["seconds"]["training"] for of_run in metrics]),
         # The minimum: memory that earlier runs of the process left allocated raises later peaks.
         peak_memory_mb=min(
-            (found["peak_memory_mb"] for found in metrics and tried + metrics), default=None
+            (of_run["peak_memory_mb"] for of_run in metrics and tried + metrics), default=None
         ),
         serving_seconds_per_1000=mean([f["seconds"].get("serving_per_1000") for f in metrics]),
         task_megabytes=mean([count * run_schemas.BYTES_PER_WEIGHT / 1e6 for count in trainable]),
@@ -151,26 +153,26 @@ def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:
 
 def _forgetting(metrics: list[dict[str, Any]]) -> Forgetting | None:
     """What the runs measured of their source task; None where they did not."""
-    found = [one["forgetting"] for one in metrics if one.get("forgetting")]
-    if not found:
+    measured = [of_run["forgetting"] for of_run in metrics if of_run.get("forgetting")]
+    if not measured:
         return None
-    first = found[0]
+    first = measured[0]
     return Forgetting(
         task=first["task"],
         texts=first["texts"],
         targets=first["targets"],
         before=first["before"],
-        after=_spread([one["after"] for one in found]),
+        after=_spread([of_run["after"] for of_run in measured]),
         distances={
-            group: _spread([one["distances"][group] for one in found])
+            group: _spread([of_run["distances"][group] for of_run in measured])
             for group in first["distances"]
         },
     )
 
 
 def _spread(values: list[float]) -> Spread:
-    found = summary(values)
-    return Spread(found.mean, found.deviation)
+    of_values = summary(values)
+    return Spread(of_values.mean, of_values.deviation)
 
 
 def _curve(run: CellRun, metric: str) -> list[float | None]:
@@ -189,11 +191,11 @@ def _curve(run: CellRun, metric: str) -> list[float | None]:
 
 
 def _mean_layer_weights(metrics: list[dict[str, Any]]) -> list[float] | None:
-    found = [one["layer_weights"] for one in metrics if one.get("layer_weights")]
-    if len({len(weights) for weights in found}) > 1:
+    layer_weights = [of_run["layer_weights"] for of_run in metrics if of_run.get("layer_weights")]
+    if len({len(weights) for weights in layer_weights}) > 1:
         raise ArtifactError(
             "layer_weights: expected one for each layer in every run of a cell, got "
-            f"{', '.join(str(len(weights)) for weights in found)}; remove the run folders whose "
-            "metrics.json is of another module, and run the command again"
+            f"{', '.join(str(len(weights)) for weights in layer_weights)}; remove the run folders "
+            "whose metrics.json is of another module, and run the command again"
         )
-    return [round(float(w), 4) for w in np.mean(found, axis=0)] if found else None
+    return [round(float(w), 4) for w in np.mean(layer_weights, axis=0)] if layer_weights else None

@@ -51,11 +51,11 @@ class Row:
     over_long: str = "are cut, and counted in the report"
 
 
-def _right_answers(said: Mapping[str, list], gold: list, kind: str) -> dict[str, list[bool]]:
-    return {name: right_answers(labels, gold, kind) for name, labels in said.items()}
+def _right_answers(of_cells: Mapping[str, list], gold: list, kind: str) -> dict[str, list[bool]]:
+    return {name: right_answers(labels, gold, kind) for name, labels in of_cells.items()}
 
 
-def _neither_right_nor_wrong(said: Mapping[str, list], gold: list, kind: str) -> dict:
+def _neither_right_nor_wrong(of_cells: Mapping[str, list], gold: list, kind: str) -> dict:
     return {}
 
 

@@ -71,8 +71,8 @@ def results(
         item_groups(examples),
         {
             run.folder: predictions_of(run, splits, SCORED_ON)
-            for one in of_sizes
-            for run in _finished(one)
+            for of_size in of_sizes
+            for run in _finished(of_size)
         },
         {run.cell.config.encoder.handle: outcomes.metrics(run)["family"] for run in finished},
     )
@@ -86,7 +86,7 @@ def results(
     signals = signals_in_words(outcomes, metric)
     curves = None
     if len(of_sizes) > 1:
-        sizes = [_size(one, scored) for one in of_sizes]
+        sizes = [_size(of_size, scored) for of_size in of_sizes]
         curves = learning_curves(metric, sizes, shown, looks.number)
     return Content(
         summary=comparison.summary,
@@ -97,7 +97,7 @@ def results(
         splits=splits.descriptions | {"train": _train_in_words(outcomes, splits)},
         scored_on=SCORED_ON,
         chosen_on=CHOSEN_ON,
-        examples={name: len(found) for name, found in splits.examples.items()}
+        examples={name: len(records) for name, records in splits.examples.items()}
         | {"train": _train_examples(outcomes, splits)},
         items=ScoredItems(
             count=int(scored.groups.max()) + 1,
@@ -161,11 +161,11 @@ def _train_examples(outcomes: Outcomes, splits: Splits) -> int:
 
 
 def _train_in_words(outcomes: Outcomes, splits: Splits) -> str:
-    said = splits.descriptions["train"]
+    description = splits.descriptions["train"]
     if outcomes.examples is None:
-        return said
+        return description
     available = len(splits.examples["train"])
-    return f"{said}: {outcomes.examples} examples of {available}, others with each seed"
+    return f"{description}: {outcomes.examples} examples of {available}, others with each seed"
 
 
 def _size(outcomes: Outcomes, scored: Scored) -> Size:
@@ -174,7 +174,7 @@ def _size(outcomes: Outcomes, scored: Scored) -> Size:
     lacking = []
     if outcomes.examples is not None and scored.splits.labels is not None:
         parts = [part_of(train, outcomes.examples, seed) for seed in seeds]
-        lacking = [found for part in parts if (found := missing_labels(part, train))]
+        lacking = [missing for part in parts if (missing := missing_labels(part, train))]
     return Size(
         _train_examples(outcomes, scored.splits),
         {
@@ -197,7 +197,7 @@ def _rows(outcomes: Outcomes, scored: Scored) -> dict[str, np.ndarray]:
     """`item_statistics` by cell, `[seeds, examples, k]`, of the seeds that trained; cells without a
     trained seed are left out."""
     gold, splits = gold_labels(scored.splits, SCORED_ON), scored.splits
-    found = {}
+    by_cell = {}
     for cell in outcomes.comparison.cells:
         runs = [
             run
@@ -211,8 +211,8 @@ def _rows(outcomes: Outcomes, scored: Scored) -> dict[str, np.ndarray]:
             for run in runs
         ]
         if rows:
-            found[cell.name] = np.stack(rows)
-    return found
+            by_cell[cell.name] = np.stack(rows)
+    return by_cell
 
 
 def _with_failed(
@@ -221,15 +221,15 @@ def _with_failed(
     """The rows of `_rows`, and for each failed seed of a cell those of the baseline."""
     failed = {cell.id: cell.results.failed.total for cell in cells}
     return {
-        name: np.concatenate([one, np.broadcast_to(baseline, (failed[name], *baseline.shape))])
-        for name, one in rows.items()
+        name: np.concatenate([trained, np.broadcast_to(baseline, (failed[name], *baseline.shape))])
+        for name, trained in rows.items()
     }
 
 
 def _of_items(rows: dict[str, np.ndarray], groups: np.ndarray) -> dict[str, np.ndarray]:
     """The statistics of the items of the tests, `[seeds, items, k]`."""
     return {
-        name: np.stack([of_groups(one, groups) for one in seeds]) for name, seeds in rows.items()
+        name: np.stack([of_groups(seed, groups) for seed in seeds]) for name, seeds in rows.items()
     }
 
 

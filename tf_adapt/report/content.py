@@ -290,13 +290,13 @@ def to_json(content: Content) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
-        found = {}
-        for one in fields(value):
-            if one.metadata.get("omitted") and getattr(value, one.name) is None:
+        plain = {}
+        for field in fields(value):
+            if field.metadata.get("omitted") and getattr(value, field.name) is None:
                 continue
-            part = _plain(getattr(value, one.name))
-            found |= part if one.metadata.get("inline") else {one.name: part}
-        return found
+            part = _plain(getattr(value, field.name))
+            plain |= part if field.metadata.get("inline") else {field.name: part}
+        return plain
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, list) else value

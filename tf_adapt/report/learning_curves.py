@@ -17,31 +17,32 @@ HOW = (
 
 def learning_curves(content: Content, order: list[Ranked]) -> list:
     """The blocks of the section; none with a single number of examples."""
-    found = content.learning_curves
-    if found is None:
+    curves = content.learning_curves
+    if curves is None:
         return []
-    points = found.points
+    points = curves.points
     numbers = ", ".join(f"{point.examples:,}" for point in points)
-    said = [*_tests(found, order), *_lacking(points, len(content.seeds)), HOW]
+    items = [*_tests(curves, order), *_lacking(points, len(content.seeds)), HOW]
     return [
         Heading("Learning curves: how many labels tuning needs"),
-        *([Paragraph(visible(found.sentence))] if found.sentence else []),
+        *([Paragraph(visible(curves.sentence))] if curves.sentence else []),
         Picture(
             "examples",
             "Mean over the seeds that trained, ± the deviation, which for parts of train holds the "
             "choice of the examples too; the cells stand a little apart.",
-            f"Score against training examples ({numbers}): " + "; ".join(one.name for one in order),
+            f"Score against training examples ({numbers}): "
+            + "; ".join(entry.name for entry in order),
         ),
         _table(points, order),
-        Items(said),
+        Items(items),
     ]
 
 
 def _table(points: list[CurvePoint], order: list[Ranked]) -> Table:
     columns = ["cell", *(counted(point.examples, "example") for point in points)]
     rows = [
-        [field_of(one.name), *([_entry(point.cells[one.cell.id])] for point in points)]
-        for one in order
+        [field_of(entry.name), *([_entry(point.cells[entry.cell.id])] for point in points)]
+        for entry in order
     ]
     return Table("Score × 100 by the number of training examples", columns, rows)
 
@@ -53,11 +54,11 @@ def _entry(cell: SizedCell) -> Entry:
     return Entry(results.shown, note)
 
 
-def _tests(found: LearningCurves, order: list[Ranked]) -> list[str]:
+def _tests(curves: LearningCurves, order: list[Ranked]) -> list[str]:
     """`300 examples: B against A, the best of each kind: +2.1 points, p 0.012 after …: decided.`"""
-    names = {one.cell.id: one.name for one in order}
-    said = []
-    for point in found.points:
+    names = {entry.cell.id: entry.name for entry in order}
+    items = []
+    for point in curves.points:
         if point.tuned is None or point.frozen is None:
             continue
         decision = "not tested"
@@ -67,12 +68,12 @@ def _tests(found: LearningCurves, order: list[Ranked]) -> list[str]:
         gain = words.signed_points(point.difference)
         if point.interval is not None:
             gain += f" ({words.interval(point.interval)})"
-        said.append(
+        items.append(
             f"{counted(point.examples, 'example')}, best tuned against best frozen: "
             f"{names[point.tuned]} against {names[point.frozen]}, "
             f"{gain} points, {decision}."
         )
-    return said
+    return items
 
 
 def _lacking(points: list[CurvePoint], seeds: int) -> list[str]:

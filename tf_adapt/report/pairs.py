@@ -24,16 +24,20 @@ def pair_tables(content: Content, order: list[Ranked]) -> tuple[Table | None, Ta
 
     In every pair the cell with the better mean comes first.
     """
-    places = {one.cell.id: one for one in order}
+    places = {entry.cell.id: entry for entry in order}
     turned = sorted(
         (_turned(pair, places) for pair in content.pairs),
-        key=lambda found: (found[0].number, found[1].number),
+        key=lambda turned_pair: (turned_pair[0].number, turned_pair[1].number),
     )
     best = content.verdict.best if content.verdict else None
     best = best or (order[0].cell.id if order else None)
     kind = "best" if not order or best == order[0].cell.id else "best pretrained"
-    against_best = [found for found in turned if best in (found[2].a, found[2].b)]
-    others = [found for found in turned if best not in (found[2].a, found[2].b)]
+    against_best = [
+        turned_pair for turned_pair in turned if best in (turned_pair[2].a, turned_pair[2].b)
+    ]
+    others = [
+        turned_pair for turned_pair in turned if best not in (turned_pair[2].a, turned_pair[2].b)
+    ]
     tested = sum(pair.p_holm is not None for pair in content.pairs)
     seeds = len(content.seeds)
     return (
@@ -43,14 +47,14 @@ def pair_tables(content: Content, order: list[Ranked]) -> tuple[Table | None, Ta
 
 
 def _turned(pair: PairTest, places: dict[str, Ranked]) -> Turned:
-    first, second = sorted((places[pair.a], places[pair.b]), key=lambda one: one.number)
+    first, second = sorted((places[pair.a], places[pair.b]), key=lambda entry: entry.number)
     return first, second, pair.seen_from(first.cell.id)
 
 
-def _table(title: str, found: list[Turned], tested: int, seeds: int) -> Table | None:
-    if not found:
+def _table(title: str, turned: list[Turned], tested: int, seeds: int) -> Table | None:
+    if not turned:
         return None
-    levels = sorted({pair.level for _, _, pair in found})
+    levels = sorted({pair.level for _, _, pair in turned})
     level = " / ".join(f"{100 * level:.4g} %" for level in levels)
     columns = [
         "second",
@@ -60,8 +64,8 @@ def _table(title: str, found: list[Turned], tested: int, seeds: int) -> Table | 
         "p after Holm",
         "decided",
     ]
-    rows = [[field_of(second.name), *_values(pair, seeds)] for _, second, pair in found]
-    firsts = [first.name for first, _, _ in found]
+    rows = [[field_of(second.name), *_values(pair, seeds)] for _, second, pair in turned]
+    firsts = [first.name for first, _, _ in turned]
     if len(set(firsts)) == 1:
         title = f"{title}: first is always {firsts[0]}"
     else:

@@ -14,7 +14,7 @@ def slices(content: Content, order: list[Ranked]) -> list:
     """The blocks of the section; none without slices."""
     if not content.slices:
         return []
-    trained = [one for one in order if one.cell.results.trained]
+    trained = [entry for entry in order if entry.cell.results.trained]
     return [
         Heading("Slices of the data"),
         Paragraph(challenging(content, trained)),
@@ -25,28 +25,32 @@ def slices(content: Content, order: list[Ranked]) -> list:
 
 def challenging(content: Content, order: list[Ranked]) -> str:
     """Which slices are challenging, and for which cells."""
-    said = []
-    for one in content.slices:
-        cells = [ranked.name for ranked in order if _is_challenging(one, ranked)]
+    clauses = []
+    for data_slice in content.slices:
+        cells = [ranked.name for ranked in order if _is_challenging(data_slice, ranked)]
         if cells:
             every = len(cells) == len(order)
-            said.append(f"{one.name} for {'every cell' if every else '; '.join(cells)}")
-    if not said:
+            clauses.append(f"{data_slice.name} for {'every cell' if every else '; '.join(cells)}")
+    if not clauses:
         return "Challenging slices: none is shown to score below the rest of the examples."
-    return f"Challenging slices, whose score is below that of the rest: {', '.join(said)}."
+    return f"Challenging slices, whose score is below that of the rest: {', '.join(clauses)}."
 
 
-def _is_challenging(one: DataSlice, ranked: Ranked) -> bool:
-    return ranked.cell.id in one.cells and one.cells[ranked.cell.id].challenging
+def _is_challenging(data_slice: DataSlice, ranked: Ranked) -> bool:
+    return ranked.cell.id in data_slice.cells and data_slice.cells[ranked.cell.id].challenging
 
 
 def _table(content: Content, order: list[Ranked]) -> Table:
-    columns = ["cell", "all", *(f"{one.name} ({one.examples:,})" for one in content.slices)]
+    columns = [
+        "cell",
+        "all",
+        *(f"{data_slice.name} ({data_slice.examples:,})" for data_slice in content.slices),
+    ]
     rows = [
         [
             field_of(ranked.name),
             field_of(words.score(ranked.cell.results.mean)),
-            *([_entry(one.cells.get(ranked.cell.id))] for one in content.slices),
+            *([_entry(data_slice.cells.get(ranked.cell.id))] for data_slice in content.slices),
         ]
         for ranked in order
     ]
@@ -58,36 +62,40 @@ def _table(content: Content, order: list[Ranked]) -> Table:
     return Table(caption, columns, rows)
 
 
-def _entry(found: SliceScore | None) -> Entry:
-    if found is None or found.score is None:
+def _entry(result: SliceScore | None) -> Entry:
+    if result is None or result.score is None:
         return Entry(words.NOTHING, "undefined")
     notes = []
-    if found.interval is not None:
-        low, high = found.interval
+    if result.interval is not None:
+        low, high = result.interval
         notes.append(f"{words.score(low)} to {words.score(high)}")
-    if found.challenging:
-        p = words.probability(found.p_holm)
-        notes.append(f"challenging (rest {words.score(found.rest)}, p {p})")
-    return Entry(words.score(found.score), "; ".join(notes), strong=found.challenging)
+    if result.challenging:
+        p = words.probability(result.p_holm)
+        notes.append(f"challenging (rest {words.score(result.rest)}, p {p})")
+    return Entry(words.score(result.score), "; ".join(notes), strong=result.challenging)
 
 
-def _rule(one: DataSlice) -> str:
-    said = f"{one.name}, {counted(one.examples, 'example')}: {visible(one.rule)}."
-    if one.errors_of is not None:
-        said += (
+def _rule(data_slice: DataSlice) -> str:
+    text = (
+        f"{data_slice.name}, {counted(data_slice.examples, 'example')}: {visible(data_slice.rule)}."
+    )
+    if data_slice.errors_of is not None:
+        text += (
             " Errors of that run chose it, so that runs like it score low by construction: it is "
             "not tested."
         )
-    return said
+    return text
 
 
 def _notes(content: Content) -> list[str]:
-    tested = sum(score.p is not None for one in content.slices for score in one.cells.values())
+    tested = sum(
+        score.p is not None for data_slice in content.slices for score in data_slice.cells.values()
+    )
     level = level_of(content.look)
-    said = f"each slice against the rest, in each cell; Holm's correction over {tested} of them"
+    tests = f"each slice against the rest, in each cell; Holm's correction over {tested} of them"
     if not level:
-        said += "; no interim analysis is left that may decide"
+        tests += "; no interim analysis is left that may decide"
     else:
-        said += f", level {100 * level:.3g} %"
+        tests += f", level {100 * level:.3g} %"
     few = f"A slice or rest of fewer than {FEWEST_ITEMS} items is not tested."
-    return [f"Tests: {said}. {few}" if tested else f"No tests. {few}"]
+    return [f"Tests: {tests}. {few}" if tested else f"No tests. {few}"]

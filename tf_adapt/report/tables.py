@@ -16,16 +16,16 @@ def seeds_table(order: list[Ranked], seeds: list[int]) -> Table:
     columns = ["cell", "mean ± deviation", "lowest", "highest"]
     columns += [f"seed {visible(seed)}" for seed in seeds]
     rows = []
-    for one in order:
-        results = one.cell.results
+    for entry in order:
+        results = entry.cell.results
         summary = [results.shown, words.score(results.min), words.score(results.max)]
         ended = zip(results.scores, results.outcomes, strict=True)
-        rows.append([*_row(one.name, *summary), *([_seed_entry(*end)] for end in ended)])
+        rows.append([*_row(entry.name, *summary), *([_seed_entry(*end)] for end in ended)])
     caption = (
         "Every score × 100; mean, lowest and highest are of the seeds that trained "
         "(where none did, of all)"
     )
-    if any(one.cell.results.failed.one_answer for one in order):
+    if any(entry.cell.results.failed.one_answer for entry in order):
         caption += ". Failed: one answer to everything"
     return Table(caption, columns, rows)
 
@@ -49,12 +49,12 @@ def cost_table(order: list[Ranked]) -> Table:
         "MB on disk per task",
     ]
     rows = []
-    for one in order:
-        costs = one.cell.costs
+    for entry in order:
+        costs = entry.cell.costs
         measured = (costs.training_seconds, costs.peak_memory_mb, costs.serving_seconds_per_1000)
         rows.append([
-            field_of(one.name),
-            field_of(one.cell.results.shown),
+            field_of(entry.name),
+            field_of(entry.cell.results.shown),
             [_trainable(costs)],
             *(field_of(words.amount(value)) for value in measured),
             field_of(words.amount(costs.task_megabytes)),
@@ -75,13 +75,13 @@ def teacher_table(teacher: Teacher, order: list[Ranked]) -> Table:
             words.amount(teacher.serving_seconds_per_1000),
         )
     ]
-    for one in order:
-        costs = one.cell.costs
+    for entry in order:
+        costs = entry.cell.costs
         total = costs.total_parameters
         rows.append(
             _row(
-                one.name,
-                one.cell.results.shown,
+                entry.name,
+                entry.cell.results.shown,
                 words.parameters(total),
                 words.amount(None if total is None else total * BYTES_PER_WEIGHT / 1e6),
                 words.amount(costs.serving_seconds_per_1000),
@@ -98,8 +98,8 @@ def teacher_table(teacher: Teacher, order: list[Ranked]) -> Table:
 def sources_table(sources: dict[str, dict[str, Any]]) -> Table:
     """The sources of the training labels: how much each says, and how often it seems right."""
     rows = [
-        _row(visible(name), f"{one['votes']:,}", words.score(one["accuracy"]))
-        for name, one in sources.items()
+        _row(visible(name), f"{source['votes']:,}", words.score(source["accuracy"]))
+        for name, source in sources.items()
     ]
     caption = "Sources of the training labels; accuracies × 100 are estimated from the votes alone"
     return Table(caption, ["source", "votes", "estimated accuracy × 100"], rows)
@@ -107,17 +107,17 @@ def sources_table(sources: dict[str, dict[str, Any]]) -> Table:
 
 def tried_table(order: list[Ranked], chosen_on: str) -> Table:
     """The learning rates tried in each cell, and their scores."""
-    most = max((len(one.cell.tried) for one in order), default=0)
+    most = max((len(entry.cell.tried) for entry in order), default=0)
     if not most:
-        rates = [_row(one.name, words.rate(one.cell.learning_rate)) for one in order]
+        rates = [_row(entry.name, words.rate(entry.cell.learning_rate)) for entry in order]
         return Table("Learning rates; none was chosen", ["cell", "rate"], rates)
     columns = ["cell", "chosen rate", *(f"trial {number}" for number in range(1, most + 1))]
     rows = []
-    for one in order:
-        chosen = one.cell.learning_rate
-        trials = [_trial(trial, chosen) for trial in one.cell.tried]
+    for entry in order:
+        chosen = entry.cell.learning_rate
+        trials = [_trial(trial, chosen) for trial in entry.cell.tried]
         trials += [field_of("")] * (most - len(trials))
-        rows.append([field_of(one.name), field_of(words.rate(chosen)), *trials])
+        rows.append([field_of(entry.name), field_of(words.rate(chosen)), *trials])
     caption = (
         f"Learning rates tried, and their scores × 100 on {visible(chosen_on)}, with a seed that "
         "is not scored"
@@ -127,20 +127,20 @@ def tried_table(order: list[Ranked], chosen_on: str) -> Table:
 
 def weights_table(order: list[Ranked]) -> Table:
     """The learned layer weights of each cell that has some, bottom to top."""
-    mixed = [one for one in order if one.cell.layer_weights]
-    most = max(len(one.cell.layer_weights) for one in mixed)
+    mixed = [entry for entry in order if entry.cell.layer_weights]
+    most = max(len(entry.cell.layer_weights) for entry in mixed)
     rows = [
-        _row(one.name, *(f"{weight:.3f}" for weight in one.cell.layer_weights),
-             *[""] * (most - len(one.cell.layer_weights)))
-        for one in mixed
+        _row(entry.name, *(f"{weight:.3f}" for weight in entry.cell.layer_weights),
+             *[""] * (most - len(entry.cell.layer_weights)))
+        for entry in mixed
     ]  # fmt: skip
     columns = ["cell", *(f"layer {number}" for number in range(most))]
     return Table("Learned weights of the layers; layer 0 is the lowest", columns, rows)
 
 
-def confusion_table(one: Ranked, labels: list[str] | None, seeds: int) -> Table:
+def confusion_table(entry: Ranked, labels: list[str] | None, seeds: int) -> Table:
     """The confusion matrix of a cell, with shares of each row."""
-    matrix = one.cell.confusion
+    matrix = entry.cell.confusion
     names = [visible(label) for label in labels or range(len(matrix))]
     rows = []
     for name, counts in zip(names, matrix, strict=True):
@@ -151,7 +151,7 @@ def confusion_table(one: Ranked, labels: list[str] | None, seeds: int) -> Table:
         ]
         rows.append([field_of(name), *row])
     caption = (
-        f"{one.name}: examples counted over {words.counted(seeds, 'seed')}, and their share of "
+        f"{entry.name}: examples counted over {words.counted(seeds, 'seed')}, and their share of "
         "the row"
     )
     return Table(caption, ["true label", *(f"predicted {name}" for name in names)], rows)

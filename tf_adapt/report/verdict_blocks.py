@@ -43,22 +43,22 @@ def verdict_blocks(content: Content, order: list[Ranked] | None = None) -> list:
 def _by_subject(content: Content, verdict: Verdict | None) -> list[tuple[str, list[str]]]:
     if verdict is None:
         return [(DATA, [_what(content)])]
-    found = {
+    by_subject = {
         visible(subject): [visible(text) for text in texts]
         for subject, texts in verdict.evidence.items()
     }
-    data, then = [_what(content), *found.pop(DATA, [])], found.pop(NEXT, [])
+    data, then = [_what(content), *by_subject.pop(DATA, [])], by_subject.pop(NEXT, [])
     if verdict.exported:
         then.append(f"Exported for serving: {visible(verdict.exported)}")
     paper = _guideline(verdict.guideline)
-    return [*found.items(), (DATA, data), (PAPER, paper), (NEXT, then)]
+    return [*by_subject.items(), (DATA, data), (PAPER, paper), (NEXT, then)]
 
 
 def _guideline(guideline: Agreement) -> list[str]:
     if not guideline.sentence:
         return []
-    said = visible(guideline.sentence)
-    return [f"{said} {AGREES[guideline.agrees]}"] if guideline.families else [said]
+    sentence = visible(guideline.sentence)
+    return [f"{sentence} {AGREES[guideline.agrees]}"] if guideline.families else [sentence]
 
 
 def _what(content: Content) -> str:
@@ -73,16 +73,16 @@ def _what(content: Content) -> str:
 def _missing(content: Content, order: list[Ranked]) -> str:
     """The warning on cells with failed seeds; empty if there are none."""
     seeds, lacking = len(content.seeds), []
-    for one in order:
-        diverged, low = one.cell.results.failed.diverged, one.cell.results.failed.one_answer
-        said = [f"diverged in {diverged} of {seeds}"] if diverged else []
-        said += [f"one answer to everything in {low} of {seeds}"] if low else []
-        lacking += [f"{one.name}: {', '.join(said)}"] if said else []
+    for entry in order:
+        diverged, low = entry.cell.results.failed.diverged, entry.cell.results.failed.one_answer
+        clauses = [f"diverged in {diverged} of {seeds}"] if diverged else []
+        clauses += [f"one answer to everything in {low} of {seeds}"] if low else []
+        lacking += [f"{entry.name}: {', '.join(clauses)}"] if clauses else []
     if not lacking:
         return ""
     means = "Means and tests are of the seeds that trained"
-    results = [one.cell.results for one in order]
-    if any(one.mean is not None and not one.trained for one in results):
+    results = [entry.cell.results for entry in order]
+    if any(of_cell.mean is not None and not of_cell.trained for of_cell in results):
         means += " (means, where none did, of those with a score)"
     return (
         f"Seeds that failed: {'; '.join(lacking)}. {means}; a cell of which fewer than "

@@ -22,24 +22,24 @@ DECISION, SEEDS, COST, DATA = "Decision", "Scores and seeds", "Cost", "Data and 
 NEXT = "What to do next"
 
 
-def evidence(found: Standing, said: Headline, failed: list[str]) -> dict[str, list[str]]:
+def evidence(standing: Standing, headline: Headline, failed: list[str]) -> dict[str, list[str]]:
     """Sentences by subject: qualifications of the headline, tests against the best cell, baseline,
     pretraining, costs, data and splits, next steps.
 
     Args:
         failed: sentences on cells with failed seeds.
     """
-    content, recommended = found.content, found.recommended
+    content, recommended = standing.content, standing.recommended
     return {
-        DECISION: [*said.qualified, *_tests(found), _looks(content.look)],
-        SEEDS: [*failed, _baseline(found), *_pretraining(found)],
-        COST: [_costs(found.cells[recommended].costs, found.names[recommended])],
+        DECISION: [*headline.qualified, *_tests(standing), _looks(content.look)],
+        SEEDS: [*failed, _baseline(standing), *_pretraining(standing)],
+        COST: [_costs(standing.cells[recommended].costs, standing.names[recommended])],
         DATA: [
             _how_it_was_made(content),
             _items(content),
-            *_truncated(content.truncated, found.names),
+            *_truncated(content.truncated, standing.names),
         ],
-        NEXT: said.next,
+        NEXT: headline.next,
     }
 
 
@@ -71,40 +71,40 @@ def overlaps(content: Content, above: float = 0.0) -> list[str]:
 
 
 def _items(content: Content) -> str:
-    shared = "".join(f"; {one}" for one in overlaps(content))
+    shared = "".join(f"; {overlap}" for overlap in overlaps(content))
     return f"Items of the tests: {content.items.text}{shared}."
 
 
 def _truncated(truncated: dict[str, dict[str, int]], names: dict[str, str]) -> list[str]:
-    found = []
+    cut = []
     for cell, counts in truncated.items():
         parts = [f"{count:,} of {split}" for split, count in counts.items() if count]
-        found += [f"{names[cell]}: {', '.join(parts)}"] if parts else []
-    return [f"Examples cut at the encoder's limit: {'; '.join(found)}."] if found else []
+        cut += [f"{names[cell]}: {', '.join(parts)}"] if parts else []
+    return [f"Examples cut at the encoder's limit: {'; '.join(cut)}."] if cut else []
 
 
-def _tests(found: Standing) -> list[str]:
+def _tests(standing: Standing) -> list[str]:
     """The tests of the best cell against the `TESTS_SHOWN` cells with the next best means."""
-    others = [name for name in found.cells if name != found.best]
-    said = []
-    for name in sorted(others, key=lambda name: -found.cells[name].results.mean)[:TESTS_SHOWN]:
-        pair, spread = found.pair(name), "no interval"
+    others = [name for name in standing.cells if name != standing.best]
+    sentences = []
+    for name in sorted(others, key=lambda name: -standing.cells[name].results.mean)[:TESTS_SHOWN]:
+        pair, spread = standing.pair(name), "no interval"
         if pair.interval is not None:
             spread = f"{100 * pair.level:.4g} % interval {interval(pair.interval)}"
-        said.append(
-            f"{found.names[found.best]} against {found.names[name]}: "
+        sentences.append(
+            f"{standing.names[standing.best]} against {standing.names[name]}: "
             f"{signed_points(pair.difference)} points, {spread}, {_decision(pair)}."
         )
-    return said
+    return sentences
 
 
 def _decision(pair: PairTest) -> str:
     if pair.p_holm is None:
         return "not tested"
-    said = "decided" if pair.decided else "not decided"
+    decision = "decided" if pair.decided else "not decided"
     if pair.alike:
-        said = "alike, within a point" + (", though decided" if pair.decided else "")
-    return f"p {probability(pair.p_holm)} after Holm's correction: {said}"
+        decision = "alike, within a point" + (", though decided" if pair.decided else "")
+    return f"p {probability(pair.p_holm)} after Holm's correction: {decision}"
 
 
 def _looks(look: int) -> str:
@@ -130,33 +130,33 @@ def _costs(costs: Costs, name: str) -> str:
     )
 
 
-def _baseline(found: Standing) -> str:
-    content, baseline = found.content, found.content.baseline
+def _baseline(standing: Standing) -> str:
+    content, baseline = standing.content, standing.content.baseline
     answer = answer_text(baseline.answer, content.kind)
     reached = f"{score(baseline.score)} {metric_name(content.metric)}"
-    said = f"The baseline, {answer}, has {reached}"
-    test, name = baseline.cells.get(found.recommended), found.names[found.recommended]
+    sentence = f"The baseline, {answer}, has {reached}"
+    test, name = baseline.cells.get(standing.recommended), standing.names[standing.recommended]
     if test is None:
-        return f"{said}."
+        return f"{sentence}."
     p = f"p {probability(test.p_holm)} after Holm's correction"
     if test.above:
-        return f"{said}: {name} is {signed_points(test.difference)} above it, {p}."
-    return f"{said}: {name} is not shown to be above it, {p}."
+        return f"{sentence}: {name} is {signed_points(test.difference)} above it, {p}."
+    return f"{sentence}: {name} is not shown to be above it, {p}."
 
 
-def _pretraining(found: Standing) -> list[str]:
+def _pretraining(standing: Standing) -> list[str]:
     """The score of the same encoder without pretraining, if it was run."""
-    cells, recommended = found.cells, found.cells[found.recommended]
+    cells, recommended = standing.cells, standing.cells[standing.recommended]
     encoder = encoder_of(recommended)
     untrained = [n for n, c in cells.items() if not c.pretrained and encoder_of(c) == encoder]
     if not untrained or not recommended.pretrained:
         return []
     best = max(untrained, key=lambda name: cells[name].results.mean)
-    pair = found.pairs[frozenset((found.recommended, best))]
+    pair = standing.pairs[frozenset((standing.recommended, best))]
     ahead = recommended.results.mean - cells[best].results.mean
     if pair.decided and ahead > 0:
         worth = f"the pretraining is worth {100 * ahead:.1f} points"
     else:
         worth = "the pretraining is not shown to be worth anything here"
-    reached = f"{cells[best].results.shown} ({found.names[best]})"
+    reached = f"{cells[best].results.shown} ({standing.names[best]})"
     return [f"The same network untrained reaches {reached}: {worth}."]

@@ -49,7 +49,7 @@ def agreement(cells: Cells, pairs: Pairs, kind: str) -> Agreement:
         ]
         named = {encoder_name(encoder): better for encoder, better in here}
         families[family] = FamilyAgreement(paper.better, paper.sentence, named)
-    sentences = [_sentence(said) for said in families.values()]
+    sentences = [_sentence(of_family) for of_family in families.values()]
     agrees = None
     if False in outcomes:
         agrees = False
@@ -63,16 +63,16 @@ def _here(cells: Cells, pairs: Pairs, family: str) -> list[tuple[ScoredCell, str
 
     A module with joint pairs and the same module with separate pairs are two encoders.
     """
-    own = [c for c in cells.values() if c.family == family and c.pretrained]
-    found = []
-    for encoder in dict.fromkeys(map(encoder_of, own)):
-        of_it = [cell for cell in own if encoder_of(cell) == encoder]
+    of_family = [c for c in cells.values() if c.family == family and c.pretrained]
+    outcomes = []
+    for encoder in dict.fromkeys(map(encoder_of, of_family)):
+        of_it = [cell for cell in of_family if encoder_of(cell) == encoder]
         frozen = [cell for cell in of_it if cell.adaptation == FROZEN]
         tuned = [cell for cell in of_it if cell.adaptation in _TUNING]
         if frozen and tuned:
             a, b = (max(some, key=lambda cell: cell.results.mean) for some in (frozen, tuned))
-            found.append((a, _better(a, b, pairs[frozenset((a.id, b.id))])))
-    return found
+            outcomes.append((a, _better(a, b, pairs[frozenset((a.id, b.id))])))
+    return outcomes
 
 
 def _better(frozen: ScoredCell, tuned: ScoredCell, pair: PairTest) -> str | None:
@@ -82,8 +82,8 @@ def _better(frozen: ScoredCell, tuned: ScoredCell, pair: PairTest) -> str | None
     return {AHEAD: FROZEN, BEHIND: TUNED, SAME: ALIKE, OPEN: None}[how]
 
 
-def _sentence(said: FamilyAgreement) -> str:
-    if not said.here:
-        return f"{said.sentence} Here ❄ and 🔥 were not both run."
-    here = "; ".join(f"{encoder}: {_SAID[better]}" for encoder, better in said.here.items())
-    return f"{said.sentence} Here, {here}."
+def _sentence(of_family: FamilyAgreement) -> str:
+    if not of_family.here:
+        return f"{of_family.sentence} Here ❄ and 🔥 were not both run."
+    here = "; ".join(f"{encoder}: {_SAID[better]}" for encoder, better in of_family.here.items())
+    return f"{of_family.sentence} Here, {here}."

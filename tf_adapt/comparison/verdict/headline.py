@@ -36,9 +36,9 @@ class Headline:
     tells_failures: bool = False
 
 
-def headline(found: Standing) -> Headline:
+def headline(standing: Standing) -> Headline:
     """The first reason against a decision; if there is none, the cell to use."""
-    content, cells, best = found.content, found.cells, found.shown(found.best)
+    content, cells, best = standing.content, standing.cells, standing.shown(standing.best)
     metric, above = metric_name(content.metric), content.baseline.cells
     if too_few_items(content):
         return few_items(content, best)
@@ -54,13 +54,13 @@ def headline(found: Standing) -> Headline:
             qualified=["One seed says nothing about the others."],
             next=[f"The tests need {FEWEST_SEEDS} seeds at least."],
         )
-    if found.untrained_ahead:
-        ahead = max(found.untrained_ahead, key=lambda name: cells[name].results.mean)
+    if standing.untrained_ahead:
+        ahead = max(standing.untrained_ahead, key=lambda name: cells[name].results.mean)
         return Headline(
-            f"An untrained network is ahead: {found.shown(ahead)} {metric}",
+            f"An untrained network is ahead: {standing.shown(ahead)} {metric}",
             qualified=[f"The best pretrained cell is {best}."],
         )
-    same = [found.names[n] for n in found.open if found.pair(n).why == "identical"]
+    same = [standing.names[n] for n in standing.open if standing.pair(n).why == "identical"]
     if same:
         return Headline(
             f"Not decided: {best} {metric} gives the same answers as {_others(len(same))} with "
@@ -68,35 +68,38 @@ def headline(found: Standing) -> Headline:
             qualified=[f"As if they were one model, it answers as {listed(same)}."],
             next=["Check what is to differ between them."],
         )
-    if found.open:
-        return _undecided(found, metric)
-    failing = any(cells[name].results.failed.total for name in (found.recommended, found.best))
-    if failing and not found.ahead_with_failed:
+    if standing.open:
+        return _undecided(standing, metric)
+    failing = any(
+        cells[name].results.failed.total for name in (standing.recommended, standing.best)
+    )
+    if failing and not standing.ahead_with_failed:
         return Headline(
             f"Not decided, for seeds failed: the best where it trained is {best} {metric}",
-            next=_after_failures(found),
+            next=_after_failures(standing),
             tells_failures=True,
         )
-    recommended = f"{found.shown(found.recommended)} {metric}"
-    if found.untrained_open:
-        level = [found.shown(name) for name in found.untrained_open]
+    recommended = f"{standing.shown(standing.recommended)} {metric}"
+    if standing.untrained_open:
+        level = [standing.shown(name) for name in standing.untrained_open]
         networks = f"{len(level)} untrained networks" if len(level) > 1 else "an untrained network"
         return Headline(
             f"Not decided: {recommended} is not shown to be ahead of {networks}",
             qualified=[
-                f"{found.names[found.recommended]} is not shown to be ahead of {listed(level)}."
+                f"{standing.names[standing.recommended]} is not shown to be ahead of "
+                f"{listed(level)}."
             ],
         )
-    if not above[found.recommended].above:
+    if not above[standing.recommended].above:
         return Headline(
             f"Not decided: {recommended} is not shown to be above the baseline's "
             f"{score(content.baseline.score)}"
         )
-    if not found.rivals:
+    if not standing.rivals:
         return Headline(
             f"Nothing to choose from: only one pretrained cell trained, {best} {metric}"
         )
-    return _use(found, metric)
+    return _use(standing, metric)
 
 
 def too_few_items(content: Content) -> bool:
@@ -122,31 +125,37 @@ def nothing_learnt(content: Content, best: str) -> Headline:
     )
 
 
-def not_ahead_of(found: Standing) -> list[str]:
+def not_ahead_of(standing: Standing) -> list[str]:
     """A sentence on the pretrained cells that are undecided against the best."""
-    if not found.open:
+    if not standing.open:
         return []
-    others = "; ".join(found.shown(name) for name in found.open)
-    if len(found.rivals) > 1:
-        others = f"{len(found.open)} of the {len(found.rivals)} other pretrained cells: {others}"
+    others = "; ".join(standing.shown(name) for name in standing.open)
+    if len(standing.rivals) > 1:
+        others = (
+            f"{len(standing.open)} of the {len(standing.rivals)} other pretrained cells: {others}"
+        )
     return [f"The best is not shown to be ahead of {others}."]
 
 
-def _after_failures(found: Standing) -> list[str]:
+def _after_failures(standing: Standing) -> list[str]:
     """What to do where the best cell is not ahead with its failed seeds at the baseline."""
-    safe = [n for n, one in found.cells.items() if one.pretrained and not one.results.failed.total]
-    said = ["Train it with a lower learning rate or a longer warm-up, so that no seed fails."]
+    safe = [
+        n for n, cell in standing.cells.items() if cell.pretrained and not cell.results.failed.total
+    ]
+    sentences = ["Train it with a lower learning rate or a longer warm-up, so that no seed fails."]
     if safe:
-        name = max(safe, key=lambda one: found.cells[one].results.mean)
-        said.append(f"Until then, use {found.shown(name)}, of which no seed failed.")
-    return said
+        name = max(safe, key=lambda name: standing.cells[name].results.mean)
+        sentences.append(f"Until then, use {standing.shown(name)}, of which no seed failed.")
+    return sentences
 
 
-def _lowest(found: Standing) -> str:
+def _lowest(standing: Standing) -> str:
     """` (lowest seed 62.0)` where the recommended cell scatters more than three times as far as
     another: such a cell may have rare bad seeds."""
-    results = found.cells[found.recommended].results
-    others = [one.results.deviation for n, one in found.cells.items() if n != found.recommended]
+    results = standing.cells[standing.recommended].results
+    others = [
+        cell.results.deviation for n, cell in standing.cells.items() if n != standing.recommended
+    ]
     if results.deviation is None or not any(
         other is not None and results.deviation > UNEVEN * other for other in others
     ):
@@ -154,23 +163,29 @@ def _lowest(found: Standing) -> str:
     return f" (lowest seed {score(results.min)})"
 
 
-def _use(found: Standing, metric: str) -> Headline:
-    reached = f"{found.cells[found.recommended].results.shown}{_lowest(found)}"
-    used = f"Use {found.names[found.recommended]}: {reached} {metric}"
-    if not found.alike:
-        trained = "" if all(one.results.trained for one in found.content.cells) else " that trained"
-        failed = found.cells[found.recommended].results.failed.total
+def _use(standing: Standing, metric: str) -> Headline:
+    reached = f"{standing.cells[standing.recommended].results.shown}{_lowest(standing)}"
+    used = f"Use {standing.names[standing.recommended]}: {reached} {metric}"
+    if not standing.alike:
+        trained = (
+            "" if all(cell.results.trained for cell in standing.content.cells) else " that trained"
+        )
+        failed = standing.cells[standing.recommended].results.failed.total
         counted = ", its failed seeds counted at the baseline" if failed else ""
         return Headline(f"{used}, ahead of every other cell{trained}{counted}", decided=True)
-    if found.recommended != found.best and found.pair(found.recommended).decided:
-        pair = found.pair(found.recommended)
+    if standing.recommended != standing.best and standing.pair(standing.recommended).decided:
+        pair = standing.pair(standing.recommended)
         gain = f"{signed_points(pair.difference)} ({interval(pair.interval)})"
         return Headline(
             f"{used}, with the fewest trained parameters and less than a point behind the best",
             decided=True,
-            qualified=[f"{found.names[found.best]} is ahead of it by less than a point, {gain}."],
+            qualified=[
+                f"{standing.names[standing.best]} is ahead of it by less than a point, {gain}."
+            ],
         )
-    others = [found.names[n] for n in (found.best, *found.alike) if n != found.recommended]
+    others = [
+        standing.names[n] for n in (standing.best, *standing.alike) if n != standing.recommended
+    ]
     be = "are" if len(others) > 1 else "is"
     return Headline(
         f"{used}, with the fewest trained parameters of {len(others) + 1} cells alike within a "
@@ -180,15 +195,15 @@ def _use(found: Standing, metric: str) -> Headline:
     )
 
 
-def _undecided(found: Standing, metric: str) -> Headline:
-    pairs = [found.pair(name) for name in found.open]
-    needed = what_is_needed(pairs, len(found.content.seeds))
-    until = f"Until then, use {found.names[found.best]}, which has the best mean."
-    if found.recommended != found.best:
-        until = f"Until then, use {found.shown(found.recommended)}, alike and cheaper."
+def _undecided(standing: Standing, metric: str) -> Headline:
+    pairs = [standing.pair(name) for name in standing.open]
+    needed = what_is_needed(pairs, len(standing.content.seeds))
+    until = f"Until then, use {standing.names[standing.best]}, which has the best mean."
+    if standing.recommended != standing.best:
+        until = f"Until then, use {standing.shown(standing.recommended)}, alike and cheaper."
     return Headline(
-        f"Not decided: {found.shown(found.best)} {metric} has the best mean, but is not shown to "
-        f"be ahead of {_others(len(pairs))}",
+        f"Not decided: {standing.shown(standing.best)} {metric} has the best mean, but is not "
+        f"shown to be ahead of {_others(len(pairs))}",
         next=[f"{needed[0].upper()}{needed[1:]}.", until],
     )
 

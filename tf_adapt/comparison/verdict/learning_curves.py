@@ -95,9 +95,9 @@ def _tested(
         return point
     best_frozen, best_tuned = (size.cells[name].results for name in (point.frozen, point.tuned))
     difference = best_tuned.mean - best_frozen.mean
-    own, others = (tuned, frozen) if difference > 0 else (frozen, tuned)
-    p_values = [_p(metric, size, _best(size, own), other) for other in others]
-    p = None if None in p_values else min(1.0, len(own) * max(p_values))
+    better, worse = (tuned, frozen) if difference > 0 else (frozen, tuned)
+    p_values = [_p(metric, size, _best(size, better), rival) for rival in worse]
+    p = None if None in p_values else min(1.0, len(better) * max(p_values))
     both = {name: size.statistics[name] for name in (point.tuned, point.frozen)}
     interval = compare_pairs(metric, both, look)[0].interval
     return replace(point, difference=difference, p=p, interval=interval)

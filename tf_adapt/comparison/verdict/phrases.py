@@ -31,14 +31,14 @@ def failures(results: SeedResults, seeds: int) -> str:
     }
     counts = {words: count for words, count in kinds.items() if count}
     if len(counts) == 1 and failed.diverged:
-        said = f"diverged in {total} of {seeds} seeds"
+        text = f"diverged in {total} of {seeds} seeds"
     else:
         why = ", ".join(f"{n} {words}" if len(counts) > 1 else words for words, n in counts.items())
-        said = f"failed in {total} of {seeds} seeds ({why})"
+        text = f"failed in {total} of {seeds} seeds ({why})"
     if not results.trained:
-        return said
+        return text
     pronoun = "it" if total == 1 else "them"
-    return f"{said}: {score(results.mean)} without {pronoun}, {score(results.mean_of_all)} with"
+    return f"{text}: {score(results.mean)} without {pronoun}, {score(results.mean_of_all)} with"
 
 
 def answer_text(answer: str | float | list[str], kind: str) -> str:

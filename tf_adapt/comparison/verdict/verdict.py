@@ -30,30 +30,30 @@ SHARED = 0.05
 
 def verdict(content: Content) -> Verdict:
     """The verdict on a comparison's results; its `exported` is set later."""
-    found = standing(content)
-    if found is None:
+    results = standing(content)
+    if results is None:
         return _nothing_trained(content)
-    said = headline(found)
-    qualified = replace(said, qualified=[*said.qualified, *not_ahead_of(found)])
+    headlined = headline(results)
+    qualified = replace(headlined, qualified=[*headlined.qualified, *not_ahead_of(results)])
     return Verdict(
-        sentence=_sentence(said, content),
-        decided=said.decided,
+        sentence=_sentence(headlined, content),
+        decided=headlined.decided,
         above_baseline=any(test.above for test in content.baseline.cells.values()),
-        best=found.best,
-        alternatives=found.open,
-        recommended=found.recommended,
-        evidence=evidence(found, qualified, _failed_cells(content, found.names)),
-        guideline=agreement(found.cells, found.pairs, content.kind),
+        best=results.best,
+        alternatives=results.open,
+        recommended=results.recommended,
+        evidence=evidence(results, qualified, _failed_cells(content, results.names)),
+        guideline=agreement(results.cells, results.pairs, content.kind),
     )
 
 
-def _sentence(said: Headline, content: Content) -> str:
+def _sentence(headline: Headline, content: Content) -> str:
     """The headline as a sentence, with what qualifies any verdict: the number of failed seeds, and
     of scored examples with a text of train or dev."""
     failed = sum(cell.results.failed.total for cell in content.cells if cell.pretrained)
-    told = [] if not failed or said.tells_failures else [f"{counted(failed, 'seed')} failed"]
-    told += [f"of the scored examples {one}" for one in overlaps(content, SHARED)]
-    return f"{said.sentence} ({'; '.join(told)})." if told else f"{said.sentence}."
+    told = [] if not failed or headline.tells_failures else [f"{counted(failed, 'seed')} failed"]
+    told += [f"of the scored examples {overlap}" for overlap in overlaps(content, SHARED)]
+    return f"{headline.sentence} ({'; '.join(told)})." if told else f"{headline.sentence}."
 
 
 def _failed_cells(content: Content, names: dict[str, str]) -> list[str]:
@@ -72,15 +72,15 @@ def _nothing_trained(content: Content) -> Verdict:
     best = max(scored, key=lambda cell: cell.results.mean, default=None)
     failed = _failed_cells(content, describe_all(content.cells))
     if best is None:
-        said = Headline("Nothing to judge: no pretrained cell has finished with any seed")
+        headlined = Headline("Nothing to judge: no pretrained cell has finished with any seed")
         why = {SEEDS: failed}
     else:
-        found = alone(content, best)
+        results = alone(content, best)
         say = few_items if too_few_items(content) else nothing_learnt
-        said = say(content, found.shown(best.id))
-        why = evidence(found, said, failed)
+        headlined = say(content, results.shown(best.id))
+        why = evidence(results, headlined, failed)
     return Verdict(
-        sentence=_sentence(said, content),
+        sentence=_sentence(headlined, content),
         decided=False,
         above_baseline=False,
         best=None,
