@@ -77,7 +77,7 @@ def compare(
             looks = looks_at(outcomes, read_looks(record["looks"]), final)
             machine = machine_in_words(threads)
             content = results(outcomes, splits, looks, data=data, machine=machine, command=command)
-            # Before the report is written, so that every look at it is counted.
+            # Before the report is written, so that every interim analysis is counted.
             write_record(out, record | {"looks": looks.to_record(content.pairs)})
             content = replace(content, verdict=verdict(content))
             try:

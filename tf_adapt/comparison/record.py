@@ -46,8 +46,8 @@ class _Look(Schema):
 
 
 class _Record(Schema):
-    """Content of `comparison.json`: hashes of data and other inputs, threads, looks; by name of a
-    cell, which trainings answer together."""
+    """Content of `comparison.json`: hashes of data and other inputs, threads, interim
+    analyses; the kind and size of each cell's ensemble."""
 
     data: dict[str, str]
     inputs: dict[str, str]

@@ -20,8 +20,8 @@ def data_slices(
 ) -> list[DataSlice]:
     """Each slice of the scored split, with the scores of the cells that trained.
 
-    Holm's correction is over all slices and cells, at the level of the look. A slice with a rule
-    `wrong_in` is not tested: errors chose it.
+    Holm's correction is over all slices and cells, at the level of the interim analysis. A slice
+    with a rule `wrong_in` is not tested: errors chose it.
 
     Args:
         statistics: `item_statistics` by cell, `[seeds, examples, k]`.

@@ -7,7 +7,7 @@ from tf_adapt.config.signal_sections import AuxiliaryConfig
 from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.data.slices import words_of
 
-# Key → what is said of a value that it has, with its `{got}` and the `{kind}`.
+# Key → the message about a value that is refused, with its `{got}` and the `{kind}`.
 Refused = Mapping[KeyPath, str]
 # The perturbations that keep the words of a sentence where they are.
 IN_PLACE = ("dropout", "mask", "adversarial")

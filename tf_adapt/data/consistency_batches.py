@@ -171,7 +171,7 @@ def unlabelled_order(
 def _steps(
     train: PreparedData, more: Unlabelled, batch_size: int, seed: int, epoch: int
 ) -> Iterator[tuple]:
-    """Of each step the labelled and the unlabelled examples, and the changed texts by column."""
+    """The labelled and the unlabelled examples of each step, and the changed texts by column."""
     order = epoch_order(train.lengths, batch_size, seed, epoch)
     sizes = [len(batch) for batch in order]
     unlabelled = unlabelled_order(more.prepared.lengths, sizes, seed, epoch)

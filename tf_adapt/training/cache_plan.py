@@ -1,4 +1,4 @@
-"""What a run would keep of its frozen layers, and where: for `tf-adapt train --dry-run`."""
+"""What a run would cache of its frozen layers, and where: for `tf-adapt train --dry-run`."""
 
 import functools
 from typing import Any
@@ -22,7 +22,7 @@ def cache_plan(
     data: dict[str, PreparedData],
     cached: bool = False,
 ) -> dict[str, Any] | None:
-    """What is kept of each split; None where nothing can be kept.
+    """What is cached of each split; None where nothing can be cached.
 
     Has `outputs` (names of what is kept; for an encoder that is frozen in part the layers that the
     first epochs start from), `dtype`, and for each split `megabytes` of the larger text column and
@@ -66,7 +66,7 @@ def cache_plan(
 
 
 def kept_line(kept: dict[str, Any]) -> str:
-    """One line for a terminal, or one more for each split that is not kept."""
+    """One line for a terminal, and another for each split that is not cached."""
     splits = kept["splits"].items()
     homes = {"memory": "in memory", "disk": "on disk"}
     places = ", ".join(

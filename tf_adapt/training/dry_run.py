@@ -86,7 +86,7 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
         "patience": adaptation.patience,
         "factors": {name: model.unscaled_optimizer.factors[name] for name in groups},
         "plan": rows,
-        # Several tasks train the encoder, and keep no states of it.
+        # Several tasks train the encoder: none of its outputs are cached.
         "kept": None if names else cache_plan(config, plan, model, data),
         "never": [name for name in adaptation.ever_trained(groups) if name not in reached],
         **({} if first is None else {"first": {"config": config.start.config} | dry_run(first)}),

@@ -116,7 +116,7 @@ def _train_epoch(run: Run, kept: KeptStates | None, watching: list) -> None:
 
 
 def _reading(data: PreparedData | None) -> contextlib.AbstractContextManager:
-    """`reading_features` of the data of a run; several tasks keep none."""
+    """`reading_features` of the data of a run; several tasks cache none."""
     return contextlib.nullcontext() if data is None else reading_features(data)
 
 

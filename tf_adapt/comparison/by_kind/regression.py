@@ -18,5 +18,5 @@ def mean_phrase(answer: float) -> str:
 
 
 def rounded(predictions: list[float]) -> list[float]:
-    """Predicted numbers, without what float32 adds."""
+    """Predicted numbers, without the rounding errors of float32."""
     return [round(float(value), 5) for value in predictions]

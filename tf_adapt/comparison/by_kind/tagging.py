@@ -11,7 +11,7 @@ from tf_adapt.tasks.tag_schemes import WORDS
 
 
 def constant_tag(splits: Splits) -> str:
-    """`O`; of tags that are each of its word alone the most frequent one of train."""
+    """`O`; where tags are of single words rather than spans, the most frequent tag of train."""
     if splits.scheme != WORDS:
         return "O"
     return Counter(chain.from_iterable(labels_of_train(splits))).most_common(1)[0][0]

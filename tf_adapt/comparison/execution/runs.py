@@ -24,7 +24,7 @@ from tf_adapt.runs.teachers import identity_of
 CHOOSING_SEED = 1000
 # The first seed of the members of ensembles: beyond all others.
 MEMBERS_SEED = 2000
-# Of an ensemble's `metrics.json` there is that of its members, of which these are not its own.
+# Keys of a member's `metrics.json` that are not those of its ensemble.
 _OF_ONE = ("layer_weights", "forgetting", "slices")
 
 

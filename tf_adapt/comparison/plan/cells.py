@@ -42,17 +42,17 @@ class Cell:
 
     @property
     def together(self) -> int:
-        """The number of trainings that answer together for each seed; 0: each answers alone."""
+        """The size of the ensemble that is trained for each seed; 0: a single model."""
         return self.laid.together if self.laid else 0
 
     @property
     def folds(self) -> int | None:
-        """The number of parts of train of which each of these trainings leaves one out."""
+        """The number of folds of train; each member of the ensemble leaves out one."""
         return self.laid.folds if self.laid else None
 
     @property
     def members(self) -> str:
-        """`ensemble 3`, `folds 5`: which trainings answer together; empty: each answers alone."""
+        """`ensemble 3`, `folds 5`: the kind and size of the ensemble; empty: a single model."""
         if not self.together:
             return ""
         return f"folds {self.folds}" if self.folds else f"ensemble {self.together}"

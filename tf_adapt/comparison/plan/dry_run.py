@@ -230,8 +230,8 @@ def _planned(
 
 
 def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
-    """As `_planned`, of a cell with data of its own beside those of all cells: from the plan of its
-    run, which reads and checks them too."""
+    """As `_planned`, of a cell with further data of its own: from the plan of its run, which reads
+    and checks these too."""
     config = cell.config
     of_task = config if config.target is None else config.of_task(config.target)
     family = family_of(config.encoder.handle)

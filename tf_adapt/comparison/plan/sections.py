@@ -142,7 +142,7 @@ class SignalSettings(CellSettings):
 
     @property
     def together(self) -> int:
-        """The number of trainings that answer together for each seed; 0: each answers alone."""
+        """The size of the ensemble that is trained for each seed; 0: a single model."""
         return self.ensemble or self.folds or 0
 
     def of_a_run(self) -> dict[str, Any]:

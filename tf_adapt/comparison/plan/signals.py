@@ -73,8 +73,8 @@ def signals_of(
 
 
 def check_signals(varied: Compare, problems: Problems) -> None:
-    """Checks that further tasks leave a name for the comparison's own, and are no ensemble's; that
-    every adaptation of an encoder has a signal, and every teacher its pupils' cells."""
+    """Checks that every adaptation of an encoder has a signal; that no further task has the name
+    of the comparison's own, or is an ensemble's; that teachers have the cells of their students."""
     signals = varied.signals
     for encoder, adaptation in _pairs(varied):
         if not signals_of(encoder, adaptation, signals):

@@ -56,7 +56,7 @@ def _has_crf(config: Config) -> bool:
 
 
 def check_students(cells: Sequence[Cell]) -> None:
-    """Checks the cells that other runs teach, but for the teacher, as `tf-adapt train --dry-run`.
+    """Checks the students as `tf-adapt train --dry-run` does, but not their teachers.
 
     Raises:
         ConfigError, DataError, ArtifactError: a cell cannot be trained, or its unlabelled texts

@@ -1,4 +1,4 @@
-"""The looks at a comparison and their decisions.
+"""The interim analyses of a comparison and their decisions.
 
 Seeds, cells and learning rates may be added to a comparison after its report is known. Each report
 on a different set of runs is an interim analysis, with its own level
@@ -17,7 +17,7 @@ from tf_adapt.statistics.relation import PairTest
 
 @dataclass(frozen=True)
 class Look:
-    """A report: the runs it is based on, and the pairs it decided.
+    """An interim analysis: the runs of a report, and the pairs it decided.
 
     Attributes:
         runs: by cell, the learning rate, the seeds whose runs have ended, and the number of
@@ -33,10 +33,10 @@ class Look:
 
 @dataclass(frozen=True)
 class Looks:
-    """The looks at a comparison.
+    """The interim analyses of a comparison.
 
     Attributes:
-        past, later: the looks before and after the present one, in order of their first report.
+        past, later: those before and after the present one, in order of their first report.
     """
 
     past: tuple[Look, ...]
@@ -45,7 +45,7 @@ class Looks:
 
     @property
     def number(self) -> int:
-        """The number of the present look, from 1, or `FINAL`."""
+        """The number of the present analysis, from 1, or `FINAL`."""
         return FINAL if self.present.final else len(self.past) + 1
 
     @property
@@ -61,9 +61,9 @@ class Looks:
         }
 
     def to_record(self, pairs: list[PairTest]) -> list[dict[str, Any]]:
-        """Plain values for `read_looks`, with the present look's decisions from the report's pairs.
+        """Plain values for `read_looks`, with the present decisions from the report's pairs.
 
-        A look without any test (one seed, few items) is not kept.
+        An analysis without any test (one seed, few items) is not kept.
         """
         decided = tuple(
             (pair.a, pair.b) if pair.difference > 0 else (pair.b, pair.a)
@@ -83,7 +83,7 @@ class Looks:
 
 
 def read_looks(record: list[dict[str, Any]]) -> tuple[Look, ...]:
-    """The looks of a record that `to_record` wrote.
+    """The interim analyses of a record that `to_record` wrote.
 
     Raises:
         ValueError, TypeError, KeyError: the record is not of this form.
@@ -102,7 +102,7 @@ def read_looks(record: list[dict[str, Any]]) -> tuple[Look, ...]:
 
 
 def looks_at(outcomes: Outcomes, past: tuple[Look, ...], final: bool = False) -> Looks:
-    """The past looks and the present one; a report on the same runs is the same look."""
+    """The past and the present analysis; a report on the same runs is the same analysis."""
     runs = {cell.name: _runs(outcomes, cell) for cell in outcomes.comparison.cells}
     for number, look in enumerate(past):
         if look.runs == runs:
@@ -111,10 +111,10 @@ def looks_at(outcomes: Outcomes, past: tuple[Look, ...], final: bool = False) ->
 
 
 def check_looks(outcomes: Outcomes, past: tuple[Look, ...], final: bool) -> None:
-    """Checks, before anything is trained, that one more look is allowed.
+    """Checks, before anything is trained, that one more interim analysis is allowed.
 
     Raises:
-        ConfigError: the only look of the comparison was taken, or is asked for after others.
+        ConfigError: the only analysis was done, or is asked for after others.
     """
     before = sum(not look.final for look in past)
     if final and before:

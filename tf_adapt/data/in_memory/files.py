@@ -63,7 +63,7 @@ def file_text(data: Any, form: Form, columns: Mapping[str, str] | None, name: st
 
 
 def file_columns(text: str, form: Form) -> dict[str, str | int]:
-    """What holds what in a text of `file_text`, as `data.columns` of a config."""
+    """The columns of a text of `file_text`, as `data.columns` of a config."""
     return KINDS[form.kind].file_columns(text)
 
 
@@ -106,7 +106,7 @@ def _chosen(data: Any, form: Form, columns: Mapping[str, str] | None, name: str)
 
 
 def _names(data: Any) -> list | None:
-    """Of the columns of a frame, a dict or rows that are dicts; None of what has none."""
+    """The names of the columns of a frame, a dict or rows that are dicts; None without names."""
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a pandas frame
         return list(data.columns)
     if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):

@@ -41,7 +41,7 @@ def json_lines(
 
 
 def names_of_fields(text: str) -> dict[str, str]:
-    """What holds what in such lines, as `data.columns` of a config."""
+    """The columns of such lines, as `data.columns` of a config."""
     return {role: role for role in json.loads(text[: text.index("\n")])}
 
 

@@ -44,7 +44,7 @@ def served(task: Task, serve: Callable, records: list, names: Mapping[str, str])
 
 
 def outputs(serve: Callable, records: list, names: Mapping[str, str]) -> dict[str, tf.Tensor]:
-    """What a signature of texts says of the texts of examples."""
+    """The outputs of a signature of texts for the texts of examples."""
     columns = {
         name: tf.constant([getattr(record, text) for record in records])
         for name, text in names.items()
@@ -108,7 +108,7 @@ def _fitted(segments: list, preprocessor: Any, limits: Limits) -> list:
 
 
 def predicted(model: Any, texts: Any) -> dict:
-    """What a model (`ModelFromText`) says of texts."""
+    """The predictions of a model (`ModelFromText`) for texts."""
     return model.predict(texts)
 
 

@@ -118,7 +118,7 @@ class Client:
         return set(self._part(path, signatures[signature], dict, "inputs"))
 
     def _part(self, path: str, answer: Any, kind: type, *keys: str) -> Any:
-        """What an answer has at these keys, one in the other."""
+        """The value of an answer at these nested keys."""
         value = answer
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None

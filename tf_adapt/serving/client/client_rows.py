@@ -43,7 +43,7 @@ def row_of(text: Any, inputs: set[str], where: str) -> Row:
 
 
 def batches(rows: list[Row], most_rows: int) -> Iterator[list[Row]]:
-    """The rows in their order, in lists of at most `most_rows` and, padded, some `MOST_BYTES`.
+    """The rows in order, in batches of at most `most_rows` and, with padding, some `MOST_BYTES`.
 
     A row that has more by itself is alone in its list.
     """
@@ -51,7 +51,7 @@ def batches(rows: list[Row], most_rows: int) -> Iterator[list[Row]]:
     size = width = 0
     for row in rows:
         words = len(row.get("tokens", ()))
-        # Of the row without its words' share of what all rows are padded to.
+        # Bytes beyond those of padding words, which are counted for all rows below.
         row_bytes = len(json_bytes(row)) - _PAD_BYTES * words
         padded = _PAD_BYTES * max(width, words) * (len(batch) + 1)
         if batch and (len(batch) == most_rows or size + row_bytes + padded > MOST_BYTES):
@@ -79,7 +79,7 @@ def fits(prediction: Any, row: Row) -> bool:
 
 
 def cut(prediction: Any, row: Row) -> Any:
-    """A prediction without the entries of what its row was padded with."""
+    """A prediction without the entries of padding words."""
     if "tokens" not in row:
         return prediction
     return {name: values[: len(row["tokens"])] for name, values in prediction.items()}

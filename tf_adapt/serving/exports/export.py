@@ -215,7 +215,7 @@ class ModelFromText:
         self._given = given
         self.preprocessor = preprocessor
         self.limits = Limits(max_length, truncate, document_context)
-        # What the head gets of the encoder, where another engine may compute it.
+        # The encoder outputs that the head reads, where another engine may compute them.
         self.read = parts_that_are_read(model.encoder, head_inputs_of(model.head))
 
     def predict(self, texts: list | tf.RaggedTensor) -> dict:
@@ -229,7 +229,7 @@ class ModelFromText:
         return KINDS[self.task.kind].packed(texts, self.preprocessor, joint, self.limits)
 
     def encoded(self, inputs: dict) -> dict:
-        """What the head reads of the encoder, of the inputs of one text column."""
+        """The encoder outputs that the head reads, for the inputs of one text column."""
         encoder = self._model.encoder
         with computed_by_tensorflow(encoder), given_values(self._given):
             return read_of(self.read, self._model.encoded(inputs, training=False), inputs)

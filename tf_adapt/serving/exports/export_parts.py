@@ -19,7 +19,7 @@ _NAMES = ("pack", "encode", "answer")
 
 
 def parts_that_are_read(encoder: HubEncoder, reads: HeadInputs) -> list[Part] | None:
-    """What the head gets of the encoder; None where no other engine can compute it."""
+    """The encoder outputs that the head reads; None where no other engine can compute them."""
     return parts_of(reads, encoder) if is_convertible(encoder) else None
 
 

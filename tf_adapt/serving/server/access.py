@@ -25,7 +25,7 @@ _HEADERS = [
 
 @dataclass(frozen=True)
 class Names:
-    """Under which a server answers.
+    """The host names under which a server answers.
 
     Attributes:
         own: of the machine; None: any.

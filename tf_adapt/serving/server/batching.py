@@ -14,7 +14,7 @@ from tf_adapt.serving.server.request_json import Columns
 
 @dataclass(frozen=True)
 class _Size:
-    """Of some rows of a call.
+    """The size of some rows of a call.
 
     Attributes:
         longest: characters of the longest sentence of words, or a quarter of those of the longest
@@ -203,7 +203,7 @@ def _merged(all_columns: list[Columns]) -> Columns:
 
 
 def _rows_of(outputs: Outputs, start: int, job: _Job) -> Outputs:
-    """The rows of one job, without what its sentences were padded with."""
+    """The rows of one job, without padding words."""
     of_job = {name: rows[start : start + job.size.rows] for name, rows in outputs.items()}
     (first, *_) = job.columns.values()
     if isinstance(first[0], list):

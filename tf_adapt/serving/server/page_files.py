@@ -13,8 +13,8 @@ from tf_adapt.serving.server.versions import Model
 from tf_adapt.tasks.task import Task
 
 _FILES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
-# By the name of the dataset, where that of the form does not fit the task. Texts of the data that a
-# model was trained on are in no export: they may be private.
+# Sample texts by dataset, where the one of the kind of task does not fit. Exports hold no texts of
+# the training data: they may be private.
 _SAMPLES_OF = {
     **dict.fromkeys(("sst2", "sst2_phrases"), "Warm, funny and far too short."),
     **dict.fromkeys(("trec", "sample_classification"), "Who designed the old bridge?"),

@@ -10,13 +10,13 @@ from uvicorn.protocols.http.h11_impl import CLOSE_HEADER, H11Protocol
 
 from tf_adapt.serving.server.protocol_errors import error_answer
 
-# From one look at a connection to the next.
+# Between two checks of a connection.
 LOOK_SECONDS = 10.0
-# Of an answer that still waits, what is read from one look to the next at least.
+# The least that a client reads of a waiting answer between two checks.
 READ_BYTES = 2**20
-# From the end of the server to that of an idle connection.
+# How long an idle connection outlives the end of the server.
 LAST_SECONDS = 1.0
-# Of the files that a process may open, those that are not for connections: models, libraries.
+# The open files of a process that are no connections: models, libraries.
 OWN_FILES = 256
 
 
@@ -86,7 +86,7 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _look(self, before: tuple, unread: int) -> None:
-        """`before`: request of the last look and whether it was over; `unread`: bytes that waited.
+        """`before`: request at the last check and whether it was over; `unread`: bytes that waited.
 
         A request is over as soon as its answer is in the transport's buffer.
         """

@@ -53,7 +53,7 @@ class _Other:
 
 @dataclass
 class _Failure:
-    """Of a version that could not be loaded: its folder's identity, and when."""
+    """A version that could not be loaded: the identity of its folder, and when."""
 
     identity: tuple
     at: float = field(default_factory=time.monotonic)

@@ -72,7 +72,7 @@ def teacher_of_examples(
 
 
 def with_first_label(record: Record, task: Task) -> Record:
-    """A text without a label with one that is not used."""
+    """An unlabelled text with a placeholder label, which is not used."""
     return replace(record, label=(task.labels or [None])[0])
 
 

@@ -15,5 +15,5 @@ def scores(answer: Answer) -> np.ndarray:
 
 
 def with_lowest_score(record: Record, task: Task) -> Record:
-    """A text without a score with one that is not used."""
+    """An unlabelled text with a placeholder score, which is not used."""
     return replace(record, label=0.0 if task.label_range is None else task.label_range[0])

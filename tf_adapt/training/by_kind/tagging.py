@@ -38,7 +38,7 @@ def teacher_of_words(
 
 
 def with_first_tag(sentence: TaggedSentence, task: Task) -> TaggedSentence:
-    """A sentence without tags with some that are not used."""
+    """An unlabelled sentence with placeholder tags, which are not used."""
     return replace(sentence, tags=(task.labels[0],) * len(sentence.words))
 
 

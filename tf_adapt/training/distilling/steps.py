@@ -16,7 +16,7 @@ _ROWS = tf.TensorSpec([None, None], tf.int32)
 
 
 def matched_layers(keep_layers: Sequence[int], num_layers: int) -> list[int]:
-    """The teacher's layer whose states each layer of the student is to give, both from 0.
+    """The teacher's layer that each layer of the student is to match, both from 0.
 
     Each of the teacher's layers belongs to the nearest kept one, at a tie to the lower; a student's
     layer gives what the last of those that belong to it gives. So 0, 2, 5 of 6 layers give the

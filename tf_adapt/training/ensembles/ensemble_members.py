@@ -19,7 +19,7 @@ from tf_adapt.training.finished.load_run import loaded_run, no_run
 from tf_adapt.training.resolving import run_config
 
 SPLITS = ("dev", "test")
-# What members have alike; the range of a regression's labels is for display.
+# What members have in common; the range of a regression's labels is for display.
 _ONE_TASK = ("kind", "labels", "scheme", "metric")
 
 
@@ -99,7 +99,7 @@ def common_splits(members: Sequence[Candidate]) -> Splits:
 
 
 def other_key(expected: Task | TaskArguments, got: Task | TaskArguments) -> str | None:
-    """The first key by which two tasks are not one to an ensemble; None: they are one."""
+    """The first key in which the tasks of two members differ; None: they agree."""
     return next((key for key in _ONE_TASK if getattr(expected, key) != getattr(got, key)), None)
 
 

@@ -137,7 +137,7 @@ def mean_arrays(arrays: Sequence[checkpoints.Arrays]) -> checkpoints.Arrays:
 
 @dataclass(frozen=True)
 class _Judged:
-    """What a model says of dev and test: with its task's thresholds, `item_sums`, score on dev."""
+    """The predictions for dev and test with the task's thresholds, `item_sums`, score on dev."""
 
     task: Task
     predictions: dict[str, list[Prediction]]
@@ -181,7 +181,7 @@ def _check_corresponds(
 
 
 def _architecture(candidate: Candidate, model: AdaptedModel) -> dict[str, Any]:
-    """What decides which weights a model has, and from where they started."""
+    """What decides which weights a model has, and their initial values."""
     encoder, head = model.encoder.get_config(), model.head.get_config()
     random = f"random numbers of seed {candidate.config.training.seed}"
     return {
@@ -199,7 +199,7 @@ def _architecture(candidate: Candidate, model: AdaptedModel) -> dict[str, Any]:
 
 
 def _start(candidate: Candidate) -> str:
-    """From where a run's pretrained weights started; copies of a run are one start."""
+    """The initial weights of a run's encoder, by origin; copies of a run are one origin."""
     start = candidate.metrics.get("start")
     if start is None:
         return "the module"

@@ -126,8 +126,8 @@ def _carried_heads(
     known: dict[str | None, Task],
     target: str | None,
 ) -> dict[str | None, str | None]:
-    """Each task whose head begins from the run too, with the task of the run that has it: one
-    with the same kind and labels, of several the one of the same name, else the target."""
+    """Each task whose head is warm-started too, with the run's task that it comes from: one of
+    the same kind and labels; of several that of the same name, else the target."""
     if not config.start.head:
         return {}
     heads = {}

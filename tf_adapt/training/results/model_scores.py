@@ -17,7 +17,7 @@ def scores_on(
     batch_size: int,
     slices: Slices | None = None,
 ) -> dict[str, Any]:
-    """Loss and metrics of a model, which is compiled for it, on records and what they became.
+    """Loss and metrics of a model, which is compiled for it, on records and their prepared data.
 
     With slices their scores are under `slices`.
     """

@@ -90,7 +90,7 @@ def answers_of(
 
 
 def taught(config: Config, parts: Parts, folder: Path) -> tuple[Parts, Answers]:
-    """The parts of a run with what the teacher says of train and of the unlabelled texts.
+    """The parts of a run with the teacher's answers for train and for the unlabelled texts.
 
     Answers that the run folder or the cache of features holds are used again, if they are of the
     same texts and teacher.
@@ -214,7 +214,7 @@ def _kept_answers(config: Config, splits: Splits, task: Task, folder: Path) -> A
 def _asked(
     config: Config, identity: Identity, of_texts: dict[str, str], texts: dict, scored: dict
 ) -> Answers:
-    """What the teacher says now."""
+    """The teacher's answers, computed now."""
     teacher = Path(config.teacher.run)
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32")

@@ -75,7 +75,7 @@ def unlabelled_of(config: Config, task: Task, encoder: HubEncoder) -> Unlabelled
 
 
 def with_placeholders(train: list, unlabelled: list, task: Task) -> list:
-    """The examples of train and, after them, those without labels with one that is not used."""
+    """The examples of train, then the unlabelled ones with unused placeholders as labels."""
     placeholder = KINDS[task.kind].placeholder
     return [*train, *(placeholder(example, task) for example in unlabelled)]
 
