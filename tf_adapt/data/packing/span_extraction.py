@@ -102,7 +102,7 @@ def tokenized(texts: tf.Tensor, preprocessor: Any) -> tuple[tf.RaggedTensor, tf.
 
 
 def fitted(contexts: Contexts, budget: int, stride: int) -> Contexts:
-    """Questions without what leaves less room than the stride, words without what exceeds it."""
+    """Questions cut so that a window of the stride fits beside them, words cut to the stride."""
     questions = contexts.questions
     kept = tf.minimum(questions.row_lengths(), budget - stride)
     places = tf.ragged.range(questions.row_starts(), questions.row_starts() + kept)
