@@ -82,9 +82,9 @@ def __getattr__(name: str):
         raise AttributeError(f"tf_adapt.{name}: no longer there; write {_NEW_WAYS[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module 'tf_adapt' has no attribute {name!r}")
-    found = getattr(importlib.import_module(_HOMES[name]), name)
+    attribute = getattr(importlib.import_module(_HOMES[name]), name)
     _register()
-    return found
+    return attribute
 
 
 def __dir__() -> list[str]:

@@ -44,7 +44,7 @@ def compare(
     finished runs in `out` are kept. A config given in Python is written to `out/compare.yaml`, data
     given in Python to `out/data/`.
 
-        found = ta.compare(
+        result = ta.compare(
             {
                 "compare": {"encoders": ["bert_small"], "adaptations": ["freeze", "tune"]},
                 "training": {"epochs": 3, "batch_size": 32},
@@ -54,7 +54,7 @@ def compare(
             kind="classification",
             columns={"text": "review", "label": "stars"},
         )
-        found.headline, found.frame, found.winner
+        result.headline, found.frame, found.winner
 
     Args:
         config: a YAML file, or a dict with the same keys.
