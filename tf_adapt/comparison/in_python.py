@@ -54,7 +54,7 @@ def compare(
             kind="classification",
             columns={"text": "review", "label": "stars"},
         )
-        result.headline, found.frame, found.winner
+        result.headline, result.frame, result.winner
 
     Args:
         config: a YAML file, or a dict with the same keys.
