@@ -8,7 +8,7 @@ import report_contents
 
 from tf_adapt.comparison.verdict.verdict import verdict
 from tf_adapt.report.content import BaselineScores, ScoredItems
-from tf_adapt.report.scored_cells import Costs, FailedSeeds, ScoredCell, SeedResults
+from tf_adapt.report.scored_cells import Costs, FailedSeeds, ScoredCell, SeedResults, Trial
 from tf_adapt.statistics.relation import BaselineTest, PairTest
 
 COSTS = Costs(
@@ -71,7 +71,7 @@ def cell(
 
 
 def frozen(*scores, **changes):
-    return cell("cold", scores, "feature_extraction", 1000, **changes)
+    return cell("cold", scores, "feature_extraction", 1000, **{"head": "bcn"} | changes)
 
 
 def tuned(*scores, **changes):
@@ -198,7 +198,7 @@ def test_alike_within_a_point_recommends_the_smallest():
     assert found.decided
     assert (found.best, found.recommended) == ("warm", "cold")
     assert found.sentence == (
-        "Use elmo_small with feature_extraction (crf head): 71.0 ± 1.0 span F1, with the fewest "
+        "Use elmo_small with feature_extraction (bcn head): 71.0 ± 1.0 span F1, with the fewest "
         "trained parameters of 2 cells alike within a point."
     )
     assert "elmo_small with fine_tuning (crf head) is alike, within a point." in behind(found)
@@ -210,7 +210,7 @@ def test_a_gain_that_is_decided_and_negligible_is_not_paid_for():
     assert found.decided
     assert found.recommended == "cold"
     assert found.sentence == (
-        "Use elmo_small with feature_extraction (crf head): 71.0 ± 1.0 span F1, with the fewest "
+        "Use elmo_small with feature_extraction (bcn head): 71.0 ± 1.0 span F1, with the fewest "
         "trained parameters and less than a point behind the best."
     )
     assert said_of(found, "is ahead of it by less") == (
@@ -247,7 +247,7 @@ def test_not_decided_recommends_the_best_mean():
             "best mean, but is not shown to be ahead of another cell."
         )
         assert found.evidence["Decision"][0] == (
-            "The best is not shown to be ahead of elmo_small with feature_extraction (crf head) at "
+            "The best is not shown to be ahead of elmo_small with feature_extraction (bcn head) at "
             "51.0 ± 1.0."
         )
         needed, until = found.evidence["What to do next"]
@@ -265,7 +265,7 @@ def test_not_decided_with_a_cheaper_cell_that_is_alike():
     assert not found.decided
     assert found.recommended == "cold"
     assert said_of(found, "Until") == (
-        "Until then, use elmo_small with feature_extraction (crf head) at 71.0 ± 1.0, alike and "
+        "Until then, use elmo_small with feature_extraction (bcn head) at 71.0 ± 1.0, alike and "
         "cheaper."
     )
 
@@ -350,7 +350,7 @@ def test_a_rival_that_failed_is_told_of():
     said_of(found, "Each cell needs at least 3 seeds that train.")
     assert found.sentence.endswith("is not shown to be ahead of another cell (2 seeds failed).")
     assert said_of(found, "failed in") == (
-        "elmo_small with feature_extraction (crf head) failed in 2 of 3 seeds (1 diverged, 1 with "
+        "elmo_small with feature_extraction (bcn head) failed in 2 of 3 seeds (1 diverged, 1 with "
         "one answer to everything): 70.0 without them, 50.0 with."
     )
     dead = judged(
@@ -361,7 +361,7 @@ def test_a_rival_that_failed_is_told_of():
         "Use elmo_small with fine_tuning (crf head): 81.0 ± 1.0 span F1, ahead of every other cell "
         "that trained (3 seeds failed)."
     )
-    said_of(dead, "feature_extraction (crf head) diverged in 3 of 3 seeds.")
+    said_of(dead, "feature_extraction (bcn head) diverged in 3 of 3 seeds.")
 
 
 def test_many_cells_that_failed_are_counted():
@@ -384,7 +384,7 @@ def test_nothing_that_has_finished():
 def test_tests_are_told_from_the_best_cell():
     found = judged([COLD, WARM], replace(OPEN, p_holm=0.0004))
     assert (
-        "fine_tuning (crf head) against elmo_small with feature_extraction (crf head): +2.0 points,"
+        "fine_tuning (crf head) against elmo_small with feature_extraction (bcn head): +2.0 points,"
         " 97 % interval −1.0 to +5.0, p < 0.001 after Holm's correction: not decided."
     ) in said_of(found, "interval")
 
@@ -465,7 +465,7 @@ def test_paper_says_freeze_elmo_for_pairs():
     assert judged(cells, far, kind="pair_classification").guideline.agrees is True
     alone = judged(cells[:1], kind="pair_classification").guideline
     assert alone.agrees is None
-    assert "not both run" in alone.sentence
+    assert "were not both trained" in alone.sentence
 
 
 def test_a_joint_and_a_separate_bert_are_two_encoders():
@@ -474,7 +474,9 @@ def test_a_joint_and_a_separate_bert_are_two_encoders():
     cells = [
         frozen(0.70, 0.70, 0.70, **bert, pairs="joint"),
         tuned(0.80, 0.80, 0.80, **bert, pairs="joint"),
-        cell("cold apart", (0.60,) * 3, "feature_extraction", **bert, pairs="separate"),
+        cell(
+            "cold apart", (0.60,) * 3, "feature_extraction", **bert, pairs="separate", head="esim"
+        ),
         cell("warm apart", (0.50,) * 3, **bert, pairs="separate"),
     ]
     ahead = pair(0.1, [0.08, 0.12], decided=True)
@@ -524,3 +526,36 @@ def test_what_to_do_where_nothing_is_above_the_baseline():
         items=ScoredItems(count=11, text="11 texts", overlap_with_train=0),
     )  # fmt: skip
     assert few.sentence.startswith("Not decided, with only 11 texts to score on")
+
+
+RATES = [Trial(1e-3, 0.6), Trial(3e-3, 0.7), Trial(1e-2, 0.65)]
+NOT_ENDED = [
+    (
+        {"curves": [[0.5, 0.7], [0.5, 0.65], [0.6, 0.6]]},
+        "its best epoch is the last",
+    ),
+    ({"curves": [[0.5, 0.7, 0.704], [0.5, 0.7, 0.6], [0.5, 0.6, 0.7]]}, None),
+    ({"curves": [[0.5], [0.6], [0.7]]}, None),
+    ({"tried": RATES, "learning_rate": 3e-3}, None),
+    ({"tried": [*RATES[:2], Trial(1e-2, 0.8)], "learning_rate": 1e-2}, "the highest learning rate"),
+    ({"tried": [Trial(1e-3, 0.8), *RATES[1:]], "learning_rate": 1e-3}, "the lowest learning rate"),
+    ({"tried": [Trial(1e-3, 0.704), *RATES[1:]], "learning_rate": 1e-3}, None),
+    ({"tried": RATES[1:], "learning_rate": 3e-3}, None),  # one of two is at an edge always
+]
+
+
+def test_cells_that_were_not_trained_to_the_end_are_named():
+    for changes, why in NOT_ENDED:
+        found = judged([frozen(0.70, 0.71, 0.72, **changes), WARM], FAR)
+        assert ("1 cell not trained to the end" in found.sentence) == (why is not None)
+        if why:
+            assert f"(bcn head) is not trained to the end: {why}" in behind(found)
+            said_of(found, "Before you rely on it, try")
+    tests = {
+        "cold": BaselineTest(0.01, 0.5, 0.5, False),
+        "warm": BaselineTest(0.3, 0.001, 0.002, True),
+    }
+    baseline = BaselineScores(answer="O", score=BASELINE, chosen_on=0.4, cells=tests)
+    found = judged([COLD, WARM], FAR, baseline=baseline)
+    assert "others are above" in said_of(found, "is not trained to the end")
+    assert "not trained" not in judged([COLD, WARM], FAR, above=False).sentence

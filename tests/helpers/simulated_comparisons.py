@@ -151,6 +151,7 @@ def compared(rows, items=ITEMS, alikeness=0.7):
             results=_results(gold, answers, dev[0] if dev else scores),
             confusion=_confusion(gold, answers),
             curves=[],
+            tried=[],
             layer_weights=None,
         )
         cells.append(cell)

@@ -3,6 +3,7 @@
 from tf_adapt.comparison.verdict.headline import Headline
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.comparison.verdict.ranking import Standing
+from tf_adapt.comparison.verdict.training_ended import not_trained_to_the_end
 from tf_adapt.printing.words import (
     counted,
     interval,
@@ -32,15 +33,32 @@ def evidence(standing: Standing, headline: Headline, failed: list[str]) -> dict[
     content, recommended = standing.content, standing.recommended
     return {
         DECISION: [*headline.qualified, *_tests(standing), _looks(content.look)],
-        SEEDS: [*failed, _baseline(standing), *_pretraining(standing)],
+        SEEDS: [*failed, *_unended(standing), _baseline(standing), *_pretraining(standing)],
         COST: [_costs(standing.cells[recommended].costs, standing.names[recommended])],
         DATA: [
             _how_it_was_made(content),
             _items(content),
             *_truncated(content.truncated, standing.names),
         ],
-        NEXT: headline.next,
+        NEXT: [*headline.next, *_to_the_end(standing)],
     }
+
+
+def _unended(standing: Standing) -> list[str]:
+    """`B is not trained to the end: its best epoch is the last, …` for each such cell."""
+    reasons = not_trained_to_the_end(standing.content)
+    return [
+        f"{standing.names[name]} is not trained to the end: {reason.why}."
+        for name, reason in reasons.items()
+    ]
+
+
+def _to_the_end(standing: Standing) -> list[str]:
+    """What would train them to the end."""
+    mends = dict.fromkeys(
+        reason.mend for reason in not_trained_to_the_end(standing.content).values()
+    )
+    return [f"Before you rely on it, try {'; '.join(mends)}."] if mends else []
 
 
 def _how_it_was_made(content: Content) -> str:

@@ -1,6 +1,7 @@
 """Whether a comparison agrees with the paper's guideline for its encoders and its task."""
 
 from tf_adapt.comparison.advice import guideline
+from tf_adapt.heads.names import LSTM_HEADS
 from tf_adapt.paper import ALIKE, FAMILIES, FROZEN, GROUPS, TUNED
 from tf_adapt.report.cells import encoder_name, encoder_of, reads_as_usual
 from tf_adapt.report.content import Agreement, FamilyAgreement
@@ -22,8 +23,9 @@ _SAID = {
 def agreement(cells: Cells, pairs: Pairs, kind: str) -> Agreement:
     """The paper's guideline for each family of encoders, and this comparison's result.
 
-    ❄ of an encoder is its best cell with `feature_extraction`, 🔥 its best cell that ends with all
-    groups trainable (fine_tuning, gradual_unfreezing).
+    On the paper's terms: ❄ of an encoder is its best cell with `feature_extraction` under a head
+    with many parameters (LSTMs), 🔥 its best cell that ends with all groups trainable
+    (fine_tuning, gradual_unfreezing) under a head with few.
 
     Args:
         cells: those with a trained seed, by id.
@@ -67,8 +69,8 @@ def _here(cells: Cells, pairs: Pairs, family: str) -> list[tuple[ScoredCell, str
     outcomes = []
     for encoder in dict.fromkeys(map(encoder_of, of_family)):
         of_it = [cell for cell in of_family if encoder_of(cell) == encoder]
-        frozen = [cell for cell in of_it if cell.adaptation == FROZEN]
-        tuned = [cell for cell in of_it if cell.adaptation in _TUNING]
+        frozen = [c for c in of_it if c.adaptation == FROZEN and c.head in LSTM_HEADS]
+        tuned = [c for c in of_it if c.adaptation in _TUNING and c.head not in LSTM_HEADS]
         if frozen and tuned:
             a, b = (max(some, key=lambda cell: cell.results.mean) for some in (frozen, tuned))
             outcomes.append((a, _better(a, b, pairs[frozenset((a.id, b.id))])))
@@ -84,6 +86,9 @@ def _better(frozen: ScoredCell, tuned: ScoredCell, pair: PairTest) -> str | None
 
 def _sentence(of_family: FamilyAgreement) -> str:
     if not of_family.here:
-        return f"{of_family.sentence} Here ❄ and 🔥 were not both run."
+        return (
+            f"{of_family.sentence} Here ❄ under a head with many parameters and 🔥 under one with "
+            "few were not both trained, so this comparison does not test it."
+        )
     here = "; ".join(f"{encoder}: {_SAID[better]}" for encoder, better in of_family.here.items())
     return f"{of_family.sentence} Here, {here}."

@@ -21,6 +21,7 @@ from tf_adapt.comparison.verdict.headline import (
 )
 from tf_adapt.comparison.verdict.phrases import describe_all, failures
 from tf_adapt.comparison.verdict.ranking import alone, standing
+from tf_adapt.comparison.verdict.training_ended import not_trained_to_the_end
 from tf_adapt.printing.words import counted
 from tf_adapt.report.content import Agreement, Content, Verdict
 
@@ -48,10 +49,12 @@ def verdict(content: Content) -> Verdict:
 
 
 def _sentence(headline: Headline, content: Content) -> str:
-    """The headline as a sentence, with what qualifies any verdict: the number of failed seeds, and
-    of scored examples with a text of train or dev."""
+    """The headline as a sentence, with what qualifies any verdict: the number of failed seeds, of
+    cells not trained to the end, and of scored examples with a text of train or dev."""
     failed = sum(cell.results.failed.total for cell in content.cells if cell.pretrained)
     told = [] if not failed or headline.tells_failures else [f"{counted(failed, 'seed')} failed"]
+    unended = len(not_trained_to_the_end(content))
+    told += [f"{counted(unended, 'cell')} not trained to the end"] if unended else []
     told += [f"of the scored examples {overlap}" for overlap in overlaps(content, SHARED)]
     return f"{headline.sentence} ({'; '.join(told)})." if told else f"{headline.sentence}."
 
