@@ -382,7 +382,9 @@ def test_students_of_a_teacher_that_diverged_have_failed(write, tmp_path, size):
     assert over == total == 6 * len(outcomes.of_sizes())
     small = named(outcomes.comparison)["small"]
     baseline = SimpleNamespace(scores={"dev": 0.5, "test": 0.5})
-    assert seed_results(outcomes, small, baseline).outcomes == ["diverged", "diverged"]
+    splits = SimpleNamespace(kind="classification")
+    scored = SimpleNamespace(splits=splits, predictions={}, baseline=baseline)
+    assert seed_results(outcomes, small, scored).outcomes == ["diverged", "diverged"]
     said = signals_in_words(outcomes, "accuracy")
     assert said["small"][1] == (
         f"{small.name} failed, for all runs of its teacher {small.teacher} diverged"

@@ -29,7 +29,10 @@ def _one_of(names: Callable[[], tuple[str, ...]]) -> Any:
             raise ValueError(value)
         return value
 
-    return Annotated[str, AfterValidator(check)]
+    def listed(schema: dict[str, Any]) -> None:
+        schema["enum"] = list(names())
+
+    return Annotated[str, AfterValidator(check), Field(json_schema_extra=listed)]
 
 
 Column = Field(None, ge=0, le=WIDEST, description=f"a column number from 0 to {WIDEST}, or null")
