@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-import tf_adapt
 from hub_modules.engines.names import TENSORFLOW, package_versions
 from hub_modules.families import FAMILIES
 from hub_modules.native.inference_graph import InferenceGraph
@@ -46,6 +45,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.head_inputs import EVERYTHING, POOLED, HeadInputs
 from tf_adapt.printing.progress import tracked
+from tf_adapt.version import __version__
 
 _log = logging.getLogger(__name__)
 
@@ -202,7 +202,7 @@ def feature_key(
         "execution": encoder.execution,
         "computed": computed_dtype(encoder).name,
         "dtype": dtype.name,
-        "versions": [tf_adapt.__version__, tf.__version__],
+        "versions": [__version__, tf.__version__],
         "device": "GPU" if tf.config.list_logical_devices("GPU") else "CPU",
         "texts": digest.hexdigest(),
     }

@@ -7,7 +7,7 @@ every device divides its sum by the number of examples of *all* devices.
 import tensorflow as tf
 from keras import ops
 
-from tf_adapt.errors import ConfigError
+from hub_modules.errors import ConfigError
 
 
 def global_mean(losses, real, sample_weight=None):

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tf_adapt.errors import ConfigError
+from hub_modules.errors import ConfigError
 
 
 def word_states(states, mask, inputs: dict | None, word_pieces: str = "first") -> tuple:
