@@ -109,6 +109,8 @@ def test_a_phase_that_ended_early_moves_those_that_follow():
         (lambda: a.lora().phases(BERT), r"lora needs .*adaptation=ta.lora\(\)\) gives"),
         (lambda: a.bitfit().phases(BERT), r"bitfit needs .* the group biases, got"),
         (lambda: a.as_adaptation("thaw"), "expected one of feature_extraction, .*, got 'thaw'"),
+        (lambda: a.as_adaptation({"name": "lora"}), "or an object as ta.lora.*, got {'name"),
+        (lambda: a.as_adaptation(a.lora), "or an object as ta.lora.*, got <function lora"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, message):

@@ -1,6 +1,6 @@
 """Run by test_pytorch_crf.py in an environment with PyTorch: what pytorch-crf computes.
 
-`pytorch_crf_child.py CASES RESULTS`: two .npz files, whose keys are `NUMBER:NAME`.
+`pytorch_crf.py CASES RESULTS`: two .npz files, whose keys are `NUMBER:NAME`.
 """
 
 import sys

@@ -14,7 +14,7 @@ from tf_adapt.comparison import comparing, winner_export
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.execution.runs import Outcomes, remember_failure
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.verdict.interim_analyses import looks_at
+from tf_adapt.comparison.verdict.interim_analyses import analyses_at
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.read_splits import fingerprint, load_splits
@@ -34,7 +34,7 @@ def comparison(comparison_of):
 
 def results_of(outcomes, splits):
     """The results of a first look."""
-    looks = looks_at(outcomes, ())
+    looks = analyses_at(outcomes, ())
     return results(outcomes, splits, looks, data={}, machine="", command="")
 
 

@@ -7,7 +7,12 @@ import pytest
 
 from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.plan.sizes import known_sizes
-from tf_adapt.comparison.verdict.interim_analyses import Look, Looks, looks_at, read_looks
+from tf_adapt.comparison.verdict.interim_analyses import (
+    InterimAnalyses,
+    InterimAnalysis,
+    analyses_at,
+    read_analyses,
+)
 from tf_adapt.errors import ConfigError
 
 
@@ -109,13 +114,13 @@ def test_a_rate_is_chosen_at_each_number(load, tmp_path):
 def test_another_largest_number_is_another_look(load, tmp_path):
     whole = Outcomes(load([10, "all"]), tmp_path / "out")
     part = Outcomes(load([10, 30]), tmp_path / "out")
-    runs = looks_at(whole, ()).present.runs
+    runs = analyses_at(whole, ()).present.runs
     assert all("examples" not in one for one in runs.values())
     names = tuple(runs)
-    past = (Look(runs, (names,)),)
-    assert looks_at(whole, past).number == 1
-    later = looks_at(part, past)
+    past = (InterimAnalysis(runs, (names,)),)
+    assert analyses_at(whole, past).number == 1
+    later = analyses_at(part, past)
     assert (later.number, later.standing) == (2, set())
-    assert Looks(past, Look(runs)).standing == {names}
+    assert InterimAnalyses(past, InterimAnalysis(runs)).standing == {names}
     pair = SimpleNamespace(p_holm=0.1, decided=False)
-    assert read_looks(later.to_record([pair]))[1] == later.present
+    assert read_analyses(later.to_record([pair]))[1] == later.present

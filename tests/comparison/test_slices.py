@@ -13,7 +13,7 @@ from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.plan.dry_run import dry_run, lines
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.verdict.interim_analyses import Look, looks_at
+from tf_adapt.comparison.verdict.interim_analyses import InterimAnalysis, analyses_at
 from tf_adapt.data.splits.read_splits import fingerprint, load_splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.report.content import to_json
@@ -70,7 +70,7 @@ def test_scores_tests_and_errors_of_another_run(with_slices, tmp_path):
     checkpoints.save(other / "checkpoint", {}, {"identity": {"dev data": fingerprint(examples)}})
     table = "".join(f"{line}\t0.5\n" for line in ["prediction", *wrong])
     finished_runs.finish(other, {"dev": table})
-    found = results(outcomes, splits, looks_at(outcomes, ()), data={}, machine="", command="")
+    found = results(outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command="")
     who, long, hard = found.slices
     assert [one.name for one in found.slices] == ["who", "long", "hard"]
     assert long.rule == "a text of more than 10 words"
@@ -92,7 +92,7 @@ def test_scores_tests_and_errors_of_another_run(with_slices, tmp_path):
     none_left = results(
         outcomes,
         splits,
-        replace(looks_at(outcomes, ()), past=(Look({}),) * 8),
+        replace(analyses_at(outcomes, ()), past=(InterimAnalysis({}),) * 8),
         data={},
         machine="",
         command="",

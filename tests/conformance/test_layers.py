@@ -16,7 +16,7 @@ from hub_modules.native.weights import set_trainable
 
 IGNORED = {
     "BlackBoxEncoder": "made of a restored SavedModel, not of plain values; see parity",
-    "SentenceEncoder": "made of a restored SavedModel; see hub_modules/test_sentence_module.py",
+    "SentenceEncoder": "of a restored SavedModel; see hub_modules/programs/test_sentence_module.py",
     "HubEncoder": "a module around an encoder of this table; see encoder/test_hub_encoder.py",
     "MaskedLanguageModel": "around an output layer; see models/test_language_objectives.py",
     "BiLanguageModel": "around an output layer; see models/test_language_objectives.py",

@@ -383,15 +383,17 @@ def as_adaptation(adaptation: str | Adaptation) -> Adaptation:
     """An adaptation by name (`freeze` and `tune` too) with its defaults; an `Adaptation` unchanged.
 
     Raises:
-        ConfigError: there is no adaptation of this name.
+        ConfigError: there is no adaptation of this name, or it is neither.
     """
     if isinstance(adaptation, Adaptation):
         return adaptation
-    name = SHORT_NAMES.get(adaptation, adaptation)
-    if name not in ADAPTATIONS:
-        names = (*ADAPTATIONS, *SHORT_NAMES)
-        raise ConfigError(f"adaptation: expected one of {', '.join(names)}, got {adaptation!r}")
-    return ADAPTATIONS[name]()
+    names = (*ADAPTATIONS, *SHORT_NAMES)
+    if not isinstance(adaptation, str) or adaptation not in names:
+        raise ConfigError(
+            f"adaptation: expected one of {', '.join(names)}, or an object as ta.lora(rank=8), got "
+            f"{adaptation!r}"
+        )
+    return ADAPTATIONS[SHORT_NAMES.get(adaptation, adaptation)]()
 
 
 def _length(name: str, given: int | None, patience: int | None) -> int | None:

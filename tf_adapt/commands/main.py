@@ -19,10 +19,10 @@ from tf_adapt.commands.configs import config
 from tf_adapt.commands.console import DEBUG
 from tf_adapt.commands.data import data
 from tf_adapt.commands.ensembles import ensemble
+from tf_adapt.commands.first_config import init
 from tf_adapt.commands.modules import encode, module
 from tf_adapt.commands.runs import evaluate, export, fisher, predict, train
 from tf_adapt.commands.serving import serve
-from tf_adapt.commands.starting import init
 from tf_adapt.errors import ArtifactError, ConfigError, TfAdaptError
 from tf_adapt.printing.streams import is_of_output, open_streams, printable, quiet, was_closed
 from tf_adapt.version import __version__

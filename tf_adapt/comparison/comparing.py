@@ -14,7 +14,7 @@ from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.plan.students import check_students
 from tf_adapt.comparison.record import begin, read_record, write_record
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.verdict.interim_analyses import check_looks, looks_at, read_looks
+from tf_adapt.comparison.verdict.interim_analyses import analyses_at, check_analyses, read_analyses
 from tf_adapt.comparison.verdict.verdict import verdict
 from tf_adapt.comparison.winner_export import export_best
 from tf_adapt.report.content import Content
@@ -52,7 +52,7 @@ def compare(
 
     Raises:
         ConfigError: the folder belongs to another comparison; as `known_sizes`,
-            `checked_members`, `check_students` and `check_looks`.
+            `checked_members`, `check_students` and `check_analyses`.
         DataError: the data are wrong, or have changed since the comparison was started.
         ArtifactError, TrainingError: a run failed.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
@@ -67,14 +67,14 @@ def compare(
     with locked(out):
         begin(comparison, data, inputs, out)
         outcomes, threads = Outcomes(comparison, out), comparison.threads
-        check_looks(outcomes, read_looks(read_record(out)["looks"]), final)
+        check_analyses(outcomes, read_analyses(read_record(out)["looks"]), final)
         at_once = jobs or jobs_at_once(outcomes.unfinished_cells(), threads)
         with Interruption(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
             run_all(outcomes, at_once, threads, features, display)
             display.say_once("tests, verdict, report, export")
             record = read_record(out)
-            looks = looks_at(outcomes, read_looks(record["looks"]), final)
+            looks = analyses_at(outcomes, read_analyses(record["looks"]), final)
             machine = machine_in_words(threads)
             content = results(outcomes, splits, looks, data=data, machine=machine, command=command)
             # Before the report is written, so that every interim analysis is counted.

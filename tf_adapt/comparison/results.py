@@ -20,7 +20,7 @@ from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.plan.cells import different_settings
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.slices import data_slices
-from tf_adapt.comparison.verdict.interim_analyses import Looks
+from tf_adapt.comparison.verdict.interim_analyses import InterimAnalyses
 from tf_adapt.comparison.verdict.learning_curves import Size, learning_curves
 from tf_adapt.data.splits.groups import item_groups, items_in_words, overlap
 from tf_adapt.data.splits.read_splits import Splits
@@ -44,7 +44,7 @@ from tf_adapt.tasks.kinds import metrics_of
 def results(
     outcomes: Outcomes,
     splits: Splits,
-    looks: Looks,
+    looks: InterimAnalyses,
     *,
     data: dict[str, str],
     machine: str,

@@ -24,7 +24,6 @@ class TrainingConfig(Section):
     """Maximum number of epochs; the weights of the best epoch on dev are kept."""
     batch_size: int = whole(1, MOST_EXAMPLES)
     """Examples per batch."""
-    # Batches per update, with the mean of their gradients; an epoch's last ones may be fewer.
     accumulate_steps: int | None = whole(2, 1000, ", or null for an update a batch", default=None)
     """Batches per update, with the mean of their gradients; the last ones of an epoch may be
     fewer."""
@@ -34,15 +33,13 @@ class TrainingConfig(Section):
     """Fraction of the steps in which the learning rate rises."""
     weight_decay: float = Field(0.01, ge=0, description="a number of at least 0")
     """Decoupled weight decay."""
-    # With several tasks: the last epochs, which are passes over the target's data alone.
     target_epochs: int = whole(0, MOST_EPOCHS, ", less than training.epochs", default=0)
     """With several tasks: how many of the epochs, at the end, are passes over the target's data
     alone."""
-    # With several tasks; else an epoch is one pass.
     steps_per_epoch: int | None = whole(
         1, VERY_MANY, ", or null for as many as all tasks have batches", default=None
     )
-    """With several tasks: the length of an epoch."""
+    """With several tasks: the length of an epoch; else it is one pass."""
     clip_norm: float | None = Field(1.0, gt=0, description="a number above 0, or null")
     """Maximum global norm of the gradients (clipping)."""
     patience: int | None = whole(1, MOST_EPOCHS, ", or null to run all epochs", default=None)
@@ -55,7 +52,6 @@ class TrainingConfig(Section):
     """Truncate over-long inputs instead of raising an error; tagging splits them."""
     document_context: bool = Field(False, description="true or false")
     """Encode each sentence with its neighbours in the document (BERT, tagging)."""
-    # For multilabel classification: tune the thresholds on dev, at the best epoch; else 0.5.
     choose_thresholds: bool = Field(False, description="true or false")
     """Tune the threshold of each label, or that of no answer, on dev, at the best epoch
     (multilabel_classification); false: 0.5."""

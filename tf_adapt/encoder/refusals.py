@@ -42,10 +42,11 @@ _HOW_TO_TUNE = {
 
 # Arguments of `HubEncoder` before 0.3.
 _NEW_WAYS = {
-    "adapters": "ta.adapters()",
-    "adapter_size": "ta.adapters(size=64)",
-    "lora": "ta.lora(rank=8)",
-    "bitfit": "ta.bitfit()",
+    "adapters": "build_model(…, adaptation=ta.adapters()), or for attention of each of several "
+    "tasks build_multi_task_model(…, task_attention=204)",
+    "adapter_size": "build_model(…, adaptation=ta.adapters(size=64))",
+    "lora": "build_model(…, adaptation=ta.lora(rank=8))",
+    "bitfit": "build_model(…, adaptation=ta.bitfit())",
 }
 
 
@@ -58,8 +59,7 @@ def check_new_ways(given: dict) -> None:
     for name in _NEW_WAYS.keys() & given:
         raise ConfigError(
             f"{name}: expected no such argument of HubEncoder; an adaptation brings its weights: "
-            f"build_model(…, adaptation={_NEW_WAYS[name]}); attention for each of several tasks is "
-            "build_multi_task_model(…, task_attention=204)"
+            f"{_NEW_WAYS[name]}"
         )
 
 

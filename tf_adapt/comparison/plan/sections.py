@@ -132,10 +132,8 @@ class SignalSettings(CellSettings):
     task_attention: int | None = whole(1, WIDEST, " (with tasks only), or null", default=None)
     """Width of the projected attention layers that each task has for itself in the encoder (BERT);
     204 is the published one for BERT-base."""
-    # Trainings with seeds of their own, whose answers are averaged, for each of the cell's seeds.
     ensemble: int | None = whole(2, 100, ", or null for one training", default=None)
     """How many trainings, with seeds of their own, answer together for each seed."""
-    # The same, but each without one of as many parts of train.
     folds: int | None = whole(2, MOST_FOLDS, ", or null for all of train", default=None)
     """As ensemble, but each of them leaves out another of so many parts of train."""
     training: SignalTraining = Field(SignalTraining(), description="a section")

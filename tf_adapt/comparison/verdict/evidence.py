@@ -2,7 +2,7 @@
 
 from tf_adapt.comparison.verdict.headline import Headline
 from tf_adapt.comparison.verdict.phrases import answer_text
-from tf_adapt.comparison.verdict.ranking import Standing
+from tf_adapt.comparison.verdict.ranking import Ranking
 from tf_adapt.comparison.verdict.training_ended import not_trained_to_the_end
 from tf_adapt.printing.words import (
     counted,
@@ -23,40 +23,40 @@ DECISION, SEEDS, COST, DATA = "Decision", "Scores and seeds", "Cost", "Data and 
 NEXT = "What to do next"
 
 
-def evidence(standing: Standing, headline: Headline, failed: list[str]) -> dict[str, list[str]]:
+def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[str, list[str]]:
     """Sentences by subject: qualifications of the headline, tests against the best cell, baseline,
     pretraining, costs, data and splits, next steps.
 
     Args:
         failed: sentences on cells with failed seeds.
     """
-    content, recommended = standing.content, standing.recommended
+    content, recommended = ranking.content, ranking.recommended
     return {
-        DECISION: [*headline.qualified, *_tests(standing), _looks(content.look)],
-        SEEDS: [*failed, *_unended(standing), _baseline(standing), *_pretraining(standing)],
-        COST: [_costs(standing.cells[recommended].costs, standing.names[recommended])],
+        DECISION: [*headline.qualified, *_tests(ranking), _looks(content.look)],
+        SEEDS: [*failed, *_unended(ranking), _baseline(ranking), *_pretraining(ranking)],
+        COST: [_costs(ranking.cells[recommended].costs, ranking.names[recommended])],
         DATA: [
             _how_it_was_made(content),
             _items(content),
-            *_truncated(content.truncated, standing.names),
+            *_truncated(content.truncated, ranking.names),
         ],
-        NEXT: [*headline.next, *_to_the_end(standing)],
+        NEXT: [*headline.next, *_to_the_end(ranking)],
     }
 
 
-def _unended(standing: Standing) -> list[str]:
+def _unended(ranking: Ranking) -> list[str]:
     """`B is not trained to the end: its best epoch is the last, …` for each such cell."""
-    reasons = not_trained_to_the_end(standing.content)
+    reasons = not_trained_to_the_end(ranking.content)
     return [
-        f"{standing.names[name]} is not trained to the end: {reason.why}."
+        f"{ranking.names[name]} is not trained to the end: {reason.why}."
         for name, reason in reasons.items()
     ]
 
 
-def _to_the_end(standing: Standing) -> list[str]:
+def _to_the_end(ranking: Ranking) -> list[str]:
     """What would train them to the end."""
     mends = dict.fromkeys(
-        reason.mend for reason in not_trained_to_the_end(standing.content).values()
+        reason.mend for reason in not_trained_to_the_end(ranking.content).values()
     )
     return [f"Before you rely on it, try {'; '.join(mends)}."] if mends else []
 
@@ -101,16 +101,16 @@ def _truncated(truncated: dict[str, dict[str, int]], names: dict[str, str]) -> l
     return [f"Examples cut at the encoder's limit: {'; '.join(cut)}."] if cut else []
 
 
-def _tests(standing: Standing) -> list[str]:
+def _tests(ranking: Ranking) -> list[str]:
     """The tests of the best cell against the `TESTS_SHOWN` cells with the next best means."""
-    others = [name for name in standing.cells if name != standing.best]
+    others = [name for name in ranking.cells if name != ranking.best]
     sentences = []
-    for name in sorted(others, key=lambda name: -standing.cells[name].results.mean)[:TESTS_SHOWN]:
-        pair, spread = standing.pair(name), "no interval"
+    for name in sorted(others, key=lambda name: -ranking.cells[name].results.mean)[:TESTS_SHOWN]:
+        pair, spread = ranking.pair(name), "no interval"
         if pair.interval is not None:
             spread = f"{100 * pair.level:.4g} % interval {interval(pair.interval)}"
         sentences.append(
-            f"{standing.names[standing.best]} against {standing.names[name]}: "
+            f"{ranking.names[ranking.best]} against {ranking.names[name]}: "
             f"{signed_points(pair.difference)} points, {spread}, {_decision(pair)}."
         )
     return sentences
@@ -148,12 +148,12 @@ def _costs(costs: Costs, name: str) -> str:
     )
 
 
-def _baseline(standing: Standing) -> str:
-    content, baseline = standing.content, standing.content.baseline
+def _baseline(ranking: Ranking) -> str:
+    content, baseline = ranking.content, ranking.content.baseline
     answer = answer_text(baseline.answer, content.kind)
     reached = f"{score(baseline.score)} {metric_name(content.metric)}"
     sentence = f"The baseline, {answer}, has {reached}"
-    test, name = baseline.cells.get(standing.recommended), standing.names[standing.recommended]
+    test, name = baseline.cells.get(ranking.recommended), ranking.names[ranking.recommended]
     if test is None:
         return f"{sentence}."
     p = f"p {probability(test.p_holm)} after Holm's correction"
@@ -162,19 +162,19 @@ def _baseline(standing: Standing) -> str:
     return f"{sentence}: {name} is not shown to be above it, {p}."
 
 
-def _pretraining(standing: Standing) -> list[str]:
+def _pretraining(ranking: Ranking) -> list[str]:
     """The score of the same encoder without pretraining, if it was run."""
-    cells, recommended = standing.cells, standing.cells[standing.recommended]
+    cells, recommended = ranking.cells, ranking.cells[ranking.recommended]
     encoder = encoder_of(recommended)
     untrained = [n for n, c in cells.items() if not c.pretrained and encoder_of(c) == encoder]
     if not untrained or not recommended.pretrained:
         return []
     best = max(untrained, key=lambda name: cells[name].results.mean)
-    pair = standing.pairs[frozenset((standing.recommended, best))]
+    pair = ranking.pairs[frozenset((ranking.recommended, best))]
     ahead = recommended.results.mean - cells[best].results.mean
     if pair.decided and ahead > 0:
         worth = f"the pretraining is worth {100 * ahead:.1f} points"
     else:
         worth = "the pretraining is not shown to be worth anything here"
-    reached = f"{cells[best].results.shown} ({standing.names[best]})"
+    reached = f"{cells[best].results.shown} ({ranking.names[best]})"
     return [f"The same network untrained reaches {reached}: {worth}."]

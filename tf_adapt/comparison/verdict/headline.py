@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tf_adapt.comparison.verdict.ranking import Standing
+from tf_adapt.comparison.verdict.ranking import Ranking
 from tf_adapt.comparison.verdict.seeds_needed import what_is_needed
 from tf_adapt.printing.words import interval, listed, metric_name, score, signed_points
 from tf_adapt.report.content import Content
@@ -36,9 +36,9 @@ class Headline:
     tells_failures: bool = False
 
 
-def headline(standing: Standing) -> Headline:
+def headline(ranking: Ranking) -> Headline:
     """The first reason against a decision; if there is none, the cell to use."""
-    content, cells, best = standing.content, standing.cells, standing.shown(standing.best)
+    content, cells, best = ranking.content, ranking.cells, ranking.shown(ranking.best)
     metric, above = metric_name(content.metric), content.baseline.cells
     if too_few_items(content):
         return few_items(content, best)
@@ -54,13 +54,13 @@ def headline(standing: Standing) -> Headline:
             qualified=["One seed says nothing about the others."],
             next=[f"The tests need {FEWEST_SEEDS} seeds at least."],
         )
-    if standing.untrained_ahead:
-        ahead = max(standing.untrained_ahead, key=lambda name: cells[name].results.mean)
+    if ranking.untrained_ahead:
+        ahead = max(ranking.untrained_ahead, key=lambda name: cells[name].results.mean)
         return Headline(
-            f"An untrained network is ahead: {standing.shown(ahead)} {metric}",
+            f"An untrained network is ahead: {ranking.shown(ahead)} {metric}",
             qualified=[f"The best pretrained cell is {best}."],
         )
-    same = [standing.names[n] for n in standing.open if standing.pair(n).why == "identical"]
+    same = [ranking.names[n] for n in ranking.open if ranking.pair(n).why == "identical"]
     if same:
         return Headline(
             f"Not decided: {best} {metric} gives the same answers as {_others(len(same))} with "
@@ -68,38 +68,35 @@ def headline(standing: Standing) -> Headline:
             qualified=[f"As if they were one model, it answers as {listed(same)}."],
             next=["Check what is to differ between them."],
         )
-    if standing.open:
-        return _undecided(standing, metric)
-    failing = any(
-        cells[name].results.failed.total for name in (standing.recommended, standing.best)
-    )
-    if failing and not standing.ahead_with_failed:
+    if ranking.open:
+        return _undecided(ranking, metric)
+    failing = any(cells[name].results.failed.total for name in (ranking.recommended, ranking.best))
+    if failing and not ranking.ahead_with_failed:
         return Headline(
             f"Not decided, for seeds failed: the best where it trained is {best} {metric}",
-            next=_after_failures(standing),
+            next=_after_failures(ranking),
             tells_failures=True,
         )
-    recommended = f"{standing.shown(standing.recommended)} {metric}"
-    if standing.untrained_open:
-        level = [standing.shown(name) for name in standing.untrained_open]
+    recommended = f"{ranking.shown(ranking.recommended)} {metric}"
+    if ranking.untrained_open:
+        level = [ranking.shown(name) for name in ranking.untrained_open]
         networks = f"{len(level)} untrained networks" if len(level) > 1 else "an untrained network"
         return Headline(
             f"Not decided: {recommended} is not shown to be ahead of {networks}",
             qualified=[
-                f"{standing.names[standing.recommended]} is not shown to be ahead of "
-                f"{listed(level)}."
+                f"{ranking.names[ranking.recommended]} is not shown to be ahead of {listed(level)}."
             ],
         )
-    if not above[standing.recommended].above:
+    if not above[ranking.recommended].above:
         return Headline(
             f"Not decided: {recommended} is not shown to be above the baseline's "
             f"{score(content.baseline.score)}"
         )
-    if not standing.rivals:
+    if not ranking.rivals:
         return Headline(
             f"Nothing to choose from: only one pretrained cell trained, {best} {metric}"
         )
-    return _use(standing, metric)
+    return _use(ranking, metric)
 
 
 def too_few_items(content: Content) -> bool:
@@ -125,36 +122,36 @@ def nothing_learnt(content: Content, best: str) -> Headline:
     )
 
 
-def not_ahead_of(standing: Standing) -> list[str]:
+def not_ahead_of(ranking: Ranking) -> list[str]:
     """A sentence on the pretrained cells that are undecided against the best."""
-    if not standing.open:
+    if not ranking.open:
         return []
-    others = "; ".join(standing.shown(name) for name in standing.open)
-    if len(standing.rivals) > 1:
+    others = "; ".join(ranking.shown(name) for name in ranking.open)
+    if len(ranking.rivals) > 1:
         others = (
-            f"{len(standing.open)} of the {len(standing.rivals)} other pretrained cells: {others}"
+            f"{len(ranking.open)} of the {len(ranking.rivals)} other pretrained cells: {others}"
         )
     return [f"The best is not shown to be ahead of {others}."]
 
 
-def _after_failures(standing: Standing) -> list[str]:
+def _after_failures(ranking: Ranking) -> list[str]:
     """What to do where the best cell is not ahead with its failed seeds at the baseline."""
     safe = [
-        n for n, cell in standing.cells.items() if cell.pretrained and not cell.results.failed.total
+        n for n, cell in ranking.cells.items() if cell.pretrained and not cell.results.failed.total
     ]
     sentences = ["Train it with a lower learning rate or a longer warm-up, so that no seed fails."]
     if safe:
-        name = max(safe, key=lambda name: standing.cells[name].results.mean)
-        sentences.append(f"Until then, use {standing.shown(name)}, of which no seed failed.")
+        name = max(safe, key=lambda name: ranking.cells[name].results.mean)
+        sentences.append(f"Until then, use {ranking.shown(name)}, of which no seed failed.")
     return sentences
 
 
-def _lowest(standing: Standing) -> str:
+def _lowest(ranking: Ranking) -> str:
     """` (lowest seed 62.0)` where the recommended cell scatters more than three times as far as
     another: such a cell may have rare bad seeds."""
-    results = standing.cells[standing.recommended].results
+    results = ranking.cells[ranking.recommended].results
     others = [
-        cell.results.deviation for n, cell in standing.cells.items() if n != standing.recommended
+        cell.results.deviation for n, cell in ranking.cells.items() if n != ranking.recommended
     ]
     if results.deviation is None or not any(
         other is not None and results.deviation > UNEVEN * other for other in others
@@ -163,29 +160,27 @@ def _lowest(standing: Standing) -> str:
     return f" (lowest seed {score(results.min)})"
 
 
-def _use(standing: Standing, metric: str) -> Headline:
-    reached = f"{standing.cells[standing.recommended].results.shown}{_lowest(standing)}"
-    used = f"Use {standing.names[standing.recommended]}: {reached} {metric}"
-    if not standing.alike:
+def _use(ranking: Ranking, metric: str) -> Headline:
+    reached = f"{ranking.cells[ranking.recommended].results.shown}{_lowest(ranking)}"
+    used = f"Use {ranking.names[ranking.recommended]}: {reached} {metric}"
+    if not ranking.alike:
         trained = (
-            "" if all(cell.results.trained for cell in standing.content.cells) else " that trained"
+            "" if all(cell.results.trained for cell in ranking.content.cells) else " that trained"
         )
-        failed = standing.cells[standing.recommended].results.failed.total
+        failed = ranking.cells[ranking.recommended].results.failed.total
         counted = ", its failed seeds counted at the baseline" if failed else ""
         return Headline(f"{used}, ahead of every other cell{trained}{counted}", decided=True)
-    if standing.recommended != standing.best and standing.pair(standing.recommended).decided:
-        pair = standing.pair(standing.recommended)
+    if ranking.recommended != ranking.best and ranking.pair(ranking.recommended).decided:
+        pair = ranking.pair(ranking.recommended)
         gain = f"{signed_points(pair.difference)} ({interval(pair.interval)})"
         return Headline(
             f"{used}, with the fewest trained parameters and less than a point behind the best",
             decided=True,
             qualified=[
-                f"{standing.names[standing.best]} is ahead of it by less than a point, {gain}."
+                f"{ranking.names[ranking.best]} is ahead of it by less than a point, {gain}."
             ],
         )
-    others = [
-        standing.names[n] for n in (standing.best, *standing.alike) if n != standing.recommended
-    ]
+    others = [ranking.names[n] for n in (ranking.best, *ranking.alike) if n != ranking.recommended]
     be = "are" if len(others) > 1 else "is"
     return Headline(
         f"{used}, with the fewest trained parameters of {len(others) + 1} cells alike within a "
@@ -195,14 +190,14 @@ def _use(standing: Standing, metric: str) -> Headline:
     )
 
 
-def _undecided(standing: Standing, metric: str) -> Headline:
-    pairs = [standing.pair(name) for name in standing.open]
-    needed = what_is_needed(pairs, len(standing.content.seeds))
-    until = f"Until then, use {standing.names[standing.best]}, which has the best mean."
-    if standing.recommended != standing.best:
-        until = f"Until then, use {standing.shown(standing.recommended)}, alike and cheaper."
+def _undecided(ranking: Ranking, metric: str) -> Headline:
+    pairs = [ranking.pair(name) for name in ranking.open]
+    needed = what_is_needed(pairs, len(ranking.content.seeds))
+    until = f"Until then, use {ranking.names[ranking.best]}, which has the best mean."
+    if ranking.recommended != ranking.best:
+        until = f"Until then, use {ranking.shown(ranking.recommended)}, alike and cheaper."
     return Headline(
-        f"Not decided: {standing.shown(standing.best)} {metric} has the best mean, but is not "
+        f"Not decided: {ranking.shown(ranking.best)} {metric} has the best mean, but is not "
         f"shown to be ahead of {_others(len(pairs))}",
         next=[f"{needed[0].upper()}{needed[1:]}.", until],
     )

@@ -16,7 +16,7 @@ from tf_adapt.statistics.relation import PairTest
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimAnalysis:
     """An interim analysis: the runs of a report, and the pairs it decided.
 
     Attributes:
@@ -32,16 +32,16 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Looks:
+class InterimAnalyses:
     """The interim analyses of a comparison.
 
     Attributes:
         past, later: those before and after the present one, in order of their first report.
     """
 
-    past: tuple[Look, ...]
-    present: Look = field(default_factory=lambda: Look({}))
-    later: tuple[Look, ...] = ()
+    past: tuple[InterimAnalysis, ...]
+    present: InterimAnalysis = field(default_factory=lambda: InterimAnalysis({}))
+    later: tuple[InterimAnalysis, ...] = ()
 
     @property
     def number(self) -> int:
@@ -61,7 +61,7 @@ class Looks:
         }
 
     def to_record(self, pairs: list[PairTest]) -> list[dict[str, Any]]:
-        """Plain values for `read_looks`, with the present decisions from the report's pairs.
+        """Plain values for `read_analyses`, with the present decisions from the report's pairs.
 
         An analysis without any test (one seed, few items) is not kept.
         """
@@ -82,14 +82,14 @@ class Looks:
         ]
 
 
-def read_looks(record: list[dict[str, Any]]) -> tuple[Look, ...]:
+def read_analyses(record: list[dict[str, Any]]) -> tuple[InterimAnalysis, ...]:
     """The interim analyses of a record that `to_record` wrote.
 
     Raises:
         ValueError, TypeError, KeyError: the record is not of this form.
     """
     return tuple(
-        Look(
+        InterimAnalysis(
             {
                 name: _of(runs["rate"], runs["seeds"], runs.get("examples"))
                 for name, runs in dict(look["runs"]).items()
@@ -101,16 +101,20 @@ def read_looks(record: list[dict[str, Any]]) -> tuple[Look, ...]:
     )
 
 
-def looks_at(outcomes: Outcomes, past: tuple[Look, ...], final: bool = False) -> Looks:
+def analyses_at(
+    outcomes: Outcomes, past: tuple[InterimAnalysis, ...], final: bool = False
+) -> InterimAnalyses:
     """The past and the present analysis; a report on the same runs is the same analysis."""
     runs = {cell.name: _runs(outcomes, cell) for cell in outcomes.comparison.cells}
     for number, look in enumerate(past):
         if look.runs == runs:
-            return Looks(past[:number], Look(runs, final=look.final), past[number + 1 :])
-    return Looks(past, Look(runs, final=final))
+            return InterimAnalyses(
+                past[:number], InterimAnalysis(runs, final=look.final), past[number + 1 :]
+            )
+    return InterimAnalyses(past, InterimAnalysis(runs, final=final))
 
 
-def check_looks(outcomes: Outcomes, past: tuple[Look, ...], final: bool) -> None:
+def check_analyses(outcomes: Outcomes, past: tuple[InterimAnalysis, ...], final: bool) -> None:
     """Checks, before anything is trained, that one more interim analysis is allowed.
 
     Raises:
@@ -123,7 +127,7 @@ def check_looks(outcomes: Outcomes, past: tuple[Look, ...], final: bool) -> None
             f"level of {100 * FINAL_LEVEL:g} %, got {outcomes.out} with {before}; leave --final "
             "out, or choose another --out"
         )
-    same = looks_at(outcomes, past).number == FINAL and not outcomes.unfinished_cells()
+    same = analyses_at(outcomes, past).number == FINAL and not outcomes.unfinished_cells()
     if len(past) > before and not same:
         raise ConfigError(
             f"{outcomes.out}: this comparison was ended by --final, which leaves no level for "

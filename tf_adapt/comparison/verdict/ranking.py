@@ -9,7 +9,7 @@ from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN, PairTest, r
 
 
 @dataclass(frozen=True)
-class Standing:
+class Ranking:
     """The cells that trained, in relation to the best and to the recommended cell.
 
     Attributes:
@@ -61,7 +61,7 @@ class Standing:
         return with_score(self.names[name], self.cells[name])
 
 
-def standing(content: Content) -> Standing | None:
+def ranking(content: Content) -> Ranking | None:
     """The ranking of a comparison's cells; None if no pretrained cell trained."""
     cells = {cell.id: cell for cell in content.cells if cell.results.trained}
     able = [name for name, cell in cells.items() if cell.pretrained]
@@ -77,7 +77,7 @@ def standing(content: Content) -> Standing | None:
         for name, cell in cells.items()
         if not cell.pretrained
     }
-    return Standing(
+    return Ranking(
         content=content,
         cells=cells,
         names=describe_all(content.cells),
@@ -91,9 +91,9 @@ def standing(content: Content) -> Standing | None:
     )
 
 
-def alone(content: Content, cell: ScoredCell) -> Standing:
+def alone(content: Content, cell: ScoredCell) -> Ranking:
     """The ranking of a single cell, for a comparison in which no pretrained cell trained."""
-    return Standing(
+    return Ranking(
         content=content,
         cells={cell.id: cell},
         names=describe_all(content.cells),

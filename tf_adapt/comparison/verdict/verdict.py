@@ -20,7 +20,7 @@ from tf_adapt.comparison.verdict.headline import (
     too_few_items,
 )
 from tf_adapt.comparison.verdict.phrases import describe_all, failures
-from tf_adapt.comparison.verdict.ranking import alone, standing
+from tf_adapt.comparison.verdict.ranking import alone, ranking
 from tf_adapt.comparison.verdict.training_ended import not_trained_to_the_end
 from tf_adapt.printing.words import counted
 from tf_adapt.report.content import Agreement, Content, Verdict
@@ -31,7 +31,7 @@ SHARED = 0.05
 
 def verdict(content: Content) -> Verdict:
     """The verdict on a comparison's results; its `exported` is set later."""
-    results = standing(content)
+    results = ranking(content)
     if results is None:
         return _nothing_trained(content)
     headlined = headline(results)

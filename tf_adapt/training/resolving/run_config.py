@@ -15,7 +15,7 @@ SLICES = "slices."
 # Keys without an effect on the weights: the notes, the storage of features, what is scored apart.
 FREE_KEYS = (
     "about",
-    *(f"features.{key}" for key in ("cache", "require", "limit", "disk_limit")),
+    *(f"features.{key}" for key in ("cache", "require", "limit_mb", "disk_limit_mb")),
     SLICES,
 )
 
@@ -45,7 +45,7 @@ def check_same_run(folder: Path, started: Config, wanted: Config) -> None:
     """Checks that a run may resume with this config.
 
     Raises:
-        ConfigError: a key differs; only `about` and more `training.epochs` may.
+        ConfigError: a key differs; only `FREE_KEYS` and more `training.epochs` may.
     """
     changed = changed_keys(started, wanted)
     # Of several tasks, how often each is trained may depend on the number of epochs.

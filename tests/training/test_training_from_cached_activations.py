@@ -1,7 +1,7 @@
 """Runs that start from kept states: the same as without them, and the same when cut off.
 
 (Which layers when: tests/adaptation/test_frozen_layers.py; the states themselves:
-tests/encoder/test_kept_features.py.)
+tests/encoder/test_cached_activations.py.)
 """
 
 import csv
