@@ -133,7 +133,7 @@ def _looks(look: int) -> str:
         return f"This is interim analysis {look}: only the first {len(LEVELS)} may decide."
     return (
         f"This is interim analysis {look} of {len(LEVELS)}, at {100 * level:.3g} %. Together they "
-        "decide falsely in about 5 % where seeds scatter regularly, in up to 7 % where a cell has "
+        "decide falsely in about 5 % where seeds scatter regularly, more often where a cell has "
         "rare bad seeds. Other folders with the same data are not counted."
     )
 
