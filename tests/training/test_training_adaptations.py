@@ -177,7 +177,7 @@ def test_a_run_trains_what_its_adaptation_adds_and_nothing_else(name, added, tin
 def test_a_file_of_adapters_needs_a_run_that_has_some_on_its_module(
     finished_run, tiny_bert, tmp_path
 ):
-    with pytest.raises(ConfigError, match="expected one with adapters, LoRA or bitfit"):
+    with pytest.raises(ConfigError, match="expected one with adapters, LoRA or BitFit"):
         export_adapters(finished_run(), tmp_path / "task.npz")
     # With other weights than the module's.
     run = make_run(tmp_path / "on", tiny_bert, "classification", adaptation="lora")
