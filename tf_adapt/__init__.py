@@ -12,13 +12,13 @@ import sys
 from tf_adapt.version import __version__
 
 _HOMES = {
-    "ArtifactError": "tf_adapt.errors",
+    "ArtifactError": "hub_modules.errors",
     "AuxiliaryLoss": "tf_adapt.models.auxiliary_loss",
     "Client": "tf_adapt.serving.client.client",
-    "ConfigError": "tf_adapt.errors",
+    "ConfigError": "hub_modules.errors",
     "Constant": "tf_adapt.adaptation.schedules",
     "CosineDecay": "tf_adapt.adaptation.schedules",
-    "DataError": "tf_adapt.errors",
+    "DataError": "hub_modules.errors",
     "DiscriminativeOptimizer": "tf_adapt.adaptation.discriminative",
     "HubEncoder": "tf_adapt.encoder.hub_encoder",
     "LinearDecay": "tf_adapt.adaptation.schedules",
@@ -28,7 +28,7 @@ _HOMES = {
     "SlantedTriangular": "tf_adapt.adaptation.schedules",
     "StartingPoint": "tf_adapt.encoder.starting_point",
     "Task": "tf_adapt.tasks.task",
-    "TrainingError": "tf_adapt.errors",
+    "TrainingError": "hub_modules.errors",
     "Unfreezing": "tf_adapt.adaptation.unfreezing",
     "adapters": "tf_adapt.adaptation.phases",
     "batches": "tf_adapt.data.batches",

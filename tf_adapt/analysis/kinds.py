@@ -1,13 +1,16 @@
-"""Which analyses there are of each kind of task, and how."""
+"""Which analyses there are of each kind of task, and how. Imports no TensorFlow."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tf_adapt.analysis import information
 from tf_adapt.analysis.by_kind import classification, tagging
-from tf_adapt.tasks.task import Task
+
+if TYPE_CHECKING:  # it imports TensorFlow
+    from tf_adapt.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class AnalysisOfKind:
     """
 
     analyses: tuple[str, ...]
-    metric: Callable[[Task], str] = lambda task: task.metric
+    metric: Callable[["Task"], str] = lambda task: task.metric
     entropy: Callable[[np.ndarray], float | None] = information.entropy
     check_vectors: Callable[[str, str | None, str | None], None] = classification.check
     vectors: Callable[..., dict[str, str]] = classification.vectors

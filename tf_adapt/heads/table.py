@@ -20,6 +20,7 @@ from tf_adapt.heads.sentence_pair import SentencePairHead
 from tf_adapt.heads.span_extractor import SpanExtractor
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.pooling import POOLINGS
+from tf_adapt.layers.pooling_names import refuse_first_state
 from tf_adapt.tasks.tag_constraints import tag_constraints
 from tf_adapt.tasks.task import Task
 
@@ -158,22 +159,6 @@ def _check_poolings(asked: Asked) -> None:
         raise ConfigError(
             f"head_pooling: {asked.pooling} is the state at one end of a row, and both texts are "
             "one row; take head: linear, or encode the texts separately (encoder.pairs: separate)"
-        )
-
-
-def refuse_first_state(key: str, family: str) -> None:
-    """Refuses the first state of encoders that have seen no word there.
-
-    Args:
-        key: that asks for it, for the message.
-
-    Raises:
-        ConfigError: the encoder is one of these, an AWD-LSTM.
-    """
-    if first := FAMILIES[family].first_state:
-        raise ConfigError(
-            f"{key}: expected last, mean or max for the family {family}, whose first state is "
-            f"that of {first} and the same for every text, got first"
         )
 
 

@@ -168,7 +168,6 @@ def test_what_is_wrong_is_said(preset, tmp_path):
 
 def test_options_that_are_not_possible(preset):
     for option in [
-        {"adapters": "bottleneck"},
         {"execution": "saved_model"},
         {"preprocessor": "bert_small"},
     ]:

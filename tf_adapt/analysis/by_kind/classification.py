@@ -1,8 +1,12 @@
 """A vector for each text or pair."""
 
-from tf_adapt.encoder.hub_encoder import HubEncoder
+from typing import TYPE_CHECKING
+
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.table import refuse_first_state
+from tf_adapt.layers.pooling_names import refuse_first_state
+
+if TYPE_CHECKING:  # it imports TensorFlow
+    from tf_adapt.encoder.hub_encoder import HubEncoder
 
 
 def check(kind: str, pooling: str | None, word_pieces: str | None) -> None:
@@ -18,7 +22,7 @@ def check(kind: str, pooling: str | None, word_pieces: str | None) -> None:
         )
 
 
-def vectors(encoder: HubEncoder, pooling: str | None, word_pieces: str | None) -> dict[str, str]:
+def vectors(encoder: "HubEncoder", pooling: str | None, word_pieces: str | None) -> dict[str, str]:
     """How a text's vector comes from its states, as the arguments of `pooled_states`.
 
     Raises:

@@ -1,8 +1,12 @@
 """A vector for each word."""
 
+from typing import TYPE_CHECKING
+
 from hub_modules.families import FAMILIES
-from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
+
+if TYPE_CHECKING:  # it imports TensorFlow
+    from tf_adapt.encoder.hub_encoder import HubEncoder
 
 
 def check(kind: str, pooling: str | None, word_pieces: str | None) -> None:
@@ -18,6 +22,6 @@ def check(kind: str, pooling: str | None, word_pieces: str | None) -> None:
         )
 
 
-def vectors(encoder: HubEncoder, pooling: str | None, word_pieces: str | None) -> dict[str, str]:
+def vectors(encoder: "HubEncoder", pooling: str | None, word_pieces: str | None) -> dict[str, str]:
     """How a word's vector comes from the states of its pieces: see `pooled_states`."""
     return {"word_pieces": word_pieces or FAMILIES[encoder.family].word_piece}
