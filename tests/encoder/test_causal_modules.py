@@ -145,7 +145,7 @@ def everything_but_key_biases(model) -> set[str]:
         ("top_layers", {"classification_token": True}, {"layer_1", "final_norm", "embeddings"}),
         (
             "adapters",
-            {"adapters": "bottleneck", "classification_token": True},
+            {"classification_token": True},
             {"layer_0", "layer_1", "final_norm", "embeddings"},
         ),
     ],

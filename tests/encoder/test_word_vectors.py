@@ -89,11 +89,13 @@ def test_random_vectors_and_half_precision(path):
 def test_options_that_it_has_not(path):
     for options, message in [
         ({"execution": "saved_model"}, "a file of numbers, not a program"),
-        ({"adapters": "bottleneck"}, "need layers, which word vectors have not"),
         ({"preprocessor": "bert_small"}, "its preprocessing; leave the argument out"),
     ]:
         with pytest.raises(ConfigError, match=message):
             load_module(path, **options)
+    task = ta.Task("classification", labels=["no", "yes"])
+    with pytest.raises(ConfigError, match="adapters: expected .* have a place for it, got .*words"):
+        ta.build_model(task, ta.HubEncoder(path), adaptation=ta.adapters())
     with pytest.raises(ConfigError, match="one text at a time"):
         ta.HubEncoder(path, pairs="joint")
     with pytest.raises(ConfigError, match="gradient_checkpointing: expected a"):

@@ -82,7 +82,7 @@ class Adaptation:
     unit: str = "epochs"
     patience: int | None = None
     added: Added | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def section(self) -> dict[str, Any]:
         """The adaptation as a config has it."""
