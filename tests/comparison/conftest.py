@@ -26,7 +26,7 @@ def comparison_of(tmp_path) -> Callable[..., Comparison]:
             "adaptations": ["feature_extraction", "fine_tuning"],
             "heads": ["default"],
             "learning_rates": [1.0e-3],
-            "seeds": 3,
+            "seeds": 2,
         }
         data = {"dataset": "sample_classification", "source": "sample"} | (data or {})
         content = {"data": data, "compare": compare | changes, "penalties": penalties or {}}

@@ -29,7 +29,7 @@ CUT = {"train": 0, "dev": 0, "test": 2}
 
 @pytest.fixture
 def comparison(comparison_of):
-    return comparison_of({"held_out": 0.2})
+    return comparison_of({"held_out": 0.2}, seeds=3)
 
 
 def results_of(outcomes, splits):
