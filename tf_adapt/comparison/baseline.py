@@ -1,6 +1,8 @@
 """The baseline of every comparison: a constant prediction, for each kind of task its own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -45,20 +47,22 @@ def baseline_of(splits: Splits, metric: str, chosen_on: str, scored_on: str) -> 
     return Baseline(answer, scores, statistics[scored_on])
 
 
-def outcome_of(outcomes: Outcomes, run: CellRun, kind: str, predictions: list | None) -> str | None:
+def outcome_of(
+    outcomes: Outcomes, run: CellRun, kind: str, predictions: Mapping[Path, list]
+) -> str | None:
     """The outcome of a seed: TRAINED, ONE_ANSWER or DIVERGED; None while unfinished.
 
     A seed fails if it diverges, or gives one answer to everything; its score must not decide that,
     which would leave out bad luck. An untrained encoder with one answer is a result, no failure.
 
     Args:
-        predictions: of the run.
+        predictions: of each finished run, by run folder.
     """
     if outcomes.failed(run):
         return DIVERGED
     if outcomes.metrics(run) is None:
         return None
-    answers = len(set(KINDS[kind].answers(predictions)))
+    answers = len(set(KINDS[kind].answers(predictions[run.folder])))
     return TRAINED if answers > 1 or not run.cell.pretrained else ONE_ANSWER
 
 

@@ -107,10 +107,8 @@ def _encoder_name(encoder: EncoderConfig) -> str:
 def seed_results(outcomes: Outcomes, cell: Cell, scored: Scored) -> SeedResults:
     """The scores and outcomes of a cell's seeds, with their summary."""
     final, missing = outcomes.final_runs(cell), len(outcomes.comparison.seeds)
-    ended = [
-        outcome_of(outcomes, run, scored.splits.kind, scored.predictions.get(run.folder))
-        for run in final
-    ]
+    kind, predictions = scored.splits.kind, scored.predictions
+    ended = [outcome_of(outcomes, run, kind, predictions) for run in final]
     if outcomes.is_hopeless(cell):
         ended = [DIVERGED] * missing  # no learning rate left to train with
     scores = [outcomes.score(run, SCORED_ON) for run in final]

@@ -67,14 +67,15 @@ def compare(
     with locked(out):
         begin(comparison, data, inputs, out)
         outcomes, threads = Outcomes(comparison, out), comparison.threads
-        check_analyses(outcomes, read_analyses(read_record(out)["looks"]), final)
+        record = read_record(out)
+        past = read_analyses(record["looks"])
+        check_analyses(outcomes, past, final)
         at_once = jobs or jobs_at_once(outcomes.unfinished_cells(), threads)
         with Interruption(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
             run_all(outcomes, at_once, threads, features, display)
             display.say_once("tests, verdict, report, export")
-            record = read_record(out)
-            looks = analyses_at(outcomes, read_analyses(record["looks"]), final)
+            looks = analyses_at(outcomes, past, final)
             machine = machine_in_words(threads)
             content = results(outcomes, splits, looks, data=data, machine=machine, command=command)
             # Before the report is written, so that every interim analysis is counted.

@@ -202,7 +202,7 @@ def _rows(outcomes: Outcomes, scored: Scored) -> dict[str, np.ndarray]:
         runs = [
             run
             for run in outcomes.final_runs(cell)
-            if outcome_of(outcomes, run, splits.kind, scored.predictions.get(run.folder)) == TRAINED
+            if outcome_of(outcomes, run, splits.kind, scored.predictions) == TRAINED
         ]
         rows = [
             item_statistics(

@@ -3,7 +3,7 @@
 from tf_adapt.comparison.verdict.headline import Headline
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.comparison.verdict.ranking import Ranking
-from tf_adapt.comparison.verdict.training_ended import not_trained_to_the_end
+from tf_adapt.comparison.verdict.training_ended import Unended, not_trained_to_the_end
 from tf_adapt.printing.words import (
     counted,
     interval,
@@ -31,33 +31,36 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
         failed: sentences on cells with failed seeds.
     """
     content, recommended = ranking.content, ranking.recommended
+    reasons = not_trained_to_the_end(content)
     return {
         DECISION: [*headline.qualified, *_tests(ranking), _looks(content.look)],
-        SEEDS: [*failed, *_unended(ranking), _baseline(ranking), *_pretraining(ranking)],
+        SEEDS: [
+            *failed,
+            *_unended(reasons, ranking.names),
+            _baseline(ranking),
+            *_pretraining(ranking),
+        ],
         COST: [_costs(ranking.cells[recommended].costs, ranking.names[recommended])],
         DATA: [
             _how_it_was_made(content),
             _items(content),
             *_truncated(content.truncated, ranking.names),
         ],
-        NEXT: [*headline.next, *_to_the_end(ranking)],
+        NEXT: [*headline.next, *_to_the_end(reasons)],
     }
 
 
-def _unended(ranking: Ranking) -> list[str]:
+def _unended(reasons: dict[str, Unended], names: dict[str, str]) -> list[str]:
     """`B is not trained to the end: its best epoch is the last, …` for each such cell."""
-    reasons = not_trained_to_the_end(ranking.content)
     return [
-        f"{ranking.names[name]} is not trained to the end: {reason.why}."
+        f"{names[name]} is not trained to the end: {reason.why}."
         for name, reason in reasons.items()
     ]
 
 
-def _to_the_end(ranking: Ranking) -> list[str]:
+def _to_the_end(reasons: dict[str, Unended]) -> list[str]:
     """What would train them to the end."""
-    mends = dict.fromkeys(
-        reason.mend for reason in not_trained_to_the_end(ranking.content).values()
-    )
+    mends = dict.fromkeys(reason.mend for reason in reasons.values())
     return [f"Before you rely on it, try {'; '.join(mends)}."] if mends else []
 
 

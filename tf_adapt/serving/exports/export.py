@@ -90,13 +90,18 @@ def export(
             module = ServedModel(model, limit, truncate, document_context)
             module.add_parts()
             save_module(module, aside, {"serving_default": module.signature()})
-        description = {"task": model.task.get_config(), "data": data}
-        (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
-        card = plain_card(model.task.get_config()) if card is None else card
-        (aside / CARD).write_text(card, "utf-8")
-        write_manifest(aside, {"kind": EXPORT})
+        describe_and_seal(aside, model.task, data, card)
     remember(module_hash(folder))
     return folder
+
+
+def describe_and_seal(aside: Path, task: Task, data: dict | None, card: str | None) -> None:
+    """Writes what stands beside a saved model: its task, its card, and last its manifest."""
+    values = task.get_config()
+    description = json.dumps({"task": values, "data": data}, ensure_ascii=False)
+    (aside / "task.json").write_text(description, "utf-8")
+    (aside / CARD).write_text(plain_card(values) if card is None else card, "utf-8")
+    write_manifest(aside, {"kind": EXPORT})
 
 
 def next_version(folder: str | os.PathLike) -> Path:

@@ -1,23 +1,21 @@
 """An ensemble as one SavedModel: every member's text processing and weights, and one answer."""
 
 import contextlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import tensorflow as tf
 
 from hub_modules.by_family.encoder_module import save_module
-from hub_modules.manifest import module_hash, write_manifest
+from hub_modules.manifest import module_hash
 from hub_modules.native.added.lora import merged
 from hub_modules.programs.trusted import remember
 from hub_modules.storage.files import publish_folder
 from tf_adapt.data.packing.prepare import check_document_context, checked_limit
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.combination import Combination
-from tf_adapt.serving.exports.export import EXPORT, ServedModel
+from tf_adapt.serving.exports.export import ServedModel, describe_and_seal
 from tf_adapt.serving.exports.kinds import KINDS
-from tf_adapt.serving.exports.model_card import CARD, plain_card
 
 
 def export_ensemble(
@@ -46,11 +44,7 @@ def export_ensemble(
             served.append(ServedModel(model, limit, truncate, document_context))
         module = ServedEnsemble(served, combination)
         save_module(module, aside, {"serving_default": module.signature()})
-        description = {"task": combination.task.get_config(), "data": data}
-        (aside / "task.json").write_text(json.dumps(description, ensure_ascii=False), "utf-8")
-        card = plain_card(combination.task.get_config()) if card is None else card
-        (aside / CARD).write_text(card, "utf-8")
-        write_manifest(aside, {"kind": EXPORT})
+        describe_and_seal(aside, combination.task, data, card)
     remember(module_hash(folder))
     return folder
 
