@@ -503,9 +503,16 @@ def test_a_final_analysis_has_the_whole_level_and_nothing_comes_before_or_after(
     assert (first.look, first.pairs[0].level) == (0, 0.95)
     again = comparing.compare(comparison, out)
     assert (again.look, again.pairs[0].level) == (0, 0.95)
-    for changes in ({"seeds": (0, 1, 2, 3)}, {"seeds": (0, 1)}):
+    added = replace(comparison.cells[0], name="added")
+    before = sorted(out.rglob("*"))
+    for changes in (
+        {"seeds": (0, 1, 2, 3)},
+        {"seeds": (0, 1)},
+        {"cells": (*comparison.cells, added)},
+    ):
         with pytest.raises(ConfigError, match="was ended by --final.*choose another --out"):
             comparing.compare(replace(comparison, **changes), out)
+    assert sorted(out.rglob("*")) == before  # no config of the cell that was refused
     other = tmp_path / "other"
     comparing.compare(comparison, other)
     with pytest.raises(ConfigError, match="--final: expected a comparison without a report"):

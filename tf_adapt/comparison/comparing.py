@@ -12,7 +12,7 @@ from tf_adapt.comparison.execution.runs import Outcomes, config_name
 from tf_adapt.comparison.inputs import checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.plan.students import check_students
-from tf_adapt.comparison.record import begin, read_record, write_record
+from tf_adapt.comparison.record import begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at, check_analyses, read_analyses
 from tf_adapt.comparison.verdict.verdict import verdict
@@ -65,11 +65,10 @@ def compare(
     # The config of a cell that was checked before is in the folder.
     check_students([cell for cell in taught if not (out / config_name(cell)).is_file()])
     with locked(out):
-        begin(comparison, data, inputs, out)
         outcomes, threads = Outcomes(comparison, out), comparison.threads
-        record = read_record(out)
-        past = read_analyses(record["looks"])
+        past = read_analyses(read_record(out)["looks"]) if is_begun(out) else ()
         check_analyses(outcomes, past, final)
+        record = begin(comparison, data, inputs, out)
         at_once = jobs or jobs_at_once(outcomes.unfinished_cells(), threads)
         with Interruption(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()

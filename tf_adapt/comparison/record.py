@@ -56,8 +56,13 @@ class _Record(Schema):
     together: dict[str, str] = {}
 
 
-def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path) -> None:
+def begin(
+    comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path
+) -> dict[str, Any]:
     """Writes the record and the cells' configs, or checks them against those in the folder.
+
+    Returns:
+        The record.
 
     Args:
         data, inputs: the hashes of the splits, and of other inputs by config key and path.
@@ -88,9 +93,11 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
         remove_leftovers(out / name, *patterns)
     # The record first: `is_begun` refuses a folder that has files but no record.
     record = {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
-    write_record(out, record | {"together": together})
+    record |= {"together": together}
+    write_record(out, record)
     for cell in (*comparison.cells, *comparison.starts.values()):
         records.write(out, config_name(cell), dump_config(cell.config))
+    return record
 
 
 def is_begun(out: Path) -> bool:
