@@ -79,14 +79,15 @@ def test_the_table_and_what_no_budget_allows(config):
     )
     assert lines[1].startswith("chooses epochs and learning rates on 15 examples: held out of ")
     assert lines[2].startswith("scores 60 examples: sample_classification dev (file dev.tsv), in ")
-    assert lines[3].startswith("  one standard error of an accuracy on 60 examples is up to 6 poi")
+    assert lines[3].startswith("would decide a true difference of 1, 2, 5 and 10 points in 0, ")
+    assert lines[4].startswith("5 points in four of five comparisons: 5 seeds on about")
     said = [line for line in lines if "set features.disk_limit_mb: 1" in line]
-    assert said == lines[4:10]  # three splits of two cells
+    assert said == lines[5:11]  # three splits of two cells
     assert said[0].startswith("tiny_bert-feature_extraction-linear, train: features of 32 texts")
     assert said[3].startswith("tiny_bert-top_layers-linear, train: states of 32 texts at each")
     chosen = "(2 learning rates to choose from + 3 seeds with the chosen one)"
-    assert lines[10] == f"runs: 15 = 3 cells × {chosen}"
-    assert lines[11].startswith("2 threads a run; by default ")
+    assert lines[11] == f"runs: 15 = 3 cells × {chosen}"
+    assert lines[12].startswith("2 threads a run; by default ")
 
 
 @pytest.mark.slow
@@ -156,11 +157,3 @@ def test_numbers_of_training_examples_are_counted(write_config):
     code, _, said = call(path, "--set", "compare.train_examples=[8, 136]")
     assert code == 2
     assert "ConfigError: compare.train_examples: expected numbers up to 135" in said
-
-
-def test_few_examples_to_score_on_are_said_beforehand():
-    from tf_adapt.comparison.plan.dry_run import _uncertainty
-
-    # √(¼ / 100) is 5 points.
-    assert "accuracy on 100 examples is up to 5 points" in _uncertainty(100)[0]
-    assert _uncertainty(400) == []

@@ -129,13 +129,13 @@ def compare_cells(
     difference = float(a.scores.mean() - b.scores.mean())
     if len(a.items) == 1:
         return CellDifference(difference, None, 1.0, 1.0)
-    seeds, items, residual = _variances(a, b)
-    variance = _total(seeds.sum(), items, residual)
+    seeds, items, residual = observed_variances(a, b)
+    variance = total_variance(seeds.sum(), items, residual)
     if variance < ROUNDING**2:
         p = 1.0 if abs(difference) < ROUNDING else 2.0 ** (1 - len(a.items))
         alike = 2.0 ** (1 - len(a.items)) if abs(difference) < margin else 1.0
         return CellDifference(difference, (difference, difference), p, alike)
-    freedom = _freedom(seeds, items, residual, _counts(a, b), len(a.items))
+    freedom = degrees_of_freedom(seeds, items, residual, _counts(a, b), len(a.items))
     error = np.sqrt(variance)
     half = float(error * stdtrit(freedom, (1 + level) / 2))
     p = float(2 * stdtr(freedom, -abs(difference) / error))
@@ -213,7 +213,7 @@ def _counts(a: CellSample, b: CellSample) -> np.ndarray:
     return np.array([len(a.scores), len(b.scores)])
 
 
-def _variances(a: CellSample, b: CellSample) -> tuple[np.ndarray, float, float]:
+def observed_variances(a: CellSample, b: CellSample) -> tuple[np.ndarray, float, float]:
     """`seeds` (of each cell `[2]`), `items` and `residual` of `compare_cells`."""
     counts, items = _counts(a, b), len(a.items)
     by_seed = np.array([a.seed_variance, b.seed_variance]) / counts
@@ -229,7 +229,7 @@ def _components(a: CellSample, b: CellSample) -> _Components:
     difference = abs(float(a.scores.mean() - b.scores.mean()))
     if items == 1:
         return _Components((difference, difference), np.zeros(2), np.inf)
-    _, by_item, residual = _variances(a, b)
+    _, by_item, residual = observed_variances(a, b)
     per_seed = np.array([max(cell.seed_variance, cell.residual / items) for cell in (a, b)])
     shares = per_seed / counts
     half = np.sqrt(shares.sum()) * stdtrit(counts.min() - 1, 0.75)
@@ -248,7 +248,7 @@ def _first_with_power(
         if variance < ROUNDING**2:
             return number
         counts = np.array([number, number])
-        freedom = _freedom(shares, parts.items, 0.0, counts, items)
+        freedom = degrees_of_freedom(shares, parts.items, 0.0, counts, items)
         beyond = difference - stdtrit(freedom, 1 - level / 2) * np.sqrt(variance)
         # The other tail is negligible at this power.
         if ndtr(beyond / np.sqrt(max(shares.sum(), ROUNDING**2))) >= power:
@@ -256,16 +256,16 @@ def _first_with_power(
     return None
 
 
-def _total(seeds: float, items: float, residual: float) -> float:
+def total_variance(seeds: float, items: float, residual: float) -> float:
     """The variance of the difference; the residual, in `seeds` and in `items`, counts once."""
     return seeds + items - min(seeds, items, residual)
 
 
-def _freedom(
+def degrees_of_freedom(
     by_seed: np.ndarray, by_item: float, residual: float, counts: np.ndarray, items: int
 ) -> float:
     """The degrees of freedom of `compare_cells`."""
     of_seeds = max(counts.min() - 1, 1)
     likely = by_seed.sum() * of_seeds / chdtri(of_seeds, 1 - QUANTILE)
     spread = likely**2 / of_seeds + by_item**2 / (items - 1)
-    return _total(likely, by_item, residual) ** 2 / spread
+    return total_variance(likely, by_item, residual) ** 2 / spread

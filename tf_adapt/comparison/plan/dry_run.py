@@ -17,6 +17,7 @@ from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.execution.jobs import jobs_at_once
 from tf_adapt.comparison.plan.cells import Cell, Comparison
 from tf_adapt.comparison.plan.default_rates import family_of
+from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.folds import check_folds
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.config.strict_yaml import float_text
@@ -27,6 +28,7 @@ from tf_adapt.heads.table import head_name
 from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import counted
 from tf_adapt.runs.slices import checked_members
+from tf_adapt.statistics.power import seeds_on
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.cache_plan import cache_plan
 from tf_adapt.training.dry_run import dry_run as plan_of_run
@@ -34,9 +36,6 @@ from tf_adapt.training.resolving.build import plan_of
 from tf_adapt.training.resolving.compiled_model import penalised, precision
 from tf_adapt.training.resolving.devices import make_strategy
 from tf_adapt.training.resolving.warm_start import started_model, starting_run
-
-# With this many examples, the standard error of an accuracy is at most 2.5 points.
-ENOUGH_TO_SCORE = 400
 
 
 def dry_run(comparison: Comparison) -> dict[str, Any]:
@@ -91,7 +90,7 @@ def lines(plan: dict[str, Any]) -> list[str]:
         f"trains on {of_splits['train']}",
         f"chooses epochs and learning rates on {of_splits[plan['chosen_on']]}",
         f"scores {of_splits[plan['scored_on']]}",
-        *_uncertainty(plan["examples"][plan["scored_on"]]),
+        *_power(plan),
         *_slices(plan),
         *_parts(plan),
         *_not_kept(plan),
@@ -103,15 +102,9 @@ def lines(plan: dict[str, Any]) -> list[str]:
     ]
 
 
-def _uncertainty(count: int) -> list[str]:
-    """A warning for a small split: √(¼ / n), the largest standard error of an accuracy."""
-    if count >= ENOUGH_TO_SCORE:
-        return []
-    return [
-        f"  one standard error of an accuracy on {counted(count, 'example')} is up to "
-        f"{50 / count**0.5:.0f} points: smaller differences are hardly decided; a larger split to "
-        "score on (data.dev, data.test) helps more than seeds"
-    ]
+def _power(plan: dict[str, Any]) -> list[str]:
+    design = seeds_on(len(plan["seeds"]), plan["examples"][plan["scored_on"]])
+    return power_lines(design, len(plan["cells"]))
 
 
 def _slices(plan: dict[str, Any]) -> list[str]:

@@ -1,0 +1,89 @@
+"""The power of a design, against simulated comparisons."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tf_adapt.comparison.plan.design_power import power_lines
+from tf_adapt.statistics.power import (
+    Scatter,
+    cheapest_design,
+    items_needed,
+    power,
+    scatter_of,
+    seeds_on,
+)
+from tf_adapt.statistics.two_cells import compare_cells, sample_of
+
+ERRORS = Path(__file__).parents[2] / "docs" / "verdict_errors.md"
+# | difference | items | seeds | first look before | first look after |
+ROW = re.compile(r"\| (\d) \| ([\d,]+) \| (\d+) \| [\d.]+ ± [\d.]+ \| ([\d.]+) ± ([\d.]+) \|")
+
+
+def test_it_is_that_of_simulated_comparisons():
+    rows = [
+        match.groups() for match in map(ROW.match, ERRORS.read_text("utf-8").splitlines()) if match
+    ]
+    assert len(rows) == 24
+    for points, items, seeds, decided, error in rows:
+        expected = power(int(points) / 100, seeds_on(int(seeds), int(items.replace(",", ""))))
+        # Scores above 80 scatter a little less than those the scatter is of.
+        assert abs(100 * expected - float(decided)) < 2 * float(error) + 1.5
+
+
+def answers(random, expected, seeds, deviation, noise):
+    """Right or wrong, `[seeds, items, 2]`, of a cell with this expectation for each item."""
+    shift = deviation * random.standard_normal((seeds, 1))
+    right = random.random((seeds, len(expected))) < np.clip(expected + shift, noise, 1 - noise)
+    return np.stack([right, np.ones_like(right)], -1).astype(float)
+
+
+def drawn(random, items, seeds=5, gain=0.04):
+    easy = random.random(items) < 0.8
+    samples = []
+    for cell in (0, 1):
+        unlike = random.random(items) < 0.06
+        expected = np.where(easy ^ unlike, 0.93, 0.07) + gain * cell
+        samples.append(sample_of("accuracy", answers(random, expected, seeds, 0.01, 0.02)))
+    return samples
+
+
+def test_the_items_that_a_pair_needs_decide_it():
+    """From a large pilot the components are known; with the number told, four of five decide."""
+    random = np.random.default_rng(5)
+    a, b = drawn(random, 20_000, seeds=40)
+    gain = b.scores.mean() - a.scores.mean()
+    needed = items_needed(gain, 5, scatter_of(a, b))
+    assert needed < 5000
+    p = [compare_cells(*drawn(random, needed)).p for _ in range(400)]
+    assert np.mean(np.array(p) <= 0.03) == pytest.approx(0.8, abs=0.07)
+
+
+def test_it_grows_with_each_part_of_a_design():
+    assert power(0.05, seeds_on(2, 500)) == power(0.05, seeds_on(5, 19)) == 0
+    chances = [
+        power(*case)
+        for case in [
+            (0.0, seeds_on(5, 500)), (0.02, seeds_on(5, 500)), (0.05, seeds_on(5, 500)),
+            (0.05, seeds_on(10, 500)), (0.05, seeds_on(10, 5000)),
+        ]
+    ]  # fmt: skip
+    assert chances == sorted(chances)
+    assert chances[0] < 0.015  # in the right direction
+    assert items_needed(0.001, 3, Scatter()) is None
+    assert cheapest_design(0.05, [seeds_on(10, 500), seeds_on(5, 500), seeds_on(3, 500)]) == (
+        seeds_on(5, 500)
+    )
+    assert cheapest_design(0.01, [seeds_on(3, 100)]) is None
+
+
+def test_in_words():
+    decides, needed = power_lines(seeds_on(5, 500), 2)
+    assert "1, 2, 5 and 10 points in 6, 19, 89 and 100 of 100 comparisons" in decides
+    assert needed == "5 points in four of five comparisons: this design does"
+    decides, needed = power_lines(seeds_on(5, 500), 6)
+    assert "the hardest pair of 6 cells" in decides
+    assert needed.endswith("10 seeds on these 500 scored examples would")
+    assert "label more" in power_lines(seeds_on(5, 20), 2)[1]

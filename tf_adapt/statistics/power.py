@@ -1,0 +1,160 @@
+"""The power of a design: how probably it decides a difference of two cells. Imports no TensorFlow.
+
+The test is that of `tf_adapt.statistics.two_cells`, at the level of the first interim analysis.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtri, ndtr, stdtrit
+
+from tf_adapt.statistics.alpha_spending import LEVELS
+from tf_adapt.statistics.relation import FEWEST_ITEMS, FEWEST_SEEDS
+from tf_adapt.statistics.two_cells import (
+    ROUNDING,
+    CellSample,
+    degrees_of_freedom,
+    observed_variances,
+    total_variance,
+)
+
+POWER = 0.8
+MOST_ITEMS = 100_000
+# Midpoints of equally probable parts of the distribution of the estimated variance over seeds.
+_QUANTILES = (np.arange(200) + 0.5) / 200
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """What makes the difference of two cells' scores uncertain, as variances.
+
+    The defaults are those of the simulated comparisons in `docs/verdict_errors.md` (accuracy 80 %):
+    a deviation of one point over seeds, two runs of a cell disagree on one item in nine (twice the
+    residual), two runs of two cells on one in six (both residuals and `items`).
+
+    Attributes:
+        seeds: of the expected score of each cell over its seeds, `[2]`.
+        items: of the difference of the two cells' expected answers, over items.
+        residual: of a single answer of each cell around its item's and its seed's mean, `[2]`.
+    """
+
+    seeds: tuple[float, float] = (1e-4, 1e-4)
+    items: float = 0.047
+    residual: tuple[float, float] = (1 / 18, 1 / 18)
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is trained of each cell, and what is scored.
+
+    Attributes:
+        trainings: of each cell: seeds, or repeats × folds.
+        answers: of each cell to each item: seeds, or repeats.
+        items: the number of scored items.
+    """
+
+    trainings: int
+    answers: int
+    items: int
+
+
+TYPICAL = Scatter()
+
+
+def seeds_on(seeds: int, items: int) -> Design:
+    """The design in which each of some seeds is scored on all items."""
+    return Design(seeds, seeds, items)
+
+
+def power(
+    difference: float,
+    design: Design,
+    scatter: Scatter = TYPICAL,
+    level: float = LEVELS[0],
+) -> float:
+    """The probability that `compare_cells` decides a true difference in its direction.
+
+    With S trainings, R answers to each of I items and true variances
+
+        true = Σ seeds / S + items / I + Σ residual / (R·I)
+
+    the difference is normal with this variance. The variance over seeds that the test estimates is
+    `χ²(f) / f` times the true one, independent of the difference, with Welch's f of the two cells;
+    the probability is averaged over it. The variance over items is taken as known.
+
+    Args:
+        difference: of the expected scores, 0.05 for five points.
+        level: two-sided; of one of many pairs the level that Holm's correction leaves it.
+
+    Returns:
+        0 with too few seeds or items for a test.
+    """
+    trainings, answers, items = design.trainings, design.answers, design.items
+    if trainings < FEWEST_SEEDS or items < FEWEST_ITEMS:
+        return 0.0
+    residual = sum(scatter.residual) / (answers * items)
+    by_item = scatter.items / items + residual
+    by_cell = np.array(scatter.seeds) / trainings + np.array(scatter.residual) / (answers * items)
+    true = max(sum(scatter.seeds) / trainings + by_item, ROUNDING**2)
+    counts = np.array([trainings, trainings])
+    welch = by_cell.sum() ** 2 / max((by_cell**2).sum(), ROUNDING**4) * (trainings - 1)
+    chances = []
+    for factor in chdtri(welch, _QUANTILES) / welch:
+        seeds = by_cell * factor
+        estimated = total_variance(seeds.sum(), by_item, residual)
+        freedom = degrees_of_freedom(seeds, by_item, residual, counts, items)
+        needed = stdtrit(freedom, 1 - level / 2) * np.sqrt(estimated)
+        chances.append(ndtr((difference - needed) / np.sqrt(true)))
+    return float(np.mean(chances))
+
+
+def scatter_of(a: CellSample, b: CellSample) -> Scatter:
+    """The variance components of two cells, estimated from their runs; none is below 0.
+
+    Raises:
+        ValueError: the cells differ in their numbers of items.
+    """
+    items = len(a.items)
+    _, by_item, residual = observed_variances(a, b)
+    return Scatter(
+        seeds=tuple(max(0.0, cell.seed_variance - cell.residual / items) for cell in (a, b)),
+        items=max(0.0, (by_item - residual) * items),
+        residual=(a.residual, b.residual),
+    )
+
+
+def items_needed(
+    difference: float, seeds: int, scatter: Scatter, level: float = LEVELS[0], most=MOST_ITEMS
+) -> int | None:
+    """The fewest items, to two digits, with which seeds of a number decide a difference with
+    probability `POWER`; None: more than `most`."""
+    low, high = FEWEST_ITEMS, FEWEST_ITEMS
+    while power(difference, seeds_on(seeds, high), scatter, level) < POWER:
+        if high > most:
+            return None
+        low, high = high, 2 * high
+    while high - low > max(1, low // 50):
+        middle = (low + high) // 2
+        enough = power(difference, seeds_on(seeds, middle), scatter, level) >= POWER
+        low, high = (low, middle) if enough else (middle, high)
+    rounded = _rounded_up(high)
+    return rounded if rounded <= most else None
+
+
+def cheapest_design(
+    difference: float,
+    designs: Iterable[Design],
+    scatter: Scatter = TYPICAL,
+    level: float = LEVELS[0],
+) -> Design | None:
+    """The design with the fewest trainings, and of these the fewest items, that decides a
+    difference with probability `POWER`; None: none does."""
+    enough = [design for design in designs if power(difference, design, scatter, level) >= POWER]
+    return min(enough, key=lambda design: (design.trainings, design.items), default=None)
+
+
+def _rounded_up(number: int) -> int:
+    """381 → 390: two digits."""
+    digits = 10 ** max(len(str(number)) - 2, 0)
+    return -(-number // digits) * digits
