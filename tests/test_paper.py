@@ -78,11 +78,6 @@ def columns_of_table_6() -> list[list[float]]:
     return [[float(number) for number in line.split()] for line in TABLE_6]
 
 
-def test_table_6_is_the_printed_one():
-    rows = zip(*columns_of_table_6(), strict=True)
-    assert dict(zip(GENRES, rows, strict=True)) == paper.TABLE_6
-
-
 def test_table_6_has_no_significant_correlation_with_the_divergence():
     frozen, difference, divergence = columns_of_table_6()
     tuned = [first + second for first, second in zip(frozen, difference, strict=True)]
@@ -101,6 +96,7 @@ def test_table_6_has_no_significant_correlation_with_the_divergence():
 def test_the_config_of_table_6_quotes_it():
     path = Path(__file__).parents[1] / "configs" / "paper" / "table6.yaml"
     expected = yaml.safe_load(path.read_text("utf-8"))["about"]["expected"]
-    for genre, (frozen, difference, divergence) in paper.TABLE_6.items():
+    rows = zip(*columns_of_table_6(), strict=True)
+    for genre, (frozen, difference, divergence) in zip(GENRES, rows, strict=True):
         sign = "+" if difference > 0 else "−"
         assert f"{genre} {frozen}, {sign}{abs(difference)}, {divergence:.2f}" in expected

@@ -373,7 +373,7 @@ ROWS = {
     ),
     "BidirectionalAdapter": part(
         BidirectionalAdapter,
-        {"width": WIDTH, "size": 3},
+        {"width": WIDTH, "size": 3, "activation": "gelu_exact"},
         lambda extra: (np.stack(text(extra, seed=3)["layers"]),),
         {"activation": "relu", "operation": "convolution"},
         real=lambda states: [states[:, row, :n] for row, n in enumerate(LENGTHS)],

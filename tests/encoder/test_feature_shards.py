@@ -121,7 +121,7 @@ def test_i1_an_interrupted_pass_goes_on(data, encoder, expected, tmp_path, passe
 
 def test_i6_the_disk_is_full_in_the_middle(data, encoder, expected, tmp_path, passes):
     """A limit on the size of files stands in for a full disk; later shards have longer texts."""
-    with_features(data, encoder, tmp_path / "whole", reads=state_inputs(mixed=True))
+    with_features(data, encoder, tmp_path / "whole", head_inputs=state_inputs(mixed=True))
     sizes = [(shard / "rows.bin").stat().st_size for shard in shards(tmp_path / "whole", "all")]
     assert sizes[0] < sizes[1] < sizes[2]
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -129,13 +129,13 @@ def test_i6_the_disk_is_full_in_the_middle(data, encoder, expected, tmp_path, pa
     resource.setrlimit(resource.RLIMIT_FSIZE, (sizes[1], before[1]))
     try:
         with pytest.raises(ArtifactError, match="shard_0002: cannot be written .*; free space or"):
-            with_features(data, encoder, tmp_path / "full", reads=state_inputs(mixed=True))
+            with_features(data, encoder, tmp_path / "full", head_inputs=state_inputs(mixed=True))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
     assert [len(shards(tmp_path / "full", part)) for part in ("all", "pooled")] == [2, 2]
     assert not list(tmp_path.rglob("*.partial"))
-    kept = with_features(data, encoder, tmp_path / "full", reads=state_inputs(mixed=True))
+    kept = with_features(data, encoder, tmp_path / "full", head_inputs=state_inputs(mixed=True))
     check_same(kept, expected[:100])
     assert passes == [100, 100, 36]
 
@@ -157,7 +157,7 @@ def test_a_folder_that_is_removed_is_read_to_the_end(data, encoder, expected, tm
 
 
 def test_a_shard_that_is_cut_ends_the_epoch_with_its_name(data, encoder, tmp_path):
-    kept = with_features(data, encoder, tmp_path, reads=POOLED)
+    kept = with_features(data, encoder, tmp_path, head_inputs=POOLED)
     model = ta.build_model(TASKS["classification"], encoder, "linear")
     model.compile("sgd", model.task.loss)
     path = shards(tmp_path, "pooled")[2] / "rows.bin"

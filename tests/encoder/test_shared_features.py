@@ -47,13 +47,13 @@ def check_same(found, expected):
 
 def check_shared(data, encoder, folder, dtype, passes, first, *others):
     """Others that read another part than the first need no pass of the encoder."""
-    with_features(data, encoder, folder, reads=first, dtype=dtype)
+    with_features(data, encoder, folder, head_inputs=first, dtype=dtype)
     passes.clear()
-    found = [with_features(data, encoder, folder, reads=one, dtype=dtype) for one in others]
+    found = [with_features(data, encoder, folder, head_inputs=one, dtype=dtype) for one in others]
     assert passes == []
     for one, reads in zip(found, others, strict=True):
-        check_same(one, with_features(data, encoder, reads=reads, dtype=dtype))
-        require = with_features(data, encoder, folder, True, reads=reads, dtype=dtype)
+        check_same(one, with_features(data, encoder, head_inputs=reads, dtype=dtype))
+        require = with_features(data, encoder, folder, True, head_inputs=reads, dtype=dtype)
         check_same(require, one)
 
 
@@ -73,12 +73,14 @@ def test_of_all_layers_nothing_is_computed_again(encoders, kind, dtype, tmp_path
 def test_of_both_columns(encoders, tmp_path, passes):
     encoder = encoders["elmo"]
     data = texts("pair_classification", encoder)
-    with_features(data, encoder, tmp_path, reads=ALL)
+    with_features(data, encoder, tmp_path, head_inputs=ALL)
     assert passes == [100, 100]
-    found = [with_features(data, encoder, tmp_path, reads=one) for one in (TOP, FIRST, LAST, MAX)]
+    found = [
+        with_features(data, encoder, tmp_path, head_inputs=one) for one in (TOP, FIRST, LAST, MAX)
+    ]
     assert passes == [100, 100]
     for one, reads in zip(found, (TOP, FIRST, LAST, MAX), strict=True):
-        check_same(one, with_features(data, encoder, reads=reads))
+        check_same(one, with_features(data, encoder, head_inputs=reads))
 
 
 def test_what_is_no_selection_is_computed(encoders, tmp_path, passes):
@@ -86,8 +88,8 @@ def test_what_is_no_selection_is_computed(encoders, tmp_path, passes):
     data = texts("classification", encoder)
     for reads in (POOLED, ALL, MEAN, EVERYTHING, HeadInputs("top")):
         check_same(
-            with_features(data, encoder, tmp_path, reads=reads),
-            with_features(data, encoder, reads=reads),
+            with_features(data, encoder, tmp_path, head_inputs=reads),
+            with_features(data, encoder, head_inputs=reads),
         )
     # On disk the pooled vectors, all layers, the mean; in memory each.
     assert passes == [100, 100, 100, 100, 100, 100, 100, 100]
@@ -97,18 +99,18 @@ def test_what_is_no_selection_is_computed(encoders, tmp_path, passes):
 def test_i7_a_source_with_a_damaged_shard(encoders, tmp_path, passes, reads):
     encoder = encoders["bert"]
     data = texts("classification", encoder)
-    with_features(data, encoder, tmp_path, reads=ALL)
+    with_features(data, encoder, tmp_path, head_inputs=ALL)
     path = sorted(tmp_path.glob("*/features/all/shard_*"))[1] / "rows.bin"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 16
     path.write_bytes(content)
     with pytest.raises(ArtifactError, match="shard_0001: the cache has no features.*require"):
-        with_features(data, encoder, tmp_path, True, reads=reads)
-    found = with_features(data, encoder, tmp_path, reads=reads)
+        with_features(data, encoder, tmp_path, True, head_inputs=reads)
+    found = with_features(data, encoder, tmp_path, head_inputs=reads)
     assert passes == [100, 32]
-    check_same(found, with_features(data, encoder, reads=reads))
+    check_same(found, with_features(data, encoder, head_inputs=reads))
     passes.clear()
-    with_features(data, encoder, tmp_path, reads=ALL)
+    with_features(data, encoder, tmp_path, head_inputs=ALL)
     assert passes == [32]
 
 
@@ -125,11 +127,11 @@ def test_i1_an_interrupted_pass_goes_on_for_another_head(encoders, tmp_path, pas
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feature_cache, "tracked", lambda batches, *_: interrupted(batches))
         with pytest.raises(KeyboardInterrupt):
-            with_features(data, encoder, tmp_path, reads=ALL)
+            with_features(data, encoder, tmp_path, head_inputs=ALL)
     for reads in (POOLED, TOP):
         check_same(
-            with_features(data, encoder, tmp_path, reads=reads),
-            with_features(data, encoder, reads=reads),
+            with_features(data, encoder, tmp_path, head_inputs=reads),
+            with_features(data, encoder, head_inputs=reads),
         )
     assert passes == [100, 4, 100, 4, 100]
 
@@ -137,6 +139,6 @@ def test_i1_an_interrupted_pass_goes_on_for_another_head(encoders, tmp_path, pas
 def test_a_run_without_a_cache_keeps_no_more_than_it_reads(encoders, tmp_path):
     encoder = encoders["bert"]
     data = texts("classification", encoder)
-    with_features(data, encoder, limit_mb=0, own_folder=tmp_path, reads=ALL)
+    with_features(data, encoder, limit_mb=0, own_folder=tmp_path, head_inputs=ALL)
     (entry,) = tmp_path.glob("*/features")
     assert [part.name for part in entry.iterdir()] == ["all"]

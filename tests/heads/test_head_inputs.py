@@ -66,7 +66,7 @@ def outputs(model, data):
 
 def check(model, data, expected):
     encoder, reads = model.encoder, head_inputs_of(model.head)
-    kept = with_features(data, encoder, reads=reads)
+    kept = with_features(data, encoder, head_inputs=reads)
     assert {one.part.name: one.lengths[0] for one in kept.features[0]} == expected
     found = outputs(model, kept)
     np.testing.assert_array_equal(found, outputs(model, with_features(data, encoder)))

@@ -90,11 +90,11 @@ def own_rows() -> dict:
     model = tf_adapt.models.kinds.KINDS["classification"]
     return {
         tf_adapt.adaptation.kinds: tf_adapt.adaptation.kinds.KINDS["regression"],
-        tf_adapt.analysis.kinds: tf_adapt.analysis.kinds.AnalysisOfKind(()),
+        tf_adapt.analysis.kinds: tf_adapt.analysis.kinds.Row(()),
         tf_adapt.models.kinds: replace(
             model, predictions=predictions, options=(), perturbations=()
         ),
-        tf_adapt.tasks.keras_kinds: tf_adapt.tasks.keras_kinds.KerasKind(
+        tf_adapt.tasks.keras_kinds: tf_adapt.tasks.keras_kinds.Row(
             OrdinalLoss, {METRIC: lambda task: WithinOne()}
         ),
         tf_adapt.tasks.kinds: replace(

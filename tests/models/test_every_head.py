@@ -8,6 +8,7 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.kinds import kinds_of
+from tf_adapt.heads.names import LSTM_HEADS
 from tf_adapt.heads.table import HEADS
 from tf_adapt.tasks.kinds import KINDS
 from tf_adapt.tasks.span_search import SpanSearch
@@ -43,7 +44,7 @@ def made(name: str, kind: str, handle) -> keras.Model:
     task = ta.Task(kind, labels, spans=spans)
     pairs = "separate" if name in OF_TWO_VECTORS else None
     encoder = ta.HubEncoder(handle, trainable=False, pairs=pairs)
-    units = 4 if HEADS[name].has_lstm else None
+    units = 4 if name in LSTM_HEADS else None
     model = ta.build_model(task, encoder, head=name, head_units=units)
     random = np.random.default_rng(0)
     for weight in model.head.weights:

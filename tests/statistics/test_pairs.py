@@ -53,7 +53,7 @@ def test_every_pair_once_and_in_order():
     assert [pair.p_holm for pair in pairs] == holm([pair.p for pair in pairs])
     assert [pair.decided for pair in pairs] == [True, True, False]
     assert [pair.why for pair in pairs] == ["decided", "decided", "more_seeds"]
-    # One pair is left, so that nothing is corrected but for the level of the next look.
+    # One pair is left, so that nothing is corrected but for the level of the next analysis.
     last = [sample_of("accuracy", cells[name]) for name in ("middle", "close")]
     assert [pair.seeds_needed for pair in pairs] == [None, None, [*seeds_needed(*last, 0.005)]]
 
@@ -78,27 +78,27 @@ def test_seeds_are_asked_for_at_the_next_look_and_the_level_of_the_pairs_that_ar
 
 
 @pytest.mark.parametrize(
-    ("look", "level"), [(0, 0.95), (1, 0.97), (2, 0.995), (5, 0.995), (6, 0.995)]
+    ("analysis", "level"), [(0, 0.95), (1, 0.97), (2, 0.995), (5, 0.995), (6, 0.995)]
 )
-def test_each_look_has_its_level(look, level):
+def test_each_look_has_its_level(analysis, level):
     # p is between 0.005 and 0.03.
     cells = {
         name: right_or_wrong([x - 0.02, x, x + 0.02]) for name, x in (("a", 0.715), ("b", 0.6))
     }
-    [pair] = compare_pairs("accuracy", cells, look)
+    [pair] = compare_pairs("accuracy", cells, analysis)
     assert 0.005 < pair.p < 0.03
-    assert (pair.level, pair.decided) == (level, look < 2)
+    assert (pair.level, pair.decided) == (level, analysis < 2)
     whys = {0: "decided", 1: "decided", 2: "more_seeds"}
-    assert pair.why == whys.get(look, "no_analysis_left")
-    [pair] = compare_pairs("accuracy", cells, look, standing={("a", "b")})
+    assert pair.why == whys.get(analysis, "no_analysis_left")
+    [pair] = compare_pairs("accuracy", cells, analysis, standing={("a", "b")})
     assert pair.decided
-    [pair] = compare_pairs("accuracy", cells, look, standing={("b", "a")})
-    assert pair.decided == (look < 2)
+    [pair] = compare_pairs("accuracy", cells, analysis, standing={("b", "a")})
+    assert pair.decided == (analysis < 2)
 
 
 def test_after_the_last_look_nothing_is_decided_however_small_p_is():
     cells = {"a": right_or_wrong([0.9] * 3), "b": right_or_wrong([0.3] * 3)}
-    [pair] = compare_pairs("accuracy", cells, look=6)
+    [pair] = compare_pairs("accuracy", cells, analysis=6)
     assert pair.p_holm < 1e-9
     assert (pair.decided, pair.alike) == (False, False)
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import seqeval.scheme
-from seqeval.metrics import classification_report, f1_score, precision_score, recall_score
+from seqeval.metrics import f1_score, precision_score, recall_score
 from seqeval.metrics.sequence_labeling import get_entities
 
 from tf_adapt.data.formats import read_conll2003
 from tf_adapt.data.labels import convert_scheme, scheme_tags
-from tf_adapt.tasks.spans import span_scores, span_scores_by_type, spans
+from tf_adapt.tasks.spans import span_scores, spans
 
 SEQEVAL = {
     "IOB1": seqeval.scheme.IOB1,
@@ -61,18 +61,6 @@ def test_a_stray_inside_counts_as_the_shared_task_counts_it():
     assert span_scores(true, predicted, "IOB2") == scores_of(6 / 7, 3 / 4, 3 / 3, 2 / 4)
 
 
-def test_scores_of_each_type_by_pencil():
-    assert span_scores_by_type(*([tags] for tags in PENCIL["IOB2"]), "IOB2") == {
-        "A": scores_of(2 / 3, 1 / 2, 1.0, 2 / 3) | {"support": 1},
-        "B": scores_of(0.0, 0.0, 0.0, 0.0) | {"support": 1},
-    }
-    # A type that only the one reading has.
-    assert span_scores_by_type([["B-A", "O"]], [["B-A", "I-B"]], "IOB2") == {
-        "A": scores_of(1.0, 1.0, 1.0, 1.0) | {"support": 1},
-        "B": scores_of(0.0, 0.0, 0.0, 0.0) | {"support": 0},
-    }
-
-
 @pytest.mark.parametrize("scheme", PENCIL)
 def test_where_undefined_the_score_is_zero(scheme):
     nothing = scores_of(0.0, 0.0, 0.0, 0.0)
@@ -81,7 +69,6 @@ def test_where_undefined_the_score_is_zero(scheme):
         assert span_scores([true], [predicted], scheme) == nothing
         assert span_scores([predicted], [true], scheme) == nothing
     assert span_scores([], [], scheme) == nothing
-    assert span_scores_by_type([], [], scheme) == {}
 
 
 def test_entities_by_pencil():
@@ -171,19 +158,6 @@ def test_scores_equal_seqeval(scheme, seed):
     predicted = damaged(random, true, tags, 0.2)
     check_against_seqeval(true, predicted, scheme)
 
-    report = classification_report(true, predicted, output_dict=True)
-    strict = classification_report(
-        true, predicted, output_dict=True, mode="strict", scheme=SEQEVAL[scheme]
-    )
-    by_type = span_scores_by_type(true, predicted, scheme)
-    assert list(by_type) == ["A", "B", "C-D"]
-    for kind, found in by_type.items():
-        row = report[kind]
-        assert found == pytest.approx(
-            scores_of(row["f1-score"], row["precision"], row["recall"], strict[kind]["f1-score"])
-            | {"support": row["support"]}
-        )
-
 
 @pytest.mark.parametrize("scheme", SEQEVAL)
 def test_scores_of_damaged_tags_of_real_text_equal_seqeval(shared, scheme):
@@ -212,6 +186,5 @@ def test_scores_of_damaged_tags_of_real_text_equal_seqeval(shared, scheme):
     ],
 )
 def test_what_does_not_fit_is_refused(true, predicted, scheme, message):
-    for scores in (span_scores, span_scores_by_type):
-        with pytest.raises(ValueError, match=message):
-            scores(true, predicted, scheme)
+    with pytest.raises(ValueError, match=message):
+        span_scores(true, predicted, scheme)

@@ -5,6 +5,8 @@ import pytest
 
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads import kinds as heads_of_kinds
+from tf_adapt.heads.bcn import BCN
+from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.names import CRF_HEADS, HEAD_NAMES, LSTM_HEADS
 from tf_adapt.heads.table import HEADS, build_head
 from tf_adapt.paper import HEADS as PAPER_HEADS
@@ -267,8 +269,11 @@ def test_every_kind_and_family_has_a_default_and_the_papers_where_it_has_one():
 
 def test_the_config_knows_every_head():
     assert set(HEAD_NAMES) == {"default", *HEADS}
-    assert set(LSTM_HEADS) == {name for name, head in HEADS.items() if head.has_lstm}
     tagging = Task("tagging", labels=["O"])
+    taggers = {n for n, head in HEADS.items() if "lstm_layers" in head.arguments(tagging)}
+    assert set(LSTM_HEADS) == taggers | {
+        n for n, head in HEADS.items() if head.layer in (BCN, ESIM)
+    }
     assert set(CRF_HEADS) == {n for n, head in HEADS.items() if "crf" in head.arguments(tagging)}
 
 

@@ -14,7 +14,7 @@ from tf_adapt.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class FisherOfKind:
+class Row:
     """The Fisher information of a kind of task.
 
     Args:
@@ -35,14 +35,14 @@ def _of_text(kind: str, sampled: bool) -> Likelihood:
     return of_text
 
 
-_LABELS = FisherOfKind(lambda kind, sampled: of_labels)
+_LABELS = Row(lambda kind, sampled: of_labels)
 KINDS = {
     "classification": _LABELS,
-    "multilabel_classification": FisherOfKind(lambda kind, sampled: bernoulli_log_likelihood),
-    "regression": FisherOfKind(_none),
+    "multilabel_classification": Row(lambda kind, sampled: bernoulli_log_likelihood),
+    "regression": Row(_none),
     "pair_classification": _LABELS,
-    "pair_regression": FisherOfKind(_none),
+    "pair_regression": Row(_none),
     "tagging": _LABELS,
-    "span_extraction": FisherOfKind(_none),
-    "language_model": FisherOfKind(_of_text),
+    "span_extraction": Row(_none),
+    "language_model": Row(_of_text),
 }

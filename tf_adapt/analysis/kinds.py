@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # it imports TensorFlow
 
 
 @dataclass(frozen=True)
-class AnalysisOfKind:
+class Row:
     """The analyses of a kind of task.
 
     Args:
@@ -32,16 +32,16 @@ class AnalysisOfKind:
     vectors: Callable[..., dict[str, str]] = classification.vectors
 
 
-_CLASSIFICATION = AnalysisOfKind(("probes", "information", "genres"))
-_REGRESSION = AnalysisOfKind(("probes", "information"), entropy=lambda targets: None)
-_NONE = AnalysisOfKind(())
+_CLASSIFICATION = Row(("probes", "information", "genres"))
+_REGRESSION = Row(("probes", "information"), entropy=lambda targets: None)
+_NONE = Row(())
 KINDS = {
     "classification": _CLASSIFICATION,
     "multilabel_classification": _NONE,
     "regression": _REGRESSION,
     "pair_classification": _CLASSIFICATION,
     "pair_regression": _REGRESSION,
-    "tagging": AnalysisOfKind(
+    "tagging": Row(
         ("probes",),
         metric=lambda task: "accuracy",
         check_vectors=tagging.check,

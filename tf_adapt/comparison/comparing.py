@@ -74,11 +74,13 @@ def compare(
             features = Path(kept or out / "features").absolute()
             run_all(outcomes, at_once, threads, features, display)
             display.say_once("tests, verdict, report, export")
-            looks = analyses_at(outcomes, past, final)
+            analyses = analyses_at(outcomes, past, final)
             machine = machine_in_words(threads)
-            content = results(outcomes, splits, looks, data=data, machine=machine, command=command)
+            content = results(
+                outcomes, splits, analyses, data=data, machine=machine, command=command
+            )
             # Before the report is written, so that every interim analysis is counted.
-            write_record(out, record | {"looks": looks.to_record(content.pairs)})
+            write_record(out, record | {"looks": analyses.to_record(content.pairs)})
             content = replace(content, verdict=verdict(content))
             try:
                 exported = export_best(outcomes, content, export_anyway)

@@ -44,7 +44,7 @@ from tf_adapt.tasks.kinds import metrics_of
 def results(
     outcomes: Outcomes,
     splits: Splits,
-    looks: InterimAnalyses,
+    analyses: InterimAnalyses,
     *,
     data: dict[str, str],
     machine: str,
@@ -87,7 +87,7 @@ def results(
     curves = None
     if len(of_sizes) > 1:
         sizes = [_size(of_size, scored) for of_size in of_sizes]
-        curves = learning_curves(metric, sizes, shown, looks.number)
+        curves = learning_curves(metric, sizes, shown, analyses.number)
     return Content(
         summary=comparison.summary,
         dataset=splits.name,
@@ -108,15 +108,15 @@ def results(
         seeds=list(comparison.seeds),
         trials=comparison.trials,
         different=different_settings(comparison.cells),
-        look=looks.number,
+        look=analyses.number,
         cells=shown,
         learning_curves=curves,
-        pairs=compare_pairs(metric, statistics, looks.number, looks.standing),
+        pairs=compare_pairs(metric, statistics, analyses.number, analyses.standing),
         pairs_with_failed=compare_pairs(
-            metric, _of_items(with_failed, scored.groups), looks.number
+            metric, _of_items(with_failed, scored.groups), analyses.number
         ),
-        baseline=_baseline(scored, statistics, looks.number),
-        slices=data_slices(slices, members, metric, rows, scored.groups, looks.number),
+        baseline=_baseline(scored, statistics, analyses.number),
+        slices=data_slices(slices, members, metric, rows, scored.groups, analyses.number),
         disagreements=disagreements(outcomes, splits, SCORED_ON, scored.predictions),
         versions=first.get("versions", {}),
         modules={
@@ -233,12 +233,12 @@ def _of_items(rows: dict[str, np.ndarray], groups: np.ndarray) -> dict[str, np.n
     }
 
 
-def _baseline(scored: Scored, statistics: dict[str, np.ndarray], look: int) -> BaselineScores:
+def _baseline(scored: Scored, statistics: dict[str, np.ndarray], analysis: int) -> BaselineScores:
     baseline, answer = scored.baseline, scored.baseline.answer
     rows = of_groups(baseline.statistics, scored.groups)
     return BaselineScores(
         answer=list(answer) if isinstance(answer, tuple) else answer,
         score=baseline.scores[SCORED_ON],
         chosen_on=baseline.scores[CHOSEN_ON],
-        cells=above_baseline(scored.metric, statistics, rows, look),
+        cells=above_baseline(scored.metric, statistics, rows, analysis),
     )

@@ -16,7 +16,7 @@ def data_slices(
     metric: str,
     statistics: Mapping[str, np.ndarray],
     groups: np.ndarray,
-    look: int,
+    analysis: int,
 ) -> list[DataSlice]:
     """Each slice of the scored split, with the scores of the cells that trained.
 
@@ -32,7 +32,7 @@ def data_slices(
         for name, rules in slices.items()
         for rows in statistics.values()
     ]
-    scored = iter(with_challenging(scores, level_of(look)))
+    scored = iter(with_challenging(scores, level_of(analysis)))
     return [
         DataSlice(
             name=name,

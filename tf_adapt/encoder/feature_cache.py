@@ -58,7 +58,7 @@ def with_features(
     limit_mb: int = LIMIT_MB,
     disk_limit_mb: int = DISK_LIMIT_MB,
     dtype: str = "float32",
-    reads: HeadInputs = EVERYTHING,
+    head_inputs: HeadInputs = EVERYTHING,
     own_folder: Path | None = None,
     progress: bool = False,
     engine: str | None = None,
@@ -85,7 +85,7 @@ def with_features(
         encoder.engine = engine
     folder = cache or own_folder
     budget = Budget(limit_mb, disk_limit_mb, has_folder=folder is not None)
-    parts, needed = kept_parts(prepared, encoder, reads, dtype)
+    parts, needed = kept_parts(prepared, encoder, head_inputs, dtype)
     home = budget.home(needed, cached=cache is not None)
     if require and home != "disk":
         raise ConfigError(
@@ -116,10 +116,10 @@ def with_features(
 
 
 def kept_parts(
-    prepared: PreparedData, encoder: HubEncoder, reads: HeadInputs, dtype: str
+    prepared: PreparedData, encoder: HubEncoder, head_inputs: HeadInputs, dtype: str
 ) -> tuple[list[Part], float]:
     """The features that a head reads, and the megabytes of the larger text column."""
-    parts = _parts(encoder, reads)
+    parts = _parts(encoder, head_inputs)
     return parts, megabytes(prepared, encoder, parts, kept_dtype(encoder, dtype))
 
 
@@ -232,9 +232,9 @@ def digest_of(weights: Iterable) -> str:
     return digest.hexdigest()
 
 
-def _parts(encoder: HubEncoder, reads: HeadInputs) -> list[Part]:
+def _parts(encoder: HubEncoder, head_inputs: HeadInputs) -> list[Part]:
     # Encoders like ELMo have no pooled vector.
-    return parts_of(reads, encoder, with_pooled=not FAMILIES[encoder.family].is_like_elmo)
+    return parts_of(head_inputs, encoder, with_pooled=not FAMILIES[encoder.family].is_like_elmo)
 
 
 def _kept_source(

@@ -34,7 +34,7 @@ class Part:
     source: "Part | None" = None
 
 
-def parts_of(reads: HeadInputs, encoder: HubEncoder, with_pooled: bool = True) -> list[Part]:
+def parts_of(head_inputs: HeadInputs, encoder: HubEncoder, with_pooled: bool = True) -> list[Part]:
     """What a head reads, as arrays.
 
     Shapes: hidden states `[layers, width]` for each token, or for each text if the head pools them
@@ -44,27 +44,29 @@ def parts_of(reads: HeadInputs, encoder: HubEncoder, with_pooled: bool = True) -
         with_pooled: whether the encoder has a pooled vector.
     """
     parts, width = [], encoder.output_width
-    if reads.layers is not None:
-        chosen = slice(None) if reads.layers == "all" else slice(-1, None)
-        shape = (encoder.num_layers if reads.layers == "all" else 1, width)
+    if head_inputs.layers is not None:
+        chosen = slice(None) if head_inputs.layers == "all" else slice(-1, None)
+        shape = (encoder.num_layers if head_inputs.layers == "all" else 1, width)
 
         def states(encoded, inputs):
             return tf.stack(encoded["layers"][chosen], axis=2)
 
         def vectors(encoded, inputs):
             layers = encoded["layers"][chosen]
-            rows = [row_vectors([layer], [encoded], inputs, reads.pooling)[0] for layer in layers]
+            rows = [
+                row_vectors([layer], [encoded], inputs, head_inputs.pooling)[0] for layer in layers
+            ]
             return tf.stack(rows, axis=1)
 
-        if reads.pooling is None:
-            source = None if reads.layers == "all" else _all_layers(encoder)
-            parts.append(Part(reads.layers, "states", shape, False, states, source))
+        if head_inputs.pooling is None:
+            source = None if head_inputs.layers == "all" else _all_layers(encoder)
+            parts.append(Part(head_inputs.layers, "states", shape, False, states, source))
         else:
-            name = f"{reads.layers}_{reads.pooling}"
+            name = f"{head_inputs.layers}_{head_inputs.pooling}"
             # The mean of rounded states is not the rounded mean.
-            source = None if reads.pooling == "mean" else _all_layers(encoder)
+            source = None if head_inputs.pooling == "mean" else _all_layers(encoder)
             parts.append(Part(name, "states", shape, True, vectors, source))
-    if reads.pooled and with_pooled:
+    if head_inputs.pooled and with_pooled:
         parts.append(Part("pooled", "pooled", (width,), True, lambda encoded, _: encoded["pooled"]))
     return parts
 

@@ -166,7 +166,7 @@ class BCN(keras.layers.Layer):
         return tf.concat([*pools, attended], axis=-1)
 
     @property
-    def reads(self) -> HeadInputs:
+    def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed)
 

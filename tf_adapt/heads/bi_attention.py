@@ -84,7 +84,7 @@ class BiAttentionHead(keras.layers.Layer):
         return logits[:, 0] if self.regression else logits
 
     @property
-    def reads(self) -> HeadInputs:
+    def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed)
 

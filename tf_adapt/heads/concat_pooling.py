@@ -95,7 +95,7 @@ class ConcatPoolingHead(keras.layers.Layer):
         return features[:, 0] if self.regression else features
 
     @property
-    def reads(self) -> HeadInputs:
+    def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed)
 

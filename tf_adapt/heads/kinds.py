@@ -14,7 +14,7 @@ def of_paper(kind: str) -> dict[str, tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class HeadsOfKind:
+class Row:
     """The heads of a kind of task.
 
     Args:
@@ -34,8 +34,8 @@ class HeadsOfKind:
     check_kind: Callable[[], None] = lambda: None
 
 
-def _pair(kind: str, **arguments) -> HeadsOfKind:
-    return HeadsOfKind(
+def _pair(kind: str, **arguments) -> Row:
+    return Row(
         ("linear", "max_pooling", "bi_attention", "skip_thoughts", "infersent", "esim"),
         of_paper(kind),
         lambda kind, family: "skip_thoughts",
@@ -45,27 +45,27 @@ def _pair(kind: str, **arguments) -> HeadsOfKind:
 
 
 # The paper has no other tasks on single texts: these get its heads for classification.
-_OF_TEXTS = HeadsOfKind(("linear", "bcn", "concat_pooling"), of_paper("classification"))
+_OF_TEXTS = Row(("linear", "bcn", "concat_pooling"), of_paper("classification"))
 KINDS = {
     "classification": _OF_TEXTS,
     "multilabel_classification": _OF_TEXTS,
-    "regression": HeadsOfKind(_OF_TEXTS.heads, _OF_TEXTS.defaults, arguments={"regression": True}),
+    "regression": Row(_OF_TEXTS.heads, _OF_TEXTS.defaults, arguments={"regression": True}),
     "pair_classification": _pair("pair_classification"),
     "pair_regression": _pair("pair_regression", regression=True),
-    "tagging": HeadsOfKind(
+    "tagging": Row(
         ("linear_tagger", "crf", "bilstm", "bilstm_crf"),
         of_paper("tagging"),
         on_vectors=tagging.refuse_vectors,
         check=tagging.check,
     ),
-    "span_extraction": HeadsOfKind(
+    "span_extraction": Row(
         ("span_extractor",),
         dict.fromkeys(("elmo", "bert"), ("span_extractor", "span_extractor")),
         on_vectors=tagging.refuse_vectors,
         arguments={"pair": True},
         check=span_extraction.check,
     ),
-    "language_model": HeadsOfKind((), {}, check_kind=language_model.refuse_head),
+    "language_model": Row((), {}, check_kind=language_model.refuse_head),
 }
 
 

@@ -80,7 +80,7 @@ class LinearHead(keras.layers.Layer):
         return row_vectors(states, encoded[:1], inputs, self.pooling)[0]
 
     @property
-    def reads(self) -> HeadInputs:
+    def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed, self.pooling) if self.pooling else POOLED
 

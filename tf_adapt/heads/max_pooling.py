@@ -105,7 +105,7 @@ class MaxPoolingHead(keras.layers.Layer):
         return row_vectors(states, encoded, inputs, self.pooling)
 
     @property
-    def reads(self) -> HeadInputs:
+    def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         # Both texts of a pair may be in one row, of which the mean would be another.
         rows = not self.pair or self.pooling in ("first", "last")

@@ -99,7 +99,7 @@ class SentencePairHead(keras.layers.Layer):
         return row_vectors(states, encoded, inputs, self.pooling)
 
     @property
-    def reads(self) -> HeadInputs:
+    def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed, self.pooling) if self.pooling else POOLED
 

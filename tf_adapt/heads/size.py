@@ -9,6 +9,7 @@ import keras
 
 from hub_modules.storage.machine import free_memory
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.names import LSTM_HEADS
 from tf_adapt.heads.table import HEADS
 
 WIDEST_PUBLISHED = 300
@@ -29,7 +30,7 @@ def at_most_weights(number: int) -> Iterator[None]:
 
 def is_wide(head: keras.layers.Layer) -> bool:
     """Whether a head has LSTMs that are wider than any published one's."""
-    with_lstms = {row.layer for row in HEADS.values() if row.has_lstm}
+    with_lstms = {HEADS[name].layer for name in LSTM_HEADS}
     return type(head) in with_lstms and head.units > WIDEST_PUBLISHED
 
 

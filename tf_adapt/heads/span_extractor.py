@@ -86,7 +86,7 @@ class SpanExtractor(keras.layers.Layer):
         return tf.concat([logits[:, :1], tf.stack(by_word, axis=-1)], axis=1)
 
     @property
-    def reads(self) -> HeadInputs:
+    def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed)
 

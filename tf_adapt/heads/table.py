@@ -16,6 +16,7 @@ from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.kinds import KINDS, kinds_of
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
+from tf_adapt.heads.names import LSTM_HEADS
 from tf_adapt.heads.sentence_pair import SentencePairHead
 from tf_adapt.heads.span_extractor import SpanExtractor
 from tf_adapt.heads.tagger import Tagger
@@ -34,7 +35,6 @@ class Head:
 
     layer: type
     arguments: Callable[[Task], dict] = lambda task: {}
-    has_lstm: bool = False
     elmo_layer: type | None = None
 
 
@@ -56,13 +56,13 @@ HEADS = {
     "bi_attention": Head(BiAttentionHead),
     "skip_thoughts": Head(SentencePairHead, lambda task: {"features": "skip_thoughts"}),
     "infersent": Head(SentencePairHead, lambda task: {"features": "infersent"}),
-    "bcn": Head(BCN, has_lstm=True),
+    "bcn": Head(BCN),
     "concat_pooling": Head(ConcatPoolingHead),
-    "esim": Head(ESIM, has_lstm=True),
+    "esim": Head(ESIM),
     "linear_tagger": Head(Tagger),
     "crf": Head(Tagger, _crf),
-    "bilstm": Head(Tagger, _bilstm, has_lstm=True),
-    "bilstm_crf": Head(Tagger, lambda task: _bilstm(task) | _crf(task), has_lstm=True),
+    "bilstm": Head(Tagger, _bilstm),
+    "bilstm_crf": Head(Tagger, lambda task: _bilstm(task) | _crf(task)),
     "span_extractor": Head(SpanExtractor),
 }
 ON_VECTORS = ("linear", "skip_thoughts", "infersent")
@@ -113,7 +113,7 @@ def build_head(
     asked = Asked(name, task.kind, family, joint, pooling, word_pieces)
     _check_inputs(asked, row.heads)
     head = HEADS[name]
-    if units is not None and not head.has_lstm:
+    if units is not None and name not in LSTM_HEADS:
         raise ConfigError(
             f"head_units: expected none for the head {name}, which has no LSTM, got {units}"
         )

@@ -129,7 +129,7 @@ class Tagger(keras.layers.Layer):
         return self.chain.loss(targets, outputs["logits"], sample_weight)
 
     @property
-    def reads(self) -> HeadInputs:
+    def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed)
 

@@ -38,5 +38,5 @@ def state_inputs(mixed: bool, pooling: str | None = None) -> HeadInputs:
 
 
 def head_inputs_of(head: keras.layers.Layer) -> HeadInputs:
-    """The `reads` of a head; everything for a head that does not have the attribute."""
-    return getattr(head, "reads", EVERYTHING)
+    """The `head_inputs` of a head; everything for a head that does not have the attribute."""
+    return getattr(head, "head_inputs", EVERYTHING)

@@ -24,7 +24,7 @@ def any_encoder(encoder: HubEncoder) -> None:
 
 
 @dataclass(frozen=True)
-class ModelOfKind:
+class Row:
     """A model for a kind of task.
 
     Args:
@@ -53,13 +53,13 @@ class ModelOfKind:
     lstm_dropouts: Callable = lambda native: native.use_dropouts(of_language_model=False)
 
 
-def _classification(inputs: Callable) -> ModelOfKind:
+def _classification(inputs: Callable) -> Row:
     options = ("class_weight", "signal_annealing")
-    return ModelOfKind(inputs, options=options, perturbations=PERTURBATIONS)
+    return Row(inputs, options=options, perturbations=PERTURBATIONS)
 
 
-def _regression(inputs: Callable) -> ModelOfKind:
-    return ModelOfKind(
+def _regression(inputs: Callable) -> Row:
+    return Row(
         inputs,
         regression.targets,
         regression.predictions,
@@ -70,7 +70,7 @@ def _regression(inputs: Callable) -> ModelOfKind:
 
 KINDS = {
     "classification": _classification(classification.text_inputs),
-    "multilabel_classification": ModelOfKind(
+    "multilabel_classification": Row(
         classification.text_inputs,
         multilabel_classification.targets,
         multilabel_classification.predictions,
@@ -80,7 +80,7 @@ KINDS = {
     "regression": _regression(classification.text_inputs),
     "pair_classification": _classification(classification.pair_inputs),
     "pair_regression": _regression(classification.pair_inputs),
-    "tagging": ModelOfKind(
+    "tagging": Row(
         tagging.inputs,
         tagging.targets,
         tagging.predictions,
@@ -88,13 +88,13 @@ KINDS = {
         options=("signal_annealing",),
         perturbations=OF_WORDS_IN_PLACE,
     ),
-    "span_extraction": ModelOfKind(
+    "span_extraction": Row(
         span_extraction.inputs,
         span_extraction.targets,
         span_extraction.predictions,
         check_encoder=span_extraction.check_encoder,
     ),
-    "language_model": ModelOfKind(
+    "language_model": Row(
         classification.text_inputs,
         lstm_dropouts=lambda native: native.use_dropouts(of_language_model=True),
     ),

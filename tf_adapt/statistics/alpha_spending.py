@@ -6,7 +6,7 @@ LEVELS = (0.03, 0.005, 0.005, 0.005, 0.005)
 FINAL, FINAL_LEVEL = 0, 0.05
 
 
-def level_of(look: int) -> float:
+def level_of(analysis: int) -> float:
     """The significance level of the tests at an interim analysis; 0 after the last one.
 
     Each is a report with other runs than the previous report. Users add seeds, cells or learning
@@ -16,18 +16,18 @@ def level_of(look: int) -> float:
     designs do not apply: the number of seeds grows, the test items stay the same.
 
     Args:
-        look: number of the analysis, from 1; `FINAL` for one that no other comes before or after.
+        analysis: its number, from 1; `FINAL` for one that no other comes before or after.
 
     Raises:
-        ValueError: look is negative.
+        ValueError: analysis is negative.
     """
-    if look < FINAL:
-        raise ValueError(f"look: expected a number of at least {FINAL}, got {look}")
-    if look == FINAL:
+    if analysis < FINAL:
+        raise ValueError(f"analysis: expected a number of at least {FINAL}, got {analysis}")
+    if analysis == FINAL:
         return FINAL_LEVEL
-    return LEVELS[look - 1] if look <= len(LEVELS) else 0.0
+    return LEVELS[analysis - 1] if analysis <= len(LEVELS) else 0.0
 
 
-def next_level(look: int) -> float:
+def next_level(analysis: int) -> float:
     """The level of the analysis after this one; 0 where there is none."""
-    return 0.0 if look == FINAL else level_of(look + 1)
+    return 0.0 if analysis == FINAL else level_of(analysis + 1)

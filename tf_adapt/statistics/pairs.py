@@ -40,13 +40,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def compare_pairs(
     metric: str,
     statistics: Mapping[str, np.ndarray],
-    look: int = 1,
+    analysis: int = 1,
     standing: Collection[tuple[str, str]] = (),
 ) -> list[PairTest]:
     """`compare_cells` for all pairs of cells, a before b in input order.
 
-    The interval has level 1 − α with α of this look. A pair is decided if p_holm ≤ α, or if an
-    earlier look decided it in the same direction; alike if the interval lies within `MARGIN`: both
+    The interval has level 1 − α with α of this analysis. A pair is decided if p_holm ≤ α, or if an
+    earlier one decided it in the same direction; alike if the interval lies within `MARGIN`: both
     one-sided tests pass α / 2 after Holm's correction. `why` is one of:
 
     - `decided`, `alike`;
@@ -55,7 +55,7 @@ def compare_pairs(
     - `few_seeds`: fewer than `FEWEST_SEEDS` of a cell; with one, p and interval account for the
       test items only;
     - `more_seeds`: with a number of seeds between the two of `seeds_needed` (None: more than 100)
-      the observed difference would be decided at the next look with probability 0.8, even if no
+      the observed difference would be decided at the next analysis with probability 0.8, even if no
       other open pair is decided;
     - `more_test_examples`: on these test items hardly any number of seeds would decide;
     - `no_analysis_left`: all `LEVELS` are used, or this analysis is the final one.
@@ -64,15 +64,15 @@ def compare_pairs(
         metric: as for `item_statistics`.
         statistics: by cell, `[seeds, items, k]`: `item_statistics` of each seed's run; cells may
             differ in their numbers of seeds.
-        look: from 1, see `level_of`.
-        standing: pairs (ahead, behind) that an earlier look has decided.
+        analysis: from 1, see `level_of`.
+        standing: pairs (ahead, behind) that an earlier analysis has decided.
 
     Raises:
         ValueError: the cells differ in their numbers of items.
     """
     cells = {name: sample_of(metric, values) for name, values in statistics.items()}
     names = list(combinations(cells, 2))
-    alpha = level_of(look)
+    alpha = level_of(analysis)
     level = 1 - (alpha or LEVELS[-1])
     results = [compare_cells(cells[a], cells[b], level, MARGIN) for a, b in names]
     obstacles = [_obstacle(statistics[a], statistics[b]) for a, b in names]
@@ -90,7 +90,7 @@ def compare_pairs(
         if decided or alike:
             why = "decided" if decided else "alike"
         elif testable:
-            why, needed = _what_is_needed(cells[a], cells[b], look, open_pairs)
+            why, needed = _what_is_needed(cells[a], cells[b], analysis, open_pairs)
         pairs.append(
             PairTest(
                 a=a,
@@ -110,17 +110,17 @@ def compare_pairs(
 
 
 def above_baseline(
-    metric: str, statistics: Mapping[str, np.ndarray], baseline: np.ndarray, look: int = 1
+    metric: str, statistics: Mapping[str, np.ndarray], baseline: np.ndarray, analysis: int = 1
 ) -> dict[str, BaselineTest]:
     """Whether each cell is above the constant prediction of the baseline, by the same test.
 
-    `above`: p_holm ≤ α of this look, and the difference is positive. With one seed the test is
+    `above`: p_holm ≤ α of this analysis, and the difference is positive. With one seed the test is
     about this one model. With fewer than `FEWEST_ITEMS` test items `above` is False.
 
     Shapes: statistics by cell `[seeds, items, k]`, baseline `[items, k]`.
     """
     constant = sample_of(metric, baseline[None])
-    alpha, enough = level_of(look) or LEVELS[-1], len(baseline) >= FEWEST_ITEMS
+    alpha, enough = level_of(analysis) or LEVELS[-1], len(baseline) >= FEWEST_ITEMS
     results = [compare_cells(sample_of(metric, values), constant) for values in statistics.values()]
     adjusted = holm([result.p for result in results])
     return {
@@ -153,10 +153,10 @@ def _possible(result: CellDifference, metric: str) -> list[float] | None:
 
 
 def _what_is_needed(
-    a: CellSample, b: CellSample, look: int, open_pairs: int
+    a: CellSample, b: CellSample, analysis: int, open_pairs: int
 ) -> tuple[str, list[int | None] | None]:
-    """`why` and `seeds_needed` of an open pair, for a decision at the next look."""
-    alpha = next_level(look)
+    """`why` and `seeds_needed` of an open pair, for a decision at the next analysis."""
+    alpha = next_level(analysis)
     if not alpha:
         return "no_analysis_left", None
     if not enough_items(a, b, alpha / open_pairs):

@@ -43,7 +43,7 @@ def mean_of_labels(values):
 
 
 @dataclass(frozen=True)
-class KerasKind:
+class Row:
     """A kind of task in Keras.
 
     Args:
@@ -60,17 +60,17 @@ class KerasKind:
     of_choices: Callable = as_they_are
 
 
-_CLASSIFICATION = KerasKind(
+_CLASSIFICATION = Row(
     CrossEntropy,
     {
         "accuracy": lambda task: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
         "matthews": lambda task: MatthewsCorrelation(task.num_outputs),
     },
 )
-_REGRESSION = KerasKind(SquaredError, {"pearson": lambda task: PearsonCorrelation()})
+_REGRESSION = Row(SquaredError, {"pearson": lambda task: PearsonCorrelation()})
 KINDS = {
     "classification": _CLASSIFICATION,
-    "multilabel_classification": KerasKind(
+    "multilabel_classification": Row(
         BinaryCrossEntropy,
         {
             "micro_f1": lambda task: LabelSetF1("micro", task.num_outputs, task.thresholds),
@@ -82,7 +82,7 @@ KINDS = {
     "regression": _REGRESSION,
     "pair_classification": _CLASSIFICATION,
     "pair_regression": _REGRESSION,
-    "tagging": KerasKind(
+    "tagging": Row(
         CrossEntropy,
         {
             "accuracy": lambda task: WordAccuracy(),
@@ -90,6 +90,6 @@ KINDS = {
             "strict_span_f1": lambda task: SpanF1(task.labels, task.scheme, strict=True),
         },
     ),
-    "span_extraction": KerasKind(SpanCrossEntropy),
-    "language_model": KerasKind(LanguageModelLoss, {"perplexity": lambda task: Perplexity()}),
+    "span_extraction": Row(SpanCrossEntropy),
+    "language_model": Row(LanguageModelLoss, {"perplexity": lambda task: Perplexity()}),
 }

@@ -19,7 +19,7 @@ TWO_TEXTS = ("text_a", "text_b")
 
 
 @dataclass(frozen=True)
-class Kind:
+class Row:
     """A kind of task.
 
     Args:
@@ -39,19 +39,19 @@ class Kind:
     metrics_of_schemes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def _classification(texts: tuple[str, ...]) -> Kind:
-    return Kind(texts, "label", ("accuracy", "matthews"), {"labels": checked_labels})
+def _classification(texts: tuple[str, ...]) -> Row:
+    return Row(texts, "label", ("accuracy", "matthews"), {"labels": checked_labels})
 
 
-def _regression(texts: tuple[str, ...]) -> Kind:
+def _regression(texts: tuple[str, ...]) -> Row:
     arguments = {"label_range": checked_range}
-    return Kind(texts, "label", ("pearson",), arguments, num_outputs=lambda task: 1)
+    return Row(texts, "label", ("pearson",), arguments, num_outputs=lambda task: 1)
 
 
 KINDS = {
     "classification": _classification(ONE_TEXT),
     # See `tf_adapt.data.formats.label_sets`.
-    "multilabel_classification": Kind(
+    "multilabel_classification": Row(
         ONE_TEXT,
         "label",
         ("micro_f1", "macro_f1"),
@@ -60,7 +60,7 @@ KINDS = {
     "regression": _regression(ONE_TEXT),
     "pair_classification": _classification(TWO_TEXTS),
     "pair_regression": _regression(TWO_TEXTS),
-    "tagging": Kind(
+    "tagging": Row(
         ("words",),
         "tags",
         ("span_f1", "strict_span_f1"),
@@ -68,7 +68,7 @@ KINDS = {
         metrics_of_schemes={WORDS: ("accuracy",)},
     ),
     # A question and its context: see `tf_adapt.data.formats.records.Answers`.
-    "span_extraction": Kind(
+    "span_extraction": Row(
         TWO_TEXTS,
         "answers",
         ("f1", "exact_match"),
@@ -76,7 +76,7 @@ KINDS = {
         num_outputs=lambda task: 2,  # whether a word begins the answer, and whether it ends it
     ),
     # See `tf_adapt.models.language_model`.
-    "language_model": Kind(ONE_TEXT, None, ("perplexity",)),
+    "language_model": Row(ONE_TEXT, None, ("perplexity",)),
 }
 
 

@@ -1,11 +1,8 @@
 """Entities in tag sequences, as in conlleval or strict in a scheme; plain Python."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 from tf_adapt.tasks.tag_schemes import SCHEMES, split_tag
-
-NONE = (0, 0, 0)
 
 
 def spans(tags: Sequence[str], strict: str | None = None) -> list[tuple[str, int, int]]:
@@ -54,26 +51,7 @@ def span_scores(
         ValueError: another scheme; the numbers of sentences differ, or of tags in one of them.
     """
     _check(true, predicted, scheme)
-    counts, strict = _count(true, predicted), _count(true, predicted, scheme)
-    return _scores(_total(counts), _total(strict))
-
-
-def span_scores_by_type(
-    true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str
-) -> dict[str, dict[str, float]]:
-    """`span_scores` of each type that is true or predicted anywhere, sorted by name.
-
-    `support` is its number of true entities.
-
-    Raises:
-        ValueError: as `span_scores`.
-    """
-    _check(true, predicted, scheme)
-    counts, strict = _count(true, predicted), _count(true, predicted, scheme)
-    return {
-        kind: _scores(counts[kind], strict.get(kind, NONE)) | {"support": counts[kind][1]}
-        for kind in sorted(counts)
-    }
+    return _scores(_count(true, predicted), _count(true, predicted, scheme))
 
 
 def _check(true: Sequence, predicted: Sequence, scheme: str) -> None:
@@ -92,23 +70,15 @@ def _check(true: Sequence, predicted: Sequence, scheme: str) -> None:
             )
 
 
-def _count(
-    true: Sequence, predicted: Sequence, strict: str | None = None
-) -> dict[str, tuple[int, int, int]]:
-    """For each type the numbers of right, true and predicted entities."""
-    right, real, predicted_kinds = Counter(), Counter(), Counter()
+def _count(true: Sequence, predicted: Sequence, strict: str | None = None) -> tuple[int, int, int]:
+    """The numbers of right, true and predicted entities."""
+    right = real = proposed = 0
     for tags, predicted_tags in zip(true, predicted, strict=True):
         entities, predicted_entities = spans(tags, strict), spans(predicted_tags, strict)
-        right.update(kind for kind, *_ in set(entities).intersection(predicted_entities))
-        real.update(kind for kind, *_ in entities)
-        predicted_kinds.update(kind for kind, *_ in predicted_entities)
-    return {
-        kind: (right[kind], real[kind], predicted_kinds[kind]) for kind in real | predicted_kinds
-    }
-
-
-def _total(counts: dict[str, tuple[int, int, int]]) -> tuple[int, int, int]:
-    return tuple(sum(count[part] for count in counts.values()) for part in range(3))
+        right += len(set(entities).intersection(predicted_entities))
+        real += len(entities)
+        proposed += len(predicted_entities)
+    return right, real, proposed
 
 
 def _scores(counts: tuple[int, int, int], strict: tuple[int, int, int]) -> dict[str, float]:

@@ -15,8 +15,28 @@ from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.weights import load_weights_by_name
 
 
+class _Adapter(keras.layers.Layer):
+    """The settings of an adapter."""
+
+    def __init__(self, width: int, size: int, activation: str, operation: str = "dense", **kwargs):
+        super().__init__(**kwargs)
+        self.width = width
+        self.size = size
+        self.activation = activation
+        self.operation = operation
+        self._make_parts()
+
+    def get_config(self) -> dict:
+        return super().get_config() | {
+            "width": self.width,
+            "size": self.size,
+            "activation": self.activation,
+            "operation": self.operation,
+        }
+
+
 @keras.saving.register_keras_serializable("hub_modules")
-class BottleneckAdapter(keras.layers.Layer):
+class BottleneckAdapter(_Adapter):
     """A small two-layer network with a residual connection: close to the identity at first.
 
     `x + W_up gelu(W_down x + b_down) + b_up`; matrices are initialised from a truncated normal
@@ -41,14 +61,9 @@ class BottleneckAdapter(keras.layers.Layer):
     NLP" (tutorial) for relu and convolutions.
     """
 
-    def __init__(self, width: int, size: int, activation: str, operation: str = "dense", **kwargs):
-        super().__init__(**kwargs)
-        self.width = width
-        self.size = size
-        self.activation = activation
-        self.operation = operation
-        self.down = self._dense(size, "down")
-        self.up = self._dense(width, "up")
+    def _make_parts(self):
+        self.down = self._dense(self.size, "down")
+        self.up = self._dense(self.width, "up")
 
     def _dense(self, units: int, name: str):
         return keras.layers.Dense(
@@ -67,14 +82,6 @@ class BottleneckAdapter(keras.layers.Layer):
         read = _with_neighbours(states, token_mask) if self.operation == "convolution" else states
         return states + self.up(activation(self.down(read)))
 
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "width": self.width,
-            "size": self.size,
-            "activation": self.activation,
-            "operation": self.operation,
-        }
-
 
 def _with_neighbours(states, token_mask):
     """`[batch, time, width]` → `[batch, time, 3 * width]`: left, own and right states."""
@@ -84,7 +91,7 @@ def _with_neighbours(states, token_mask):
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class BidirectionalAdapter(keras.layers.Layer):
+class BidirectionalAdapter(_Adapter):
     """One bottleneck adapter for each direction of a biLM layer.
 
     Shapes: hidden states `[2, batch, time, width]` (forward; backward), for a convolution also
@@ -96,19 +103,7 @@ class BidirectionalAdapter(keras.layers.Layer):
     Source: Houlsby et al. 2019 for the adapter; its position in an ELMo is our choice.
     """
 
-    def __init__(
-        self,
-        width: int,
-        size: int,
-        activation: str = "gelu_exact",
-        operation: str = "dense",
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.width = width
-        self.size = size
-        self.activation = activation
-        self.operation = operation
+    def _make_parts(self):
         self.forward = self._adapter("forward")
         self.backward = self._adapter("backward")
 
@@ -128,14 +123,6 @@ class BidirectionalAdapter(keras.layers.Layer):
 
     def call(self, states, token_mask=None):
         return tf.stack([self.forward(states[0], token_mask), self.backward(states[1], token_mask)])
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "width": self.width,
-            "size": self.size,
-            "activation": self.activation,
-            "operation": self.operation,
-        }
 
 
 def check_added(added: Added, family: str, num_layers: int) -> None:

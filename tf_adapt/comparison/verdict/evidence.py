@@ -33,7 +33,7 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
     content, recommended = ranking.content, ranking.recommended
     reasons = not_trained_to_the_end(content)
     return {
-        DECISION: [*headline.qualified, *_tests(ranking), _looks(content.look)],
+        DECISION: [*headline.qualified, *_tests(ranking), _analyses(content.look)],
         SEEDS: [
             *failed,
             *_unended(reasons, ranking.names),
@@ -128,16 +128,16 @@ def _decision(pair: PairTest) -> str:
     return f"p {probability(pair.p_holm)} after Holm's correction: {decision}"
 
 
-def _looks(look: int) -> str:
-    level = level_of(look)
-    if look == FINAL:
+def _analyses(analysis: int) -> str:
+    level = level_of(analysis)
+    if analysis == FINAL:
         return f"This is the one analysis of this comparison, at {100 * level:.3g} %."
     if not level:
-        return f"This is interim analysis {look}: only the first {len(LEVELS)} may decide."
+        return f"This is interim analysis {analysis}: only the first {len(LEVELS)} may decide."
     return (
-        f"This is interim analysis {look} of {len(LEVELS)}, at {100 * level:.3g} %. Together they "
-        "decide falsely in about 5 % where seeds scatter regularly, more often where a cell has "
-        "rare bad seeds. Other folders with the same data are not counted."
+        f"This is interim analysis {analysis} of {len(LEVELS)}, at {100 * level:.3g} %. Together "
+        "they decide falsely in about 5 % where seeds scatter regularly, more often where a cell "
+        "has rare bad seeds. Other folders with the same data are not counted."
     )
 
 

@@ -55,9 +55,9 @@ class InterimAnalyses:
         now = {name: _kind_of(runs) for name, runs in self.present.runs.items()}
         return {
             pair
-            for look in self.past
-            for pair in look.decided
-            if all(_kind_of(look.runs[name]) == now.get(name) for name in pair)
+            for analysis in self.past
+            for pair in analysis.decided
+            if all(_kind_of(analysis.runs[name]) == now.get(name) for name in pair)
         }
 
     def to_record(self, pairs: list[PairTest]) -> list[dict[str, Any]]:
@@ -74,11 +74,11 @@ class InterimAnalyses:
         present = [replace(self.present, decided=decided)] if tested else []
         return [
             {
-                "runs": look.runs,
-                "decided": [list(pair) for pair in look.decided],
-                "final": look.final,
+                "runs": analysis.runs,
+                "decided": [list(pair) for pair in analysis.decided],
+                "final": analysis.final,
             }
-            for look in (*self.past, *present, *self.later)
+            for analysis in (*self.past, *present, *self.later)
         ]
 
 
@@ -92,12 +92,12 @@ def read_analyses(record: list[dict[str, Any]]) -> tuple[InterimAnalysis, ...]:
         InterimAnalysis(
             {
                 name: _of(runs["rate"], runs["seeds"], runs.get("examples"))
-                for name, runs in dict(look["runs"]).items()
+                for name, runs in dict(analysis["runs"]).items()
             },
-            tuple((str(ahead), str(behind)) for ahead, behind in look["decided"]),
-            look["final"],
+            tuple((str(ahead), str(behind)) for ahead, behind in analysis["decided"]),
+            analysis["final"],
         )
-        for look in record
+        for analysis in record
     )
 
 
@@ -106,10 +106,10 @@ def analyses_at(
 ) -> InterimAnalyses:
     """The past and the present analysis; a report on the same runs is the same analysis."""
     runs = {cell.name: _runs(outcomes, cell) for cell in outcomes.comparison.cells}
-    for number, look in enumerate(past):
-        if look.runs == runs:
+    for number, analysis in enumerate(past):
+        if analysis.runs == runs:
             return InterimAnalyses(
-                past[:number], InterimAnalysis(runs, final=look.final), past[number + 1 :]
+                past[:number], InterimAnalysis(runs, final=analysis.final), past[number + 1 :]
             )
     return InterimAnalyses(past, InterimAnalysis(runs, final=final))
 
@@ -120,7 +120,7 @@ def check_analyses(outcomes: Outcomes, past: tuple[InterimAnalysis, ...], final:
     Raises:
         ConfigError: the only analysis was done, or is asked for after others.
     """
-    before = sum(not look.final for look in past)
+    before = sum(not analysis.final for analysis in past)
     if final and before:
         raise ConfigError(
             f"--final: expected a comparison without a report, whose one analysis has the whole "

@@ -45,20 +45,20 @@ class Size:
 
 
 def learning_curves(
-    metric: str, sizes: Sequence[Size], cells: Sequence[ScoredCell], look: int = 1
+    metric: str, sizes: Sequence[Size], cells: Sequence[ScoredCell], analysis: int = 1
 ) -> LearningCurves:
     """The curves, with tests if there are both frozen and tuned cells.
 
     Args:
         sizes: in ascending order of examples.
-        look: number of the look, which sets the level of the tests, as for the verdict.
+        analysis: number of the interim analysis, which sets the level of the tests.
     """
     groups = {True: [], False: []}
     for cell in cells:
         if cell.pretrained:
             groups[cell.adaptation == FROZEN].append(cell.id)
-    level = level_of(look)
-    points = [_tested(metric, size, groups[True], groups[False], look) for size in sizes]
+    level = level_of(analysis)
+    points = [_tested(metric, size, groups[True], groups[False], analysis) for size in sizes]
     points = _in_order(points, level)
     sentence = _sentence(points) if groups[True] and groups[False] else ""
     return LearningCurves(level, sentence, points)
@@ -78,7 +78,7 @@ def _in_order(points: Sequence[CurvePoint], level: float) -> list[CurvePoint]:
 
 
 def _tested(
-    metric: str, size: Size, frozen: Sequence[str], tuned: Sequence[str], look: int
+    metric: str, size: Size, frozen: Sequence[str], tuned: Sequence[str], analysis: int
 ) -> CurvePoint:
     """The point with its own test."""
     frozen, tuned = (
@@ -99,7 +99,7 @@ def _tested(
     p_values = [_p(metric, size, _best(size, better), rival) for rival in worse]
     p = None if None in p_values else min(1.0, len(better) * max(p_values))
     both = {name: size.statistics[name] for name in (point.tuned, point.frozen)}
-    interval = compare_pairs(metric, both, look)[0].interval
+    interval = compare_pairs(metric, both, analysis)[0].interval
     return replace(point, difference=difference, p=p, interval=interval)
 
 

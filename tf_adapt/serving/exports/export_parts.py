@@ -18,9 +18,9 @@ from tf_adapt.layers.head_inputs import HeadInputs
 _NAMES = ("pack", "encode", "answer")
 
 
-def parts_that_are_read(encoder: HubEncoder, reads: HeadInputs) -> list[Part] | None:
+def parts_that_are_read(encoder: HubEncoder, head_inputs: HeadInputs) -> list[Part] | None:
     """The encoder outputs that the head reads; None where no other engine can compute them."""
-    return parts_of(reads, encoder) if is_convertible(encoder) else None
+    return parts_of(head_inputs, encoder) if is_convertible(encoder) else None
 
 
 def read_of(parts: list[Part], encoded: dict, inputs: dict) -> dict:

@@ -137,7 +137,7 @@ class _Pool:
         task: without thresholds.
         chooses_thresholds: whether thresholds of labels are chosen on dev, as in a member's run.
         answers: by split, of each member.
-        combination: its weights are set for each look.
+        combination: its weights are set for each call.
     """
 
     task: Task

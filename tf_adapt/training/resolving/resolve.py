@@ -116,7 +116,7 @@ def _with_features(
             prepared,
             model.encoder,
             **dict(config.features),
-            reads=head_inputs_of(model.head),
+            head_inputs=head_inputs_of(model.head),
             own_folder=None if settings.in_several_processes else folder / run_folder.FEATURES,
             progress=writes,
         )
