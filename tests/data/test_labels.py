@@ -14,7 +14,6 @@ from tf_adapt.data.labels import (
     label_ids,
     label_set,
     scheme_tags,
-    word_where,
 )
 from tf_adapt.errors import ConfigError, DataError
 
@@ -100,9 +99,9 @@ def test_scheme_tags():
 
 
 def test_places_of_words():
-    assert word_where(sentence_of("OOO", "a:b/c:7"), 2) == "a:b/c:9"
-    assert word_where(sentence_of("OOO", "glue/x:train[3]"), 2) == "glue/x:train[3], word 3"
-    assert word_where(sentence_of("OOO", ""), 0) == "sentence, word 1"
+    assert sentence_of("OOO", "a:b/c:7").place_of(2) == "a:b/c:9"
+    assert sentence_of("OOO", "glue/x:train[3]").place_of(2) == "glue/x:train[3], word 3"
+    assert sentence_of("OOO", "").place_of(0) == "sentence, word 1"
 
 
 @pytest.mark.parametrize(("name", "entities"), [("eng.train", 23_499), ("eng.testa", 5_942)])

@@ -5,7 +5,6 @@ from pathlib import Path
 from tf_adapt.comparison.baseline import gold_labels
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.kinds import KINDS
-from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import Disagreement
@@ -70,7 +69,7 @@ def disagreements(
     return [
         Disagreement(
             where=example.where,
-            text_a=_text(example),
+            text_a=example.shown,
             text_b=getattr(example, "text_b", None),
             label=row.shown(gold[number]),
             answers={name: row.shown(labels[number]) for name, labels in of_cells.items()},
@@ -78,7 +77,3 @@ def disagreements(
         )
         for _, number, example, right in disputed[:SHOWN_DISAGREEMENTS]
     ]
-
-
-def _text(example) -> str:
-    return " ".join(example.words) if isinstance(example, TaggedSentence) else example.text_a

@@ -8,7 +8,6 @@ import numpy as np
 
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.kinds import KINDS
-from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.report.scored_cells import DIVERGED, ONE_ANSWER, TRAINED
@@ -32,11 +31,12 @@ class Baseline:
 
 def baseline_of(splits: Splits, metric: str, chosen_on: str, scored_on: str) -> Baseline:
     """The baseline of the data, scored by the runs' metric."""
-    answer = KINDS[splits.kind].baseline(splits)
+    row = KINDS[splits.kind]
+    answer = row.baseline(splits)
     statistics = {
         split: item_statistics(
             metric,
-            [_as_prediction(example, answer) for example in splits.examples[split]],
+            [row.constant(example, answer) for example in splits.examples[split]],
             gold_labels(splits, split),
             splits.labels,
             splits.scheme,
@@ -69,7 +69,3 @@ def outcome_of(
 def gold_labels(splits: Splits, split: str) -> list:
     """The gold label of each example, in the form of the predictions."""
     return gold_answers(splits.examples[split], splits.kind)
-
-
-def _as_prediction(example: Record | TaggedSentence, answer: str | float | tuple[str, ...]):
-    return [answer] * len(example.words) if isinstance(example, TaggedSentence) else answer

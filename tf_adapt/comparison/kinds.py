@@ -30,6 +30,7 @@ class Row:
         right_answers: predictions by cell, gold, kind → which are right; empty where none is
             right or wrong.
         confusion: predictions of several runs, gold, labels → their confusion matrix, or None.
+        constant: an example, the answer to everything → the prediction for the example.
         example: name of the data that ship, for `tf-adapt init --example`; by default the kind's.
         column_lines, width_lines, over_long: of a first config: on the columns of its file, on the
             width of heads, and what happens to long texts.
@@ -42,6 +43,7 @@ class Row:
     answers: Callable[[list], Iterable]
     right_answers: Callable[[Mapping[str, list], list, str], dict[str, list[bool]]]
     confusion: Callable[[Sequence[list], list, Sequence[str]], list[list[int]] | None]
+    constant: Callable[[Any, Any], Any] = lambda example, answer: answer
     example: str | None = None
     column_lines: Callable[[list[str], list[str]], list[str]] = classification.column_lines
     width_lines: tuple[str, ...] = (
@@ -90,6 +92,7 @@ KINDS: dict[str, Row] = {
         answers=chain.from_iterable,
         right_answers=_right_answers,
         confusion=_no_confusion,
+        constant=tagging.for_each_word,
         example="names",
         column_lines=tagging.column_lines,
         over_long="are split in two",

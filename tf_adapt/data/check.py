@@ -1,13 +1,12 @@
 """A report on the data of a run: sizes, labels, lengths, repeated texts, truncated examples."""
 
-from collections import Counter
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from tf_adapt.data.formats import Answers, Record, TaggedSentence
-from tf_adapt.data.splits.groups import texts_of
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import DataError
 
@@ -27,8 +26,7 @@ def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[s
         report[split] = {
             "what": splits.descriptions[split],
             "examples": len(examples),
-            "labels": _labels(examples),
-            **_without_labels(examples),
+            **KINDS[splits.kind].label_report(examples),
             "words": _lengths([_words(example) for example in examples]),
             **({} if prepared is None else token_lengths(prepared[split])),
         }
@@ -67,44 +65,8 @@ def refuse_over_long(report: dict[str, Any], encoder: str = "the encoder") -> No
         )
 
 
-def _labels(examples: list[Record | TaggedSentence]) -> dict[str, Any]:
-    """The count of each label; for a regression the range and mean of the targets; of questions
-    with and without an answer."""
-    if isinstance(examples[0], TaggedSentence):
-        counts = Counter(tag for sentence in examples for tag in sentence.tags)
-    elif isinstance(examples[0].label, Answers):
-        counts = Counter(
-            "with an answer" if example.label.texts else "without an answer" for example in examples
-        )
-    elif isinstance(examples[0].label, float):
-        targets = np.array([example.label for example in examples])
-        return {
-            "least": float(targets.min()),
-            "mean": round(float(targets.mean()), 3),
-            "most": float(targets.max()),
-        }
-    else:
-        counts = Counter(label for example in examples for label in _labels_of(example))
-    return dict(sorted(counts.items()))
-
-
-def _labels_of(example: Record) -> tuple:
-    if isinstance(example.label, tuple):
-        return example.label
-    return () if example.label is None else (example.label,)
-
-
-def _without_labels(examples: list[Record | TaggedSentence]) -> dict[str, int]:
-    """For sets of labels, the number of empty ones."""
-    if not isinstance(getattr(examples[0], "label", None), tuple):
-        return {}
-    return {"without any label": sum(not example.label for example in examples)}
-
-
 def _words(example: Record | TaggedSentence) -> int:
-    if isinstance(example, TaggedSentence):
-        return len(example.words)
-    return len(example.text_a.split()) + len((example.text_b or "").split())
+    return sum(map(len, example.words_of_texts(str.split)))
 
 
 def _lengths(lengths) -> dict[str, float]:
@@ -140,6 +102,5 @@ def _repeated(examples: dict[str, list]) -> dict[str, dict[str, int]]:
 def _labels_by_text(examples: list[Record | TaggedSentence]) -> dict[tuple, list]:
     labels: dict[tuple, list] = {}
     for example in examples:
-        label = example.tags if isinstance(example, TaggedSentence) else example.label
-        labels.setdefault(texts_of(example), []).append(label)
+        labels.setdefault(example.texts, []).append(example.target)
     return labels

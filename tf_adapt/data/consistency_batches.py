@@ -15,7 +15,6 @@ from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.data.packing.prepare import checked_limit, prepare
 from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.data.perturbed_words import CHANGED_SHARE, paraphrased, perturbed_words
-from tf_adapt.data.splits.groups import texts_of
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
 
@@ -220,7 +219,7 @@ def _dataset(
         return inputs | unlabelled_inputs, targets
 
     index = tf.TensorSpec([None], tf.int64)
-    columns = [tf.TensorSpec([None], tf.string)] * len(texts_of(more.texts[0])) if more.pack else []
+    columns = [tf.TensorSpec([None], tf.string)] * len(more.texts[0].texts) if more.pack else []
     signature = (index, index, *columns)
     dataset = tf.data.Dataset.from_generator(steps, output_signature=signature)
     dataset = dataset.map(batch, num_parallel_calls=tf.data.AUTOTUNE)

@@ -1,12 +1,13 @@
 """Kinds of task → what files hold of them, and what reads it. Imports no TensorFlow, no NumPy."""
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tf_adapt.data import label_reports
 from tf_adapt.data.by_kind.tagging import read_sentences, with_shown_columns
 from tf_adapt.data.by_kind.texts import TABLES, read_table
 from tf_adapt.data.formats import (
@@ -49,6 +50,7 @@ class Row:
         features: of TensorFlow Datasets that labels may be; none: no dataset by `columns`.
         gold: an example → its label, in the form of `tf_adapt.runs.prediction_files`.
         is_right: a prediction, gold → whether it is right.
+        label_report: of examples, as plain values for a report on data.
     """
 
     formats: tuple[str, ...]
@@ -62,6 +64,7 @@ class Row:
     features: Readers = field(default_factory=dict)
     gold: Callable[[Example], Any] = _label
     is_right: Callable[[Any, Any], bool] = operator.eq
+    label_report: Callable[[Sequence[Example]], dict[str, Any]] = label_reports.label_counts
 
 
 _TEXT = Row(
@@ -77,6 +80,7 @@ _NUMBER = replace(
     read=partial(read_table, label=dict.fromkeys(TABLES, number_label)),
     features=NUMBERS,
     gold=lambda example: float(example.label),
+    label_report=label_reports.target_range,
 )
 _PAIR = {
     "columns": ("text_a", "text_b", "label"),
@@ -91,6 +95,7 @@ KINDS = {
             label={"tsv": joined_labels, "csv": joined_labels, "jsonl": listed_labels},
         ),
         features=SETS,
+        label_report=label_reports.set_counts,
     ),
     "regression": _NUMBER,
     "pair_classification": replace(_TEXT, **_PAIR),
@@ -112,6 +117,7 @@ KINDS = {
         read_tfds=examples.questions,
         gold=lambda example: example.label.texts,
         is_right=exact_match,
+        label_report=label_reports.answer_counts,
     ),
     "language_model": Row(
         ("text",), lambda path, data, labelled: read_texts(path, data.skip_empty)[0]

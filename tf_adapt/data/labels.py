@@ -29,7 +29,6 @@ from tf_adapt.tasks.tag_schemes import (
 )
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
-_FILE_AND_LINE = re.compile(r"(?s)(.*):([0-9]+)")
 
 
 def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:
@@ -42,14 +41,14 @@ def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:
     """
     _check_name(scheme, FILE_SCHEMES)
     for sentence in sentences:
-        tags = _tags(sentence)
+        tags = sentence.labels
         before = "O"
         for index, tag in enumerate(tags):
             after = tags[index + 1] if index + 1 < len(tags) else "O"
             fault = _fault(before, tag, after, scheme)
             if fault:
                 raise DataError(
-                    f"{word_where(sentence, index)}: tag {tag!r} is not legal in the scheme "
+                    f"{sentence.place_of(index)}: tag {tag!r} is not legal in the scheme "
                     f"{scheme}: {fault}; correct it, or name the scheme the file is in"
                 )
             before = tag
@@ -90,14 +89,6 @@ def scheme_tags(types: Iterable[str], scheme: str) -> list[str]:
     return ["O", *(f"{prefix}-{kind}" for kind in types for prefix in SCHEMES[scheme])]
 
 
-def word_where(sentence: TaggedSentence, index: int) -> str:
-    """The location of a word: the words of a sentence are on consecutive lines of its file."""
-    match = _FILE_AND_LINE.fullmatch(sentence.where)
-    if match:
-        return f"{match[1]}:{int(match[2]) + index}"
-    return f"{sentence.where or 'sentence'}, word {index + 1}"
-
-
 def label_set(records: Iterable[Record | TaggedSentence], where: str) -> list[str]:
     """The distinct labels in sorted order; tags with `O` first, then by type and prefix.
 
@@ -106,11 +97,10 @@ def label_set(records: Iterable[Record | TaggedSentence], where: str) -> list[st
             not a text; for sets of labels, all are empty, or a label seems to be several.
     """
     labels = set()
-    tagged = of_sets = False
+    order, of_sets = None, False
     for record in records:
-        tagged = isinstance(record, TaggedSentence)
-        of_sets = not tagged and isinstance(record.label, tuple)
-        for label, location in _labels(record):
+        order, of_sets = record.label_order, record.has_label_set
+        for label, location in record.located_labels:
             if not isinstance(label, str):
                 raise DataError(f"{location}: expected a text as label, got {label!r}")
             labels.add(label)
@@ -120,7 +110,7 @@ def label_set(records: Iterable[Record | TaggedSentence], where: str) -> list[st
         check_separated(labels, where)
     if not labels:
         raise DataError(f"no examples in {where}; expected at least one")
-    return sorted(labels, key=_tag_order if tagged else None)
+    return sorted(labels, key=order)
 
 
 def check_labels(
@@ -143,8 +133,8 @@ def check_labels(
     counts: Counter = Counter()
     of_sets, id_of = False, label_ids(labels or [])
     for record in records:
-        of_sets = isinstance(getattr(record, "label", None), tuple)
-        for label, where in _labels(record):
+        of_sets = record.has_label_set
+        for label, where in record.located_labels:
             if isinstance(label, Answers):
                 check_answers(label, record.text_b, where)
             elif labels is None:
@@ -187,18 +177,7 @@ def _check_name(scheme: str, known: Iterable[str]) -> None:
 def _in_letters(sentence: TaggedSentence, scheme: str) -> list[str]:
     """The tags with the letters of the scheme that is the same but for them."""
     letters = SPELLINGS[scheme][1] | {"O": "O"}
-    return [letters[tag[0]] + tag[1:] for tag in _tags(sentence)]
-
-
-def _tags(sentence: TaggedSentence) -> tuple[str, ...]:
-    if sentence.tags is None:
-        raise DataError(f"{sentence.where}: expected a tag for each word, got no tags")
-    if len(sentence.tags) != len(sentence.words):
-        raise DataError(
-            f"{sentence.where}: expected {len(sentence.words)} tags, one for each word, "
-            f"got {len(sentence.tags)}"
-        )
-    return sentence.tags
+    return [letters[tag[0]] + tag[1:] for tag in sentence.labels]
 
 
 def _fault(before: str, tag: str, after: str, scheme: str) -> str | None:
@@ -235,22 +214,6 @@ def _write_tags(entities: list[tuple[str, int, int]], length: int, scheme: str) 
             tags[end - 1] = f"E-{kind}" if end - start > 1 else f"S-{kind}"
         previous = (kind, end)
     return tags
-
-
-def _labels(record: Record | TaggedSentence) -> list[tuple[object, str]]:
-    """Each label of an example with its location."""
-    if isinstance(record, TaggedSentence):
-        return [(tag, word_where(record, i)) for i, tag in enumerate(_tags(record))]
-    if record.label is None:
-        raise DataError(f"{record.where}: expected a label, got none")
-    if isinstance(record.label, tuple):
-        return [(label, record.where) for label in record.label]
-    return [(record.label, record.where)]
-
-
-def _tag_order(tag: str) -> tuple[bool, str, str]:
-    prefix, kind = split_tag(tag)
-    return tag != "O", kind, prefix
 
 
 def _check_target(label: object, label_range: tuple[float, float] | None, where: str) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from tf_adapt.data.datasets import DEV_PERCENT, DEV_SEED
-from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.splits.cut import FEWEST, cut_off
 from tf_adapt.errors import DataError
@@ -40,12 +39,9 @@ def with_dev(
         )
     count = round(len(train) * DEV_PERCENT / 100)
     examples["dev"], examples["train"] = cut_off(train, count, DEV_SEED, where)
-    together = "equal texts and groups"
-    if isinstance(train[0], TaggedSentence):
-        together = "documents, or where none are marked equal sentences,"
     part = f"{len(examples['dev'])} of its {len(train)} examples"
     descriptions["dev"] = (
         f"dev, a part of {descriptions['train']}: {part}, picked by a hash of the text (seed "
-        f"{DEV_SEED}), {together} together; {reason}"
+        f"{DEV_SEED}), {train[0].kept_together} together; {reason}"
     )
     descriptions["train"] += f": without {part}, which play dev"

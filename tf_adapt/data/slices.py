@@ -43,7 +43,7 @@ _SEPARATORS = _Separators()
 
 def words_of(text: str) -> list[str]:
     """The words of a text, as at the top of this file."""
-    return _WORD.findall(text.casefold().replace("’", "'").translate(_SEPARATORS))
+    return _WORD.findall(_folded(text).translate(_SEPARATORS))
 
 
 def word_overlap(example: Record) -> float:
@@ -57,7 +57,7 @@ def with_words(examples: Examples, words: Collection[str]) -> np.ndarray:
 
     Shapes: → `[examples] bool`.
     """
-    wanted = {word.casefold().replace("’", "'") for word in words}
+    wanted = set(map(_folded, words))
     return _mask(
         any(not wanted.isdisjoint(text) for text in _words(example)) for example in examples
     )
@@ -127,10 +127,11 @@ def check_places(path: str | Path, places: Sequence[str], examples: Examples) ->
 
 def _words(example: Record | TaggedSentence) -> list[list[str]]:
     """The words of each text of an example."""
-    if isinstance(example, TaggedSentence):
-        return [[word.casefold().replace("’", "'") for word in example.words]]
-    texts = [example.text_a] if example.text_b is None else [example.text_a, example.text_b]
-    return [words_of(text) for text in texts]
+    return [list(map(_folded, text)) for text in example.words_of_texts(words_of)]
+
+
+def _folded(text: str) -> str:
+    return text.casefold().replace("’", "'")
 
 
 def _names(where: str) -> list[str]:

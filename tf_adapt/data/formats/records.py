@@ -3,14 +3,18 @@
 import math
 import re
 import string
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 from tf_adapt.data.limits import LONGEST_TEXT
 from tf_adapt.errors import DataError
+from tf_adapt.tasks.tag_schemes import split_tag
 
 FLOAT32_MAX = 3.4028234663852886e38
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_FILE_AND_LINE = re.compile(r"(?s)(.*):([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,85 @@ class Record:
     where: str = ""
     genre: str | None = None
     group: str | None = None
+    document: ClassVar[int] = 0
+    group_noun: ClassVar[str] = "group"
+    joined_by: ClassVar[str] = ", joined by shared texts"
+    kept_together: ClassVar[str] = "equal texts and groups"
+    label_order: ClassVar[None] = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The one text, or both."""
+        return (self.text_a,) if self.text_b is None else (self.text_a, self.text_b)
+
+    @property
+    def strings(self) -> tuple[str, ...]:
+        """Both texts; in place of a second one that is not there an empty text."""
+        return self.text_a, self.text_b or ""
+
+    @property
+    def shown(self) -> str:
+        """The first text, for a reader."""
+        return self.text_a
+
+    @property
+    def noun(self) -> str:
+        """What an example is called."""
+        return "text" if self.text_b is None else "pair"
+
+    @property
+    def target(self) -> str | float | tuple[str, ...] | Answers | None:
+        """What a model is to answer, or None."""
+        return self.label
+
+    @property
+    def labels(self) -> tuple:
+        """The single labels: those of a set, else the one; none without a label."""
+        if isinstance(self.label, tuple):
+            return self.label
+        return () if self.label is None else (self.label,)
+
+    @property
+    def has_label_set(self) -> bool:
+        """Whether the label is a set of labels."""
+        return isinstance(self.label, tuple)
+
+    @property
+    def located_labels(self) -> list[tuple[object, str]]:
+        """Each label with its location.
+
+        Raises:
+            DataError: there is no label.
+        """
+        if self.label is None:
+            raise DataError(f"{self.where}: expected a label, got none")
+        return [(label, self.where) for label in self.labels]
+
+    @property
+    def ties(self) -> list[Hashable]:
+        """Examples with an equal tie are not independent."""
+        # A group may have the same name as a text.
+        groups = [] if self.group is None else [("group", self.group)]
+        return [*(("text", text) for text in self.texts), *groups]
+
+    @property
+    def content(self) -> list:
+        """Texts, label and group as plain values, without the location."""
+        label = self.label
+        label = [label.texts, label.starts] if isinstance(label, Answers) else label
+        return [self.text_a, self.text_b, label] + ([] if self.group is None else [self.group])
+
+    def words_of_texts(self, words_of: Callable[[str], list[str]]) -> list[list[str]]:
+        """The words of each text, which `words_of` cuts out of it."""
+        return [words_of(text) for text in self.texts]
+
+    def place_of(self, index: int) -> str:
+        """The location of a word: that of the example."""
+        return self.where
+
+    def without_label(self) -> Self:
+        """The same example without its label, which is then not checked."""
+        return replace(self, label=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +135,85 @@ class TaggedSentence:
     tags: tuple[str, ...] | None = None
     where: str = ""
     document: int = 0
+    group: ClassVar[None] = None
+    noun: ClassVar[str] = "sentence"
+    group_noun: ClassVar[str] = "document"
+    joined_by: ClassVar[str] = ""
+    kept_together: ClassVar[str] = "documents, or where none are marked equal sentences,"
+    has_label_set: ClassVar[bool] = False
+    # Documents alone join sentences.
+    ties: ClassVar[tuple] = ()
+
+    @property
+    def texts(self) -> tuple[tuple[str, ...]]:
+        """The one text: its words."""
+        return (self.words,)
+
+    @property
+    def strings(self) -> tuple[str, ...]:
+        """The words."""
+        return self.words
+
+    @property
+    def shown(self) -> str:
+        """The sentence, for a reader."""
+        return " ".join(self.words)
+
+    @property
+    def target(self) -> tuple[str, ...] | None:
+        """What a model is to answer, or None."""
+        return self.tags
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The tag of each word.
+
+        Raises:
+            DataError: there are no tags, or another number than of words.
+        """
+        if self.tags is None:
+            raise DataError(f"{self.where}: expected a tag for each word, got no tags")
+        if len(self.tags) != len(self.words):
+            raise DataError(
+                f"{self.where}: expected {len(self.words)} tags, one for each word, "
+                f"got {len(self.tags)}"
+            )
+        return self.tags
+
+    @property
+    def located_labels(self) -> list[tuple[object, str]]:
+        """Each tag with the location of its word.
+
+        Raises:
+            DataError: as `labels`.
+        """
+        return [(tag, self.place_of(index)) for index, tag in enumerate(self.labels)]
+
+    @property
+    def content(self) -> list:
+        """Words, tags and document as plain values, without the location."""
+        return [self.words, self.tags] + ([self.document] if self.document else [])
+
+    def words_of_texts(self, words_of: Callable[[str], list[str]]) -> list[list[str]]:
+        """The words, as those of one text."""
+        return [list(self.words)]
+
+    def place_of(self, index: int) -> str:
+        """The location of a word: the words of a sentence are on consecutive lines of its file."""
+        match = _FILE_AND_LINE.fullmatch(self.where)
+        if match:
+            return f"{match[1]}:{int(match[2]) + index}"
+        return f"{self.where or 'sentence'}, word {index + 1}"
+
+    def without_label(self) -> Self:
+        """The same sentence without its tags, which are then not checked."""
+        return replace(self, tags=None)
+
+    @staticmethod
+    def label_order(tag: str) -> Any:
+        """The key by which tags are sorted: `O` first, then by type and prefix."""
+        prefix, kind = split_tag(tag)
+        return tag != "O", kind, prefix
 
 
 def check_length(length: int, where: str, column: str = "text") -> None:

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 import tensorflow as tf
 
-from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.labels import word_where
 from tf_adapt.errors import DataError
 
 # Longer than any natural word; BERT's tokenizer and ELMo would drop most of it.
@@ -34,23 +33,16 @@ def in_chunks(tokenize: Callable, values: Sequence) -> tf.RaggedTensor:
 def long_words(records: Iterable, at_punctuation: bool) -> dict[int, tuple[str, int]]:
     """Index of each example with a word longer than `LONGEST_WORD` → its location and length."""
     long = _LONG_BETWEEN_PUNCTUATION if at_punctuation else _LONG_BETWEEN_BLANKS
+
+    def words_of(text: str) -> list[str]:
+        return long.findall(text) if len(text) > LONGEST_WORD else []
+
     by_example = {}
     for number, record in enumerate(records):
-        for where, word in _words_to_measure(record, long):
+        for index, word in enumerate(chain.from_iterable(record.words_of_texts(words_of))):
             if len(word) > LONGEST_WORD:
-                by_example.setdefault(number, (where, len(word)))
+                by_example.setdefault(number, (record.place_of(index), len(word)))
     return by_example
-
-
-def _words_to_measure(
-    record: Record | TaggedSentence, long: re.Pattern
-) -> Iterable[tuple[str, str]]:
-    if isinstance(record, TaggedSentence):
-        if max(map(len, record.words)) <= LONGEST_WORD:
-            return []
-        return ((word_where(record, index), word) for index, word in enumerate(record.words))
-    texts = [text for text in (record.text_a, record.text_b) if text and len(text) > LONGEST_WORD]
-    return ((record.where, word) for text in texts for word in long.findall(text))
 
 
 def refuse_long_words(long: dict[int, tuple[str, int]]) -> None:

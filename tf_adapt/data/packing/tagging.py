@@ -9,7 +9,6 @@ import tensorflow as tf
 from hub_modules.preprocess import cut_words, split_words
 from tf_adapt.data.formats import TaggedSentence, check_text
 from tf_adapt.data.formats.records import check_length
-from tf_adapt.data.labels import word_where
 from tf_adapt.data.packing.context import context_windows, document_splits
 from tf_adapt.data.packing.lengths import in_chunks, long_words, refuse_long, refuse_long_words
 from tf_adapt.data.packing.prepared import Limits, PreparedData
@@ -64,7 +63,7 @@ def _check_words(sentences: list[TaggedSentence]) -> None:
         check_length(sum(map(len, sentence.words)), sentence.where, "words")
         for index, word in enumerate(sentence.words):
             if "\0" in word or not word.isprintable() or not word.strip():
-                check_text(word, word_where(sentence, index), "words")
+                check_text(word, sentence.place_of(index), "words")
 
 
 def _word_tokens(preprocessor: Any, sentences: list[TaggedSentence]) -> tf.RaggedTensor:
@@ -85,4 +84,4 @@ class _WordLocations(Sequence):
 
     def __getitem__(self, number):
         sentence = int(np.searchsorted(self._splits, number, side="right")) - 1
-        return word_where(self._sentences[sentence], int(number - self._splits[sentence]))
+        return self._sentences[sentence].place_of(int(number - self._splits[sentence]))

@@ -45,7 +45,7 @@ def placeholders(records: list[Record], task: Task) -> tf.Tensor:
 
 
 def _checked(records: Sequence, task: Task, convert: Callable) -> tf.Tensor | None:
-    labels = [r.tags if isinstance(r, TaggedSentence) else r.label for r in records]
+    labels = [record.target for record in records]
     if all(label is None for label in labels):
         return None
     check_labels(records, task.labels, "data", task.label_range)

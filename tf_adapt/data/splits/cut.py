@@ -52,6 +52,4 @@ def cut_off(examples: list, count: int, seed: int, where: str) -> tuple[list, li
 
 
 def _digest(example: Record | TaggedSentence, seed: int) -> bytes:
-    is_tagged = isinstance(example, TaggedSentence)
-    texts = example.words if is_tagged else (example.text_a, example.text_b or "")
-    return hashlib.sha256("\0".join([str(seed), *texts]).encode()).digest()
+    return hashlib.sha256("\0".join([str(seed), *example.strings]).encode()).digest()

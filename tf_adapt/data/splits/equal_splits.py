@@ -43,5 +43,4 @@ def _same(examples: Sequence, others: Sequence) -> bool:
 
 def _contents(examples: Sequence) -> list[str]:
     # Without labels: those of train may be votes, or noisy.
-    unlabelled = {"tags": None} if isinstance(examples[0], TaggedSentence) else {"label": None}
-    return sorted(repr(replace(example, where="", **unlabelled)) for example in examples)
+    return sorted(repr(replace(example.without_label(), where="")) for example in examples)

@@ -37,8 +37,8 @@ def inseparable(examples: Examples) -> np.ndarray:
     For splits: no two parts of the data may share such a group.
     """
     ties = _ties(examples)
-    if isinstance(examples[0], TaggedSentence) and not any(ties):
-        ties = [[sentence.words] for sentence in examples]
+    if not any(ties):
+        ties = [example.texts for example in examples]
     return _components(ties)
 
 
@@ -69,13 +69,12 @@ def items_in_words(examples: Examples, groups: np.ndarray) -> str:
         groups: `item_groups` of the examples.
     """
     sizes = np.bincount(groups)
-    is_tagged = isinstance(examples[0], TaggedSentence)
-    total = counted(len(examples), _noun(examples[0]))
+    first = examples[0]
+    total = counted(len(examples), first.noun)
     if len(sizes) == len(examples):
         return total
-    items = counted(len(sizes), "document" if is_tagged else "group")
-    joined = "" if is_tagged else ", joined by shared texts"
-    if not is_tagged and any(example.group is not None for example in examples):
+    items, joined = counted(len(sizes), first.group_noun), first.joined_by
+    if any(example.group is not None for example in examples):
         joined += " or by `group`"
     return f"{total} in {items}{joined}; the largest has {sizes.max():,}"
 
@@ -87,32 +86,18 @@ def overlap(seen: Examples, scored: Examples) -> int:
     Their scores may be better than those of new texts. They join no items: a test of two cells is
     conditional on the training examples.
     """
-    known = {text for example in seen for text in texts_of(example)}
-    return sum(not known.isdisjoint(texts_of(example)) for example in scored)
+    known = {text for example in seen for text in example.texts}
+    return sum(not known.isdisjoint(example.texts) for example in scored)
 
 
-def _ties(examples: Examples) -> list[list[Hashable]]:
-    """For each example its ties: examples with an equal tie are in one group."""
-    if not isinstance(examples[0], TaggedSentence):
-        return [_ties_of_record(example) for example in examples]
-    documents = [sentence.document for sentence in examples]
-    return [[number] if len(set(documents)) > 1 else [] for number in documents]
+def has_documents(examples: Examples) -> bool:
+    """Whether the examples are sentences of several documents, which are marked."""
+    return len({example.document for example in examples}) > 1
 
 
-def _ties_of_record(record: Record) -> list[Hashable]:
-    # A group may have the same name as a text.
-    groups = [] if record.group is None else [("group", record.group)]
-    return [*(("text", text) for text in texts_of(record)), *groups]
-
-
-def texts_of(example: Record | TaggedSentence) -> tuple[Hashable, ...]:
-    """The texts of an example; of a sentence its words, as one."""
-    if isinstance(example, TaggedSentence):
-        return (example.words,)
-    return (example.text_a,) if example.text_b is None else (example.text_a, example.text_b)
-
-
-def _noun(example: Record | TaggedSentence) -> str:
-    if isinstance(example, TaggedSentence):
-        return "sentence"
-    return "text" if example.text_b is None else "pair"
+def _ties(examples: Examples) -> list[Sequence[Hashable]]:
+    """For each example its ties: examples with an equal tie are in one group. Where documents are
+    marked, they are the ties."""
+    if has_documents(examples):
+        return [[example.document] for example in examples]
+    return [example.ties for example in examples]

@@ -1,13 +1,12 @@
 """Kinds of task → what belongs together in the splits of a run, and what train says of the task."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from tf_adapt.data.by_kind.span_extraction import span_search
 from tf_adapt.data.by_kind.tagging import in_task_scheme
-from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.labels import label_set
 from tf_adapt.data.splits.cut import cut_off
 from tf_adapt.data.splits.subsampling import document_indices, example_indices
@@ -47,11 +46,14 @@ def _no_labels(given: list[str] | None, train: list, where: str) -> None:
 
 def check_varied(train: list, where: str) -> None:
     """Refuses a train split of one label, or one set of labels, from which nothing is learnt."""
-    tags = [
-        example.tags if isinstance(example, TaggedSentence) else (example.label,)
-        for example in train
-    ]
-    labels = set(chain.from_iterable(tags))
+    _check_several({example.label for example in train}, where)
+
+
+def _check_tags(train: list, where: str) -> None:
+    _check_several(set(chain.from_iterable(example.tags for example in train)), where)
+
+
+def _check_several(labels: set, where: str) -> None:
     if len(labels) == 1:
         raise DataError(
             f"{where}: expected examples of at least two labels in train, got {labels.pop()!r} "
@@ -91,7 +93,9 @@ KINDS = {
     "regression": _NUMBERS,
     "pair_classification": _LABELS,
     "pair_regression": _NUMBERS,
-    "tagging": replace(_LABELS, held_out=_cut_documents, labels_and_scheme=in_task_scheme),
+    "tagging": Row(
+        held_out=_cut_documents, check_train=_check_tags, labels_and_scheme=in_task_scheme
+    ),
     # Questions about one context stay together.
     "span_extraction": Row(
         held_out=cut_together,

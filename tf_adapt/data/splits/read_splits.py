@@ -13,7 +13,7 @@ from tf_adapt.data.datasets import (
     read_file,
     split_description,
 )
-from tf_adapt.data.formats import Answers, Record, TaggedSentence
+from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels
 from tf_adapt.data.own_files import recognised, with_dev
@@ -140,15 +140,7 @@ def fingerprint(examples: list[Record | TaggedSentence]) -> str:
     """SHA-256 of texts, labels, groups and documents in order, without file names."""
     digest = hashlib.sha256()
     for example in examples:
-        if isinstance(example, TaggedSentence):
-            content = [example.words, example.tags]
-            content += [example.document] if example.document else []
-        else:
-            label = example.label
-            label = [label.texts, label.starts] if isinstance(label, Answers) else label
-            content = [example.text_a, example.text_b, label]
-            content += [] if example.group is None else [example.group]
-        digest.update(json.dumps(content, ensure_ascii=True).encode("ascii") + b"\n")
+        digest.update(json.dumps(example.content, ensure_ascii=True).encode("ascii") + b"\n")
     return digest.hexdigest()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.splits.groups import has_documents
 from tf_adapt.errors import ConfigError
 
 
@@ -20,7 +21,7 @@ def part_of(examples: Sequence, count: int, seed: int) -> list:
     """
     if count >= len(examples):
         return list(examples)
-    indices = document_indices if _has_documents(examples) else example_indices
+    indices = document_indices if has_documents(examples) else example_indices
     return [examples[index] for index in indices(examples, count, seed)]
 
 
@@ -38,7 +39,7 @@ def without_fold(examples: Sequence, left_out: int, folds: int, seed: int) -> li
     if len(units) < folds:
         raise ConfigError(
             "data.fold.of: expected at most as many parts as train has "
-            f"{'documents' if _has_documents(examples) else 'examples'} ({len(units)}), got {folds}"
+            f"{'documents' if has_documents(examples) else 'examples'} ({len(units)}), got {folds}"
         )
     kept = ~np.isin(names, units[left_out::folds])
     return [examples[index] for index in np.flatnonzero(kept)]
@@ -63,13 +64,8 @@ def fold_units(examples: Sequence) -> int:
 
 
 def _units(examples: Sequence) -> np.ndarray:
-    marked = _has_documents(examples)
+    marked = has_documents(examples)
     return np.array([example.document for example in examples] if marked else range(len(examples)))
-
-
-def _has_documents(examples: Sequence) -> bool:
-    is_tagged = isinstance(examples[0], TaggedSentence)
-    return is_tagged and len({sentence.document for sentence in examples}) > 1
 
 
 def missing_labels(part: Sequence[Record | TaggedSentence], train: Sequence) -> list:
@@ -78,12 +74,4 @@ def missing_labels(part: Sequence[Record | TaggedSentence], train: Sequence) -> 
 
 
 def _labels(examples: Sequence) -> set:
-    labels: set = set()
-    for example in examples:
-        if isinstance(example, TaggedSentence):
-            labels.update(example.tags)
-        elif isinstance(example.label, tuple):
-            labels.update(example.label)
-        else:
-            labels.add(example.label)
-    return labels
+    return {label for example in examples for label in example.labels}

@@ -20,7 +20,6 @@ from tf_adapt.serving.prediction.kinds import KINDS
 from tf_adapt.serving.prediction.predict import (
     batch_predictions,
     to_predictions,
-    without_label,
 )
 from tf_adapt.tasks.task import Task
 
@@ -92,7 +91,7 @@ class Ensemble:
         Raises:
             DataError: the data have another form, or an example is empty, or too long for a member.
         """
-        records = [without_label(record) for record in in_memory_records(data, self.task)]
+        records = [record.without_label() for record in in_memory_records(data, self.task)]
         return to_predictions(self.task, records, self.answer(records, progress))
 
     def answer(self, records: list, progress: bool = False) -> Answer:

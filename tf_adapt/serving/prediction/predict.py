@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.batches import PreparedData, prepare, shortest_first, sorted_batches
-from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ArtifactError, ConfigError
@@ -47,7 +46,7 @@ def predict(
         DataError: the data have another form, or an example is empty or too long.
     """
     refuse_language_model(model.task)
-    records = [without_label(record) for record in in_memory_records(data, model.task)]
+    records = [record.without_label() for record in in_memory_records(data, model.task)]
     prepared = prepare(records, model.task, model.encoder, max_length, truncate, document_context)
     return to_predictions(
         model.task, records, batch_predictions(model, prepared, batch_size, progress)
@@ -175,7 +174,7 @@ def encode(
     """
     wanted = slice(None) if layer is None else _one_layer(encoder, layer)
     task = Task("classification", labels=["none"])
-    records = [without_label(record) for record in in_memory_records(texts, task)]
+    records = [record.without_label() for record in in_memory_records(texts, task)]
     prepared = prepare(records, task, encoder, None, False)
     features = [None] * len(prepared.lengths)
     units = prepared.segments[0]
@@ -220,10 +219,3 @@ def write_features(path: str | os.PathLike, features: list[np.ndarray]) -> None:
         for index, array in enumerate(features):
             file.create_dataset(str(index), data=array, dtype="float32")
     write_output(path, content.getvalue())
-
-
-def without_label(record: Record | TaggedSentence) -> Record | TaggedSentence:
-    """The same example without its label, which is then not checked."""
-    if isinstance(record, TaggedSentence):
-        return TaggedSentence(record.words, None, record.where, record.document)
-    return Record(record.text_a, record.text_b, None, record.where, record.genre)
