@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+from hub_modules.storage.strict_yaml import read_yaml
 from tf_adapt.analysis.accuracies import (
     differences,
     mean_accuracies,
@@ -16,7 +17,6 @@ from tf_adapt.analysis.references import from_references, read_corpus, read_refe
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.config.reading import load_config, one_task
 from tf_adapt.config.sections import Config
-from tf_adapt.config.strict_yaml import read_yaml
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError
 

@@ -95,7 +95,7 @@ def convert(
 
 
 def _assumed(source_format: str, assumptions: tuple[str, ...]) -> dict:
-    from tf_adapt.config.strict_yaml import parse_yaml
+    from hub_modules.storage.strict_yaml import parse_yaml
 
     if assumptions and source_format != "tf1-elmo":
         raise ConfigError(

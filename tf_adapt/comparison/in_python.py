@@ -10,12 +10,12 @@ import yaml
 
 from hub_modules.storage import records
 from hub_modules.storage.files import sha256
+from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.comparison import comparing, record
 from tf_adapt.comparison.comparison_result import ComparisonResult
 from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.plain_values import plain_values
-from tf_adapt.config.strict_yaml import KeyPath, read_yaml
 from tf_adapt.data.in_memory.files import Form, file_columns, file_text
 from tf_adapt.data.in_memory.kinds import KINDS
 from tf_adapt.errors import ConfigError, DataError

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from hub_modules.storage.files import write_text
+from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.execution.running import check_ended
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
-from tf_adapt.config.strict_yaml import float_text
 from tf_adapt.report.content import Content
 from tf_adapt.serving.exports.model_card import CARD, OverSeeds
 from tf_adapt.training.finished.run_cards import run_card

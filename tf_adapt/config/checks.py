@@ -15,12 +15,12 @@ from hub_modules.find import is_word_vectors
 from hub_modules.keras_hub.handles import PREFIX, hint, is_preset_name
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.files import why_no_name
+from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.adaptation.phases import ADAPTATIONS, ADAPTERS, LORA, Adaptation
 from tf_adapt.config.consistency_checks import consistency_problems
 from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.messages import shown
 from tf_adapt.config.sections import Config, TaskConfig
-from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.config.task_checks import HEAD, Found, kind_of, task_problems
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError

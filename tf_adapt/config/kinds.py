@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.config.signal_sections import AuxiliaryConfig
-from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.data.slices import words_of
 
 # Key → the message about a value that is refused, with its `{got}` and the `{kind}`.

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tf_adapt.config.strict_yaml import KeyPath, dotted, float_text
+from hub_modules.storage.strict_yaml import KeyPath, dotted, float_text
 from tf_adapt.errors import ConfigError
 
 MOST_SHOWN = 10

@@ -3,9 +3,9 @@
 Checks, comparisons and written files use the canonical names only.
 """
 
+from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.adaptation.phases import SHORT_NAMES
 from tf_adapt.config.messages import Problems
-from tf_adapt.config.strict_yaml import KeyPath
 
 _COLUMNS = {"text": "text_a"}
 # Sections of `compare` whose keys are names of adaptations.

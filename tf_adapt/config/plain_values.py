@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from hub_modules.storage.strict_yaml import DEEPEST_NESTING, KeyPath, check_characters, dotted
 from tf_adapt.adaptation.phases import Adaptation
-from tf_adapt.config.strict_yaml import DEEPEST_NESTING, KeyPath, check_characters, dotted
 from tf_adapt.errors import ConfigError
 
 _SCALARS = (str, int, float, bool, type(None))

@@ -13,12 +13,12 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from hub_modules.keras_hub.handles import PREFIX
+from hub_modules.storage.strict_yaml import KeyPath, parse_yaml, read_yaml
 from tf_adapt.config.checks import defaults_of, is_name_or_url, problems_of
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
 from tf_adapt.config.messages import Problems, describe, location_of, shown
 from tf_adapt.config.names import canonical_path, with_canonical_names
 from tf_adapt.config.sections import Config, TaskConfig
-from tf_adapt.config.strict_yaml import KeyPath, parse_yaml, read_yaml
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.errors import ConfigError

@@ -5,10 +5,10 @@ Imports no TensorFlow.
 
 from collections.abc import Iterator
 
+from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.config.data_sections import DatasetConfig
 from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.sections import Config
-from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.heads.names import CRF_HEADS
 from tf_adapt.paper import FROZEN
 

@@ -6,12 +6,12 @@ Imports no TensorFlow.
 import re
 from collections.abc import Iterator
 
+from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
 from tf_adapt.config.kinds import KINDS, Refused
 from tf_adapt.config.sections import Config
 from tf_adapt.config.signal_checks import signal_problems
 from tf_adapt.config.signal_sections import SliceConfig
-from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.data import kinds as files
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.data.slices import words_of

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from hub_modules.storage import records
 from hub_modules.storage.json_files import Schema, parse_json
-from tf_adapt.config.strict_yaml import parse_yaml
+from hub_modules.storage.strict_yaml import parse_yaml
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints, run_folder, run_schemas
 

@@ -24,7 +24,7 @@ import yaml
 from hub_modules.storage import records
 from hub_modules.storage.files import held, is_leftover, remove_leftovers
 from hub_modules.storage.json_files import parse_json
-from tf_adapt.config.strict_yaml import parse_yaml
+from hub_modules.storage.strict_yaml import parse_yaml
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import checkpoints
 from tf_adapt.runs.run_schemas import Metrics, TaskFile

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.storage.files import write_text
+from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.plan.cells import Cell, Comparison
-from tf_adapt.config.strict_yaml import float_text
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.runs.teachers import identity_of

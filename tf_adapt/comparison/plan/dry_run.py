@@ -11,6 +11,7 @@ import tensorflow as tf
 from rich.table import Table
 
 from hub_modules.native.weights import count_parameters
+from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.adaptation.phases import HEAD
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
@@ -20,7 +21,6 @@ from tf_adapt.comparison.plan.default_rates import family_of
 from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.folds import check_folds
 from tf_adapt.comparison.plan.sizes import known_sizes
-from tf_adapt.config.strict_yaml import float_text
 from tf_adapt.data.packing.prepare import prepare, task_of
 from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.errors import TfAdaptError

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.shipped import shipped_names
+from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.adaptation.phases import ADAPTATIONS
 from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, short_name
 from tf_adapt.comparison.plan.default_heads import default_heads
@@ -56,7 +57,6 @@ from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.reading import checked_config, overridden, resolve_paths, typed
 from tf_adapt.config.sections import OF_TASKS
-from tf_adapt.config.strict_yaml import KeyPath, read_yaml
 from tf_adapt.config.task_checks import kind_of
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError

@@ -19,11 +19,11 @@ from typing import Any
 
 import yaml
 
+from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.comparison.plan.sections import Compare, SignalSettings
 from tf_adapt.config.messages import Problems, shown
 from tf_adapt.config.reading import typed_tasks
 from tf_adapt.config.sections import Config
-from tf_adapt.config.strict_yaml import KeyPath
 from tf_adapt.config.task_checks import HEAD
 from tf_adapt.printing.words import did_you_mean
 from tf_adapt.training.resolving.run_config import flat

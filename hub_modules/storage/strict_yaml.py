@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tf_adapt.errors import ConfigError
+from hub_modules.errors import ConfigError
 
 LARGEST_BYTES = 1_000_000
 DEEPEST_NESTING = 20
