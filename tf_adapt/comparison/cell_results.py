@@ -10,8 +10,7 @@ from hub_modules.families import joins_pairs
 from tf_adapt.comparison.answers import Predictions, confusion
 from tf_adapt.comparison.baseline import Baseline, outcome_of
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
-from tf_adapt.comparison.plan.cells import Cell, short_name
-from tf_adapt.config.sections import EncoderConfig
+from tf_adapt.comparison.plan.cells import Cell, encoder_in_words
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.scored_cells import (
@@ -68,7 +67,7 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
     long = config.encoder.long
     return ScoredCell(
         id=cell.name,
-        encoder=_encoder_name(config.encoder),
+        encoder=encoder_in_words(config.encoder),
         module=first.get("module"),
         execution=config.encoder.execution,
         family=family,
@@ -97,11 +96,6 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
             for trained_run in (*run.members, run)
         ],
     )
-
-
-def _encoder_name(encoder: EncoderConfig) -> str:
-    kept = f" layers {'+'.join(map(str, encoder.keep_layers))}" if encoder.keep_layers else ""
-    return short_name(encoder.handle) + kept
 
 
 def seed_results(outcomes: Outcomes, cell: Cell, scored: Scored) -> SeedResults:

@@ -1,10 +1,12 @@
 """What a comparison does with each kind of task. Imports no TensorFlow."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from tf_adapt.comparison.baselines import bag_of_words, word_tagger
+from tf_adapt.comparison.baselines.similarity import no_similarities, similarities
 from tf_adapt.comparison.by_kind import (
     classification,
     multilabel_classification,
@@ -12,9 +14,12 @@ from tf_adapt.comparison.by_kind import (
     span_extraction,
     tagging,
 )
+from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.data.gold_answers import right_answers
 from tf_adapt.data.splits.read_splits import Splits
+
+LOGISTIC = "TF-IDF + logistic regression"
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,10 @@ class Row:
             right or wrong.
         confusion: predictions of several runs, gold, labels → their confusion matrix, or None.
         constant: an example, the answer to everything → the prediction for the example.
+        simple_models: name of each model that is tried first → train, dev, the scored examples, and
+            the score of answers on dev → the answers on the scored ones.
+        untrained_models: outcomes, a split → name of each encoder that answers without training →
+            its answers.
         example: name of the data that ship, for `tf-adapt init --example`; by default the kind's.
         column_lines, width_lines, over_long: of a first config: on the columns of its file, on the
             width of heads, and what happens to long texts.
@@ -44,6 +53,8 @@ class Row:
     right_answers: Callable[[Mapping[str, list], list, str], dict[str, list[bool]]]
     confusion: Callable[[Sequence[list], list, Sequence[str]], list[list[int]] | None]
     constant: Callable[[Any, Any], Any] = lambda example, answer: answer
+    simple_models: Mapping[str, Callable[..., list]] = field(default_factory=dict)
+    untrained_models: Callable[[Outcomes, str], dict[str, list]] = no_similarities
     example: str | None = None
     column_lines: Callable[[list[str], list[str]], list[str]] = classification.column_lines
     width_lines: tuple[str, ...] = (
@@ -73,6 +84,7 @@ _CLASSIFICATION = Row(
     answers=list,
     right_answers=_right_answers,
     confusion=classification.confusion_matrix,
+    simple_models={LOGISTIC: bag_of_words.classifier},
 )
 _REGRESSION = Row(
     baseline=regression.mean_of_train,
@@ -82,6 +94,7 @@ _REGRESSION = Row(
     answers=regression.rounded,
     right_answers=_neither_right_nor_wrong,
     confusion=_no_confusion,
+    simple_models={"TF-IDF + ridge regression": bag_of_words.regression},
 )
 KINDS: dict[str, Row] = {
     "tagging": Row(
@@ -93,6 +106,7 @@ KINDS: dict[str, Row] = {
         right_answers=_right_answers,
         confusion=_no_confusion,
         constant=tagging.for_each_word,
+        simple_models={"word features + logistic regression": word_tagger.tagger},
         example="names",
         column_lines=tagging.column_lines,
         over_long="are split in two",
@@ -106,6 +120,7 @@ KINDS: dict[str, Row] = {
         answers=multilabel_classification.sets,
         right_answers=_right_answers,
         confusion=_no_confusion,
+        simple_models={LOGISTIC: bag_of_words.label_sets},
     ),
     "regression": _REGRESSION,
     "pair_classification": replace(
@@ -114,6 +129,7 @@ KINDS: dict[str, Row] = {
     ),
     "pair_regression": replace(
         _REGRESSION,
+        untrained_models=similarities,
         frozen_heads=classification.linear_head_of_pairs,
     ),
     "span_extraction": Row(

@@ -9,6 +9,7 @@ import numpy as np
 
 from tf_adapt.comparison.answers import disagreements, predictions_of
 from tf_adapt.comparison.baseline import baseline_of, gold_labels, outcome_of
+from tf_adapt.comparison.baselines.references import references
 from tf_adapt.comparison.cell_results import (
     CHOSEN_ON,
     SCORED_ON,
@@ -29,6 +30,7 @@ from tf_adapt.report.content import (
     BaselineScores,
     Content,
     LackingLabels,
+    ReferenceScores,
     ScoredItems,
     SizedCell,
     Teacher,
@@ -37,7 +39,7 @@ from tf_adapt.report.scored_cells import TRAINED, ScoredCell
 from tf_adapt.runs.finished_run import chain_in_words, module_in_words
 from tf_adapt.runs.slices import members_of
 from tf_adapt.statistics.pairs import above_baseline, compare_pairs
-from tf_adapt.statistics.scores import item_statistics, of_groups
+from tf_adapt.statistics.scores import item_statistics, of_groups, score_of
 from tf_adapt.tasks.kinds import metrics_of
 
 
@@ -116,6 +118,7 @@ def results(
             metric, _of_items(with_failed, scored.groups), analyses.number
         ),
         baseline=_baseline(scored, statistics, analyses.number),
+        references=_references(outcomes, scored, statistics, analyses.number),
         slices=data_slices(slices, members, metric, rows, scored.groups, analyses.number),
         disagreements=disagreements(outcomes, splits, SCORED_ON, scored.predictions),
         versions=first.get("versions", {}),
@@ -242,3 +245,20 @@ def _baseline(scored: Scored, statistics: dict[str, np.ndarray], analysis: int) 
         chosen_on=baseline.scores[CHOSEN_ON],
         cells=above_baseline(scored.metric, statistics, rows, analysis),
     )
+
+
+def _references(
+    outcomes: Outcomes, scored: Scored, statistics: dict[str, np.ndarray], analysis: int
+) -> list[ReferenceScores]:
+    if not statistics:
+        return []
+    found = references(outcomes, scored.splits, scored.metric)
+    rows = _of_items({reference.name: reference.statistics for reference in found}, scored.groups)
+    return [
+        ReferenceScores(
+            name=name,
+            score=float(score_of(scored.metric, of_model.sum(axis=1)).mean()),
+            cells=above_baseline(scored.metric, statistics, of_model, analysis),
+        )
+        for name, of_model in rows.items()
+    ]

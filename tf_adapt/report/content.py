@@ -48,6 +48,20 @@ class BaselineScores:
     cells: dict[str, BaselineTest]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReferenceScores:
+    """A model that a practitioner would try first, without training an encoder.
+
+    Attributes:
+        score: on the scored split, mean over the parts of train where the seeds have others.
+        cells: the test of each cell that trained against it, by id.
+    """
+
+    name: str
+    score: float
+    cells: dict[str, BaselineTest]
+
+
 @dataclass(frozen=True)
 class SizedCell:
     """A cell with one number of training examples, and the learning rate selected for it."""
@@ -236,6 +250,7 @@ class Content:
         pairs: the tests of all pairs of cells that trained, of the seeds that did.
         pairs_with_failed: the same with the baseline's answers for failed seeds; empty where no
             seed failed.
+        references: simple models, scored and tested as the baseline is.
         versions: of the libraries.
         modules: SHA-256 by handle, with the layers that are kept of it.
         truncated: the number of truncated examples, by cell and split.
@@ -268,6 +283,7 @@ class Content:
     pairs: list[PairTest]
     pairs_with_failed: list[PairTest] = field(default_factory=list)
     baseline: BaselineScores
+    references: list[ReferenceScores] = field(default_factory=list)
     slices: list[DataSlice] = field(default_factory=list)
     disagreements: list[Disagreement]
     versions: dict[str, str]

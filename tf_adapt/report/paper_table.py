@@ -28,14 +28,11 @@ def paper_table(content: Content) -> Table:
             row.append(entries or field_of(words.NOTHING))
         rows.append(row)
     rows += _papers_row(content, adaptations)
-    # The baseline has no adaptation: the same score in every column.
-    reached = field_of(words.score(content.baseline.score))
-    rows.append(
-        [
-            [Entry("baseline", baseline_text(content.baseline.answer, content.kind))],
-            *[reached] * len(adaptations),
-        ]
-    )
+    constant = Entry("baseline", baseline_text(content.baseline.answer, content.kind))
+    baselines = [(Entry(reference.name), reference.score) for reference in content.references]
+    # They have no adaptation: the same score in every column.
+    for entry, score in [*baselines, (constant, content.baseline.score)]:
+        rows.append([[entry], *[field_of(words.score(score))] * len(adaptations)])
     columns = ["encoder", *(_adaptation(name) for name in adaptations)]
     return Table(_caption(content), columns, rows)
 

@@ -18,7 +18,7 @@ from tf_adapt.report.content import Content, Teacher
 from tf_adapt.report.examples import examples
 from tf_adapt.report.figures.cost_figure import fastest_first, has_costs
 from tf_adapt.report.figures.panels import with_curves, with_weights
-from tf_adapt.report.figures.score_figure import shows_baseline
+from tf_adapt.report.figures.score_figure import shown_references, shows_baseline
 from tf_adapt.report.forgetting import forgetting
 from tf_adapt.report.learning_curves import learning_curves
 from tf_adapt.report.pairs import pair_tables
@@ -50,6 +50,7 @@ def sections(content: Content) -> list:
 
 def _scores(content: Content, order: list[Ranked]) -> list:
     dashed = "dashed, the baseline" if shows_baseline(order, content) else "the baseline is far off"
+    dashed += "; dotted, simple models" if shown_references(order, content) else ""
     picture = Picture(
         "scores",
         "A dot for each seed, the mean as a line, ± the deviation as a band; the best cell first; "

@@ -112,16 +112,17 @@ def compare_pairs(
 def above_baseline(
     metric: str, statistics: Mapping[str, np.ndarray], baseline: np.ndarray, analysis: int = 1
 ) -> dict[str, BaselineTest]:
-    """Whether each cell is above the constant prediction of the baseline, by the same test.
+    """Whether each cell is above a baseline, by the same test.
 
     `above`: p_holm ≤ α of this analysis, and the difference is positive. With one seed the test is
     about this one model. With fewer than `FEWEST_ITEMS` test items `above` is False.
 
-    Shapes: statistics by cell `[seeds, items, k]`, baseline `[items, k]`.
+    Shapes: statistics by cell `[seeds, items, k]`; baseline `[items, k]` of a constant prediction,
+    `[seeds, items, k]` of a model.
     """
-    constant = sample_of(metric, baseline[None])
-    alpha, enough = level_of(analysis) or LEVELS[-1], len(baseline) >= FEWEST_ITEMS
-    results = [compare_cells(sample_of(metric, values), constant) for values in statistics.values()]
+    tested = sample_of(metric, baseline if baseline.ndim == 3 else baseline[None])
+    alpha, enough = level_of(analysis) or LEVELS[-1], baseline.shape[-2] >= FEWEST_ITEMS
+    results = [compare_cells(sample_of(metric, values), tested) for values in statistics.values()]
     adjusted = holm([result.p for result in results])
     return {
         name: BaselineTest(

@@ -13,7 +13,7 @@ from tf_adapt.comparison.plan.signals import keys_of, own_data
 from tf_adapt.comparison.plan.sizes import Sizes
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
 from tf_adapt.config.reading import filled_in
-from tf_adapt.config.sections import Config
+from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.config.signal_sections import SliceConfig, WeakConfig
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.training.resolving.run_config import flat
@@ -161,6 +161,12 @@ def cell_name(config: Config, head: str, signal: str | None) -> str:
     parts += [] if head == "default" else [head]
     parts += [] if signal is None else [signal]
     return "-".join(parts)
+
+
+def encoder_in_words(encoder: EncoderConfig) -> str:
+    """`bert_small`, `bert_small layers 0+2`: the module, and the layers that are kept of it."""
+    kept = f" layers {'+'.join(map(str, encoder.keep_layers))}" if encoder.keep_layers else ""
+    return short_name(encoder.handle) + kept
 
 
 def short_name(handle: str) -> str:

@@ -11,6 +11,7 @@ from tf_adapt.printing.words import (
     probability,
     score,
     signed_points,
+    visible,
 )
 from tf_adapt.report.cells import encoder_of
 from tf_adapt.report.content import Content
@@ -38,6 +39,7 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
             *failed,
             *_unended(reasons, ranking.names),
             _baseline(ranking),
+            *_references(ranking),
             *_pretraining(ranking),
         ],
         COST: [_costs(ranking.cells[recommended].costs, ranking.names[recommended])],
@@ -163,6 +165,21 @@ def _baseline(ranking: Ranking) -> str:
     if test.above:
         return f"{sentence}: {name} is {signed_points(test.difference)} above it, {p}."
     return f"{sentence}: {name} is not shown to be above it, {p}."
+
+
+def _references(ranking: Ranking) -> list[str]:
+    """The simple models, and whether the recommended cell is above them."""
+    name, sentences = ranking.names[ranking.recommended], []
+    for reference in ranking.content.references:
+        reached = f"{visible(reference.name)} has {score(reference.score)}"
+        test = reference.cells.get(ranking.recommended)
+        if test is not None:
+            by = "above it" if test.above else "not shown to be above it"
+            by = f"{score(-test.difference)} points below it" if test.difference < 0 else by
+            p = f"p {probability(test.p_holm)} after Holm's correction"
+            reached = f"{reached}: {name} is {by}, {p}"
+        sentences.append(f"{reached}.")
+    return sentences
 
 
 def _pretraining(ranking: Ranking) -> list[str]:

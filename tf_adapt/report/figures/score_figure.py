@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from tf_adapt.paper import FROZEN, TUNED
 from tf_adapt.printing import words
 from tf_adapt.report.cells import Ranked
-from tf_adapt.report.content import Content
+from tf_adapt.report.content import Content, ReferenceScores
 from tf_adapt.report.figures.drawing import INK, PAPER, WIDTH, colour_of, marker
 from tf_adapt.report.scored_cells import ONE_ANSWER, TRAINED, SeedResults
 
@@ -17,6 +17,11 @@ LEGEND_COLUMNS = 4
 LONGEST_NAME, SHORTEST_NAME = 90, 12
 BETWEEN = 6  # points, from a name to its result
 DASHED = {"color": INK, "linewidth": 1.0, "linestyle": (0, (4, 3))}
+# Of the simple models, of which a kind of task has one, and a line for each encoder.
+DOTTED = [
+    {"color": INK, "linewidth": 1.2, "linestyle": (0, dashes)}
+    for dashes in ((1, 2), (1, 5), (6, 2, 1, 2))
+]
 CROSS = {"marker": "x", "markeredgewidth": 1.2}
 # The share of the axis that the scores must span; otherwise the baseline is left out.
 SMALLEST_SHARE = 0.25
@@ -25,12 +30,22 @@ ROUNDING = 1e-9
 
 def shows_baseline(order: list[Ranked], content: Content) -> bool:
     """Whether the baseline can be drawn without compressing the scores."""
-    baseline = content.baseline.score
+    return _is_near(content.baseline.score, order)
+
+
+def shown_references(order: list[Ranked], content: Content) -> list[ReferenceScores]:
+    """The simple models that can be drawn without compressing the scores, the best ones first."""
+    near = [one for one in content.references if _is_near(one.score, order)]
+    return sorted(near, key=lambda one: -one.score)[: len(DOTTED)]
+
+
+def _is_near(line: float, order: list[Ranked]) -> bool:
+    """Whether a line can be drawn without compressing the scores."""
     ends = [end for entry in order for end in _ends(entry.cell.results)]
     if not ends:
         return True
     spread = max(ends) - min(ends)
-    whole = max(*ends, baseline) - min(*ends, baseline)
+    whole = max(*ends, line) - min(*ends, line)
     return spread < ROUNDING or spread >= SMALLEST_SHARE * whole
 
 
@@ -48,6 +63,8 @@ def score_figure(order: list[Ranked], content: Content) -> Figure:
         _lane(axes, lane, entry)
     if shows_baseline(order, content):
         axes.axvline(100 * content.baseline.score, zorder=0, **DASHED)
+    for reference, look in zip(shown_references(order, content), DOTTED, strict=False):
+        axes.axvline(100 * reference.score, zorder=0, **look)
     axes.set_ylim(len(order) - 0.35, -0.6)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -137,6 +154,9 @@ def _legend(order: list[Ranked], content: Content) -> list[Line2D]:
             markers["a seed that failed"] = {"color": INK, **CROSS}
     lines = [Line2D([], [], linestyle="none", label=name, **look) for name, look in markers.items()]
     lines.append(Line2D([], [], color=INK, linewidth=1.6, label="mean"))
+    for reference, look in zip(shown_references(order, content), DOTTED, strict=False):
+        label = f"{words.visible(reference.name)} {words.score(reference.score)}"
+        lines.append(Line2D([], [], label=label, **look))
     label = f"baseline {words.score(content.baseline.score)}"
     if not shows_baseline(order, content):
         return [*lines, Line2D([], [], linestyle="none", label=f"{label}, far off")]

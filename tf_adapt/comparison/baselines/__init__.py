@@ -1,0 +1,1 @@
+"""The models that a practitioner would try first, beside the cells of a comparison."""

@@ -1,0 +1,129 @@
+"""TF-IDF with a linear model, of texts and of pairs of texts. Imports no TensorFlow."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tf_adapt.data.formats import Record
+
+# L2 penalty on the weights, relative to the summed loss; of equal scores on dev the strongest is
+# selected. TF-IDF vectors have length 1, so that hidden states need stronger ones.
+PENALTIES = (10.0, 1.0, 0.1, 0.01)
+# Every word, number and mark: a question mark says much, and some languages have words of a letter.
+TOKEN = r"(?u)\w+|[^\w\s]"
+MOST_WORDS = 100_000
+MOST_STEPS = 300
+
+Score = Callable[[list], float]  # of answers on dev
+
+
+def classifier(
+    train: Sequence[Record], dev: Sequence[Record], scored: Sequence[Record], score: Score
+) -> list[str]:
+    """The labels of logistic regression on TF-IDF of words and of pairs of neighbouring words."""
+    labels = [record.label for record in train]
+    if len(set(labels)) == 1:  # a part of train
+        return [labels[0]] * len(scored)
+    return best_of(logistic_regression, _features(train, dev, scored), labels, score)
+
+
+def label_sets(
+    train: Sequence[Record], dev: Sequence[Record], scored: Sequence[Record], score: Score
+) -> list[tuple[str, ...]]:
+    """As `classifier`, a logistic regression for each label; a set has the probable ones."""
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    names = MultiLabelBinarizer()
+    targets = names.fit_transform([record.label for record in train])
+    if not len(names.classes_):
+        return [()] * len(scored)
+
+    def sets(predicted: np.ndarray) -> list[tuple[str, ...]]:
+        return [tuple(sorted(labels)) for labels in names.inverse_transform(predicted)]
+
+    return best_of(
+        lambda penalty: OneVsRestClassifier(logistic_regression(penalty)),
+        _features(train, dev, scored),
+        targets,
+        lambda predicted: score(sets(predicted)),
+        sets,
+    )
+
+
+def regression(
+    train: Sequence[Record], dev: Sequence[Record], scored: Sequence[Record], score: Score
+) -> list[float]:
+    """The scores of ridge regression on the features of `classifier`."""
+    from sklearn.linear_model import Ridge
+
+    targets = [record.label for record in train]
+    features = _features(train, dev, scored)
+    return best_of(lambda penalty: Ridge(alpha=penalty), features, targets, score)
+
+
+def logistic_regression(penalty: float) -> Any:
+    """A logistic regression, multinomial where there are several classes."""
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=1 / penalty, max_iter=MOST_STEPS)
+
+
+def best_of(
+    model: Callable[[float], Any],
+    features: tuple,
+    targets: Sequence,
+    score: Callable[[Any], float],
+    answers: Callable[[np.ndarray], list] = np.ndarray.tolist,
+) -> list:
+    """The answers on the scored examples of the model with the best score on dev.
+
+    Args:
+        model: a penalty → a model of scikit-learn.
+        features: of train, dev and the scored examples.
+        targets: of train.
+        score: what is predicted on dev → its score.
+        answers: what is predicted on the scored examples → answers, as in the files of a run.
+    """
+    from threadpoolctl import threadpool_limits
+
+    train, dev, scored = features
+    # One thread: the sums, and so the answers, do not depend on the machine's cores.
+    with threadpool_limits(1), warnings.catch_warnings():
+        # A fit that has not converged is as good a baseline; a label may be in every example.
+        warnings.simplefilter("ignore")
+        models = [model(penalty).fit(train, targets) for penalty in PENALTIES]
+        scores = [score(fitted.predict(dev)) for fitted in models]
+        return answers(models[int(np.argmax(scores))].predict(scored))
+
+
+def _features(*splits: Sequence[Record]) -> tuple:
+    """The features of the examples of each split; words and their weights are of the first.
+
+    Of a text its TF-IDF vector; of a pair with vectors u and v `[u; v; |u − v|; u ⊙ v; u·v]`.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectors = TfidfVectorizer(
+        token_pattern=TOKEN, ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_WORDS
+    )
+    vectors.fit([text for record in splits[0] for text in _texts(record)])
+    return tuple(_of_split(vectors, records) for records in splits)
+
+
+def _of_split(vectors: Any, records: Sequence[Record]) -> Any:
+    from scipy.sparse import csr_matrix, hstack
+
+    first = vectors.transform([record.text_a for record in records])
+    if records[0].text_b is None:
+        return first
+    second = vectors.transform([record.text_b for record in records])
+    both = first.multiply(second)
+    parts = [first, second, abs(first - second), both, csr_matrix(both.sum(axis=1))]
+    return hstack(parts, format="csr")
+
+
+def _texts(record: Record) -> tuple[str, ...]:
+    return (record.text_a,) if record.text_b is None else (record.text_a, record.text_b)

@@ -1,0 +1,79 @@
+"""What a practitioner would try before any training of an encoder, scored as the cells are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
+from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.kinds import KINDS
+from tf_adapt.data.gold_answers import gold_answers
+from tf_adapt.data.splits.read_splits import Splits
+from tf_adapt.data.splits.subsampling import part_of
+from tf_adapt.statistics.scores import item_statistics, score_of
+
+# More training examples take minutes and hardly change the score.
+MOST_EXAMPLES = 100_000
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A simple model, and its `item_statistics` on the scored split.
+
+    Shapes: statistics `[seeds, examples, k]`; the seeds differ where each trains on another part of
+    train.
+    """
+
+    name: str
+    statistics: np.ndarray
+
+
+def references(outcomes: Outcomes, splits: Splits, metric: str) -> list[Reference]:
+    """The simple models of the kind of task, none for span extraction."""
+    row = KINDS[splits.kind]
+    fitted = [
+        Reference(
+            name,
+            np.stack(
+                [
+                    _statistics(splits, metric, answers)
+                    for answers in _answers(outcomes, splits, metric, name)
+                ]
+            ),
+        )
+        for name in row.simple_models
+    ]
+    seeds = len(outcomes.comparison.seeds)
+    return fitted + [
+        Reference(
+            name,
+            np.repeat(_statistics(splits, metric, values)[None], seeds, axis=0),
+        )
+        for name, values in row.untrained_models(outcomes, SCORED_ON).items()
+    ]
+
+
+def fitted_answers(splits: Splits, metric: str, name: str, train: list) -> list:
+    """The answers of a simple model on the scored split: fitted on `train`, its penalty chosen by
+    the score on dev."""
+    dev, scored = splits.examples[CHOSEN_ON], splits.examples[SCORED_ON]
+
+    def score(answers: list) -> float:
+        sums = _statistics(splits, metric, answers, CHOSEN_ON).sum(0)
+        return float(score_of(metric, sums))
+
+    return KINDS[splits.kind].simple_models[name](train, dev, scored, score)
+
+
+def _answers(outcomes: Outcomes, splits: Splits, metric: str, name: str) -> list[list]:
+    """The answers of a simple model for each seed, which all have one train, or a part each."""
+    train, seeds = splits.examples["train"], outcomes.comparison.seeds
+    count = min(outcomes.examples or len(train), MOST_EXAMPLES)
+    if count == len(train):
+        return [fitted_answers(splits, metric, name, train)] * len(seeds)
+    return [fitted_answers(splits, metric, name, part_of(train, count, seed)) for seed in seeds]
+
+
+def _statistics(splits: Splits, metric: str, answers: list, split: str = SCORED_ON) -> np.ndarray:
+    gold = gold_answers(splits.examples[split], splits.kind)
+    return item_statistics(metric, answers, gold, splits.labels, splits.scheme)
