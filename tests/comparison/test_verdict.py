@@ -7,7 +7,7 @@ from statistics import mean
 import report_contents
 
 from tf_adapt.comparison.verdict.verdict import verdict
-from tf_adapt.report.content import BaselineScores, ScoredItems
+from tf_adapt.report.content import BaselineScores, ReferenceScores, ScoredItems
 from tf_adapt.report.scored_cells import Costs, FailedSeeds, ScoredCell, SeedResults, Trial
 from tf_adapt.statistics.relation import BaselineTest, PairTest
 
@@ -321,6 +321,21 @@ def test_v4_a_constant_answer_is_no_winner():
     assert (found.decided, found.above_baseline, found.recommended) == (
         False, False, "warm",
     )  # fmt: skip
+
+
+def test_the_headline_names_a_simple_model_that_no_cell_is_above():
+    better = {name: BaselineTest(-0.05, 0.001, 0.002, False) for name in ("cold", "warm")}
+    worse = {name: BaselineTest(0.3, 0.001, 0.002, True) for name in ("cold", "warm")}
+    first = ReferenceScores(name="TF-IDF + logistic regression", score=0.5, cells=worse)
+    second = ReferenceScores(name="untrained cosine of x", score=0.86, cells=better)
+    found = judged([COLD, WARM], FAR, references=[first, second])
+    assert found.sentence.endswith("(no cell is shown to be above untrained cosine of x at 86.0).")
+    assert found.decided  # between the cells
+    said_of(found, "TF-IDF + logistic regression has 50.0: elmo_small with fine_tuning (crf head) "
+            "is above it, p 0.002")  # fmt: skip
+    said_of(found, "untrained cosine of x has 86.0: elmo_small with fine_tuning (crf head) is 5.0 "
+            "points below it, p 0.002")  # fmt: skip
+    assert "TF-IDF" not in judged([COLD, WARM], FAR, references=[first]).sentence
 
 
 def test_v4_an_ahead_cell_must_be_above_the_baseline_itself():

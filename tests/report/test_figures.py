@@ -14,6 +14,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from tf_adapt.report.cells import ranked
+from tf_adapt.report.content import ReferenceScores
 from tf_adapt.report.figures import cost_figure, drawing, panels, score_figure
 from tf_adapt.report.scored_cells import FailedSeeds
 from tf_adapt.report.sections import sections
@@ -328,3 +329,17 @@ def test_pngs_are_the_pictures_of_the_svgs(reports):
         assert image.size == pytest.approx((width / 72 * 160, height / 72 * 160), abs=1)
         assert width == pytest.approx(drawing.WIDTH * 72)
         assert len(np.unique(np.asarray(image))) > 20
+
+
+def test_simple_models_are_lines_where_they_do_not_compress_the_scores():
+    near = ReferenceScores(name="TF-IDF", score=0.64, cells={})
+    far = ReferenceScores(name="cosine", score=0.01, cells={})
+    content = replace(contents.complete(), references=[near, far])
+    order = ranked(content.cells)
+    figure = drawn(score_figure.score_figure, order, content)
+    lines = {
+        line.get_xdata()[0] for axes in figure.axes for line in axes.lines if len(line.get_xdata())
+    }
+    assert {round(float(x), 6) for x in lines} >= {64.0} and 1.0 not in lines
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"TF-IDF 64.0", "cosine 1.0, far off"} <= set(legend)

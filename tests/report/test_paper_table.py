@@ -5,6 +5,7 @@ import pytest
 import report_contents as contents
 
 from tf_adapt import paper
+from tf_adapt.report.content import ReferenceScores
 from tf_adapt.report.html import to_html
 from tf_adapt.report.markdown import escaped, to_markdown
 from tf_adapt.report.paper_table import baseline_text, paper_table
@@ -54,6 +55,13 @@ def test_the_papers_table_2_gets_the_papers_colours(family, turned):
         expected = TONES[family].get(dataset)
         assert cold.tone == ("freeze" if expected == "freeze" else None), dataset
         assert hot.tone == ("tune" if expected == "tune" else None), dataset
+
+
+def test_simple_models_have_rows_above_the_baseline():
+    simple = ReferenceScores(name="TF-IDF", score=0.643, cells={})
+    rows = paper_table(replace(contents.complete(), references=[simple])).rows
+    assert [texts(row)[0] for row in rows[-2:]] == [["TF-IDF"], ["baseline"]]
+    assert {text for entries in texts(rows[-2])[1:] for text in entries} == {"64.3"}
 
 
 def test_a_coloured_cell_says_so_in_words():

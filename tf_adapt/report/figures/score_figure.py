@@ -154,10 +154,17 @@ def _legend(order: list[Ranked], content: Content) -> list[Line2D]:
             markers["a seed that failed"] = {"color": INK, **CROSS}
     lines = [Line2D([], [], linestyle="none", label=name, **look) for name, look in markers.items()]
     lines.append(Line2D([], [], color=INK, linewidth=1.6, label="mean"))
-    for reference, look in zip(shown_references(order, content), DOTTED, strict=False):
+    shown = shown_references(order, content)
+    near = {one.name: look for one, look in zip(shown, DOTTED, strict=False)}
+    for reference in content.references:
         label = f"{words.visible(reference.name)} {words.score(reference.score)}"
-        lines.append(Line2D([], [], label=label, **look))
+        look = near.get(reference.name)
+        lines.append(_far_off(label) if look is None else Line2D([], [], label=label, **look))
     label = f"baseline {words.score(content.baseline.score)}"
     if not shows_baseline(order, content):
-        return [*lines, Line2D([], [], linestyle="none", label=f"{label}, far off")]
+        return [*lines, _far_off(label)]
     return [*lines, Line2D([], [], label=label, **DASHED)]
+
+
+def _far_off(label: str) -> Line2D:
+    return Line2D([], [], linestyle="none", label=f"{label}, far off")
