@@ -26,6 +26,7 @@ def comparison_of(tmp_path) -> Callable[..., Comparison]:
             "adaptations": ["feature_extraction", "fine_tuning"],
             "heads": ["default"],
             "learning_rates": [1.0e-3],
+            "extend": False,
             "seeds": 2,
         }
         data = {"dataset": "sample_classification", "source": "sample"} | (data or {})
@@ -54,6 +55,7 @@ def _writer(tiny_bert: Path, folder: Path) -> Callable:
                 "adaptations": ["feature_extraction", "fine_tuning"],
                 "heads": ["linear"],
                 "learning_rates": [1.0e-2],
+                "extend": False,
                 "seeds": 2,
             }
             | changes,

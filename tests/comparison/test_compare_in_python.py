@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import tf_adapt as ta
-from tf_adapt.comparison import comparing, winner_export
+from tf_adapt.comparison import comparing, in_python, winner_export
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
@@ -28,6 +28,7 @@ from tf_adapt.training.resolving import run_config
 COMPARE = {
     "encoders": ["elmo_small"],
     "adaptations": ["freeze", "tune"],
+    "extend": False,
     "heads": ["linear"],
     "learning_rates": [1.0e-3],
     "seeds": 3,
@@ -235,6 +236,7 @@ def test_what_is_left_of_data_goes_into_the_config(compare, unreported, tmp_path
 def test_tagged_sentences_are_columns_of_words_and_tags(monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(comparing, "compare", lambda *given, **more: asked.append(given[0]))
+    monkeypatch.setattr(in_python, "outcomes_of", lambda *given: None)
     words = [["Ann", "saw", f"town{number}"] for number in range(60)]
     tags = [["S-PER", "O", "S-LOC"]] * 60
     given = {"train": (words, tags), "kind": "tagging"}

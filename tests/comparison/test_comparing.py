@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ import yaml
 
 from hub_modules.storage import records
 from tf_adapt.comparison import comparing
+from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.report.content import to_json
+from tf_adapt.runs import run_folder
 
 pytestmark = pytest.mark.slow
 TIMES = ("training_seconds", "peak_memory_mb", "serving_seconds_per_1000")
@@ -135,6 +138,28 @@ def said(out) -> dict:
     """The predictions of all runs."""
     runs = out / "runs"
     return {str(p.relative_to(runs)): p.read_bytes() for p in runs.rglob("predictions/*.tsv")}
+
+
+def test_a_cell_whose_score_still_rises_is_trained_again_with_more_epochs(write_config, tmp_path):
+    path = write_config(adaptations=["feature_extraction"], seeds=1, extend=True)
+    comparison, out = load_comparison(path), tmp_path / "out"
+    (cell,) = comparison.cells
+    first = Outcomes(comparison, out).run(cell, 1e-2, 0).folder
+    compare(replace(comparison, extend=False), out)
+    rows = [{"epoch": epoch, "dev_accuracy": score} for epoch, score in ((1, 0.5), (2, 0.6))]
+    run_folder.write_history(first, rows)
+    content = compare(comparison, out)
+    again = first.parents[1] / "epochs_4" / "rate_0.01" / "seed_0"
+    assert yaml.safe_load((again / "config.yaml").read_text())["training"]["epochs"] == 4
+    assert len(run_folder.read_history(again)) == 4
+    (shown,) = content["cells"]
+    assert shown["scores"] == [json.loads((again / "metrics.json").read_text())["test"]["accuracy"]]
+    assert "training.epochs=4" in shown["commands"][0]
+    assert "by the seeds' curves" in content["extended"][0]
+    assert content["extended"][0][:60] in (out / "report.md").read_text("utf-8")
+    files_before = files(out / "runs")
+    assert compare(comparison, out) == content
+    assert files(out / "runs") == files_before
 
 
 def test_threads_are_those_that_a_comparison_was_begun_with(write_config, tmp_path):

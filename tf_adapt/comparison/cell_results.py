@@ -83,7 +83,7 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         results=seed_results(outcomes, cell, scored),
         costs=_costs(metrics, tried),
         curves=[
-            _curve(run, scored.metric)
+            dev_curve(run, scored.metric)
             for run in final
             if outcomes.metrics(run) and not run.together
         ],
@@ -167,7 +167,7 @@ def _spread(values: list[float]) -> Spread:
     return Spread(of_values.mean, of_values.deviation)
 
 
-def _curve(run: CellRun, metric: str) -> list[float | None]:
+def dev_curve(run: CellRun, metric: str) -> list[float | None]:
     """The dev score after each epoch."""
     target = run.cell.config.target
     name = f"{CHOSEN_ON}_{metric}" if target is None else f"{CHOSEN_ON}_{target}/{metric}"

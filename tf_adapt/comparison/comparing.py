@@ -8,13 +8,18 @@ from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.execution.display import Display
 from tf_adapt.comparison.execution.jobs import jobs_at_once, machine_in_words
 from tf_adapt.comparison.execution.running import run_all
-from tf_adapt.comparison.execution.runs import Outcomes, config_name
-from tf_adapt.comparison.inputs import checked_splits, input_hashes
+from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.extending import extend, outcomes_of
+from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison
-from tf_adapt.comparison.plan.students import check_students
 from tf_adapt.comparison.record import begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.verdict.interim_analyses import analyses_at, check_analyses, read_analyses
+from tf_adapt.comparison.verdict.interim_analyses import (
+    InterimAnalyses,
+    analyses_at,
+    check_analyses,
+    read_analyses,
+)
 from tf_adapt.comparison.verdict.verdict import verdict
 from tf_adapt.comparison.winner_export import export_best
 from tf_adapt.report.content import Content
@@ -37,7 +42,8 @@ def compare(
     Each cell tries its learning rates with one extra seed, which is not scored, and selects the
     best on dev. With that rate all seeds are trained and scored on test (or dev, see
     `scored_split`). This is repeated for each number of training examples, see `sizes`; tests,
-    verdict, report and export are of the largest.
+    verdict, report and export are of the largest. What is not trained to the end is trained
+    further before, see `extending`.
 
     Args:
         out: the folder of the comparison; finished runs in it are kept. A later call may add
@@ -52,7 +58,7 @@ def compare(
 
     Raises:
         ConfigError: the folder belongs to another comparison; as `known_sizes`,
-            `checked_members`, `check_students` and `check_analyses`.
+            `checked_members`, `check_new_students` and `check_analyses`.
         DataError: the data are wrong, or have changed since the comparison was started.
         ArtifactError, TrainingError: a run failed.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
@@ -61,32 +67,46 @@ def compare(
     splits, data = checked_splits(comparison)
     inputs = input_hashes(comparison)
     kept = cache or comparison.cells[0].config.features.cache
-    taught = [cell for cell in comparison.cells if cell.teacher is not None]
-    # The config of a cell that was checked before is in the folder.
-    check_students([cell for cell in taught if not (out / config_name(cell)).is_file()])
+    check_new_students(comparison, out)
     with locked(out):
-        outcomes, threads = Outcomes(comparison, out), comparison.threads
-        past = read_analyses(read_record(out)["looks"]) if is_begun(out) else ()
-        check_analyses(outcomes, past, final)
-        record = begin(comparison, data, inputs, out)
-        at_once = jobs or jobs_at_once(outcomes.unfinished_cells(), threads)
+        past = ()
+        if is_begun(out):
+            past = read_analyses(read_record(out)["looks"])
+            check_analyses(outcomes_of(comparison, out), past, final)
+        begin(comparison, data, inputs, out)
         with Interruption(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
-            run_all(outcomes, at_once, threads, features, display)
+
+            def run(outcomes: Outcomes) -> None:
+                at_once = jobs or jobs_at_once(outcomes.unfinished_cells(), comparison.threads)
+                run_all(outcomes, at_once, comparison.threads, features, display)
+
+            extend(comparison, splits, out, run)
+            outcomes = outcomes_of(comparison, out)
+            run(outcomes)
             display.say_once("tests, verdict, report, export")
             analyses = analyses_at(outcomes, past, final)
-            machine = machine_in_words(threads)
+            machine = machine_in_words(comparison.threads)
             content = results(
                 outcomes, splits, analyses, data=data, machine=machine, command=command
             )
-            # Before the report is written, so that every interim analysis is counted.
-            write_record(out, record | {"looks": analyses.to_record(content.pairs)})
-            content = replace(content, verdict=verdict(content))
-            try:
-                exported = export_best(outcomes, content, export_anyway)
-                content = replace(content, verdict=replace(content.verdict, exported=exported))
-            finally:  # the report is written even if the export fails
-                write_report(content, out)
+            content = _report(outcomes, content, analyses, export_anyway)
         if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
+    return content
+
+
+def _report(
+    outcomes: Outcomes, content: Content, analyses: InterimAnalyses, anyway: bool
+) -> Content:
+    """The content with its verdict, after the record, the export and the report are written."""
+    out = outcomes.out
+    # Before the report is written, so that every interim analysis is counted.
+    write_record(out, read_record(out) | {"looks": analyses.to_record(content.pairs)})
+    content = replace(content, verdict=verdict(content))
+    try:
+        exported = export_best(outcomes, content, anyway)
+        content = replace(content, verdict=replace(content.verdict, exported=exported))
+    finally:  # the report is written even if the export fails
+        write_report(content, out)
     return content

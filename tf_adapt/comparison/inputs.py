@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from tf_adapt.comparison.execution.runs import config_name
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.plan.folds import check_folds
 from tf_adapt.comparison.plan.sizes import known_sizes
+from tf_adapt.comparison.plan.students import check_students
 from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
 from tf_adapt.runs.finished_run import finished_run
 from tf_adapt.runs.slices import checked_members
@@ -25,6 +27,16 @@ def checked_splits(comparison: Comparison) -> tuple[Splits, dict[str, str]]:
     check_folds(comparison, splits.examples["train"])
     checked_members(comparison.slices, splits, comparison.slice_heads)
     return splits, {name: fingerprint(examples) for name, examples in splits.examples.items()}
+
+
+def check_new_students(comparison: Comparison, out: Path) -> None:
+    """Checks the cells that others teach, but those whose config is in the folder already.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: as `check_students`.
+    """
+    taught = [cell for cell in comparison.cells if cell.teacher is not None]
+    check_students([cell for cell in taught if not (out / config_name(cell)).is_file()])
 
 
 def input_hashes(comparison: Comparison) -> dict[str, str]:

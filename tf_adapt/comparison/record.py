@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from hub_modules.storage.files import is_leftover, remove_leftovers
 from hub_modules.storage.json_files import Schema, parse_json
 from hub_modules.storage.strict_yaml import parse_yaml
 from tf_adapt.comparison.execution.runs import config_name
-from tf_adapt.comparison.plan.cells import Cell, Comparison
+from tf_adapt.comparison.plan.cells import HIGHER, LOWER, Cell, Comparison
 from tf_adapt.comparison.winner_export import EXPORT_NAMES, EXPORTS
 from tf_adapt.config.reading import config_from, dump_config, without_trial
 from tf_adapt.config.sections import Config
@@ -37,6 +37,13 @@ class _Runs(Schema):
     rate: float | None
     seeds: list[int]
     examples: int | None = None
+    epochs: int | None = None
+
+
+class _Extension(Schema):
+    epochs: bool
+    rates: list[Literal[LOWER, HIGHER]]
+    why: dict[str, str]
 
 
 class _Look(Schema):
@@ -47,22 +54,19 @@ class _Look(Schema):
 
 class _Record(Schema):
     """Content of `comparison.json`: hashes of data and other inputs, threads, interim
-    analyses; the kind and size of each cell's ensemble."""
+    analyses; the kind and size of each cell's ensemble; what was added to cells by adaptation
+    (None: not decided; earlier versions added nothing)."""
 
     data: dict[str, str]
     inputs: dict[str, str]
     threads: int = Field(ge=1)
     looks: list[_Look]
     together: dict[str, str] = {}
+    extended: dict[str, _Extension] | None = {}
 
 
-def begin(
-    comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path
-) -> dict[str, Any]:
+def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path) -> None:
     """Writes the record and the cells' configs, or checks them against those in the folder.
-
-    Returns:
-        The record.
 
     Args:
         data, inputs: the hashes of the splits, and of other inputs by config key and path.
@@ -72,6 +76,7 @@ def begin(
             configs, data or inputs.
     """
     looks: list = []
+    added = None
     together = {cell.name: cell.members for cell in comparison.cells}
     if is_begun(out):
         before = read_record(out)
@@ -88,16 +93,14 @@ def begin(
         together = before["together"] | together
         known = {name: together[name] for name in before["together"]}
         check_same("the ensembles", before["together"], known, out, ConfigError)
-        looks = before["looks"]
+        looks, added = before["looks"], before["extended"]
     for name, patterns in _WRITTEN.items():
         remove_leftovers(out / name, *patterns)
     # The record first: `is_begun` refuses a folder that has files but no record.
     record = {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
-    record |= {"together": together}
-    write_record(out, record)
+    write_record(out, record | {"together": together, "extended": added})
     for cell in (*comparison.cells, *comparison.starts.values()):
         records.write(out, config_name(cell), dump_config(cell.config))
-    return record
 
 
 def is_begun(out: Path) -> bool:

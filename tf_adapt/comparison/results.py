@@ -19,10 +19,12 @@ from tf_adapt.comparison.cell_results import (
 )
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.plan.cells import different_settings
+from tf_adapt.comparison.plan.extension import in_words
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.slices import data_slices
 from tf_adapt.comparison.verdict.interim_analyses import InterimAnalyses
 from tf_adapt.comparison.verdict.learning_curves import Size, learning_curves
+from tf_adapt.comparison.verdict.phrases import describe_all
 from tf_adapt.data.splits.groups import item_groups, items_in_words, overlap
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.data.splits.subsampling import missing_labels, part_of
@@ -109,6 +111,7 @@ def results(
         ),
         seeds=list(comparison.seeds),
         trials=comparison.trials,
+        extended=in_words(comparison, describe_all(shown)) or None,
         different=different_settings(comparison.cells),
         look=analyses.number,
         cells=shown,

@@ -33,7 +33,8 @@ def export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | Non
         cell = next(cell for cell in cells if cell.name == verdict.recommended)
         runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
         best = outcomes.best_on_dev(runs)
-        part = "" if best.examples is None else f"-examples_{best.examples}"
+        part = "" if cell.more_epochs is None else f"-epochs_{cell.more_epochs}"
+        part += "" if best.examples is None else f"-examples_{best.examples}"
         name = f"{cell.name}{part}-rate_{float_text(best.rate)}-seed_{best.seed}"
         exported = f"{place}/{name}/1"
         if not (outcomes.out / exported).is_dir():

@@ -244,6 +244,8 @@ class Content:
             rates.
         examples: the number of examples by split.
         trials: the number of learning rates tried in each cell.
+        extended: sentences on epochs and rates that the comparison added by itself; None: it added
+            none.
         different: config keys whose values differ between cells: by key, the value in each cell.
         look: the number of this interim analysis, from 1; 0: the only one (`--final`).
         learning_curves: None with one number of training examples.
@@ -276,6 +278,7 @@ class Content:
     items: ScoredItems
     seeds: list[int]
     trials: int
+    extended: list[str] | None = field(default=None, metadata=OMITTED)
     different: dict[str, dict[str, Any]]
     look: int
     cells: list[ScoredCell]

@@ -180,6 +180,7 @@ def _choices(content: Content, order: list[Ranked]) -> list:
             f"{trials} learning rates tried in each cell, with a seed that is not scored; the "
             f"chosen one {run_with}"
         )
+    texts += map(visible, content.extended or ())
     if content.start is not None:
         texts.append(f"Every run starts from {content.start}.")
     for name, sentences in (content.signals or {}).items():

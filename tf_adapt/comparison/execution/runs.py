@@ -69,6 +69,8 @@ class CellRun:
     def folder(self) -> Path:
         """The run folder."""
         home = self.out / "runs" / self.cell.name
+        if self.cell.more_epochs is not None:
+            home /= f"epochs_{self.cell.more_epochs}"
         if self.examples is not None:
             home /= f"examples_{self.examples}"
         return home / f"rate_{float_text(self.rate)}" / f"seed_{self.seed}"
@@ -96,6 +98,8 @@ class CellRun:
             return ["ensemble", *members, "--out", str(self.folder), *trust]
         arguments = ["train", str(self.config), "--out", str(self.folder)]
         arguments += ["--set", f"training.learning_rate={float_text(self.rate)}"]
+        if self.cell.more_epochs is not None:
+            arguments += ["--set", f"training.epochs={self.cell.more_epochs}"]
         if self.start is not None:
             start = json.dumps(str(self.start), ensure_ascii=False)
             arguments += ["--set", f"start.run={start}", "--set", "start.config=null"]
@@ -125,13 +129,15 @@ class Outcomes:
     """The outcomes of a comparison's runs, read from their folders once.
 
     Attributes:
+        trials_only: whether it has no final runs.
         examples: the number of training examples of its trials and final runs (None: all); by
             default the largest of the comparison's.
     """
 
-    def __init__(self, comparison: Comparison, out: Path):
+    def __init__(self, comparison: Comparison, out: Path, trials_only: bool = False):
         self.comparison = comparison
         self.out = out
+        self.trials_only = trials_only
         self.examples = comparison.sizes[-1]
         self._metrics: dict[Path, dict[str, Any]] = {}
 
@@ -268,7 +274,7 @@ class Outcomes:
     def final_runs(self, cell: Cell) -> list[CellRun]:
         """The scored runs: all seeds with the selected rate; none before it is selected."""
         rate = self.chosen_rate(cell)
-        if rate is None:
+        if rate is None or self.trials_only:
             return []
         runs = [self.run(cell, rate, seed) for seed in self.comparison.seeds]
         return [replace(run, together=cell.together) for run in runs]

@@ -18,6 +18,9 @@ from tf_adapt.config.signal_sections import SliceConfig, WeakConfig
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.training.resolving.run_config import flat
 
+# What an `Extension` adds: epochs, or a learning rate at an end of the list.
+EPOCHS, LOWER, HIGHER = "epochs", "lower", "higher"
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -31,6 +34,8 @@ class Cell:
         laid: the keys of the signal.
         teacher: the name of the cell whose runs teach its runs; None: there is none. In its config
             the signal of that cell is in the place of a run's folder.
+        more_epochs: the epochs that the comparison itself chose, which are in `config` too; None:
+            it has those of the user's config.
     """
 
     name: str
@@ -39,6 +44,7 @@ class Cell:
     signal: str | None = None
     laid: SignalSettings | None = None
     teacher: str | None = None
+    more_epochs: int | None = None
 
     @property
     def together(self) -> int:
@@ -70,6 +76,26 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Extension:
+    """What a comparison adds to all cells of an adaptation.
+
+    Attributes:
+        epochs: whether they get more epochs.
+        rates: the ends of their lists of learning rates that get one more: `LOWER`, `HIGHER`.
+        why: by cell that is not trained to the end, the reason as a phrase.
+    """
+
+    epochs: bool
+    rates: tuple[str, ...]
+    why: Mapping[str, str]
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Some of `EPOCHS`, `LOWER`, `HIGHER`."""
+        return (EPOCHS, *self.rates) if self.epochs else self.rates
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Everything that a comparison varies; the rest is in the config of each cell.
 
@@ -77,6 +103,8 @@ class Comparison:
         threads: of each run; scores depend on them in the last bits.
         sizes: numbers of training examples, ascending; None is all. The verdict is on the last.
         starts: the runs that are trained first, as cells of one run, by the path of their config.
+        extend: whether cells that are not trained to the end are trained further.
+        extensions: what was added to its cells so, by adaptation.
     """
 
     summary: str | None
@@ -85,6 +113,8 @@ class Comparison:
     threads: int
     sizes: Sizes = (None,)
     starts: Mapping[str, Cell] = field(default_factory=dict)
+    extend: bool = True
+    extensions: Mapping[str, Extension] = field(default_factory=dict)
 
     @property
     def data(self) -> DatasetConfig | FilesConfig | TfdsConfig:
@@ -115,8 +145,8 @@ class Comparison:
 
     @property
     def trials(self) -> int:
-        """Learning rates tried in each cell."""
-        return len(self.cells[0].rates)
+        """Learning rates tried in each cell; `extensions` may add others."""
+        return min(len(cell.rates) for cell in self.cells)
 
 
 def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:

@@ -37,6 +37,11 @@ from tf_adapt.training.resolving.compiled_model import penalised, precision
 from tf_adapt.training.resolving.devices import make_strategy
 from tf_adapt.training.resolving.warm_start import started_model, starting_run
 
+_MAY_EXTEND = (
+    "  then, once, with twice the epochs or one more learning rate, those of adaptations of which "
+    "a cell is not trained to the end (compare.extend; it may triple the training)"
+)
+
 
 def dry_run(comparison: Comparison) -> dict[str, Any]:
     """The plan as plain values: cells, splits, and the number of runs.
@@ -76,6 +81,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         **({"members": members * len(numbers)} if members else {}),
         **({"first": list(comparison.starts)} if comparison.starts else {}),
         "threads": comparison.threads,
+        "extend": comparison.extend,
         "jobs": jobs_at_once(len(cells), comparison.threads),
     }
 
@@ -97,6 +103,7 @@ def lines(plan: dict[str, Any]) -> list[str]:
         *(f"trains first, once: {path}" for path in plan.get("first", ())),
         f"runs: {plan['runs']} = {_firsts(plan)}{counted(len(plan['cells']), 'cell')} × "
         f"{_sizes(plan)}{_runs_of_a_cell(plan)}",
+        *([_MAY_EXTEND] if plan["extend"] else []),
         f"{counted(plan['threads'], 'thread')} a run; by default "
         f"{counted(plan['jobs'], 'process')} at a time, on this machine as it is now",
     ]

@@ -201,6 +201,9 @@ class Compare(Section):
     score_on: Literal["test", "dev"] = Field("test", description="test or dev")
     """The split that is scored; dev: a part of train is used for selection, and test is not
     read."""
+    extend: bool = Field(True, description="true or false")
+    """Train further by itself, once, where a cell is not trained to the end: twice the epochs, or
+    the next learning rate beyond the best, for all cells of its adaptation."""
     seeds: int = whole(1, 1000, default=5)
     """Random seeds per cell."""
     threads: int = whole(1, 1024, default=1)

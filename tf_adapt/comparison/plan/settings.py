@@ -9,6 +9,7 @@
       signals: {alone: {}, after_mnli: {start: {config: mnli.yaml}}}
       score_on: test
       train_examples: [100, 300, all]
+      extend: true
       seeds: 5
       threads: 1
 
@@ -162,7 +163,7 @@ def comparison_from(
     about = cells[0].config.about
     summary = about.summary if about else None
     seeds, sizes = tuple(range(varied.seeds)), sizes_of(varied.train_examples)
-    return Comparison(summary, cells, seeds, varied.threads, sizes, starts)
+    return Comparison(summary, cells, seeds, varied.threads, sizes, starts, varied.extend)
 
 
 def _check_beside_folds(content: dict[str, Any], problems: Problems) -> None:

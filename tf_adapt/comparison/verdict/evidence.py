@@ -3,7 +3,7 @@
 from tf_adapt.comparison.verdict.headline import Headline
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.comparison.verdict.ranking import Ranking
-from tf_adapt.comparison.verdict.training_ended import Unended, not_trained_to_the_end
+from tf_adapt.comparison.verdict.training_ended import Shortfall, not_trained_to_the_end
 from tf_adapt.printing.words import (
     counted,
     interval,
@@ -37,6 +37,7 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
         DECISION: [*headline.qualified, *_tests(ranking), _analyses(content.look)],
         SEEDS: [
             *failed,
+            *(content.extended or ()),
             *_unended(reasons, ranking.names),
             _baseline(ranking),
             *_references(ranking),
@@ -48,11 +49,11 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
             _items(content),
             *_truncated(content.truncated, ranking.names),
         ],
-        NEXT: [*headline.next, *_to_the_end(reasons)],
+        NEXT: [*headline.next, *_to_the_end(reasons, content)],
     }
 
 
-def _unended(reasons: dict[str, Unended], names: dict[str, str]) -> list[str]:
+def _unended(reasons: dict[str, Shortfall], names: dict[str, str]) -> list[str]:
     """`B is not trained to the end: its best epoch is the last, …` for each such cell."""
     return [
         f"{names[name]} is not trained to the end: {reason.why}."
@@ -60,9 +61,10 @@ def _unended(reasons: dict[str, Unended], names: dict[str, str]) -> list[str]:
     ]
 
 
-def _to_the_end(reasons: dict[str, Unended]) -> list[str]:
+def _to_the_end(reasons: dict[str, Shortfall], content: Content) -> list[str]:
     """What would train them to the end."""
-    mends = dict.fromkeys(reason.mend for reason in reasons.values())
+    adaptations = {cell.id: cell.adaptation for cell in content.cells}
+    mends = dict.fromkeys(reasons[name].mended(adaptations[name]) for name in reasons)
     return [f"Before you rely on it, try {'; '.join(mends)}."] if mends else []
 
 

@@ -20,8 +20,8 @@ class InterimAnalysis:
     """An interim analysis: the runs of a report, and the pairs it decided.
 
     Attributes:
-        runs: by cell, the learning rate, the seeds whose runs have ended, and the number of
-            training examples if not all.
+        runs: by cell, the learning rate, the seeds whose runs have ended, the number of training
+            examples if not all, and the epochs if they are not those of the config.
         decided: (ahead, behind), names of cells.
         final: the only analysis; no other may follow.
     """
@@ -50,8 +50,8 @@ class InterimAnalyses:
 
     @property
     def standing(self) -> set[tuple[str, str]]:
-        """Earlier decisions between cells with unchanged learning rate and number of training
-        examples."""
+        """Earlier decisions between cells with unchanged learning rate, number of training examples
+        and epochs."""
         now = {name: _kind_of(runs) for name, runs in self.present.runs.items()}
         return {
             pair
@@ -91,7 +91,7 @@ def read_analyses(record: list[dict[str, Any]]) -> tuple[InterimAnalysis, ...]:
     return tuple(
         InterimAnalysis(
             {
-                name: _of(runs["rate"], runs["seeds"], runs.get("examples"))
+                name: _of(runs["rate"], runs["seeds"], runs.get("examples"), runs.get("epochs"))
                 for name, runs in dict(analysis["runs"]).items()
             },
             tuple((str(ahead), str(behind)) for ahead, behind in analysis["decided"]),
@@ -137,13 +137,16 @@ def check_analyses(outcomes: Outcomes, past: tuple[InterimAnalysis, ...], final:
 
 def _runs(outcomes: Outcomes, cell) -> dict[str, Any]:
     over = [run.seed for run in outcomes.final_runs(cell) if outcomes.is_over(run)]
-    return _of(outcomes.chosen_rate(cell), over, outcomes.examples)
+    return _of(outcomes.chosen_rate(cell), over, outcomes.examples, cell.more_epochs)
 
 
-def _of(rate: float | None, seeds: list[int], examples: int | None) -> dict[str, Any]:
-    part = {} if examples is None else {"examples": examples}
-    return {"rate": rate, "seeds": list(seeds), **part}
+def _of(
+    rate: float | None, seeds: list[int], examples: int | None, epochs: int | None
+) -> dict[str, Any]:
+    other = {"examples": examples, "epochs": epochs}
+    known = {name: number for name, number in other.items() if number is not None}
+    return {"rate": rate, "seeds": list(seeds), **known}
 
 
 def _kind_of(runs: dict[str, Any]) -> tuple:
-    return runs["rate"], runs.get("examples")
+    return runs["rate"], runs.get("examples"), runs.get("epochs")

@@ -3,10 +3,13 @@
 A cell that would be better with more epochs or another rate is neither a loser nor a winner yet.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tf_adapt.comparison.plan.cells import EPOCHS, HIGHER, LOWER
 from tf_adapt.report.content import Content
-from tf_adapt.report.scored_cells import ScoredCell
+from tf_adapt.report.scored_cells import ScoredCell, Trial
 
 # Half a point: a rise or a lead on dev below it says nothing.
 RISING = 0.005
@@ -17,59 +20,80 @@ FEWEST_RATES = 3
 
 
 @dataclass(frozen=True)
-class Unended:
-    """Why a cell is not trained to the end, and what to do about it, as phrases."""
+class Shortfall:
+    """Why a cell is not trained to the end, as a phrase.
+
+    Attributes:
+        adds: what `compare` adds: `EPOCHS`, or one rate at the end `LOWER` or `HIGHER`.
+        mend: what to do about it, with a place for the name of the adaptation.
+    """
 
     why: str
+    adds: str
     mend: str
 
+    def mended(self, adaptation: str) -> str:
+        """What to do about it in the cells of an adaptation, as a phrase."""
+        return self.mend.format(adaptation=adaptation)
 
-def not_trained_to_the_end(content: Content) -> dict[str, Unended]:
+
+RISES = Shortfall(
+    "its best epoch is the last, and the score on dev still rises",
+    EPOCHS,
+    "more epochs (`compare.epochs: {{{adaptation}: …}}`)",
+)
+LOWEST = Shortfall(
+    "the lowest learning rate that was tried is the best",
+    LOWER,
+    "a lower rate (`compare.learning_rates: {{{adaptation}: […]}}`)",
+)
+HIGHEST = Shortfall(
+    "the highest learning rate that was tried is the best",
+    HIGHER,
+    "a higher rate (`compare.learning_rates: {{{adaptation}: […]}}`)",
+)
+AT_CHANCE = Shortfall(
+    "it is at the baseline, and others are above it",
+    EPOCHS,
+    "more epochs or other rates for {adaptation}",
+)
+
+
+def not_trained_to_the_end(content: Content) -> dict[str, Shortfall]:
     """The pretrained cells that are not, by id."""
     tests = content.baseline.cells
     chance = {name for name, test in tests.items() if not test.above and test.difference < CHANCE}
     chance = chance if any(test.above for test in tests.values()) else set()
-    unended = {
-        cell.id: _still_rises(cell) or _at_an_edge(cell) or _at_chance(cell, chance)
+    shortfalls = {
+        cell.id: _shortfall(cell, cell.id in chance)
         for cell in content.cells
         if cell.pretrained and cell.results.trained
     }
-    return {name: reason for name, reason in unended.items() if reason}
+    return {name: shortfall for name, shortfall in shortfalls.items() if shortfall}
 
 
-def _still_rises(cell: ScoredCell) -> Unended | None:
-    """With more than half of the seeds the last epoch is the best by more than `RISING`."""
-    curves = [[score for score in curve if score is not None] for curve in cell.curves]
-    rising = [curve for curve in curves if len(curve) > 1 and curve[-1] > max(curve[:-1]) + RISING]
-    if 2 * len(rising) <= len(curves):
+def _shortfall(cell: ScoredCell, is_at_chance: bool) -> Shortfall | None:
+    if rises(cell.curves):
+        return RISES
+    edge = at_an_edge(cell.tried, cell.learning_rate)
+    return edge or (AT_CHANCE if is_at_chance else None)
+
+
+def rises(curves: Sequence[Sequence[float | None]]) -> bool:
+    """Whether in more than half of the curves the last epoch is the best by more than `RISING`."""
+    known = [[score for score in curve if score is not None] for curve in curves]
+    rising = [curve for curve in known if len(curve) > 1 and curve[-1] > max(curve[:-1]) + RISING]
+    return 2 * len(rising) > len(known)
+
+
+def at_an_edge(trials: Sequence[Trial], chosen: float | None) -> Shortfall | None:
+    """`LOWEST` or `HIGHEST` if the chosen rate is that one, and better than its neighbour."""
+    tried = sorted(trials, key=lambda trial: trial.learning_rate)
+    if len(tried) < FEWEST_RATES:
         return None
-    return Unended(
-        "its best epoch is the last, and the score on dev still rises",
-        f"more epochs (`compare.epochs: {{{cell.adaptation}: …}}`)",
-    )
-
-
-def _at_an_edge(cell: ScoredCell) -> Unended | None:
-    """The chosen rate is the lowest or highest tried, and better than its neighbour."""
-    tried = sorted(cell.tried, key=lambda trial: trial.learning_rate)
-    scores = [trial.score for trial in tried]
-    if len(tried) < FEWEST_RATES or None in scores:
-        return None
-    for side, (edge, next_to_it) in {"lowest": (0, 1), "highest": (-1, -2)}.items():
-        is_chosen = tried[edge].learning_rate == cell.learning_rate
-        if is_chosen and scores[edge] > scores[next_to_it] + RISING:
-            direction = "lower" if side == "lowest" else "higher"
-            return Unended(
-                f"the {side} learning rate that was tried is the best",
-                f"a {direction} rate (`compare.learning_rates: {{{cell.adaptation}: […]}}`)",
-            )
+    scores = [-math.inf if trial.score is None else trial.score for trial in tried]
+    for shortfall, edge, neighbour in ((LOWEST, 0, 1), (HIGHEST, -1, -2)):
+        is_chosen = tried[edge].learning_rate == chosen
+        if is_chosen and scores[edge] > scores[neighbour] + RISING:
+            return shortfall
     return None
-
-
-def _at_chance(cell: ScoredCell, chance: set[str]) -> Unended | None:
-    if cell.id not in chance:
-        return None
-    return Unended(
-        "it is at the baseline, and others are above it",
-        f"more epochs or other rates for {cell.adaptation}",
-    )
