@@ -151,16 +151,21 @@ def behind(found) -> str:
 def test_decided():
     found = judged([COLD, WARM], FAR)
     assert found.sentence == (
-        "Use elmo_small with fine_tuning (crf head): 81.0 ± 1.0 span F1, ahead of every other cell."
+        "Use elmo_small with fine_tuning (crf head): 81.0 span F1 (deviation 1.0 over 3 seeds) on "
+        "500 examples (480 independent). Decided: 10.0 points ahead of the next best cell (97 % "
+        "interval +8.0 to +12.0)."
     )
-    assert (found.decided, found.above_baseline) == (True, True)
+    assert (found.decided, found.above_baseline, found.next_step) == (True, True, "use")
     assert (found.best, found.recommended, found.alternatives) == ("warm", "warm", [])
+    assert found.first == [
+        "Use it: predict with it, serve it.",
+        "Items of the tests: 500 pairs in 480 groups.",
+        "It is above the baseline (40.0) by 30.0 points.",
+        "Its cost: 60 s to train a seed, 900 MB of memory, 3.0 s to serve 1,000 examples.",
+    ]
     assert list(found.evidence) == [
         "Decision", "Scores and seeds", "Cost", "Data and split", "What to do next",
     ]  # fmt: skip
-    made = found.evidence["Data and split"][0]
-    assert "the test part (500 examples)" in made
-    assert "(3 tried in each cell, with a seed that is not scored)" in made
     assert "+10.0 points, 97 % interval +8.0 to +12.0" in said_of(found, "interval")
     assert "4,000 of 5,000 parameters in 60 s" in said_of(found, "parameters in")
     assert "interim analysis 1 of 5, at 3 %" in said_of(found, "interim")
@@ -196,98 +201,107 @@ def test_examples_that_were_cut_are_counted():
 def test_alike_within_a_point_recommends_the_smallest():
     found = judged([COLD, WARM], NEAR)
     assert found.decided
-    assert (found.best, found.recommended) == ("warm", "cold")
-    assert found.sentence == (
-        "Use elmo_small with feature_extraction (bcn head): 71.0 ± 1.0 span F1, with the fewest "
-        "trained parameters of 2 cells alike within a point."
+    assert (found.best, found.recommended, found.next_step) == ("warm", "cold", "use")
+    assert found.sentence.endswith(
+        "Decided: within a point of the best cell (97 % interval −0.6 to +0.2), and it trains "
+        "1,000 parameters (4,000 in the next) and serves 1,000 examples in 3.0 s (3.0 s)."
     )
-    assert "elmo_small with fine_tuning (crf head) is alike, within a point." in behind(found)
+    said_of(found, "is alike, within a point, with elmo_small with fine_tuning (crf head).")
     assert "trains 1,000 of" in said_of(found, "parameters in")  # the costs of what is recommended
+
+
+def test_the_cheapest_to_train_may_be_dearer_to_serve():
+    slow = replace(COLD, costs=replace(COLD.costs, serving_seconds_per_1000=9.0))
+    assert "(4,000 in the next) but serves 1,000 examples in 9.0 s (3.0 s)" in (
+        judged([slow, WARM], NEAR).sentence
+    )
 
 
 def test_a_gain_that_is_decided_and_negligible_is_not_paid_for():
     found = judged([COLD, WARM], pair(-0.003, [-0.005, -0.001], decided=True, alike=True))
     assert found.decided
     assert found.recommended == "cold"
-    assert found.sentence == (
-        "Use elmo_small with feature_extraction (bcn head): 71.0 ± 1.0 span F1, with the fewest "
-        "trained parameters and less than a point behind the best."
-    )
-    assert said_of(found, "is ahead of it by less") == (
-        "elmo_small with fine_tuning (crf head) is ahead of it by less than a point, +0.3 (+0.1 to "
-        "+0.5)."
-    )
+    assert "within a point of the best cell (97 % interval −0.5 to −0.1)" in found.sentence
     assert found.guideline.families["elmo"].here == {"elmo_small": "alike"}
     assert "alike, within a point, though decided" in said_of(found, "interval")
 
 
 def test_three_alike_are_all_named():
     found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], NEAR, NEAR, NEAR)
-    assert "of 3 cells alike within a point" in found.sentence
-    said_of(found, "fine_tuning (crf head) and elmo_small with two_stage (crf head) are alike")
+    said_of(found, "fine_tuning (crf head) and elmo_small with two_stage (crf head).")
 
 
+# Reason, seeds needed, larger design: what to do next.
 OPEN_PAIRS = [
-    ([7, 30], "more_seeds", "Between 7 and 30 seeds in all would probably decide"),
-    ([2, 3], "more_seeds", "About 4 seeds in all would probably decide"),
-    ([7, None], "more_seeds", "7 seeds in all or many more would be needed"),
-    ([None, None], "more_seeds", "Many more seeds would be needed, over 100 in all"),
-    (None, "more_test_examples", "More seeds would hardly do, more test examples are needed"),
-    (None, "no_analysis_left", "No interim analysis is left"),
+    ("more_seeds", [7, 30], None, "seeds", "Run 4 to 27 more seeds (`--seeds 7` to `30`)"),
+    ("more_seeds", [2, 3], None, "seeds", "Run 1 more seed (`--seeds 4`)"),
+    ("more_seeds", [7, None], None, "seeds", "Run at least 4 more seeds (`--seeds 7`); many more"),
+    ("more_seeds", [20, 40], [3, 960], "label", "Label about 500 more examples to score on (1,000"),
+    ("more_seeds", [20, 40], None, "seeds", "Run 20 seeds in a new folder"),
+    ("more_test_examples", None, [3, 960], "label", "Label about 500 more"),
+    ("more_test_examples", None, [10, 960], "label", "in all) and run 10 seeds: a true difference"),
+    ("more_test_examples", None, None, "seeds", "Run 6 seeds in a new folder"),
+    ("no_analysis_left", None, [3, 300], "seeds", "Run 6 seeds in a new folder"),
 ]
 
 
 def test_not_decided_recommends_the_best_mean():
-    for needed, why, said in OPEN_PAIRS:
-        unstable = tuned(0.62, 0.95, 0.90, deviation=0.177)
+    unstable = tuned(0.62, 0.95, 0.90, deviation=0.177)
+    for why, needed, larger, step, said in OPEN_PAIRS:
         test = pair(-0.31, [-1, 0.4], seeds_needed=needed, why=why)
-        found = judged([frozen(0.50, 0.51, 0.52), unstable], test)
+        found = judged([frozen(0.50, 0.51, 0.52), unstable], replace(test, larger_design=larger))
         assert found.sentence == (
-            "Not decided: elmo_small with fine_tuning (crf head) at 82.3 ± 17.7 span F1 has the "
-            "best mean, but is not shown to be ahead of another cell."
+            "Use elmo_small with fine_tuning (crf head) for now: 82.3 span F1 (deviation 17.7 over "
+            "3 seeds, lowest 62.0) on 500 examples (480 independent). Not decided: 31.0 points "
+            "ahead of the next best cell (97 % interval −40.0 to +100.0)."
         )
         assert found.evidence["Decision"][0] == (
-            "The best is not shown to be ahead of elmo_small with feature_extraction (bcn head) at "
-            "51.0 ± 1.0."
+            "elmo_small with fine_tuning (crf head) at 82.3 ± 17.7 is not shown to be ahead of "
+            "elmo_small with feature_extraction (bcn head) at 51.0 ± 1.0."
         )
-        needed, until = found.evidence["What to do next"]
-        assert needed.startswith(said)
-        assert until == (
-            "Until then, use elmo_small with fine_tuning (crf head), which has the best mean."
-        )
+        assert (found.next_step, said in found.first[0]) == (step, True), found.first[0]
+        assert found.evidence["What to do next"][0] == found.first[0]
         assert not found.decided
         assert (found.best, found.recommended) == ("warm", "warm")
         assert found.alternatives == ["cold"]
+
+
+def test_labels_are_asked_for_to_decide_two_points_at_least():
+    small = replace(pair(0.001, [-0.05, 0.05], why="more_test_examples"), larger_design=[5, 4800])
+    found = judged([COLD, WARM], small)
+    assert "a true difference of 2.0 points, more than seen here" in found.first[0]
+    assert "(5,000 in all)" in found.first[0]  # groups of examples are one item
+
+
+def test_cells_that_are_close_are_called_so_and_the_cheaper_is_taken():
+    close = pair(-0.004, [-0.016, 0.008], why="more_test_examples")
+    found = judged([COLD, WARM], close)
+    assert (found.decided, found.recommended, found.next_step) == (False, "cold", "cheaper")
+    assert "Not decided: cheaper, and 0.4 points behind the best cell (97 % int" in found.sentence
+    assert found.first[0].startswith(
+        "Take the cheaper, for these cells are at most 1.6 points apart: elmo_small with "
+        "feature_extraction (bcn head); it trains 1,000 parameters (4,000 in the next)"
+    )
+    wide = judged([COLD, WARM], replace(close, interval=[-0.021, 0.013]))
+    assert wide.recommended == "warm"
 
 
 def test_not_decided_with_a_cheaper_cell_that_is_alike():
     found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], NEAR, OPEN, OPEN)
     assert not found.decided
     assert found.recommended == "cold"
-    assert said_of(found, "Until") == (
-        "Until then, use elmo_small with feature_extraction (bcn head) at 71.0 ± 1.0, alike and "
-        "cheaper."
-    )
-
-
-def test_open_for_different_reasons():
-    items = pair(0.01, [-0.05, 0.06], why="more_test_examples")
-    found = judged([COLD, WARM, middle(0.8, 0.8, 0.8)], OPEN, NEAR, items)
-    said_of(
-        found,
-        "By the pair, between 7 and 30 seeds in all would probably decide, or more seeds would "
-        "hardly do, more test examples are needed.",
-    )
+    assert "cheaper, and within a point of the best cell" in found.sentence
 
 
 def test_cells_that_are_open_are_counted_and_then_named():
     for decided in [0, 2, 3]:
         others = [cell(name, (0.7, 0.7, 0.7), encoder=name) for name in "abcd"]
-        against_best = [OPEN] * (4 - decided) + [pair(0.1, [0.08, 0.12], decided=True)] * decided
+        ahead = pair(0.1, [0.08, 0.12], decided=True)
+        against_best = [replace(OPEN, difference=0.02)] * (4 - decided) + [ahead] * decided
         found = judged([WARM, *others], *against_best, *[OPEN] * 6)
         number, names = 4 - decided, "abcd"[: 4 - decided]
-        counted = "another cell" if number == 1 else f"{number} other cells"
-        assert found.sentence.endswith(f"not shown to be ahead of {counted}.")
+        counted = "" if number == 1 else f"; open against {number} of 4 other cells"
+        assert found.sentence.endswith(f"(97 % interval −5.0 to +1.0){counted}.")
         named = "; ".join(f"{name} with fine_tuning (crf head) at 70.0 ± 1.0" for name in names)
         said_of(found, f"ahead of {number} of the 4 other pretrained cells: {named}.")
         assert found.alternatives == list(names)
@@ -296,11 +310,12 @@ def test_cells_that_are_open_are_counted_and_then_named():
 def test_v4_no_cell_above_the_baseline_is_the_headline():
     found = judged([COLD, WARM], FAR, above=False)
     assert found.sentence == (
-        "No cell is shown to be above the baseline's 40.0 span F1; the best cell is elmo_small "
-        "with fine_tuning (crf head) at 81.0 ± 1.0."
+        "Use none of them yet: no cell is shown to be above the baseline's 40.0. The best is "
+        "elmo_small with fine_tuning (crf head): 81.0 span F1 (deviation 1.0 over 3 seeds) on 500 "
+        "examples (480 independent)."
     )
     said_of(found, "The baseline, answering O to everything, has 40.0 span F1")
-    assert (found.decided, found.above_baseline) == (False, False)
+    assert (found.decided, found.above_baseline, found.next_step) == (False, False, "train")
 
 
 def test_v4_a_constant_answer_is_no_winner():
@@ -309,8 +324,9 @@ def test_v4_a_constant_answer_is_no_winner():
     answered = BaselineScores(answer="yes", score=0.712, chosen_on=0.712, cells={})
     found = judged([constant], baseline=answered, kind="classification", metric="accuracy")
     assert found.sentence == (
-        "No cell learnt: each seed diverged or gives one answer to everything; the best on test is "
-        "elmo_small with fine_tuning (crf head) at 71.2 ± 0.0 accuracy (3 seeds failed)."
+        "Use none of them yet: each seed of every cell diverged or gives one answer to everything. "
+        "The best on test is elmo_small with fine_tuning (crf head): 71.2 accuracy (deviation 0.0 "
+        "over 3 seeds) on 500 examples (480 independent) (3 seeds failed)."
     )
     assert found.evidence["Scores and seeds"] == [
         "elmo_small with fine_tuning (crf head) failed in 3 of 3 seeds (with one answer to "
@@ -346,9 +362,10 @@ def test_v4_an_ahead_cell_must_be_above_the_baseline_itself():
 
 def test_v4_a_seed_that_diverged_is_told_of_and_decides_no_winner():
     found = judged([COLD, tuned(0.8, None, 0.9)], FAR)
-    assert found.sentence == (
-        "Not decided, for seeds failed: the best where it trained is elmo_small with fine_tuning "
-        "(crf head) at 85.0 ± 1.0 span F1."
+    assert found.sentence.startswith("Use elmo_small with fine_tuning (crf head) for now: 85.0 ")
+    assert found.sentence.endswith(
+        "Not decided: 1 of 3 seeds failed, and with the baseline's answers in their place it is "
+        "not ahead of every other cell."
     )
     assert said_of(found, "diverged") == (
         "elmo_small with fine_tuning (crf head) diverged in 1 of 3 seeds: 85.0 without it, 70.0 "
@@ -362,8 +379,8 @@ def test_v4_a_seed_that_diverged_is_told_of_and_decides_no_winner():
 def test_a_rival_that_failed_is_told_of():
     failing = frozen(0.70, 0.40, None, outcomes=["trained", "one_answer", "diverged"])
     found = judged([failing, WARM], pair(-0.11, [-0.2, 0.0], why="few_seeds"))
-    said_of(found, "Each cell needs at least 3 seeds that train.")
-    assert found.sentence.endswith("is not shown to be ahead of another cell (2 seeds failed).")
+    said_of(found, "Train again with a lower learning rate or a longer warm-up")
+    assert found.sentence.endswith("interval 0.0 to +20.0) (2 seeds failed).")
     assert said_of(found, "failed in") == (
         "elmo_small with feature_extraction (bcn head) failed in 2 of 3 seeds (1 diverged, 1 with "
         "one answer to everything): 70.0 without them, 50.0 with."
@@ -372,9 +389,9 @@ def test_a_rival_that_failed_is_told_of():
         [frozen(None, None, None), WARM, middle(0.7, 0.7, 0.7)], pair(0.1, [0, 0.2], True)
     )
     assert dead.decided
-    assert dead.sentence == (
-        "Use elmo_small with fine_tuning (crf head): 81.0 ± 1.0 span F1, ahead of every other cell "
-        "that trained (3 seeds failed)."
+    assert dead.sentence.endswith(
+        "Decided: 10.0 points ahead of the next best cell that trained (97 % interval 0.0 to "
+        "+20.0) (3 seeds failed)."
     )
     said_of(dead, "feature_extraction (bcn head) diverged in 3 of 3 seeds.")
 
@@ -416,10 +433,10 @@ def test_v4_an_untrained_network_that_is_ahead_is_named_first():
     ahead = pair(-0.04, [-0.05, -0.03], decided=True)
     found = judged([frozen(0.60, 0.60, 0.60), warm, noise], FAR, FAR, ahead)
     assert found.sentence == (
-        "An untrained network is ahead: elmo_small untrained with fine_tuning (crf head) at 74.0 ± "
-        "1.0 span F1."
+        "Use no pretrained encoder yet: an untrained network is 4.0 points ahead of the best "
+        "pretrained cell, elmo_small with fine_tuning (crf head) (97 % interval +3.0 to +5.0)."
     )
-    said_of(found, "The best pretrained cell is elmo_small with fine_tuning (crf head) at 70.0 ± 1")
+    said_of(found, "network is elmo_small untrained with fine_tuning (crf head) at 74.0 ± 1.0.")
     assert not found.decided
     assert found.recommended == "warm"
     assert "not shown to be worth anything" in said_of(found, "untrained reaches")
@@ -428,10 +445,10 @@ def test_v4_an_untrained_network_that_is_ahead_is_named_first():
 def test_an_untrained_network_that_is_not_behind_is_named():
     level = pair(0.01, [-0.05, 0.06], seeds_needed=[9, 40])
     found = judged([COLD, WARM, untrained(0.79, 0.80, 0.81)], FAR, FAR, level)
-    assert found.sentence == (
-        "Not decided: elmo_small with fine_tuning (crf head) at 81.0 ± 1.0 span F1 is not shown to "
-        "be ahead of an untrained network."
+    assert found.sentence.endswith(
+        "Not decided: 1.0 points ahead of an untrained network (97 % interval −5.0 to +6.0)."
     )
+    assert found.next_step == "seeds"
     said_of(found, "ahead of elmo_small untrained with fine_tuning (crf head) at 80.0 ± 1.0.")
     assert not found.decided
 
@@ -439,7 +456,7 @@ def test_an_untrained_network_that_is_not_behind_is_named():
 def test_one_pretrained_cell_has_nothing_to_be_chosen_from():
     behind = pair(0.2, [0.1, 0.3], decided=True)
     found = judged([COLD, untrained(0.5, 0.5, 0.5)], behind)
-    assert found.sentence.startswith("Nothing to choose from: only one pretrained cell trained")
+    assert found.sentence.endswith("nothing to choose from: only one pretrained cell trained.")
     assert not found.decided
 
 
@@ -480,7 +497,10 @@ def test_paper_says_freeze_elmo_for_pairs():
     assert judged(cells, far, kind="pair_classification").guideline.agrees is True
     alone = judged(cells[:1], kind="pair_classification").guideline
     assert alone.agrees is None
-    assert "were not both trained" in alone.sentence
+    assert "were not both run" in alone.sentence
+    dead = judged([frozen(None, None, None), cells[1]], kind="pair_classification").guideline
+    assert dead.families["elmo"].here == {"elmo_small": None}
+    assert "not both run" not in dead.sentence
 
 
 def test_a_joint_and_a_separate_bert_are_two_encoders():
@@ -540,7 +560,7 @@ def test_what_to_do_where_nothing_is_above_the_baseline():
         [cell], baseline=learnt, kind="classification", metric="accuracy",
         items=ScoredItems(count=11, text="11 texts", overlap_with_train=0),
     )  # fmt: skip
-    assert few.sentence.startswith("Not decided, with only 11 texts to score on")
+    assert few.sentence.startswith("Use none of them yet: only 11 texts to score on")
 
 
 RATES = [Trial(1e-3, 0.6), Trial(3e-3, 0.7), Trial(1e-2, 0.65)]

@@ -208,6 +208,8 @@ def comparison(cells, seeds=(0, 1, 2)):
             best=best,
             alternatives=[],
             recommended=best,
+            next_step="seeds",
+            first=["Run 4 to 27 more seeds.", "Items of the tests: 500 pairs in 425 groups."],
             evidence={
                 "Decision": [
                     "fine_tuning 65.1 ± 1.1 against feature_extraction 61.7 ± 0.6; the difference "
@@ -332,6 +334,8 @@ def incomplete():
         best=None,
         alternatives=[],
         recommended=None,
+        next_step="train",
+        first=[],
         evidence={},
         guideline=Agreement("BERT, sentence pairs: use 🔥 fine_tuning.", None, FAMILIES),
     )

@@ -8,7 +8,7 @@ import report_contents
 from tf_adapt.comparison.verdict.verdict import verdict
 from tf_adapt.report.content import BaselineScores, Disagreement, ScoredItems
 from tf_adapt.report.scored_cells import FailedSeeds, SeedResults
-from tf_adapt.statistics.pairs import above_baseline, compare_pairs
+from tf_adapt.statistics.pairs import above_baseline, compare_pairs, with_larger_designs
 from tf_adapt.statistics.scores import item_statistics, score_of, summary
 
 LABELS = ("no", "perhaps", "yes")
@@ -175,7 +175,7 @@ def compared(rows, items=ITEMS, alikeness=0.7):
         labels=list(LABELS),
         examples={"train": 2000, "dev": ON_DEV, "test": items},
         items=ScoredItems(count=items, text=f"{items:,} pairs", overlap_with_train=0),
-        pairs=compare_pairs("accuracy", statistics),
+        pairs=with_larger_designs(compare_pairs("accuracy", statistics), "accuracy", statistics),
         baseline=baseline,
         summary=None,
         disagreements=_disagreements(gold, said),

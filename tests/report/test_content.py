@@ -18,7 +18,7 @@ def test_format_4():
     assert list(found) == [
         "format", "summary", "dataset", "kind", "metric", "labels", "splits", "scored_on",
         "chosen_on", "examples", "items", "seeds", "trials", "different", "look", "cells",
-        "learning_curves", "pairs", "pairs_with_failed", "baseline", "slices",
+        "learning_curves", "pairs", "pairs_with_failed", "baseline", "references", "slices",
         "disagreements", "versions", "modules", "truncated", "data", "machine", "command",
         "start", "teacher", "weak", "verdict",
     ]  # fmt: skip
@@ -32,7 +32,7 @@ def test_format_4():
     assert list(found["cells"][0]["tried"][0]) == ["learning_rate", "score"]
     assert list(found["pairs"][0]) == [
         "a", "b", "difference", "interval", "level", "p", "p_holm", "decided", "alike",
-        "seeds_needed", "why",
+        "seeds_needed", "larger_design", "why",
     ]  # fmt: skip
     (point, *_) = found["learning_curves"]["points"]
     assert list(point) == [
@@ -41,8 +41,8 @@ def test_format_4():
     ]  # fmt: skip
     assert list(point["cells"][found["cells"][0]["id"]]) == ["learning_rate", *RESULTS]
     assert list(found["verdict"]) == [
-        "sentence", "decided", "above_baseline", "best", "alternatives", "recommended", "evidence",
-        "guideline", "exported",
+        "sentence", "decided", "above_baseline", "best", "alternatives", "recommended", "next_step",
+        "first", "evidence", "guideline", "exported",
     ]  # fmt: skip
 
 

@@ -184,10 +184,18 @@ def test_the_legend_is_below_the_axis_however_many_kinds_there_are():
 
 def test_the_best_cell_is_on_top_and_bold():
     content = contents.complete()
-    (axes,) = drawn(score_figure.score_figure, ranked(content.cells), content).axes
+    axes, differences = drawn(score_figure.score_figure, ranked(content.cells), content).axes
     bold = [text.get_text() for text in axes.texts if text.get_fontweight() == "bold"]
     assert sorted(bold) == ["1. bert_small · fine_tuning · linear", "65.1 ± 1.1"]
     assert axes.yaxis_inverted()
+    # The zero line, and of each other cell its interval and its difference from the best.
+    _, *lines = differences.lines
+    assert len(lines) == 2 * (len(content.cells) - 1)
+    second = ranked(content.cells)[1].cell.id
+    (pair,) = [p for p in content.pairs if {p.a, p.b} == {content.verdict.best, second}]
+    low, high = pair.seen_from(second).interval
+    assert list(lines[0].get_xdata()) == pytest.approx([100 * low, 100 * high])
+    assert high > 0 > low
 
 
 def test_untrained_encoders_are_hollow_and_every_adaptation_has_its_shape():
@@ -250,7 +258,8 @@ def test_what_no_seed_trained_is_not_among_the_fastest():
     content = contents.with_cell(content, 0, contents.with_results, **changes)
     order = ranked(content.cells)
     assert fastest not in [one.cell.id for one in cost_figure.fastest_first(order)]
-    (picture,) = [block for block in sections(content) if getattr(block, "name", None) == "costs"]
+    (costs,) = [block for block in sections(content) if getattr(block, "title", None) == "Costs"]
+    picture = costs.blocks[0]
     assert "Cells of which no seed trained are not in it." in picture.caption
 
 

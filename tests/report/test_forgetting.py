@@ -5,7 +5,6 @@ from dataclasses import replace
 import report_contents as contents
 
 from tf_adapt.printing.words import NOTHING
-from tf_adapt.report.blocks import Heading
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import to_json
 from tf_adapt.report.forgetting import forgetting
@@ -45,8 +44,9 @@ def cells():
 
 def test_losses_beside_score_and_distance():
     order = ranked(cells())
-    heading, table, groups = forgetting(order)
-    assert heading == Heading("What was forgotten")
+    (section,) = forgetting(order)
+    assert section.title == "What was forgotten"
+    table, groups = section.blocks
     assert texts(table.rows[0]) == [
         order[0].name,
         "81.0 ± 1.4",

@@ -6,7 +6,7 @@ import matplotlib.style
 import pytest
 import report_contents as contents
 
-from tf_adapt.report.blocks import Heading, Items, Paragraph, Picture, Table
+from tf_adapt.report.blocks import Items, Paragraph, Picture, Section, Table
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.figures import drawing
 from tf_adapt.report.figures.examples_figure import STYLES, examples_figure
@@ -30,13 +30,13 @@ def test_one_number_of_examples_has_no_section():
 
 
 def test_the_section_is_behind_the_scores():
-    headings = [b.text for b in sections(contents.complete()) if isinstance(b, Heading)]
-    assert headings[:2] == ["Scores", "Learning curves: how many labels tuning needs"]
+    titles = [b.title for b in sections(contents.complete()) if isinstance(b, Section)]
+    assert titles[1:3] == ["Scores", "Learning curves: how many labels tuning needs"]
 
 
 def test_the_sentence_the_tests_and_how_it_was_done():
     content = contents.complete()
-    _, sentence, picture, table, items = section(content)
+    sentence, picture, table, items = section(content)[0].blocks
     assert isinstance(sentence, Paragraph)
     assert sentence.text == content.learning_curves.sentence
     assert isinstance(picture, Picture)
@@ -67,7 +67,7 @@ def test_seeds_that_failed_are_counted_and_what_is_untested_is_said():
         for point in content.learning_curves.points
     ]
     content = replace(content, learning_curves=replace(content.learning_curves, points=points))
-    *_, table, items = section(content)
+    *_, table, items = section(content)[0].blocks
     assert isinstance(items, Items)
     assert items.texts[0].endswith("+1.0 points, not tested.")
     notes = {row[0][0].text[3:]: row[1][0] for row in table.rows}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import report_contents as contents
 
 from tf_adapt.printing.words import NOTHING
-from tf_adapt.report.blocks import Heading, Items, Paragraph, Table
+from tf_adapt.report.blocks import Items, Paragraph, Table
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import DataSlice
 from tf_adapt.report.lines import comparison_lines
@@ -47,8 +47,9 @@ def with_slices(content):
 def test_scores_and_what_is_challenging():
     content = with_slices(contents.complete())
     order = ranked(content.cells)
-    heading, paragraph, table, items = slices(content, order)
-    assert heading == Heading("Slices of the data")
+    (section,) = slices(content, order)
+    assert section.title == "Slices of the data"
+    paragraph, table, items = section.blocks
     assert isinstance(table, Table)
     expected = (
         f"Challenging slices, whose score is below that of the rest: negation for {order[0].name}."
@@ -78,9 +79,9 @@ def test_cells_of_which_no_seed_trained():
     alive = [one.cell.id for one in ranked(content.cells) if one.cell.results.trained]
     one = DataSlice(name="x", rule="r", examples=40, errors_of=None, cells={alive[0]: HARD})
     content = replace(content, slices=[one], look=9)
-    *_, table, items = slices(content, ranked(content.cells))
+    *_, table, items = slices(content, ranked(content.cells))[0].blocks
     assert len(table.rows) == len(alive)
     assert "no interim analysis is left that may decide" in items.texts[-1]
     assert "Slices of the data" in to_markdown(sections(content))
     nothing = replace(content, slices=[replace(one, cells={})])
-    assert "none is shown" in slices(nothing, ranked(content.cells))[1].text
+    assert "none is shown" in slices(nothing, ranked(content.cells))[0].blocks[0].text

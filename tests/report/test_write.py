@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import report_contents as contents
 from hub_modules.storage import files
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report import write
-from tf_adapt.report.blocks import Picture
+from tf_adapt.report.blocks import Picture, Section
 from tf_adapt.report.content import Agreement, Verdict, to_json
 from tf_adapt.report.figures.drawing import Drawing
 from tf_adapt.report.html import to_html
@@ -25,6 +24,7 @@ from tf_adapt.report.sections import sections
 from tf_adapt.report.verdict_blocks import verdict_blocks
 from tf_adapt.report.write import FIGURES, write_report
 
+DRAWING = Drawing(b'<svg viewBox="0 0 9 9"></svg>', b"")
 HELPERS = Path(contents.__file__).parent
 PROGRAM = """
 import sys
@@ -130,9 +130,7 @@ def test_one_seed_and_one_split_are_said(reports):
     assert "One learning rate in each cell, which was run with 1 seed (7)." in text
     assert "learning rates tried" not in text
     assert "with a seed that is not scored" not in text
-    assert (
-        "±" not in text.split("## Costs")[0].split("A dot for each seed")[0].split("## Scores")[1]
-    )
+    assert "±" not in text.split("## Scores")[1].split("<details>")[0]
 
 
 def test_sentences_stand_below_their_subjects():
@@ -140,21 +138,45 @@ def test_sentences_stand_below_their_subjects():
     guideline = replace(content.verdict.guideline, sentence="Freeze.", agrees=False)
     content = contents.with_verdict(content, guideline=guideline)
     text = to_markdown(sections(content))
-    before, *_ = text.split("\n## ")
-    assert re.findall(r"(?m)^\*\*(.*)\*\*\n\n- ", before) == [
+    before, rests_on, *_ = text.split("\n## ")
+    assert re.findall(r"(?m)^\*\*(.*)\*\*\n\n- ", rests_on) == [
         "Decision", "Cost", "Data and split", "The paper's guideline", "What to do next",
     ]  # fmt: skip
     assert "**The paper's guideline**\n\n- Freeze. This comparison does not agree with it." in text
     lines = to_lines(verdict_blocks(content))
     page = html.unescape(to_html("", verdict_blocks(content), {}))
     assert lines[0] == content.verdict.sentence
-    assert [line for before, line in pairwise(lines) if not before] == [
-        *re.findall(r"<h3>(.*)</h3>\n<ul>", page),
-        content.summary,
+    assert lines[2] == ("to train on 2,000 ■■■■■■■■■■■■■■■■, to choose 500 ■■■■, scored 500 ■■■■")
+    assert "<li>to train on 2,000</li><li>to choose 500</li><li>scored 500</li>" in page
+    first = [line for line in lines if line.startswith("- ")]
+    assert first == [
+        "- Run 4 to 27 more seeds. The model is in runs/sick_e/export/1.",
+        "- Items of the tests: 500 pairs in 425 groups.",
+        "- Freeze. This comparison does not agree with it.",
     ]
-    assert [line for line in lines if line.startswith("- ")] == re.findall(
-        r"(?m)^- .*", before.replace("\\", "")
-    )
+    assert first == re.findall(r"(?m)^- .*", before.replace("\\", ""))
+
+
+def test_with_folds_each_example_is_scored():
+    content = replace(contents.complete(), folds=5, examples={"train": 289, "dev": 32, "test": 401})
+    (line,) = [line for line in to_lines(verdict_blocks(content)) if "to train on" in line]
+    assert line.startswith("to train on 289 ■")
+    assert "scored 80 ■■■■■; 5 times with other parts, so that each of 401 examples is" in line
+    assert "scored by a model that did not see it" in line
+
+
+def test_a_page_is_folded_below_the_first_lines():
+    page = to_html("", sections(contents.one_cell()), {"scores": DRAWING, "curves": DRAWING})
+    above, *folded = page.split('<details class="section">')
+    for part in ("<h1", "<figure>", '<div class="split">'):
+        assert above.count(part) == 1
+    assert len(folded) >= 6
+    for part in folded[:-1]:
+        assert part.startswith("\n<summary><h2>")
+
+
+def test_no_verdict_is_said():
+    content = contents.complete()
     assert "# No verdict" in to_markdown(sections(replace(content, verdict=None)))
 
 
@@ -174,7 +196,8 @@ def nothing_trained(outcomes):
         assert known or cells[-1].results.mean is None
     verdict = Verdict(
         sentence="Nothing to judge.", decided=False, above_baseline=False, best=None,
-        alternatives=[], recommended=None, evidence={}, guideline=Agreement("", None, {}),
+        alternatives=[], recommended=None, next_step="train", first=[], evidence={},
+        guideline=Agreement("", None, {}),
     )  # fmt: skip
     return replace(content, cells=cells, pairs=[], verdict=verdict)
 
@@ -206,7 +229,9 @@ def test_thirty_cells_with_long_names():
     text = to_markdown(blocks)
     assert "The other pairs: 406" in text
     assert "is over 435 pairs that can be tested" in text
-    assert {one.name for one in blocks if isinstance(one, Picture)} == set(FIGURES)
+    inside = [block for part in blocks if isinstance(part, Section) for block in part.blocks]
+    pictures = [block for block in [*blocks, *inside] if isinstance(block, Picture)]
+    assert {picture.name for picture in pictures} == set(FIGURES)
 
 
 def test_settings_that_are_not_the_same_in_all_cells_are_said():

@@ -248,6 +248,7 @@ def test_plain_values_for_a_comparison_of_full_size():
     values = [asdict(pair) for pair in pairs]
     kinds = {key: {type(pair[key]) for pair in values} for key in values[0]}
     assert kinds.pop("seeds_needed") <= {list, type(None)}
+    assert kinds.pop("larger_design") == {type(None)}
     assert kinds == {
         "a": {str}, "b": {str}, "difference": {float}, "interval": {list}, "level": {float},
         "p": {float}, "p_holm": {float}, "decided": {bool}, "alike": {bool}, "why": {str},

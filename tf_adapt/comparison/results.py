@@ -40,7 +40,7 @@ from tf_adapt.report.content import (
 from tf_adapt.report.scored_cells import TRAINED, ScoredCell
 from tf_adapt.runs.finished_run import chain_in_words, module_in_words
 from tf_adapt.runs.slices import members_of
-from tf_adapt.statistics.pairs import above_baseline, compare_pairs
+from tf_adapt.statistics.pairs import above_baseline, compare_pairs, with_larger_designs
 from tf_adapt.statistics.scores import item_statistics, of_groups, score_of
 from tf_adapt.tasks.kinds import metrics_of
 
@@ -116,7 +116,11 @@ def results(
         look=analyses.number,
         cells=shown,
         learning_curves=curves,
-        pairs=compare_pairs(metric, statistics, analyses.number, analyses.standing),
+        pairs=with_larger_designs(
+            compare_pairs(metric, statistics, analyses.number, analyses.standing),
+            metric,
+            statistics,
+        ),
         pairs_with_failed=compare_pairs(
             metric, _of_items(with_failed, scored.groups), analyses.number
         ),

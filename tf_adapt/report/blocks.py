@@ -45,13 +45,6 @@ class Banner:
 
 
 @dataclass(frozen=True)
-class Heading:
-    """The title of a section."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Paragraph:
     """Sentences; `warning`: they limit the conclusions of the report."""
 
@@ -77,6 +70,14 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Split:
+    """A bar of the data: `(what for, examples)` by part, with a note."""
+
+    parts: list[tuple[str, int]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Code:
     """Lines of code to copy."""
 
@@ -91,6 +92,14 @@ class Example:
     texts: list[tuple[str, str]]
     label: str
     answers: list[tuple[str, bool, list[str]]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled section: folded on a page, open in Markdown."""
+
+    title: str
+    blocks: list
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,8 @@ class Verdict:
         best: the pretrained cell with the highest mean.
         alternatives: pretrained cells that are undecided against the best.
         recommended: the cell to use; None if no pretrained cell has finished.
+        next_step: "use", "label", "seeds", "train" or "cheaper": what to do next.
+        first: at most six sentences to read first; the first of them says what to do next.
         evidence: sentences by subject.
         exported: path of the exported model in the comparison's folder; None: none is.
     """
@@ -207,6 +209,8 @@ class Verdict:
     best: str | None
     alternatives: list[str]
     recommended: str | None
+    next_step: str
+    first: list[str]
     evidence: dict[str, list[str]]
     guideline: Agreement
     exported: str | None = None
@@ -243,6 +247,8 @@ class Content:
         scored_on, chosen_on: the scored split, and the split that selects epochs and learning
             rates.
         examples: the number of examples by split.
+        folds: their number; then seeds are repeats, and each example is scored once a repeat, by a
+            model that did not see it. None: train, dev and test are the same for all seeds.
         trials: the number of learning rates tried in each cell.
         extended: sentences on epochs and rates that the comparison added by itself; None: it added
             none.
@@ -277,6 +283,7 @@ class Content:
     examples: dict[str, int]
     items: ScoredItems
     seeds: list[int]
+    folds: int | None = field(default=None, metadata=OMITTED)
     trials: int
     extended: list[str] | None = field(default=None, metadata=OMITTED)
     different: dict[str, dict[str, Any]]

@@ -3,7 +3,7 @@ distance."""
 
 from tf_adapt.printing import words
 from tf_adapt.printing.words import counted
-from tf_adapt.report.blocks import Folded, Heading, Table, field_of
+from tf_adapt.report.blocks import Folded, Section, Table, field_of
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.scored_cells import Spread
 
@@ -22,7 +22,7 @@ def forgetting(order: list[Ranked]) -> list:
     if not order:
         return []
     groups = Folded("Distances by layer group", [_distance_table(order)])
-    return [Heading("What was forgotten"), _loss_table(order), groups]
+    return [Section("What was forgotten", [_loss_table(order), groups])]
 
 
 def _loss_table(order: list[Ranked]) -> Table:

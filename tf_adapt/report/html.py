@@ -76,6 +76,10 @@ def to_frame(report: str | Path) -> str:
 def _block(part, drawings: dict[str, Drawing]) -> str:
     if isinstance(part, blocks.Picture):
         return _picture(part, drawings)
+    if isinstance(part, blocks.Section):
+        inside = "\n".join(_block(block, drawings) for block in part.blocks)
+        heading = f"<summary><h2>{escape(part.title)}</h2></summary>"
+        return f'<details class="section">\n{heading}\n{inside}\n</details>'
     if isinstance(part, blocks.Folded):
         inside = "\n".join(_block(block, drawings) for block in part.blocks)
         return f"<details>\n<summary>{escape(part.summary)}</summary>\n{inside}\n</details>"
@@ -105,6 +109,13 @@ def _items(part: blocks.Items) -> str:
     if not part.subject:
         return listed
     return f'<section class="about">\n<h3>{escape(part.subject)}</h3>\n{listed}\n</section>'
+
+
+def _split(part: blocks.Split) -> str:
+    bars = "".join(f'<span style="flex-grow:{count}"></span>' for _, count in part.parts)
+    names = "".join(f"<li>{escape(what)} {count:,}</li>" for what, count in part.parts)
+    note = f"\n<p>{escape(part.note)}</p>" if part.note else ""
+    return f'<div class="split">\n<div class="bar">{bars}</div>\n<ul>{names}</ul>{note}\n</div>'
 
 
 def _picture(part: blocks.Picture, drawings: dict[str, Drawing]) -> str:
@@ -204,9 +215,9 @@ def _whole(name: re.Match) -> str:
 WRITERS = {
     blocks.Code: _code,
     blocks.Example: _example,
-    blocks.Heading: lambda part: f"<h2>{escape(part.text)}</h2>",
     blocks.Items: _items,
     blocks.Paragraph: _paragraph,
+    blocks.Split: _split,
     blocks.Table: _table,
     blocks.Banner: _banner,
 }

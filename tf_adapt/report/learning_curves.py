@@ -2,7 +2,7 @@
 
 from tf_adapt.printing import words
 from tf_adapt.printing.words import counted, visible
-from tf_adapt.report.blocks import Entry, Heading, Items, Paragraph, Picture, Table, field_of
+from tf_adapt.report.blocks import Entry, Items, Paragraph, Picture, Section, Table, field_of
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Content, CurvePoint, LearningCurves, SizedCell
 
@@ -16,15 +16,14 @@ HOW = (
 
 
 def learning_curves(content: Content, order: list[Ranked]) -> list:
-    """The blocks of the section; none with a single number of examples."""
+    """The section; none with a single number of examples."""
     curves = content.learning_curves
     if curves is None:
         return []
     points = curves.points
     numbers = ", ".join(f"{point.examples:,}" for point in points)
     items = [*_tests(curves, order), *_lacking(points, len(content.seeds)), HOW]
-    return [
-        Heading("Learning curves: how many labels tuning needs"),
+    blocks = [
         *([Paragraph(visible(curves.sentence))] if curves.sentence else []),
         Picture(
             "examples",
@@ -36,6 +35,7 @@ def learning_curves(content: Content, order: list[Ranked]) -> list:
         _table(points, order),
         Items(items),
     ]
+    return [Section("Learning curves: how many labels tuning needs", blocks)]
 
 
 def _table(points: list[CurvePoint], order: list[Ranked]) -> Table:

@@ -8,11 +8,12 @@ from tf_adapt.report.content import Content
 from tf_adapt.report.slices import challenging
 from tf_adapt.report.verdict_blocks import verdict_blocks
 
+SQUARES = 24
+
 
 def comparison_lines(content: Content, folder: str | Path) -> list[str]:
     """The verdict of a comparison, and the path of its report."""
-    lines, curves = to_lines(verdict_blocks(content)), content.learning_curves
-    lines += ["", curves.sentence] if curves and curves.sentence else []
+    lines = to_lines(verdict_blocks(content))
     trained = [entry for entry in ranked(content.cells) if entry.cell.results.trained]
     lines += ["", challenging(content, trained)] if content.slices else []
     return [*lines, "", f"report: {Path(folder) / 'report.html'}"]
@@ -23,6 +24,16 @@ def to_lines(parts: list) -> list[str]:
     return [line for part in parts for line in WRITERS[type(part)](part)]
 
 
+def split_line(part: blocks.Split) -> str:
+    """`to train on 325 ■■■■■■■■■■■■■■■■■■■■, to choose 36 ■■, scored 40 ■■`."""
+    total = max(1, sum(count for _, count in part.parts))
+    shown = ", ".join(
+        f"{what} {count:,} {'■' * max(1, round(SQUARES * count / total))}"
+        for what, count in part.parts
+    )
+    return f"{shown}; {part.note}" if part.note else shown
+
+
 def _items(part: blocks.Items) -> list[str]:
     subject = ["", part.subject] if part.subject else []
     return [*subject, *(f"- {text}" for text in part.texts)]
@@ -31,5 +42,6 @@ def _items(part: blocks.Items) -> list[str]:
 WRITERS = {
     blocks.Items: _items,
     blocks.Paragraph: lambda part: ["", part.text],
+    blocks.Split: lambda part: ["", split_line(part), ""],
     blocks.Banner: lambda part: [part.sentence],
 }

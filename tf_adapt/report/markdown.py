@@ -5,6 +5,7 @@ import re
 
 from tf_adapt.printing.words import visible
 from tf_adapt.report import blocks
+from tf_adapt.report.lines import split_line
 
 TONES = {"tune": "🔴", "freeze": "🔵"}
 # Unicode controls that isolate the direction of the text between them.
@@ -78,6 +79,10 @@ def _folded(part: blocks.Folded) -> str:
     return f"<details>\n<summary>{html.escape(part.summary)}</summary>\n\n{inside}\n\n</details>"
 
 
+def _section(part: blocks.Section) -> str:
+    return "\n\n".join([f"## {escaped(part.title)}", *map(_block, part.blocks)])
+
+
 def _example(part: blocks.Example) -> str:
     lines = [f"**{escaped(part.title)}**", ""]
     lines += [f"- {name}: {_isolated(text)}" for name, text in part.texts]
@@ -100,10 +105,11 @@ WRITERS = {
     blocks.Code: _code,
     blocks.Example: _example,
     blocks.Folded: _folded,
-    blocks.Heading: lambda part: f"## {escaped(part.text)}",
     blocks.Items: _items,
     blocks.Paragraph: _paragraph,
     blocks.Picture: _picture,
+    blocks.Section: _section,
+    blocks.Split: lambda part: escaped(split_line(part)),
     blocks.Table: _table,
     blocks.Banner: _banner,
 }

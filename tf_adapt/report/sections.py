@@ -8,23 +8,27 @@ from tf_adapt.report import tables
 from tf_adapt.report.blocks import (
     Code,
     Folded,
-    Heading,
     Items,
     Paragraph,
     Picture,
+    Section,
 )
 from tf_adapt.report.cells import Ranked, best_of, ranked
 from tf_adapt.report.content import Content, Teacher
 from tf_adapt.report.examples import examples
 from tf_adapt.report.figures.cost_figure import fastest_first, has_costs
 from tf_adapt.report.figures.panels import with_curves, with_weights
-from tf_adapt.report.figures.score_figure import shown_references, shows_baseline
+from tf_adapt.report.figures.score_figure import (
+    shown_references,
+    shows_baseline,
+    tests_against_best,
+)
 from tf_adapt.report.forgetting import forgetting
 from tf_adapt.report.learning_curves import learning_curves
 from tf_adapt.report.pairs import pair_tables
 from tf_adapt.report.paper_table import paper_table
 from tf_adapt.report.slices import slices
-from tf_adapt.report.verdict_blocks import verdict_blocks
+from tf_adapt.report.verdict_blocks import evidence_section, verdict_blocks
 
 MANY_LABELS = 10
 
@@ -32,45 +36,55 @@ MANY_LABELS = 10
 def sections(content: Content) -> list:
     """The whole report as blocks."""
     order = ranked(content.cells)
+    banner, *lines = verdict_blocks(content)
     return [
-        *verdict_blocks(content, order),
-        *_scores(content, order),
+        banner,
+        _picture(content, order),
+        *lines,
+        evidence_section(content, order),
+        _scores(content, order),
         *learning_curves(content, order),
         *slices(content, order),
         *forgetting(order),
-        *_costs(order, content.teacher),
-        *_tests(content, order),
+        _costs(order, content.teacher),
+        _tests(content, order),
         *_learning(content, order),
         *_weights(order),
         *_errors(content, order),
-        *_choices(content, order),
-        *_origin(content, order),
+        _choices(content, order),
+        _origin(content, order),
     ]
 
 
-def _scores(content: Content, order: list[Ranked]) -> list:
+def _picture(content: Content, order: list[Ranked]) -> Picture:
     dashed = "dashed, the baseline" if shows_baseline(order, content) else "the baseline is far off"
     dashed += "; dotted, simple models" if shown_references(order, content) else ""
-    picture = Picture(
+    right = ""
+    if tests_against_best(order, content):
+        right = (
+            " On the right the difference from the best cell, with its interval (for this pair "
+            "alone): where it holds 0, nothing is shown."
+        )
+    return Picture(
         "scores",
-        "A dot for each seed, the mean as a line, ± the deviation as a band; the best cell first; "
-        f"{dashed}. The numbers of the cells are the same everywhere in this report.",
+        "A dot for each seed, the mean as a line, ± the deviation over seeds as a band; the best "
+        f"cell first; {dashed}.{right} The numbers of the cells are the same everywhere in this "
+        "report.",
         "Scores of the cells, best first: " + _summary(order),
     )
-    return [
-        Heading("Scores"),
-        paper_table(content),
-        picture,
-        Folded("Every score", [tables.seeds_table(order, content.seeds)]),
-    ]
+
+
+def _scores(content: Content, order: list[Ranked]) -> Section:
+    every = Folded("Every score", [tables.seeds_table(order, content.seeds)])
+    return Section("Scores", [paper_table(content), every])
 
 
 def _summary(order: list[Ranked]) -> str:
     return "; ".join(f"{entry.name} {entry.cell.results.shown}" for entry in order)
 
 
-def _costs(order: list[Ranked], teacher: Teacher | None) -> list:
-    blocks = [Heading("Costs")]
+def _costs(order: list[Ranked], teacher: Teacher | None) -> Section:
+    blocks = []
     if has_costs(order):
         front = "; ".join(entry.name for entry in fastest_first(order))
         trained = all(entry.cell.results.trained for entry in order)
@@ -84,22 +98,23 @@ def _costs(order: list[Ranked], teacher: Teacher | None) -> list:
             )
         )
     blocks.append(tables.cost_table(order))
-    return blocks if teacher is None else [*blocks, tables.teacher_table(teacher, order)]
+    blocks += [] if teacher is None else [tables.teacher_table(teacher, order)]
+    return Section("Costs", blocks)
 
 
-def _tests(content: Content, order: list[Ranked]) -> list:
+def _tests(content: Content, order: list[Ranked]) -> Section:
     against_best, others = pair_tables(content, order)
     if against_best is None and others is None:
         few = "One cell alone" if len(order) == 1 else "Fewer than two cells trained"
-        return [Heading("Pairwise tests"), Paragraph(f"{few}: there is nothing to test.")]
-    blocks = [Heading("Pairwise tests")]
+        return Section("Pairwise tests", [Paragraph(f"{few}: there is nothing to test.")])
+    blocks = []
     without = [entry.name for entry in order if not entry.cell.results.trained]
     if without:
         blocks.append(Paragraph(f"In no pair, since no seed trained: {'; '.join(without)}."))
     blocks += [against_best] if against_best else []
     if others:
         blocks.append(Folded(f"The other pairs: {len(others.rows)}", [others]))
-    return blocks
+    return Section("Pairwise tests", blocks)
 
 
 def _learning(content: Content, order: list[Ranked]) -> list:
@@ -112,7 +127,7 @@ def _learning(content: Content, order: list[Ranked]) -> list:
         "cells faint behind.",
         "Learning curves of " + "; ".join(entry.name for entry in shown),
     )
-    return [Heading("Learning curves"), picture]
+    return [Section("Learning curves", [picture])]
 
 
 def _weights(order: list[Ranked]) -> list:
@@ -128,7 +143,7 @@ def _weights(order: list[Ranked]) -> list:
         "How much each layer counts in the learned mix, mean over seeds.",
         f"Learned weights of the layers; the heaviest: {heaviest}",
     )
-    return [Heading("Which layers are used"), picture, Folded("As numbers", [table])]
+    return [Section("Which layers are used", [picture, Folded("As numbers", [table])])]
 
 
 def _heaviest(weights: list[float]) -> int:
@@ -136,7 +151,7 @@ def _heaviest(weights: list[float]) -> int:
 
 
 def _errors(content: Content, order: list[Ranked]) -> list:
-    blocks = []
+    parts = []
     chosen = [
         entry for entry in (best_of(order, frozen=True), best_of(order, frozen=False)) if entry
     ]
@@ -147,25 +162,20 @@ def _errors(content: Content, order: list[Ranked]) -> list:
         for entry in chosen
     ]
     if matrices:
-        blocks.append(Heading("Which labels are confused"))
-        blocks.append(
-            Paragraph(
-                "The best pretrained cell with a frozen encoder, and the best with another "
-                "adaptation."
-            )
+        text = (
+            "The best pretrained cell with a frozen encoder, and the best with another adaptation."
         )
         many = len(matrices[0].rows) > MANY_LABELS
-        blocks += [Folded("The matrices", matrices)] if many else matrices
+        shown = [Folded("The matrices", matrices)] if many else matrices
+        parts.append(Section("Which labels are confused", [Paragraph(text), *shown]))
     disputed = examples(content, order)
     if disputed:
-        blocks.append(Heading("Where the cells disagree"))
-        blocks.append(
-            Folded(f"{counted(len(disputed), 'example')}, the most disputed first", disputed)
-        )
-    return blocks
+        title = f"{counted(len(disputed), 'example')}, the most disputed first"
+        parts.append(Section("Where the cells disagree", [Folded(title, disputed)]))
+    return parts
 
 
-def _choices(content: Content, order: list[Ranked]) -> list:
+def _choices(content: Content, order: list[Ranked]) -> Section:
     chosen_on, scored_on = visible(content.chosen_on), visible(content.scored_on)
     seeds = ", ".join(visible(seed) for seed in content.seeds)
     texts = [f"{visible(name)}: {visible(text)}" for name, text in content.splits.items()]
@@ -188,12 +198,13 @@ def _choices(content: Content, order: list[Ranked]) -> list:
     if content.weak is not None:
         texts.append(f"Every run is {weak_in_words(content.weak)}.")
     texts += [_different(*setting, order) for setting in content.different.items()]
-    blocks = [Heading("How it was chosen"), Items(texts)]
+    blocks = [Items(texts)]
     if chosen_on == scored_on:
         warning = f"{chosen_on} both chose and scored: the scores are too good by that much."
         blocks.append(Paragraph(warning, warning=True))
     sources = [] if content.weak is None else [tables.sources_table(content.weak["sources"])]
-    return [*blocks, *sources, tables.tried_table(order, chosen_on)]
+    table = tables.tried_table(order, chosen_on)
+    return Section("How it was chosen", [*blocks, *sources, table])
 
 
 def _different(key: str, values: dict[str, Any], order: list[Ranked]) -> str:
@@ -207,12 +218,11 @@ def _different(key: str, values: dict[str, Any], order: list[Ranked]) -> str:
     return visible(f"Not the same in all cells: {key} is {', '.join(clauses)}.")
 
 
-def _origin(content: Content, order: list[Ranked]) -> list:
+def _origin(content: Content, order: list[Ranked]) -> Section:
     hashes = {f"module {name}": value for name, value in content.modules.items()}
     hashes |= {f"data {name}": value for name, value in content.data.items()}
     versions = content.versions | {"machine": content.machine}
-    return [
-        Heading("To repeat it"),
+    blocks = [
         Code([content.command]),
         Folded(
             "The command of every run",
@@ -231,3 +241,4 @@ def _origin(content: Content, order: list[Ranked]) -> list:
             ],
         ),
     ]
+    return Section("To repeat it", blocks)

@@ -2,7 +2,7 @@
 
 from tf_adapt.printing import words
 from tf_adapt.printing.words import counted, visible
-from tf_adapt.report.blocks import Entry, Heading, Items, Paragraph, Table, field_of
+from tf_adapt.report.blocks import Entry, Items, Paragraph, Section, Table, field_of
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Content, DataSlice
 from tf_adapt.statistics.alpha_spending import level_of
@@ -11,16 +11,16 @@ from tf_adapt.statistics.slice_score import LEVEL, SliceScore
 
 
 def slices(content: Content, order: list[Ranked]) -> list:
-    """The blocks of the section; none without slices."""
+    """The section; none without slices."""
     if not content.slices:
         return []
     trained = [entry for entry in order if entry.cell.results.trained]
-    return [
-        Heading("Slices of the data"),
+    blocks = [
         Paragraph(challenging(content, trained)),
         *([_table(content, trained)] if trained else []),
         Items([*map(_rule, content.slices), *_notes(content)]),
     ]
+    return [Section("Slices of the data", blocks)]
 
 
 def challenging(content: Content, order: list[Ranked]) -> str:

@@ -1,8 +1,8 @@
-"""The first blocks of a report: the verdict, and its evidence by subject."""
+"""The first blocks of a report: the verdict, what to read first, and its evidence by subject."""
 
 from tf_adapt.printing.words import counted, visible
-from tf_adapt.report.blocks import Banner, Items, Paragraph
-from tf_adapt.report.cells import Ranked, ranked
+from tf_adapt.report.blocks import Banner, Items, Paragraph, Section, Split
+from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Agreement, Content, Verdict
 from tf_adapt.statistics.relation import FEWEST_SEEDS
 
@@ -11,6 +11,7 @@ AGREES = {
     False: "This comparison does not agree with it.",
     None: "This comparison can neither confirm nor contradict it.",
 }
+MOST_LINES = 6
 # The last subjects; the verdict's evidence has sentences on the first and the last of them.
 DATA, PAPER, NEXT = "Data and split", "The paper's guideline", "What to do next"
 
@@ -20,24 +21,52 @@ def title(content: Content) -> str:
     return f"To tune or not to tune: {visible(content.dataset)}"
 
 
-def verdict_blocks(content: Content, order: list[Ranked] | None = None) -> list:
-    """The headline, a warning if seeds failed, and a list for each subject.
-
-    Args:
-        order: the `ranked` cells; by default they are computed.
-    """
-    order = ranked(content.cells) if order is None else order
+def verdict_blocks(content: Content) -> list:
+    """The headline, the split, and at most six lines."""
     verdict = content.verdict
     sentence = verdict.sentence if verdict else "No verdict: the comparison has not come to one."
     decided = verdict.decided if verdict else None
-    blocks = [Banner(title(content), visible(sentence), decided)]
+    lines = [] if verdict is None else [visible(line) for line in verdict.first]
+    if lines:
+        lines[0] += f" The model is in {visible(verdict.exported)}." if verdict.exported else ""
+        lines = [*lines, *_guideline(verdict.guideline)][:MOST_LINES]
+    return [
+        Banner(title(content), visible(sentence), decided),
+        _split(content),
+        *([Items(lines)] if lines else []),
+    ]
+
+
+def evidence_section(content: Content, order: list[Ranked]) -> Section:
+    """What the verdict rests on: a list for each subject, and what is known of failed seeds.
+
+    Args:
+        order: the `ranked` cells.
+    """
     missing = _missing(content, order)
-    if missing:
-        blocks.append(Paragraph(missing, warning=True))
-    blocks += [Items(texts, subject) for subject, texts in _by_subject(content, verdict) if texts]
-    if content.summary:
-        blocks.append(Paragraph(visible(content.summary)))
-    return blocks
+    by_subject = _by_subject(content, content.verdict)
+    return Section(
+        "What this rests on",
+        [
+            *([Paragraph(missing, warning=True)] if missing else []),
+            *(Items(texts, subject) for subject, texts in by_subject if texts),
+            *([Paragraph(visible(content.summary))] if content.summary else []),
+        ],
+    )
+
+
+def _split(content: Content) -> Split:
+    """With folds, the parts of one of them."""
+    counts, folds = content.examples, content.folds
+    scored = counts[content.scored_on]
+    parts = [("to train on", counts.get("train", 0)), ("to choose", counts[content.chosen_on])]
+    if folds is None:
+        return Split([*parts, ("scored", scored)])
+    return Split(
+        [*parts, ("scored", round(scored / folds))],
+        f"{folds} times with other parts, so that each of {scored:,} examples is scored by a model "
+        "that did not see it",
+    )
 
 
 def _by_subject(content: Content, verdict: Verdict | None) -> list[tuple[str, list[str]]]:
@@ -49,7 +78,7 @@ def _by_subject(content: Content, verdict: Verdict | None) -> list[tuple[str, li
     }
     data, then = [_what(content), *by_subject.pop(DATA, [])], by_subject.pop(NEXT, [])
     if verdict.exported:
-        then.append(f"Exported for serving: {visible(verdict.exported)}")
+        then.append(f"Exported for serving: {visible(verdict.exported)}.")
     paper = _guideline(verdict.guideline)
     return [*by_subject.items(), (DATA, data), (PAPER, paper), (NEXT, then)]
 

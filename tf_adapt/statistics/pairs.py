@@ -1,13 +1,21 @@
 """Tests of all pairs of cells, and of each cell against the baseline, with Holm's correction."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from tf_adapt.statistics.alpha_spending import LEVELS, level_of, next_level
 from tf_adapt.statistics.metrics import METRICS
-from tf_adapt.statistics.relation import FEWEST_ITEMS, FEWEST_SEEDS, BaselineTest, PairTest
+from tf_adapt.statistics.power import larger_design
+from tf_adapt.statistics.relation import (
+    FEWEST_ITEMS,
+    FEWEST_SEEDS,
+    WORTH,
+    BaselineTest,
+    PairTest,
+)
 from tf_adapt.statistics.two_cells import (
     CellDifference,
     CellSample,
@@ -19,6 +27,8 @@ from tf_adapt.statistics.two_cells import (
 
 # Scores within a point of each other are alike; the paper colours larger differences only.
 MARGIN = 0.01
+# Why a pair that can be tested is open.
+OPEN_REASONS = ("more_seeds", "more_test_examples", "no_analysis_left")
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -107,6 +117,29 @@ def compare_pairs(
             )
         )
     return pairs
+
+
+def with_larger_designs(
+    pairs: Sequence[PairTest], metric: str, statistics: Mapping[str, np.ndarray]
+) -> list[PairTest]:
+    """The tests of `compare_pairs`, the open ones with their `larger_design`.
+
+    The level is that of a new comparison in which all open pairs stay open, with Holm's correction.
+    """
+    cells = {name: sample_of(metric, values) for name, values in statistics.items()}
+    still_open = [pair for pair in pairs if pair.why in OPEN_REASONS]
+    level = LEVELS[0] / max(1, len(still_open))
+    return [
+        replace(
+            pair,
+            larger_design=larger_design(
+                cells[pair.a], cells[pair.b], max(abs(pair.difference), WORTH), level
+            ),
+        )
+        if pair.why in OPEN_REASONS
+        else pair
+        for pair in pairs
+    ]
 
 
 def above_baseline(

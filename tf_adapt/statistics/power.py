@@ -21,6 +21,7 @@ from tf_adapt.statistics.two_cells import (
 
 POWER = 0.8
 MOST_ITEMS = 100_000
+MORE_SEEDS = (10, 20)
 # Midpoints of equally probable parts of the distribution of the estimated variance over seeds.
 _QUANTILES = (np.arange(200) + 0.5) / 200
 
@@ -96,17 +97,17 @@ def power(
     residual = sum(scatter.residual) / (answers * items)
     by_item = scatter.items / items + residual
     by_cell = np.array(scatter.seeds) / trainings + np.array(scatter.residual) / (answers * items)
-    true = max(sum(scatter.seeds) / trainings + by_item, ROUNDING**2)
-    counts = np.array([trainings, trainings])
-    welch = by_cell.sum() ** 2 / max((by_cell**2).sum(), ROUNDING**4) * (trainings - 1)
-    chances = []
-    for factor in chdtri(welch, _QUANTILES) / welch:
-        seeds = by_cell * factor
-        estimated = total_variance(seeds.sum(), by_item, residual)
-        freedom = degrees_of_freedom(seeds, by_item, residual, counts, items)
-        needed = stdtrit(freedom, 1 - level / 2) * np.sqrt(estimated)
-        chances.append(ndtr((difference - needed) / np.sqrt(true)))
-    return float(np.mean(chances))
+    true = sum(scatter.seeds) / trainings + by_item
+    if true < ROUNDING**2:
+        return float(difference > 0)
+    welch = trainings - 1.0
+    if by_cell.any():
+        welch *= by_cell.sum() ** 2 / (by_cell**2).sum()
+    seeds = by_cell.sum() * chdtri(welch, _QUANTILES) / welch
+    estimated = total_variance(seeds, by_item, residual)
+    freedom = degrees_of_freedom(seeds, by_item, residual, trainings, items)
+    needed = stdtrit(freedom, 1 - level / 2) * np.sqrt(estimated)
+    return float(ndtr((difference - needed) / np.sqrt(true)).mean())
 
 
 def scatter_of(a: CellSample, b: CellSample) -> Scatter:
@@ -125,21 +126,40 @@ def scatter_of(a: CellSample, b: CellSample) -> Scatter:
 
 
 def items_needed(
-    difference: float, seeds: int, scatter: Scatter, level: float = LEVELS[0], most=MOST_ITEMS
+    difference: float, seeds: int, scatter: Scatter, level: float = LEVELS[0]
 ) -> int | None:
     """The fewest items, to two digits, with which seeds of a number decide a difference with
-    probability `POWER`; None: more than `most`."""
-    low, high = FEWEST_ITEMS, FEWEST_ITEMS
+    probability `POWER`; None: more than `MOST_ITEMS`."""
+    low, high = FEWEST_ITEMS - 1, FEWEST_ITEMS
     while power(difference, seeds_on(seeds, high), scatter, level) < POWER:
-        if high > most:
+        if high >= MOST_ITEMS:
             return None
-        low, high = high, 2 * high
+        low, high = high, min(2 * high, MOST_ITEMS)
     while high - low > max(1, low // 50):
         middle = (low + high) // 2
         enough = power(difference, seeds_on(seeds, middle), scatter, level) >= POWER
         low, high = (low, middle) if enough else (middle, high)
-    rounded = _rounded_up(high)
-    return rounded if rounded <= most else None
+    return two_digits(high)
+
+
+def larger_design(
+    a: CellSample, b: CellSample, difference: float, level: float = LEVELS[0]
+) -> list[int] | None:
+    """Seeds of each cell and items with which the cells would be decided if they truly differed by
+    a difference: as many seeds as now if any number of items does it, else 10 or 20.
+
+    Returns:
+        None: with none of these.
+
+    Raises:
+        ValueError: as `scatter_of`.
+    """
+    now, scatter = min(len(a.scores), len(b.scores)), scatter_of(a, b)
+    for seeds in (now, *(more for more in MORE_SEEDS if more > now)):
+        items = items_needed(difference, seeds, scatter, level)
+        if items is not None:
+            return [seeds, items]
+    return None
 
 
 def cheapest_design(
@@ -154,7 +174,7 @@ def cheapest_design(
     return min(enough, key=lambda design: (design.trainings, design.items), default=None)
 
 
-def _rounded_up(number: int) -> int:
-    """381 → 390: two digits."""
+def two_digits(number: int) -> int:
+    """The number rounded up to two digits: 381 → 390."""
     digits = 10 ** max(len(str(number)) - 2, 0)
     return -(-number // digits) * digits

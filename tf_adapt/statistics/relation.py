@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 FEWEST_ITEMS = 20
 # With fewer seeds no decision: their variance is hardly known.
 FEWEST_SEEDS = 3
+# A difference of two points is worth more labels; of a smaller one the same design tells as much.
+WORTH = 0.02
 AHEAD, BEHIND, ALIKE, OPEN = "ahead", "behind", "alike", "open"
 
 
@@ -25,6 +27,9 @@ class PairTest:
         alike: whether the difference is shown to be within a point.
         seeds_needed: `[fewest, most]` seeds of each cell with which a decision is to be expected,
             None for more than 100; None unless `why` is "more_seeds".
+        larger_design: `[seeds of each cell, items]` with which a new comparison would decide the
+            difference, or `WORTH` if it is smaller, with probability 0.8; None where none would, or
+            there is nothing open.
         why: "decided", "alike", or what stands in the way, see `pairs.compare_pairs`.
     """
 
@@ -38,6 +43,7 @@ class PairTest:
     decided: bool
     alike: bool
     seeds_needed: list[int | None] | None
+    larger_design: list[int] | None = None
     why: str
 
     def seen_from(self, name: str) -> "PairTest":

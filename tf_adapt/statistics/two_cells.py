@@ -135,7 +135,7 @@ def compare_cells(
         p = 1.0 if abs(difference) < ROUNDING else 2.0 ** (1 - len(a.items))
         alike = 2.0 ** (1 - len(a.items)) if abs(difference) < margin else 1.0
         return CellDifference(difference, (difference, difference), p, alike)
-    freedom = degrees_of_freedom(seeds, items, residual, _counts(a, b), len(a.items))
+    freedom = degrees_of_freedom(seeds.sum(), items, residual, _counts(a, b).min(), len(a.items))
     error = np.sqrt(variance)
     half = float(error * stdtrit(freedom, (1 + level) / 2))
     p = float(2 * stdtr(freedom, -abs(difference) / error))
@@ -214,7 +214,12 @@ def _counts(a: CellSample, b: CellSample) -> np.ndarray:
 
 
 def observed_variances(a: CellSample, b: CellSample) -> tuple[np.ndarray, float, float]:
-    """`seeds` (of each cell `[2]`), `items` and `residual` of `compare_cells`."""
+    """`seeds` (of each cell `[2]`), `items` and `residual` of `compare_cells`.
+
+    Raises:
+        ValueError: the cells differ in their numbers of items.
+    """
+    _check_items(a, b)
     counts, items = _counts(a, b), len(a.items)
     by_seed = np.array([a.seed_variance, b.seed_variance]) / counts
     by_item = np.var(a.items - b.items, ddof=1) / items
@@ -247,8 +252,7 @@ def _first_with_power(
         variance = shares.sum() + parts.items
         if variance < ROUNDING**2:
             return number
-        counts = np.array([number, number])
-        freedom = degrees_of_freedom(shares, parts.items, 0.0, counts, items)
+        freedom = degrees_of_freedom(shares.sum(), parts.items, 0.0, number, items)
         beyond = difference - stdtrit(freedom, 1 - level / 2) * np.sqrt(variance)
         # The other tail is negligible at this power.
         if ndtr(beyond / np.sqrt(max(shares.sum(), ROUNDING**2))) >= power:
@@ -256,16 +260,20 @@ def _first_with_power(
     return None
 
 
-def total_variance(seeds: float, items: float, residual: float) -> float:
-    """The variance of the difference; the residual, in `seeds` and in `items`, counts once."""
-    return seeds + items - min(seeds, items, residual)
+def total_variance(seeds, items, residual):
+    """The variance of the difference; the residual, in `seeds` and in `items`, counts once. Numbers
+    or arrays."""
+    return seeds + items - np.minimum(np.minimum(seeds, items), residual)
 
 
-def degrees_of_freedom(
-    by_seed: np.ndarray, by_item: float, residual: float, counts: np.ndarray, items: int
-) -> float:
-    """The degrees of freedom of `compare_cells`."""
-    of_seeds = max(counts.min() - 1, 1)
-    likely = by_seed.sum() * of_seeds / chdtri(of_seeds, 1 - QUANTILE)
+def degrees_of_freedom(seeds, by_item: float, residual: float, fewest: int, items: int):
+    """The degrees of freedom of `compare_cells`.
+
+    Args:
+        seeds: a number or an array.
+        fewest: the number of seeds of the cell with fewer.
+    """
+    of_seeds = max(fewest - 1, 1)
+    likely = seeds * of_seeds / chdtri(of_seeds, 1 - QUANTILE)
     spread = likely**2 / of_seeds + by_item**2 / (items - 1)
     return total_variance(likely, by_item, residual) ** 2 / spread

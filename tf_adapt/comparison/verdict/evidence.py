@@ -5,7 +5,6 @@ from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.comparison.verdict.ranking import Ranking
 from tf_adapt.comparison.verdict.training_ended import Shortfall, not_trained_to_the_end
 from tf_adapt.printing.words import (
-    counted,
     interval,
     metric_name,
     probability,
@@ -20,6 +19,7 @@ from tf_adapt.statistics.alpha_spending import FINAL, LEVELS, level_of
 from tf_adapt.statistics.relation import PairTest
 
 TESTS_SHOWN = 3
+MOST_LINES = 6
 DECISION, SEEDS, COST, DATA = "Decision", "Scores and seeds", "Cost", "Data and split"
 NEXT = "What to do next"
 
@@ -45,12 +45,40 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
         ],
         COST: [_costs(ranking.cells[recommended].costs, ranking.names[recommended])],
         DATA: [
-            _how_it_was_made(content),
             _items(content),
             *_truncated(content.truncated, ranking.names),
         ],
-        NEXT: [*headline.next, *_to_the_end(reasons, content)],
+        NEXT: next_sentences(headline, reasons, content),
     }
+
+
+def first_lines(ranking: Ranking, headline: Headline, failed: list[str]) -> list[str]:
+    """At most `MOST_LINES` short sentences to read first: what to do next, failed seeds, items, the
+    baseline, costs. Args as `evidence`."""
+    content, recommended = ranking.content, ranking.recommended
+    reasons = not_trained_to_the_end(content)
+    unended = _unended(reasons, ranking.names)
+    return [
+        next_sentences(headline, reasons, content)[0],
+        *failed[:1],
+        *unended[:1],
+        *_curves(content),
+        _items(content),
+        _short_baseline(ranking),
+        _short_costs(ranking.cells[recommended].costs),
+    ][:MOST_LINES]
+
+
+def _curves(content: Content) -> list[str]:
+    curves = content.learning_curves
+    return [curves.sentence] if curves and curves.sentence else []
+
+
+def next_sentences(
+    headline: Headline, reasons: dict[str, Shortfall], content: Content
+) -> list[str]:
+    """What to do next; cells that were not trained to the end come first."""
+    return [*_to_the_end(reasons, content), *headline.step.sentences]
 
 
 def _unended(reasons: dict[str, Shortfall], names: dict[str, str]) -> list[str]:
@@ -66,22 +94,6 @@ def _to_the_end(reasons: dict[str, Shortfall], content: Content) -> list[str]:
     adaptations = {cell.id: cell.adaptation for cell in content.cells}
     mends = dict.fromkeys(reasons[name].mended(adaptations[name]) for name in reasons)
     return [f"Before you rely on it, try {'; '.join(mends)}."] if mends else []
-
-
-def _how_it_was_made(content: Content) -> str:
-    trials = content.trials
-    chosen = "epochs were chosen"
-    if trials > 1:
-        chosen = (
-            f"epochs and learning rates ({trials} tried in each cell, with a seed that is not "
-            "scored) were chosen"
-        )
-    return (
-        f"Scored on {content.splits[content.scored_on]} "
-        f"({counted(content.examples[content.scored_on], 'example')}), mean ± deviation of "
-        f"{counted(len(content.seeds), 'seed')}; {chosen} on "
-        f"{content.splits[content.chosen_on]}."
-    )
 
 
 def overlaps(content: Content, above: float = 0.0) -> list[str]:
@@ -142,6 +154,22 @@ def _analyses(analysis: int) -> str:
         f"This is interim analysis {analysis} of {len(LEVELS)}, at {100 * level:.3g} %. Together "
         "they decide falsely in about 5 % where seeds scatter regularly, more often where a cell "
         "has rare bad seeds. Other folders with the same data are not counted."
+    )
+
+
+def _short_baseline(ranking: Ranking) -> str:
+    baseline, test = ranking.content.baseline, ranking.content.baseline.cells
+    test = test.get(ranking.recommended)
+    above = "is not shown to be above" if test is None or not test.above else "is above"
+    by = "" if test is None or not test.above else f" by {score(test.difference)} points"
+    return f"It {above} the baseline ({score(baseline.score)}){by}."
+
+
+def _short_costs(costs: Costs) -> str:
+    return (
+        f"Its cost: {costs.training_seconds:.0f} s to train a seed, "
+        f"{costs.peak_memory_mb:,.0f} MB of memory, "
+        f"{costs.serving_seconds_per_1000:.1f} s to serve 1,000 examples."
     )
 
 

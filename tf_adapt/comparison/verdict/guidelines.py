@@ -1,5 +1,8 @@
 """Whether a comparison agrees with the paper's guideline for its encoders and its task."""
 
+import math
+from collections.abc import Sequence
+
 from tf_adapt.comparison.advice import guideline
 from tf_adapt.heads.names import LSTM_HEADS
 from tf_adapt.paper import ALIKE, FAMILIES, FROZEN, GROUPS, TUNED
@@ -11,7 +14,7 @@ from tf_adapt.statistics.relation import ALIKE as SAME
 
 # Adaptations that end with all groups trainable, as in the paper.
 _TUNING = (TUNED, "gradual_unfreezing")
-Cells, Pairs = dict[str, ScoredCell], dict[frozenset[str], PairTest]
+Pairs = dict[frozenset[str], PairTest]
 _SAID = {
     FROZEN: "❄ is ahead",
     TUNED: "🔥 is ahead",
@@ -20,7 +23,7 @@ _SAID = {
 }
 
 
-def agreement(cells: Cells, pairs: Pairs, kind: str) -> Agreement:
+def agreement(cells: Sequence[ScoredCell], pairs: Pairs, kind: str) -> Agreement:
     """The paper's guideline for each family of encoders, and this comparison's result.
 
     On the paper's terms: ❄ of an encoder is its best cell with `feature_extraction` under a head
@@ -28,7 +31,7 @@ def agreement(cells: Cells, pairs: Pairs, kind: str) -> Agreement:
     (fine_tuning, gradual_unfreezing) under a head with few.
 
     Args:
-        cells: those with a trained seed, by id.
+        cells: all; the outcome of one with a failed seed is not decided.
         pairs: the paired tests, by the two cells' ids.
         kind: of the task; there is no guideline for kinds that the paper did not compare.
 
@@ -37,7 +40,7 @@ def agreement(cells: Cells, pairs: Pairs, kind: str) -> Agreement:
     """
     if GROUPS.get(kind) is None:
         return Agreement(f"The paper compared no task of this kind ({kind}).", None, {})
-    present = {cell.family for cell in cells.values() if cell.pretrained}
+    present = {cell.family for cell in cells if cell.pretrained}
     if present and not present & set(FAMILIES):
         return Agreement("The paper compared no encoders of these families.", None, {})
     families, outcomes = {}, []
@@ -60,27 +63,34 @@ def agreement(cells: Cells, pairs: Pairs, kind: str) -> Agreement:
     return Agreement(" ".join(sentences), agrees, families)
 
 
-def _here(cells: Cells, pairs: Pairs, family: str) -> list[tuple[ScoredCell, str | None]]:
+def _here(
+    cells: Sequence[ScoredCell], pairs: Pairs, family: str
+) -> list[tuple[ScoredCell, str | None]]:
     """For each encoder with both ❄ and 🔥: a cell, and FROZEN, TUNED, ALIKE or None (undecided).
 
     A module with joint pairs and the same module with separate pairs are two encoders.
     """
-    of_family = [c for c in cells.values() if c.family == family and c.pretrained]
+    of_family = [c for c in cells if c.family == family and c.pretrained]
     outcomes = []
     for encoder in dict.fromkeys(map(encoder_of, of_family)):
         of_it = [cell for cell in of_family if encoder_of(cell) == encoder]
         frozen = [c for c in of_it if c.adaptation == FROZEN and c.head in LSTM_HEADS]
         tuned = [c for c in of_it if c.adaptation in _TUNING and c.head not in LSTM_HEADS]
         if frozen and tuned:
-            a, b = (max(some, key=lambda cell: cell.results.mean) for some in (frozen, tuned))
-            outcomes.append((a, _better(a, b, pairs[frozenset((a.id, b.id))])))
+            a, b = (max(some, key=_mean) for some in (frozen, tuned))
+            outcomes.append((a, _better(a, b, pairs)))
     return outcomes
 
 
-def _better(frozen: ScoredCell, tuned: ScoredCell, pair: PairTest) -> str | None:
+def _mean(cell: ScoredCell) -> float:
+    return cell.results.mean if cell.results.trained else -math.inf
+
+
+def _better(frozen: ScoredCell, tuned: ScoredCell, pairs: Pairs) -> str | None:
     if frozen.results.failed.total or tuned.results.failed.total:
         return None  # the mean over trained seeds alone is biased
-    how = relation(pair, frozen.id)
+    pair = pairs.get(frozenset((frozen.id, tuned.id)))
+    how = OPEN if pair is None else relation(pair, frozen.id)
     return {AHEAD: FROZEN, BEHIND: TUNED, SAME: ALIKE, OPEN: None}[how]
 
 
@@ -88,7 +98,7 @@ def _sentence(of_family: FamilyAgreement) -> str:
     if not of_family.here:
         return (
             f"{of_family.sentence} Here ❄ under a head with many parameters and 🔥 under one with "
-            "few were not both trained, so this comparison does not test it."
+            "few were not both run, so this comparison does not test it."
         )
     here = "; ".join(f"{encoder}: {_SAID[better]}" for encoder, better in of_family.here.items())
     return f"{of_family.sentence} Here, {here}."

@@ -1,20 +1,42 @@
-"""The headline of a verdict: one sentence, its qualifications, and next steps."""
+"""The headline of a verdict: which cell to use, how sure that is, and what to do next."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tf_adapt.comparison.verdict.next_step import (
+    LABEL,
+    SEEDS,
+    TRAIN,
+    USE,
+    NextStep,
+    more_seeds,
+    to_decide,
+    train_safely,
+)
+from tf_adapt.comparison.verdict.phrases import cheaper, interval_text, lead, reached
 from tf_adapt.comparison.verdict.ranking import Ranking
-from tf_adapt.comparison.verdict.seeds_needed import what_is_needed
-from tf_adapt.printing.words import interval, listed, metric_name, score, signed_points
+from tf_adapt.printing.words import counted, listed, metric_name, score
 from tf_adapt.report.content import Content
-from tf_adapt.statistics.relation import FEWEST_ITEMS, FEWEST_SEEDS
+from tf_adapt.statistics.relation import FEWEST_ITEMS
 
 # Deviations that differ by more than this factor.
 UNEVEN = 3
-TRY_OTHERS = [
-    "Try more examples, more epochs, other learning rates, or an encoder whose pretraining is "
-    "nearer to the task; of the modules that ship each one's README says what it knows.",
-    "Nothing is exported, unless `compare` is called again with `--export-anyway`.",
-]
+USE_IT = NextStep(USE, ["Use it: predict with it, serve it."])
+NOT_LEARNT = NextStep(
+    TRAIN,
+    [
+        "Train longer or with other learning rates, on more examples, or take an encoder whose "
+        "pretraining is nearer to the task (the README of a module that ships says what it knows).",
+        "A model is exported only with `--export-anyway`.",
+    ],
+)
+NEARER = NextStep(
+    TRAIN,
+    [
+        "Train the pretrained cells longer or with other learning rates, or take an encoder whose "
+        "pretraining is nearer to the task."
+    ],
+)
 
 
 @dataclass(frozen=True)
@@ -23,80 +45,56 @@ class Headline:
 
     Attributes:
         sentence: without its full stop, so that the number of failed seeds can be appended.
+        step: what to do next.
         decided: whether the tests decide which cell to use.
         qualified: sentences that qualify it: which cells are ahead, alike or undecided.
-        next: sentences on what would decide it, and what to use until then.
         tells_failures: whether the sentence mentions failed seeds already.
     """
 
     sentence: str
+    step: NextStep
     decided: bool = False
     qualified: list[str] = field(default_factory=list)
-    next: list[str] = field(default_factory=list)
     tells_failures: bool = False
 
 
 def headline(ranking: Ranking) -> Headline:
     """The first reason against a decision; if there is none, the cell to use."""
-    content, cells, best = ranking.content, ranking.cells, ranking.shown(ranking.best)
-    metric, above = metric_name(content.metric), content.baseline.cells
+    content, above = ranking.content, ranking.content.baseline.cells
+    recommended = ranking.cells[ranking.recommended]
     if too_few_items(content):
-        return few_items(content, best)
+        return few_items(content, ranking.names[ranking.best], ranking.cells[ranking.best])
     if not any(test.above for test in above.values()):
-        reached = f"{score(content.baseline.score)} {metric}"
-        return Headline(
-            f"No cell is shown to be above the baseline's {reached}; the best cell is {best}",
-            next=TRY_OTHERS,
-        )
+        return _nothing_above(ranking)
     if len(content.seeds) == 1:
-        return Headline(
-            f"Not decided with one seed: the best so far is {best} {metric}",
-            qualified=["One seed says nothing about the others."],
-            next=[f"The tests need {FEWEST_SEEDS} seeds at least."],
-        )
+        return _one_seed(ranking)
     if ranking.untrained_ahead:
-        ahead = max(ranking.untrained_ahead, key=lambda name: cells[name].results.mean)
-        return Headline(
-            f"An untrained network is ahead: {ranking.shown(ahead)} {metric}",
-            qualified=[f"The best pretrained cell is {best}."],
-        )
-    same = [ranking.names[n] for n in ranking.open if ranking.pair(n).why == "identical"]
-    if same:
-        return Headline(
-            f"Not decided: {best} {metric} gives the same answers as {_others(len(same))} with "
-            "every seed",
-            qualified=[f"As if they were one model, it answers as {listed(same)}."],
-            next=["Check what is to differ between them."],
-        )
+        return _untrained_ahead(ranking)
     if ranking.open:
-        return _undecided(ranking, metric)
-    failing = any(cells[name].results.failed.total for name in (ranking.recommended, ranking.best))
-    if failing and not ranking.ahead_with_failed:
-        return Headline(
-            f"Not decided, for seeds failed: the best where it trained is {best} {metric}",
-            next=_after_failures(ranking),
-            tells_failures=True,
+        return _undecided(ranking)
+    failing = [ranking.cells[n] for n in (ranking.recommended, ranking.best)]
+    if any(cell.results.failed.total for cell in failing) and not ranking.ahead_with_failed:
+        failed = max(cell.results.failed.total for cell in failing)
+        reason = (
+            f"Not decided: {failed} of {len(content.seeds)} seeds failed, and with the baseline's "
+            "answers in their place it is not ahead of every other cell"
         )
-    recommended = f"{ranking.shown(ranking.recommended)} {metric}"
+        return Headline(_for_now(ranking, reason), train_safely(), tells_failures=True)
     if ranking.untrained_open:
-        level = [ranking.shown(name) for name in ranking.untrained_open]
-        networks = f"{len(level)} untrained networks" if len(level) > 1 else "an untrained network"
-        return Headline(
-            f"Not decided: {recommended} is not shown to be ahead of {networks}",
-            qualified=[
-                f"{ranking.names[ranking.recommended]} is not shown to be ahead of {listed(level)}."
-            ],
-        )
+        return _untrained_open(ranking)
     if not above[ranking.recommended].above:
-        return Headline(
-            f"Not decided: {recommended} is not shown to be above the baseline's "
-            f"{score(content.baseline.score)}"
-        )
+        reached_by = f"{score(content.baseline.score)} {metric_name(content.metric)}"
+        reason = f"Not decided: it is not shown to be above the baseline's {reached_by}"
+        wanted = 2 * len(content.seeds)
+        step = NextStep(SEEDS, [f"Run more seeds (`--seeds {wanted}`), or label more examples."])
+        return Headline(_for_now(ranking, reason), step)
     if not ranking.rivals:
-        return Headline(
-            f"Nothing to choose from: only one pretrained cell trained, {best} {metric}"
+        sentence = (
+            f"Use {ranking.names[ranking.best]}: {reached(content, recommended)}. There is nothing "
+            "to choose from: only one pretrained cell trained"
         )
-    return _use(ranking, metric)
+        return Headline(sentence, USE_IT)
+    return _use(ranking)
 
 
 def too_few_items(content: Content) -> bool:
@@ -104,21 +102,29 @@ def too_few_items(content: Content) -> bool:
     return content.items.count < FEWEST_ITEMS
 
 
-def few_items(content: Content, best: str) -> Headline:
-    """`Not decided, with only 11 texts to score on: the best so far is …`."""
+def few_items(content: Content, name: str, cell) -> Headline:
+    """`Use none of them yet: only 11 texts are scored, and fewer than 20 decide nothing. …`."""
+    missing = FEWEST_ITEMS - content.items.count
     return Headline(
-        f"Not decided, with only {content.items.text} to score on: the best so far is "
-        f"{best} {metric_name(content.metric)}",
-        next=[f"At least {FEWEST_ITEMS} items are needed for any test."],
+        f"Use none of them yet: only {content.items.text} to score on, and fewer than "
+        f"{FEWEST_ITEMS} decide nothing. The best so far is {name}: {reached(content, cell)}",
+        NextStep(
+            LABEL,
+            [
+                f"Label more examples to score on: at least {missing} for any test, some hundreds "
+                "for a difference of five points (`--dry-run` tells the probability).",
+                *NOT_LEARNT.sentences[1:],
+            ],
+        ),
     )
 
 
-def nothing_learnt(content: Content, best: str) -> Headline:
+def nothing_learnt(content: Content, name: str, cell) -> Headline:
     """The headline if no seed of any pretrained cell trained."""
     return Headline(
-        "No cell learnt: each seed diverged or gives one answer to everything; the best on "
-        f"{content.scored_on} is {best} {metric_name(content.metric)}",
-        next=TRY_OTHERS,
+        "Use none of them yet: each seed of every cell diverged or gives one answer to everything. "
+        f"The best on {content.scored_on} is {name}: {reached(content, cell)}",
+        NOT_LEARNT,
     )
 
 
@@ -131,24 +137,18 @@ def not_ahead_of(ranking: Ranking) -> list[str]:
         others = (
             f"{len(ranking.open)} of the {len(ranking.rivals)} other pretrained cells: {others}"
         )
-    return [f"The best is not shown to be ahead of {others}."]
+    return [f"{ranking.shown(ranking.best)} is not shown to be ahead of {others}."]
 
 
-def _after_failures(ranking: Ranking) -> list[str]:
-    """What to do where the best cell is not ahead with its failed seeds at the baseline."""
-    safe = [
-        n for n, cell in ranking.cells.items() if cell.pretrained and not cell.results.failed.total
-    ]
-    sentences = ["Train it with a lower learning rate or a longer warm-up, so that no seed fails."]
-    if safe:
-        name = max(safe, key=lambda name: ranking.cells[name].results.mean)
-        sentences.append(f"Until then, use {ranking.shown(name)}, of which no seed failed.")
-    return sentences
+def _for_now(ranking: Ranking, reason: str) -> str:
+    name = ranking.recommended
+    shown = reached(ranking.content, ranking.cells[name], _lowest(ranking))
+    return f"Use {ranking.names[name]} for now: {shown}. {reason}"
 
 
 def _lowest(ranking: Ranking) -> str:
-    """` (lowest seed 62.0)` where the recommended cell scatters more than three times as far as
-    another: such a cell may have rare bad seeds."""
+    """`, lowest 62.0` where the recommended cell scatters more than three times as far as another:
+    such a cell may have rare bad seeds."""
     results = ranking.cells[ranking.recommended].results
     others = [
         cell.results.deviation for n, cell in ranking.cells.items() if n != ranking.recommended
@@ -157,50 +157,103 @@ def _lowest(ranking: Ranking) -> str:
         other is not None and results.deviation > UNEVEN * other for other in others
     ):
         return ""
-    return f" (lowest seed {score(results.min)})"
+    return f", lowest {score(results.min)}"
 
 
-def _use(ranking: Ranking, metric: str) -> Headline:
-    reached = f"{ranking.cells[ranking.recommended].results.shown}{_lowest(ranking)}"
-    used = f"Use {ranking.names[ranking.recommended]}: {reached} {metric}"
+def _nothing_above(ranking: Ranking) -> Headline:
+    content, best = ranking.content, ranking.best
+    return Headline(
+        "Use none of them yet: no cell is shown to be above the baseline's "
+        f"{score(content.baseline.score)}. The best is {ranking.names[best]}: "
+        f"{reached(content, ranking.cells[best])}",
+        NOT_LEARNT,
+    )
+
+
+def _one_seed(ranking: Ranking) -> Headline:
+    rivals = ranking.rivals
+    ahead = ""
+    if rivals:
+        nearest = max(rivals, key=lambda other: ranking.cells[other].results.mean)
+        points = score(abs(ranking.pair(nearest).difference))
+        ahead = f"{points} points ahead of the next best cell, but "
+    reason = f"Not decided: {ahead}one seed says nothing about others"
+    return Headline(_for_now(ranking, reason), more_seeds(1))
+
+
+def _untrained_ahead(ranking: Ranking) -> Headline:
+    cells, name = ranking.cells, ranking.recommended
+    ahead = max(ranking.untrained_ahead, key=lambda other: cells[other].results.mean)
+    shown = lead(ranking.between(ahead, name), f"the best pretrained cell, {ranking.names[name]}")
+    return Headline(
+        f"Use no pretrained encoder yet: an untrained network is {shown}",
+        NEARER,
+        qualified=[f"The untrained network is {ranking.shown(ahead)}."],
+    )
+
+
+def _undecided(ranking: Ranking) -> Headline:
+    name, step = ranking.recommended, to_decide(ranking, list(map(ranking.pair, ranking.open)))
+    if name != ranking.best:
+        pair = ranking.between(name, ranking.best)
+        near = f"within a point of the best cell ({interval_text(pair)})"
+        shown = near if pair.alike else lead(pair, "the best cell")
+        if pair.why == "identical":
+            shown = "with the same answers as the best cell in every seed"
+        return Headline(_for_now(ranking, f"Not decided: cheaper, and {shown}"), step)
+    nearest = max(ranking.open, key=lambda other: ranking.cells[other].results.mean)
+    if ranking.pair(nearest).why == "identical":
+        same = [ranking.names[n] for n in ranking.open if ranking.pair(n).why == "identical"]
+        reason = f"Not decided: it gives the same answers as {_others(len(same))} with every seed"
+        qualified = [f"It answers as {listed(same)}: check what is to differ between them."]
+        return Headline(_for_now(ranking, reason), step, qualified=qualified)
+    shown = lead(ranking.pair(nearest), "the next best cell")
+    more = f"; open against {len(ranking.open)} of {len(ranking.rivals)} other cells"
+    more = more if len(ranking.open) > 1 else ""
+    return Headline(_for_now(ranking, f"Not decided: {shown}{more}"), step)
+
+
+def _untrained_open(ranking: Ranking) -> Headline:
+    names, recommended = ranking.untrained_open, ranking.recommended
+    pairs = [ranking.between(recommended, name) for name in names]
+    nearest = min(pairs, key=lambda pair: pair.difference)
+    undecided = [pair for pair in pairs if not pair.alike]
+    step = to_decide(ranking, undecided) if undecided else NEARER
+    shown = lead(nearest, "an untrained network")
+    return Headline(
+        _for_now(ranking, f"Not decided: {shown}"),
+        step,
+        qualified=[
+            f"{ranking.names[recommended]} is not shown to be ahead of "
+            f"{listed([ranking.shown(name) for name in names])}."
+        ],
+    )
+
+
+def _use(ranking: Ranking) -> Headline:
+    content, name = ranking.content, ranking.recommended
+    cell = ranking.cells[name]
+    used = f"Use {ranking.names[name]}: {reached(content, cell, _lowest(ranking))}. Decided: "
     if not ranking.alike:
-        trained = (
-            "" if all(cell.results.trained for cell in ranking.content.cells) else " that trained"
-        )
-        failed = ranking.cells[ranking.recommended].results.failed.total
-        counted = ", its failed seeds counted at the baseline" if failed else ""
-        return Headline(f"{used}, ahead of every other cell{trained}{counted}", decided=True)
-    if ranking.recommended != ranking.best and ranking.pair(ranking.recommended).decided:
-        pair = ranking.pair(ranking.recommended)
-        gain = f"{signed_points(pair.difference)} ({interval(pair.interval)})"
-        return Headline(
-            f"{used}, with the fewest trained parameters and less than a point behind the best",
-            decided=True,
-            qualified=[
-                f"{ranking.names[ranking.best]} is ahead of it by less than a point, {gain}."
-            ],
-        )
-    others = [ranking.names[n] for n in (ranking.best, *ranking.alike) if n != ranking.recommended]
-    be = "are" if len(others) > 1 else "is"
-    return Headline(
-        f"{used}, with the fewest trained parameters of {len(others) + 1} cells alike within a "
-        "point",
-        decided=True,
-        qualified=[f"{listed(others)} {be} alike, within a point."],
-    )
+        trained = "" if all(cell.results.trained for cell in content.cells) else " that trained"
+        failed = ", its failed seeds counted at the baseline" if cell.results.failed.total else ""
+        others = [other for other in ranking.cells if other != name]
+        nearest = max(others, key=lambda other: ranking.cells[other].results.mean)
+        shown = lead(ranking.pair(nearest), f"the next best cell{trained}")
+        return Headline(f"{used}{shown}{failed}", USE_IT, decided=True)
+    others = [other for other in (ranking.best, *ranking.alike) if other != name]
+    qualified = [f"{ranking.names[name]} is alike, within a point, with {_named(ranking, others)}."]
+    if name == ranking.best:
+        shown = f"within a point of {counted(len(others), 'other cell')}"
+    else:
+        pair = ranking.between(name, ranking.best)
+        shown = f"within a point of the best cell ({interval_text(pair)})"
+    costs = cheaper(cell.costs, [ranking.cells[other].costs for other in others])
+    return Headline(f"{used}{shown}, and {costs}", USE_IT, decided=True, qualified=qualified)
 
 
-def _undecided(ranking: Ranking, metric: str) -> Headline:
-    pairs = [ranking.pair(name) for name in ranking.open]
-    needed = what_is_needed(pairs, len(ranking.content.seeds))
-    until = f"Until then, use {ranking.names[ranking.best]}, which has the best mean."
-    if ranking.recommended != ranking.best:
-        until = f"Until then, use {ranking.shown(ranking.recommended)}, alike and cheaper."
-    return Headline(
-        f"Not decided: {ranking.shown(ranking.best)} {metric} has the best mean, but is not "
-        f"shown to be ahead of {_others(len(pairs))}",
-        next=[f"{needed[0].upper()}{needed[1:]}.", until],
-    )
+def _named(ranking: Ranking, names: Sequence[str]) -> str:
+    return listed([ranking.names[name] for name in names])
 
 
 def _others(number: int) -> str:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from tf_adapt.comparison.verdict.phrases import describe_all, with_score
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
-from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN, PairTest, relation
+from tf_adapt.statistics.pairs import MARGIN
+from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN, WORTH, PairTest, relation
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,12 @@ class Ranking:
         names: of all cells, for sentences.
         pairs: the tests, by the two cells' ids.
         best: the pretrained cell with the highest mean.
-        recommended: the best, or the cell with the fewest trainable parameters among it and those
-            alike.
+        recommended: the cell with the fewest trainable parameters among the best, those alike and
+            those close.
         alike: pretrained cells that are alike with the best.
         open: pretrained cells that are neither behind the best nor alike.
+        close: of these, those with the same answers, or less than a point behind and with an
+            interval within two.
         untrained_ahead: cells without pretraining that are ahead of the recommended cell.
         untrained_open: cells without pretraining that are neither ahead of it nor behind.
     """
@@ -34,6 +37,7 @@ class Ranking:
     recommended: str
     alike: list[str]
     open: list[str]
+    close: list[str]
     untrained_ahead: list[str]
     untrained_open: list[str]
 
@@ -44,7 +48,11 @@ class Ranking:
 
     def pair(self, other: str) -> PairTest:
         """The test of the best cell against another."""
-        return self.pairs[frozenset((self.best, other))].seen_from(self.best)
+        return self.between(self.best, other)
+
+    def between(self, name: str, other: str) -> PairTest:
+        """The test of one cell against another."""
+        return self.pairs[frozenset((name, other))].seen_from(name)
 
     @property
     def ahead_with_failed(self) -> bool:
@@ -71,7 +79,9 @@ def ranking(content: Content) -> Ranking | None:
     best = max(able, key=lambda name: cells[name].results.mean)
     others = {n: relation(pairs[frozenset((best, n))], best) for n in able if n != best}
     alike = [name for name, how in others.items() if how == ALIKE]
-    recommended = min([best, *alike], key=lambda n: cells[n].costs.trainable_parameters)
+    undecided = [name for name, how in others.items() if how in (OPEN, BEHIND)]
+    close = [name for name in undecided if _is_close(pairs[frozenset((best, name))])]
+    recommended = min([best, *alike, *close], key=lambda n: cells[n].costs.trainable_parameters)
     untrained = {
         name: relation(pairs[frozenset((recommended, name))], recommended)
         for name, cell in cells.items()
@@ -85,10 +95,18 @@ def ranking(content: Content) -> Ranking | None:
         best=best,
         recommended=recommended,
         alike=alike,
-        open=[name for name, how in others.items() if how in (OPEN, BEHIND)],
+        open=undecided,
+        close=close,
         untrained_ahead=[name for name, how in untrained.items() if how == BEHIND],
         untrained_open=[name for name, how in untrained.items() if how in (OPEN, ALIKE)],
     )
+
+
+def _is_close(pair: PairTest) -> bool:
+    if pair.why == "identical":
+        return True
+    widest = max(map(abs, pair.interval or [1.0]))
+    return pair.p_holm is not None and abs(pair.difference) < MARGIN and widest <= WORTH
 
 
 def alone(content: Content, cell: ScoredCell) -> Ranking:
@@ -102,6 +120,7 @@ def alone(content: Content, cell: ScoredCell) -> Ranking:
         recommended=cell.id,
         alike=[],
         open=[],
+        close=[],
         untrained_ahead=[],
         untrained_open=[],
     )

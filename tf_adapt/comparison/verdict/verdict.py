@@ -9,7 +9,7 @@ then it recommends the best mean, or a cheaper cell that is shown to be alike.
 
 from dataclasses import replace
 
-from tf_adapt.comparison.verdict.evidence import SEEDS, evidence, overlaps
+from tf_adapt.comparison.verdict.evidence import SEEDS, evidence, first_lines, overlaps
 from tf_adapt.comparison.verdict.guidelines import agreement
 from tf_adapt.comparison.verdict.headline import (
     Headline,
@@ -19,6 +19,7 @@ from tf_adapt.comparison.verdict.headline import (
     nothing_learnt,
     too_few_items,
 )
+from tf_adapt.comparison.verdict.next_step import TRAIN, train_safely
 from tf_adapt.comparison.verdict.phrases import describe_all, failures
 from tf_adapt.comparison.verdict.ranking import alone, ranking
 from tf_adapt.comparison.verdict.training_ended import not_trained_to_the_end
@@ -36,6 +37,7 @@ def verdict(content: Content) -> Verdict:
         return _nothing_trained(content)
     headlined = headline(results)
     qualified = replace(headlined, qualified=[*headlined.qualified, *not_ahead_of(results)])
+    failed = _failed_cells(content, results.names)
     return Verdict(
         sentence=_sentence(headlined, content),
         decided=headlined.decided,
@@ -43,9 +45,17 @@ def verdict(content: Content) -> Verdict:
         best=results.best,
         alternatives=results.open,
         recommended=results.recommended,
-        evidence=evidence(results, qualified, _failed_cells(content, results.names)),
-        guideline=agreement(results.cells, results.pairs, content.kind),
+        next_step=_step(headlined, content),
+        first=first_lines(results, headlined, failed),
+        evidence=evidence(results, qualified, failed),
+        guideline=agreement(content.cells, results.pairs, content.kind),
     )
+
+
+def _step(headlined: Headline, content: Content) -> str:
+    """Cells that are not trained to the end come before seeds and labels."""
+    unended = not headlined.decided and not_trained_to_the_end(content)
+    return TRAIN if unended else headlined.step.kind
 
 
 def _sentence(headline: Headline, content: Content) -> str:
@@ -91,12 +101,15 @@ def _nothing_trained(content: Content) -> Verdict:
     best = max(scored, key=lambda cell: cell.results.mean, default=None)
     failed = _failed_cells(content, describe_all(content.cells))
     if best is None:
-        headlined = Headline("Nothing to judge: no pretrained cell has finished with any seed")
-        why = {SEEDS: failed}
+        headlined = Headline(
+            "Nothing to judge: no pretrained cell has finished with any seed", train_safely()
+        )
+        first, why = [*headlined.step.sentences, *failed], {SEEDS: failed}
     else:
         results = alone(content, best)
         say = few_items if too_few_items(content) else nothing_learnt
-        headlined = say(content, results.shown(best.id))
+        headlined = say(content, results.names[best.id], best)
+        first = first_lines(results, headlined, failed)
         why = evidence(results, headlined, failed)
     return Verdict(
         sentence=_sentence(headlined, content),
@@ -105,6 +118,8 @@ def _nothing_trained(content: Content) -> Verdict:
         best=None,
         alternatives=[],
         recommended=None if best is None else best.id,
+        next_step=headlined.step.kind,
+        first=first,
         evidence=why,
         guideline=Agreement(sentence="", agrees=None, families={}),
     )

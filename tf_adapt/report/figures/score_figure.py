@@ -1,4 +1,4 @@
-"""The figure of the scores: a lane for each cell, best first, a dot for each seed."""
+"""The figure of the scores: a lane for each cell, best first: its seeds, its difference."""
 
 import math
 
@@ -11,9 +11,11 @@ from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Content, ReferenceScores
 from tf_adapt.report.figures.drawing import INK, PAPER, WIDTH, colour_of, marker
 from tf_adapt.report.scored_cells import ONE_ANSWER, TRAINED, SeedResults
+from tf_adapt.statistics.relation import PairTest
 
 LANE, MARGIN, LEGEND = 0.43, 0.53, 0.16  # inches; LEGEND: a row of the legend
 LEGEND_COLUMNS = 4
+SCORES, BETWEEN_AXES = 0.56, 0.04  # shares of the width
 LONGEST_NAME, SHORTEST_NAME = 90, 12
 BETWEEN = 6  # points, from a name to its result
 DASHED = {"color": INK, "linewidth": 1.0, "linestyle": (0, (4, 3))}
@@ -49,16 +51,28 @@ def _is_near(line: float, order: list[Ranked]) -> bool:
     return spread < ROUNDING or spread >= SMALLEST_SHARE * whole
 
 
+def tests_against_best(order: list[Ranked], content: Content) -> dict[str, PairTest]:
+    """The tests of the other cells against the best pretrained one, as cell − best, by id."""
+    best = content.verdict.best if content.verdict else None
+    best = best or (order[0].cell.id if order else None)
+    pairs = [pair for pair in content.pairs if best in (pair.a, pair.b)]
+    others = {pair.b if pair.a == best else pair.a: pair for pair in pairs}
+    return {name: pair.seen_from(name) for name, pair in others.items() if pair.interval}
+
+
 def score_figure(order: list[Ranked], content: Content) -> Figure:
-    """Every seed as a dot, the mean as a line, the deviation as a band behind it.
+    """Every seed as a dot, the mean as a line, the deviation as a band behind it; on the right the
+    difference from the best cell with its interval.
 
     Failed seeds are crosses. The lane of a cell without scores shows `no score`.
     """
+    tests = tests_against_best(order, content)
     handles = _legend(order, content)
     below = MARGIN + LEGEND * math.ceil(len(handles) / LEGEND_COLUMNS)
     height = LANE * len(order) + below
     figure = Figure((WIDTH, height))
-    axes = figure.add_axes((0.04, (below - 0.05) / height, 0.92, 1 - below / height))
+    bottom, tall = (below - 0.05) / height, 1 - below / height
+    axes = figure.add_axes((0.04, bottom, SCORES if tests else 0.92, tall))
     for lane, entry in enumerate(order):
         _lane(axes, lane, entry)
     if shows_baseline(order, content):
@@ -73,6 +87,9 @@ def score_figure(order: list[Ranked], content: Content) -> Figure:
     axes.margins(x=0.06)
     metric = words.metric_name(content.metric)
     axes.set_xlabel(f"{metric} × 100 on {words.visible(content.scored_on)}")
+    if tests:
+        left = 0.04 + SCORES + BETWEEN_AXES
+        _differences(figure.add_axes((left, bottom, 0.97 - left, tall)), order, tests)
     figure.legend(
         handles=handles,
         loc="lower center",
@@ -103,6 +120,26 @@ def _lane(axes, lane: int, entry: Ranked) -> None:
         axes.plot([mean, mean], [place - 0.2, place + 0.2], color=INK, linewidth=1.6)
     for points, look in ((failed, CROSS | {"color": colour}), (trained, looks)):
         axes.plot(points, [place] * len(points), linestyle="none", markersize=5.5, **look)
+
+
+def _differences(axes, order: list[Ranked], tests: dict[str, PairTest]) -> None:
+    axes.axvline(0, color=INK, linewidth=1.0)
+    for lane, entry in enumerate(order):
+        pair = tests.get(entry.cell.id)
+        if pair is None:
+            continue
+        place, colour = lane + 0.12, colour_of(entry.cell.adaptation)
+        low, high = (100 * bound for bound in pair.interval)
+        axes.plot([low, high], [place, place], color=colour, linewidth=1.6)
+        axes.plot([100 * pair.difference], [place], color=colour, marker="|", markersize=9,
+                  markeredgewidth=1.6)  # fmt: skip
+    axes.set_ylim(len(order) - 0.35, -0.6)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x")
+    axes.margins(x=0.06)
+    levels = {f"{100 * pair.level:.4g}" for pair in tests.values()}
+    axes.set_xlabel(f"from the best, {' / '.join(sorted(levels))} % interval")
 
 
 def _name(axes, lane: int, entry: Ranked) -> None:
