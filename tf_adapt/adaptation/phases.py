@@ -75,6 +75,7 @@ class Adaptation:
             far are restored at the end of each phase. None: only lengths end phases.
         added: what the encoder is given before, by `build_model`; None: nothing.
         settings: the arguments that it was made with, as in a config.
+        trains_encoder: False where the encoder stays frozen for the whole run.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Adaptation:
     patience: int | None = None
     added: Added | None = None
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    trains_encoder: bool = True
 
     def section(self) -> dict[str, Any]:
         """The adaptation as a config has it."""
@@ -115,7 +117,9 @@ class Adaptation:
     def of_values(cls, values: dict[str, Any]) -> "Adaptation":
         """The adaptation of `as_values`, for a model with the same groups."""
         phases = [Phase(tuple(groups), length) for groups, length in values["phases"]]
-        return cls(values["name"], lambda groups: phases, values["unit"], values["patience"])
+        trains = any(set(phase.groups) - {HEAD} for phase in phases)
+        name, unit, patience = (values[key] for key in ("name", "unit", "patience"))
+        return cls(name, lambda groups: phases, unit, patience, trains_encoder=trains)
 
     def ever_trained(self, groups: Sequence[str]) -> list[str]:
         """The groups that are trainable in any phase, bottom to top."""
@@ -141,7 +145,7 @@ def _new(groups: list[str]) -> tuple[str, ...]:
 
 def feature_extraction() -> Adaptation:
     """❄: only the head is trained, on the hidden states of a frozen encoder."""
-    return Adaptation("feature_extraction", lambda groups: [Phase((HEAD,))])
+    return Adaptation("feature_extraction", lambda groups: [Phase((HEAD,))], trains_encoder=False)
 
 
 def fine_tuning() -> Adaptation:

@@ -13,7 +13,6 @@ from tf_adapt.adaptation.slots import unscaled
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.refusals import nothing_learns
 from tf_adapt.errors import ConfigError
-from tf_adapt.paper import FROZEN
 
 
 class Unfreezing(LastUpdate):
@@ -242,7 +241,7 @@ def make_trainable(encoder: HubEncoder, adaptation: Adaptation) -> None:
         ConfigError: the adaptation does not fit the encoder, or trains groups of an encoder with
             `trainable=False`, or of one in which nothing can learn.
     """
-    if adaptation.name != FROZEN and not encoder.layer_groups:
+    if adaptation.trains_encoder and not encoder.layer_groups:
         raise ConfigError(nothing_learns(encoder.handle, encoder.family, encoder.execution))
     if adaptation.added is not None:
         encoder.add(adaptation.added)

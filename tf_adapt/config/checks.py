@@ -16,7 +16,7 @@ from hub_modules.keras_hub.handles import PREFIX, hint, is_preset_name
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.files import why_no_name
 from hub_modules.storage.strict_yaml import KeyPath
-from tf_adapt.adaptation.phases import ADAPTATIONS, ADAPTERS, LORA, Adaptation
+from tf_adapt.adaptation.phases import ADAPTATIONS, Adaptation
 from tf_adapt.config.consistency_checks import consistency_problems
 from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.messages import shown
@@ -24,7 +24,6 @@ from tf_adapt.config.sections import Config, TaskConfig
 from tf_adapt.config.task_checks import HEAD, Found, kind_of, task_problems
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
-from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import did_you_mean
 
 
@@ -138,7 +137,7 @@ def _learning_problems(config: Config) -> Found:
                 ("optimizer", "factors", group),
                 f"expected a number of at least 0, got {factor}",
             )
-    if config.adaptation.name == "feature_extraction":
+    if not config.adaptation.trains_encoder:
         for name, penalty in config.penalties:
             if penalty is not None:
                 yield (
@@ -197,8 +196,7 @@ def _tasks_problems(config: Config) -> Found:
             f"expected one of the tasks {', '.join(tasks)}, got {shown(config.target)}"
             f"{did_you_mean(config.target or '', tasks)}",
         )
-    adds = config.adaptation.name in (ADAPTERS, LORA, "bitfit")
-    if config.task_attention is not None and adds:
+    if config.task_attention is not None and config.adaptation.adds_weights:
         yield (
             ("task_attention",),
             f"expected null with adaptation {config.adaptation.name}, which adds to the encoder "
@@ -229,7 +227,7 @@ def _tasks_problems(config: Config) -> Found:
         *(((key,), getattr(config, key), value, "each task has its own") for key, value in HEAD),
         (
             ("adaptation", "name"),
-            config.adaptation.name if config.adaptation.name == FROZEN else None,
+            None if config.adaptation.trains_encoder else config.adaptation.name,
             None,
             "the tasks would share nothing that is trained; train them one by one",
         ),

@@ -10,7 +10,6 @@ from tf_adapt.config.sections import Config
 from tf_adapt.config.signal_sections import PerturbationConfig
 from tf_adapt.config.task_checks import Found, kind_of, refused_keys
 from tf_adapt.heads.names import CRF_HEADS
-from tf_adapt.paper import FROZEN
 
 _HOME = ("auxiliary", "consistency")
 
@@ -52,7 +51,7 @@ def consistency_problems(config: Config) -> Found:
             f"expected null together with auxiliary.consistency, got {config.training.strategy}; "
             "use training.devices",
         )
-    is_still = config.adaptation.name == FROZEN and config.head_dropout == 0
+    is_still = not config.adaptation.trains_encoder and config.head_dropout == 0
     if is_still and perturbation.name == "dropout":
         yield (
             (*_HOME, "perturbation"),

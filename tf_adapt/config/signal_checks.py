@@ -10,7 +10,6 @@ from tf_adapt.config.data_sections import DatasetConfig
 from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.sections import Config
 from tf_adapt.heads.names import CRF_HEADS
-from tf_adapt.paper import FROZEN
 
 Found = Iterator[tuple[KeyPath, str]]
 
@@ -74,10 +73,14 @@ def _weak_problems(config: Config, kind: str | None) -> Found:
 def _slice_head_problems(config: Config) -> Found:
     if not config.slice_heads:
         return
-    frozen = config.adaptation.name == FROZEN
+    adaptation = config.adaptation
     for is_wrong, got, reason in (
         (not config.slices, "no slices", "a head is trained for each of the slices"),
-        (frozen, FROZEN, "the heads would share nothing that is trained"),
+        (
+            not adaptation.trains_encoder,
+            adaptation.name,
+            "the heads would share nothing that is trained",
+        ),
         (config.teacher is not None, "a teacher", "it has answers for the main head alone"),
         (config.weak is not None, "weak", "the labels of a slice's members are not known"),
         (

@@ -131,6 +131,16 @@ class AdaptationConfig(Section):
     )
     """The layers that are adapted, from 0, the lowest (adapters, lora); null: all."""
 
+    @property
+    def trains_encoder(self) -> bool:
+        """Whether anything of the encoder is ever trained."""
+        return ADAPTATIONS[self.name]().trains_encoder
+
+    @property
+    def adds_weights(self) -> bool:
+        """Whether the encoder gets a group of its own for it."""
+        return ADAPTATIONS[self.name]().added is not None
+
 
 class OptimizerConfig(Section):
     """The optimizer, and the factor of training.learning_rate for each layer group."""

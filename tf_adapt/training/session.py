@@ -65,7 +65,7 @@ class Session:
         del new
         gc.collect()
         forget_peak()
-        if config.adaptation.name != "feature_extraction":
+        if config.adaptation.trains_encoder:
             make_trainable(parts.model.encoder, adaptation_of(config.adaptation))
         for weight in parts.ever_trained:  # the previous run may have left the head frozen
             weight.trainable = True

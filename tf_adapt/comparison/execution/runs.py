@@ -288,7 +288,9 @@ class Outcomes:
         """
         starts = map(self.start_run, self.comparison.starts.values())
         yield from (run for run in starts if not self.is_over(run))
-        for cell in sorted(self.comparison.cells, key=_is_frozen):
+        for cell in sorted(
+            self.comparison.cells, key=lambda cell: not cell.config.adaptation.trains_encoder
+        ):
             start = self.start(cell)
             if start is None or self.is_over(start):
                 yield from filter(self._is_teacher_there, self._unfinished(cell))
@@ -343,10 +345,6 @@ def _of_training(run: CellRun) -> dict[str, Any] | None:
 
 def _sum(rows: list[dict[str, float]]) -> dict[str, float]:
     return {key: sum(row[key] for row in rows) for key in rows[0]}
-
-
-def _is_frozen(cell: Cell) -> bool:
-    return cell.config.adaptation.name == "feature_extraction"
 
 
 def remember_failure(run: CellRun, message: str) -> None:

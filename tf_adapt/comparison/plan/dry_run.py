@@ -25,7 +25,6 @@ from tf_adapt.data.packing.prepare import prepare, task_of
 from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.errors import TfAdaptError
 from tf_adapt.heads.table import head_name
-from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import counted
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.statistics.power import seeds_on
@@ -242,7 +241,7 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
         "encoder": config.encoder.handle,
         "adaptation": config.adaptation.name,
         "settings": cell.settings,
-        "head": head_name(of_task.head, task, family, frozen=config.adaptation.name == FROZEN),
+        "head": head_name(of_task.head, task, family, frozen=not config.adaptation.trains_encoder),
         "trains": list(groups),
         "trains_everything": set(groups) == set(plan["factors"]),
         "parameters": {

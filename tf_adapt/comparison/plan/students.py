@@ -18,7 +18,7 @@ from tf_adapt.config.sections import Config
 from tf_adapt.config.task_checks import kind_of
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.names import CRF_HEADS
-from tf_adapt.paper import FROZEN, HEADS
+from tf_adapt.paper import HEADS
 
 
 def check_heads(cells: Sequence[Cell], where: str) -> None:
@@ -52,7 +52,7 @@ def _has_crf(config: Config) -> bool:
     if family is None or not FAMILIES[family].has_words:
         return False
     frozen, tuned = HEADS.get((kind_of(config), FAMILIES[family].like), (None, None))
-    return (frozen if config.adaptation.name == FROZEN else tuned) in CRF_HEADS
+    return (tuned if config.adaptation.trains_encoder else frozen) in CRF_HEADS
 
 
 def check_students(cells: Sequence[Cell]) -> None:

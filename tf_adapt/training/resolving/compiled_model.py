@@ -63,7 +63,7 @@ def configured_encoder(config: Config) -> HubEncoder:
     """
     return HubEncoder(
         config.encoder.handle,
-        trainable=config.adaptation.name != "feature_extraction",
+        trainable=config.adaptation.trains_encoder,
         execution=config.encoder.execution,
         trust=config.encoder.trust,
         preprocessor=config.encoder.preprocessor,

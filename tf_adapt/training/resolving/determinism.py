@@ -17,8 +17,7 @@ def set_seed(config: Config) -> None:
 def _may_be_deterministic(config: Config) -> bool:
     # Deterministic operations refuse the unseeded dropout of a program that is tuned, and Keras
     # does not use XLA with them.
-    encoder, adaptation = config.encoder, config.adaptation.name
+    encoder = config.encoder
     if config.training.jit_compile or encoder.execution == "saved_model":
         return False
-    frozen = adaptation == "feature_extraction"
-    return frozen or runs_natively(encoder.handle, encoder.execution)
+    return not config.adaptation.trains_encoder or runs_natively(encoder.handle, encoder.execution)
