@@ -1,6 +1,7 @@
 """From a handle to the folder of a module."""
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
@@ -43,9 +44,11 @@ def find_module(handle: str | os.PathLike) -> Path:
     else:
         folder = Path(text)
     if "\0" in text or not folder.is_dir():
+        nearest = get_close_matches(text, shipped_names(), n=1)
+        meant = f"; did you mean {nearest[0]!r}?" if nearest else hint(text)
         raise ArtifactError(
             f"module {text!r}: no such folder; expected a folder, a Hub URL, a .txt file of word "
-            f"vectors, or the name of a shipped module ({', '.join(shipped_names())}){hint(text)}"
+            f"vectors, or the name of a shipped module ({', '.join(shipped_names())}){meant}"
         )
     if folder.name == "encoder" and (folder.parent / "manifest.json").is_file():
         folder = folder.parent

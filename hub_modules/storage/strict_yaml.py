@@ -6,6 +6,7 @@ text. Every error is a `ConfigError` with its position.
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hub_modules.errors import ConfigError
 LARGEST_BYTES = 1_000_000
 DEEPEST_NESTING = 20
 MOST_VALUES = 10_000
+_OF_DATA = (".csv", ".tsv", ".jsonl", ".conll", ".gz")
 # Errors of PyYAML for invalid values such as 2020-99-99 and 0b_.
 _UNREADABLE = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError)
 # YAML escapes can produce them, and no file name or text may hold them.
@@ -31,6 +33,11 @@ def read_yaml(path: str | Path) -> tuple[Any, dict[KeyPath, int]]:
         ConfigError: not a readable text file, over `LARGEST_BYTES`, or refused by `parse_yaml`.
     """
     path = Path(path)
+    if path.suffix.lower() in _OF_DATA:
+        raise ConfigError(
+            f"{path}: expected a config (YAML), got what is named as a data file; `tf-adapt init "
+            f"{shlex.quote(str(path))}` writes a first config for it"
+        )
     try:
         with open(path, "rb") as file:
             content = file.read(LARGEST_BYTES + 1)  # a device may be endless

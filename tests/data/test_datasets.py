@@ -189,7 +189,7 @@ def test_labels_are_checked_against_the_table(tmp_path):
 def _own(**changes):
     columns = {"text_a": "text", "text_b": None, "label": "label", "words": None, "tags": None}
     data = {"format": "tsv", "kind": "classification", "columns": columns, "scheme": "IOB2"}
-    data["delimiter"] = None
+    data |= {"delimiter": None, "skip_unlabelled": False}
     return SimpleNamespace(**(data | changes))
 
 
@@ -235,7 +235,7 @@ def test_own_tags_are_checked_in_the_declared_scheme_and_stay(tmp_path):
 
 
 def test_format_and_kind_must_fit(tmp_path):
-    with pytest.raises(ConfigError, match="data.format: expected conll for kind tagging, got 'ts"):
+    with pytest.raises(ConfigError, match="data.format: expected conll or jsonl for kind tagging"):
         read_file(tmp_path, _own(kind="tagging"))
     with pytest.raises(ConfigError, match="expected tsv, csv or jsonl for kind classification"):
         read_file(tmp_path, _own(format="conll"))

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tf_adapt.data.guesses import guess
-from tf_adapt.errors import DataError
+from tf_adapt.data.guesses import Given, guess
+from tf_adapt.errors import ConfigError, DataError
 
 TEXTS = [f"the film number {n} is long" for n in range(60)]
 
@@ -102,12 +102,12 @@ def test_columns_of_tags(tmp_path, name):
     [
         (
             {"a": classes("x", "y"), "b": classes("v", "w"), "c": TEXTS},
-            "expected one column that looks like the labels, got a, b; call it `label`",
+            "expected one column that looks like the labels, got a, b; name it with --label",
         ),
         ({"a": range(60), "b": TEXTS}, "looks like the labels, got a, b;"),
         (
             {"label": classes("x", "y"), "a": TEXTS, "b": TEXTS},
-            "looks like the texts, got a, b; call it `text`, or those of a pair `text_a`",
+            "looks like the texts, got a, b; name it with --text COLUMN .twice",
         ),
         ({"label": classes("x", "y"), "a": classes("1", "2")}, "looks like the texts, got a;"),
         ({"label": TEXTS, "text": TEXTS}, "expected a few labels in the column 'label', got 60"),
@@ -137,3 +137,23 @@ def test_other_files(tmp_path, name, content, message):
     (tmp_path / name).write_text(content, "utf-8")
     with pytest.raises(DataError, match=message):
         guess(tmp_path / name)
+
+
+def test_labels_with_bars_between_them_are_several(tmp_path):
+    genres = ["drama|crime", "drama", "", "crime"] * 15
+    found = guess(table(tmp_path, {"plot": TEXTS, "genres": genres}))
+    assert (found.kind, found.unlabelled) == ("multilabel_classification", 0)
+    assert found.reasons["kind"] == "'genres' has lists of 2 labels: drama, crime"
+
+
+def test_what_is_given_is_not_guessed(tmp_path):
+    columns = {"a": TEXTS, "b": TEXTS, "c": classes("1", "2"), "d": ["", *classes("x", "y")[1:]]}
+    path = table(tmp_path, columns)
+    found = guess(path, Given(("b",), "d"))
+    assert found.columns == {"text": "b", "label": "d"}
+    assert (found.kind, found.unlabelled) == ("classification", 1)
+    assert guess(path, Given(("a", "b"), "c", "pair_regression")).kind == "pair_regression"
+    with pytest.raises(ConfigError, match="--kind pair_regression: expected two columns of texts"):
+        guess(path, Given(("a",), "c", "pair_regression"))
+    with pytest.raises(ConfigError, match="--label: expected one of the columns .* got 'e'"):
+        guess(path, Given(("a",), "e"))

@@ -29,6 +29,8 @@ from tf_adapt.version import __version__
 
 INTERRUPTED, TERMINATED, HUNG_UP, BUG = 130, 143, 129, 70
 _GOES_ON = "the same command goes on where it stopped"
+# Of a group without a command; from click 8.2 on an error of its own.
+_NO_COMMAND = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
 class Commands(click.Group):
@@ -47,6 +49,9 @@ class Commands(click.Group):
             code = super().main(*args, standalone_mode=False, **extra)
         except TfAdaptError as error:
             code = _fail(type(error).__name__, str(error), error.exit_code)
+        except _NO_COMMAND as error:
+            click.echo(error.ctx.get_help())
+            code = 0
         except click.ClickException as error:
             code = _fail("ConfigError", _usage(error), ConfigError.exit_code)
         except (KeyboardInterrupt, click.Abort):

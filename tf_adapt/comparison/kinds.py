@@ -140,6 +140,7 @@ KINDS: dict[str, Row] = {
         answers=list,
         right_answers=_right_answers,
         confusion=_no_confusion,
+        column_lines=span_extraction.no_columns,
         width_lines=(),
     ),
 }

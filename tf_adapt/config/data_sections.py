@@ -35,7 +35,26 @@ def _one_of(names: Callable[[], tuple[str, ...]]) -> Any:
     return Annotated[str, AfterValidator(check), Field(json_schema_extra=listed)]
 
 
-Column = Field(None, ge=0, le=WIDEST, description=f"a column number from 0 to {WIDEST}, or null")
+def _column(value: Any) -> Any:
+    if value is None or isinstance(value, str) or (type(value) is int and 0 <= value <= WIDEST):
+        return value
+    raise ValueError(value)
+
+
+Column = Annotated[
+    Any,
+    AfterValidator(_column),
+    Field(
+        description=f"a column number from 0 to {WIDEST} (jsonl: the name of a field), or null",
+        json_schema_extra={
+            "anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": WIDEST},
+                {"type": "string"},
+                {"type": "null"},
+            ]
+        },
+    ),
+]
 TrainExamples = whole(1, VERY_MANY, ", or null for all", default=None)
 """Size of a random sample of train; dev and test are not sampled."""
 # The seed of the sample; with one seed, larger samples contain smaller ones.
@@ -121,10 +140,11 @@ class Columns(Section):
     """The label; several labels of a multilabel example are separated by |."""
     group: str | None = Field(None, description="the name of a column, or null")
     """Examples with the same value are dependent and count as one item in the tests."""
-    words: int | None = Column
-    """The column of the words (conll)."""
-    tags: int | None = Column
-    """The column of the tags (conll)."""
+    words: Column = None
+    """The column of the words (conll), or the field with a list of them (jsonl)."""
+    tags: Column = None
+    """The column of the tags (conll), or the field with a list of them, or with the spans of a text
+    (jsonl)."""
 
 
 class FilesConfig(Section):
@@ -144,14 +164,16 @@ class FilesConfig(Section):
     """Test data."""
     columns: Columns = Field(
         Columns(),
-        description="a section that maps text_a, label … to columns, or for conll nothing: words "
-        "in the first column, tags in the last",
+        description="a section that maps text_a, label … to columns, or for tagging nothing: words "
+        "in the first column, tags in the last; in jsonl the fields that the file shows",
     )
     """The columns of the data."""
     delimiter: Literal[",", ";", "\t", "|"] | None = Field(
         None, description='";", "\\t" or "|" in quotes (csv), or null for a comma'
     )
     """Field separator of csv files."""
+    skip_unlabelled: bool = Field(False, description="true or false")
+    """Leave examples without a label out, and count them, instead of raising an error."""
     scheme: Literal[FILE_SCHEMES] | None = Field(
         None,
         description=f"{', '.join(FILE_SCHEMES)}, or null for the one that each file's tags show",

@@ -215,10 +215,13 @@ def _column_problems(data: FilesConfig | TfdsConfig) -> Found:
     row = files.KINDS[data.kind]
     given = {name for name, column in data.columns if column is not None}
     needed = set(row.columns) - (set() if given else set(row.shown_columns))
+    needed -= {row.in_place[name] for name in given & row.in_place.keys()}
     for name in sorted(needed - given):
         yield (
             ("data", "columns", name),
             f"needed for kind: {data.kind}, but the key is missing; name the column that holds it",
         )
-    for name in sorted(given - {*row.columns, *row.more_columns}):
+    for name in sorted(given - {*row.columns, *row.more_columns, *row.in_place}):
         yield ("data", "columns", name), f"not a column of kind: {data.kind}; remove it"
+    for name, problem in row.column_problems(data):
+        yield ("data", "columns", name), problem

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.data import label_reports
-from tf_adapt.data.by_kind.tagging import read_sentences, with_shown_columns
-from tf_adapt.data.by_kind.texts import TABLES, read_table
+from tf_adapt.data.by_kind.tagging import column_problems, read_sentences, with_shown_columns
+from tf_adapt.data.by_kind.texts import TABLES, count_missing, read_table
 from tf_adapt.data.formats import (
     Record,
     TaggedSentence,
@@ -43,6 +43,9 @@ class Row:
         formats: of a user's own files, the default first.
         read: a file, the `data` section, whether with labels → the examples of a user's own file.
         columns: that such a file has, beside those that it may have (`more_columns`).
+        in_place: columns that a file may have in the place of one of these.
+        column_problems: the `data` section → its wrong columns, each with a message.
+        missing: the labels of a column → how many examples have none.
         shown_columns: those that it shows by itself where none is named.
         text_columns: of a file without labels, where no section says more.
         recognised: the `data` section → the same with the columns that its train file shows.
@@ -57,6 +60,9 @@ class Row:
     read: Callable[[str | Path, Any, bool], list[Example]]
     columns: tuple[str, ...] = ()
     more_columns: tuple[str, ...] = ()
+    in_place: Mapping[str, str] = field(default_factory=dict)
+    column_problems: Callable[[Any], list[tuple[str, str]]] = lambda data: []
+    missing: Callable[[list], int] = count_missing
     shown_columns: tuple[str, ...] = ()
     text_columns: Mapping[str, str | int] = field(default_factory=dict)
     recognised: Callable[[Any], Any] = _as_given
@@ -90,6 +96,7 @@ KINDS = {
     "classification": _TEXT,
     "multilabel_classification": replace(
         _TEXT,
+        missing=lambda labels: 0,  # the empty set is a label
         read=partial(
             read_table,
             label={"tsv": joined_labels, "csv": joined_labels, "jsonl": listed_labels},
@@ -101,9 +108,11 @@ KINDS = {
     "pair_classification": replace(_TEXT, **_PAIR),
     "pair_regression": replace(_NUMBER, **_PAIR),
     "tagging": Row(
-        ("conll",),
+        ("conll", "jsonl"),
         read_sentences,
         columns=("words", "tags"),
+        in_place={"text_a": "words"},
+        column_problems=column_problems,
         shown_columns=("words", "tags"),
         text_columns={"words": 0},
         recognised=with_shown_columns,

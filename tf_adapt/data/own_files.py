@@ -4,8 +4,9 @@ from typing import Any
 
 from tf_adapt.data.datasets import DEV_PERCENT, DEV_SEED
 from tf_adapt.data.kinds import KINDS
-from tf_adapt.data.splits.cut import FEWEST, cut_off
+from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off
 from tf_adapt.errors import DataError
+from tf_adapt.printing.words import counted
 
 
 def recognised(data: Any) -> Any:
@@ -20,6 +21,26 @@ def recognised(data: Any) -> Any:
     return KINDS[data.kind].recognised(data) if hasattr(data, "format") else data
 
 
+def labelled_only(data: Any, examples: list, description: str) -> tuple[list, str]:
+    """With `data.skip_unlabelled` the examples with a label; how many had none is described.
+
+    Raises:
+        DataError: none has one.
+    """
+    if not getattr(data, "skip_unlabelled", False):
+        return examples, description
+    kept = [example for example in examples if _is_labelled(example)]
+    if not kept:
+        raise DataError(f"{description}: expected labelled examples, got {len(examples)} without")
+    skipped = len(examples) - len(kept)
+    note = f": {counted(skipped, 'example')} without a label left out" if skipped else ""
+    return kept, description + note
+
+
+def _is_labelled(example: Any) -> bool:
+    return (example.tags if isinstance(example, TaggedSentence) else example.label) is not None
+
+
 def with_dev(
     examples: dict[str, list],
     descriptions: dict[str, str],
@@ -29,11 +50,11 @@ def with_dev(
     """Cuts a part off train to serve as dev; the description of dev ends with the reason.
 
     Raises:
-        DataError: train has too few examples or too few groups of them.
+        SplitError: train has too few examples or too few groups of them.
     """
     train = examples["train"]
     if len(train) < FEWEST:
-        raise DataError(
+        raise SplitError(
             f"{where}: expected at least {FEWEST} examples, of which a part plays dev, got "
             f"{len(train)}; add examples, or give others as data.dev"
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hub_modules.storage.files import sha256
-from tf_adapt.data.formats.text import GzipText, no_examples, read_lines
+from tf_adapt.data.formats.text import no_examples, read_lines
 from tf_adapt.errors import DataError
 
 
@@ -39,7 +39,7 @@ def read_running_text(paths: Sequence[str | os.PathLike]) -> RunningText:
                 f"{path}: expected files of different names, got two called {path.name}, which "
                 "the module's card could not tell apart; rename one"
             )
-        lines = read_lines(GzipText(path) if path.suffix == ".gz" else path)
+        lines = read_lines(path)
         in_file = [line for line in lines if line.strip(string.whitespace)]
         if not in_file:
             raise no_examples(path)

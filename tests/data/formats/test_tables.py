@@ -1,4 +1,5 @@
 import csv
+import gzip
 import io
 import json
 import re
@@ -147,7 +148,7 @@ def test_json_lines_without_labels_can_be_read(tmp_path):
         ("text\tlabel\tlabel\na\tx\tx\n", r"file:1: expected one column 'label', got two of"),
         ("text\tlabel\n\tx\n", r"file:2: expected a text in column 'text', got an empty one"),
         ("text\tlabel\n \x0b\tx\n", r"file:2: expected a text in column 'text', got an empty"),
-        ("text\tlabel\na\t\n", r"file:2: expected a text in column 'label', got an empty one"),
+        ("text\tlabel\na\t\n", r"file:2: expected a label in column 'label', got none"),
         ("text\tlabel\na\t0 \n", r"file:2: expected a label without white space .* got '0 '"),
         ("text\tlabel\na\t\u00a00\n", r"file:2: expected a label without white space"),
         ("text\tlabel\na\tx\n\nb\tx\n", r"file:3: expected an example, got an empty line"),
@@ -266,3 +267,40 @@ def test_a_field_of_a_million_characters(tmp_path):
     text = "word " * 200_000
     (record,) = read_csv(_write(tmp_path, f'text\n"{text}"\n'), {"text_a": "text"})
     assert record.text_a == text
+
+
+def test_all_wrong_rows_are_told_together_by_the_users_names(tmp_path):
+    columns = {"text_a": "review", "label": "stars"}
+    path = _write(tmp_path, "stars,review\n1,a\n,b\nx,\n2,\n3,c,d\n")
+    with pytest.raises(DataError) as failed:
+        read_csv(path, columns, number_label)
+    assert str(failed.value) == (
+        f"{path}: 4 rows are wrong: line 3: expected a label in column 'stars', got none; fill it "
+        "in, remove the example, or set data.skip_unlabelled: true | lines 4, 5: expected a text "
+        "in column 'review', got an empty one; fill it in or remove the example | line 6: "
+        "expected 2 columns, got 3"
+    )
+
+
+@pytest.mark.parametrize("read", [read_tsv, read_csv, read_jsonl])
+def test_examples_may_lack_a_label(tmp_path, read):
+    path = _write(tmp_path, _table_of(read, [["text", "label"], ["a", "x"], ["b", ""]]))
+    assert [record.label for record in read(path, ONE, may_lack_label=True)] == ["x", None]
+
+
+def test_a_json_array_and_a_packed_table(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('[\n {"text": "a", "label": 1},\n {"text": "b"}\n]\n')
+    with pytest.raises(DataError, match="a.json: item 2: expected a field 'label'"):
+        read_jsonl(path, ONE)
+    first, second = read_jsonl(path, ONE, may_lack_label=True)
+    assert (first.label, second.label, second.where) == ("1", None, f"{path}: item 2")
+    path.write_text('[{"text": "a"')
+    with pytest.raises(DataError, match="is the file whole"):
+        read_jsonl(path, ONE)
+    packed = tmp_path / "a.csv.gz"
+    packed.write_bytes(gzip.compress(b"text,label\na,x\n"))
+    assert read_csv(packed, ONE)[0].label == "x"
+    packed.write_bytes(packed.read_bytes()[:20])
+    with pytest.raises(DataError, match="a damaged gzip file"):
+        read_csv(packed, ONE)

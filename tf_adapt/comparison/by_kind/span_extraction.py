@@ -25,3 +25,8 @@ def shown_answers(answer: str | tuple[str, ...]) -> str:
 def no_other_head(encoder: EncoderEntry, family: str | None) -> list[str]:
     """The default head is the only one."""
     return []
+
+
+def no_columns(columns: list[str], unused: list[str]) -> list[str]:
+    """Lines of a first config on columns: SQuAD's keys are fixed."""
+    return []

@@ -35,6 +35,8 @@ def linear_tagger(encoder: EncoderEntry, family: str | None) -> list[str]:
 
 def column_lines(columns: list[str], unused: list[str]) -> list[str]:
     """Lines of a first config on the columns of a file of tagged words."""
+    if columns:
+        return ["  # guessed", "  columns:", *columns]
     return [
         "  # words in the first column, tags in the last; others: `columns: {words: 0, tags: 3}`"
     ]

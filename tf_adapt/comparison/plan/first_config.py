@@ -7,32 +7,57 @@ from pathlib import Path
 
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.config.data_sections import FilesConfig
-from tf_adapt.data.guesses import Guess, guess
+from tf_adapt.data.guesses import Given, Guess, guess
+from tf_adapt.data.splits.cut import SplitError
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.printing.words import counted
 
 # Plain scalars that YAML reads as strings.
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z_][\w./-]*", re.IGNORECASE)
 
 
-def write_config(path: str | Path, out: str | Path) -> Guess:
-    """Writes a config for a data file and returns the guesses about the file.
+def write_config(
+    path: str | Path, out: str | Path, given: Given | None = None
+) -> tuple[Guess, list[str]]:
+    """Writes a config for a data file and returns the guesses about the file, and warnings.
 
     Raises:
-        ConfigError: `out` exists already.
-        DataError: the content of the file is wrong, or its kind cannot be guessed; it is too small
-            to split.
+        ConfigError: `out` exists already; as `guess`.
+        DataError: the content of the file is wrong, or its kind cannot be guessed.
         ArtifactError: `out` cannot be written.
     """
     _check_new(out)
-    guessed = guess(path)
+    guessed = guess(path, given)
+    warnings = _warnings(guessed, path)
+    _write(out, _text(guessed, str(path), str(out)))
+    return guessed, warnings
+
+
+def _warnings(guessed: Guess, path: str | Path) -> list[str]:
+    """What a comparison would refuse or leave out.
+
+    Raises:
+        DataError: the content of the file is wrong.
+    """
+    warnings = []
+    if guessed.unlabelled:
+        without = f"{counted(guessed.unlabelled, 'example')} without a label"
+        warnings.append(f"{without}: data.skip_unlabelled leaves them out")
     columns = {"text_a" if key == "text" else key: name for key, name in guessed.columns.items()}
     section = {"format": guessed.format, "kind": guessed.kind, "train": str(path)}
-    load_splits(
-        FilesConfig(**section, columns=columns, delimiter=guessed.delimiter, held_out=0.1)
-    )  # raises the errors that a run would
-    _write(out, _text(guessed, str(path), str(out)))
-    return guessed
+    data = FilesConfig(
+        **section,
+        columns=columns,
+        delimiter=guessed.delimiter,
+        held_out=0.1,
+        skip_unlabelled=guessed.unlabelled > 0,
+    )
+    try:
+        load_splits(data)  # raises the errors that a run would
+    except SplitError as error:
+        warnings.append(f"{error}; until then a comparison refuses the file")
+    return warnings
 
 
 def examples() -> dict[str, str]:
@@ -70,8 +95,8 @@ def _write(out: str | Path, content: str) -> None:
         raise ArtifactError(f"{out}: not writable ({error.strerror}); give another --out") from None
 
 
-def lines(guessed: Guess, out: str) -> list[str]:
-    """The guesses and the next command, as lines for a terminal."""
+def lines(guessed: Guess, warnings: list[str], out: str) -> list[str]:
+    """The guesses, the warnings and the next command, as lines for a terminal."""
     answers = [f"{key}: {value}" for key, value in guessed.columns.items()]
     answers += [f"delimiter: {guessed.delimiter!r}"] if guessed.delimiter else []
     return [
@@ -79,6 +104,7 @@ def lines(guessed: Guess, out: str) -> list[str]:
         f"kind: {guessed.kind} ({guessed.reasons['kind']})",
         *answers,
         *([guessed.reasons["columns"]] if "columns" in guessed.reasons else []),
+        *(f"warning: {warning}" for warning in warnings),
         *next_lines(out),
     ]
 
@@ -106,6 +132,7 @@ def _text(guessed: Guess, path: str, out: str) -> str:
         "  # dev: FILE",
         "  # test: FILE",
         *KINDS[guessed.kind].column_lines(columns, unused),
+        *(["  skip_unlabelled: true"] if guessed.unlabelled else []),
         *_body("[bert_small, elmo_small]", guessed.kind),
     ]
     return "\n".join(parts) + "\n"

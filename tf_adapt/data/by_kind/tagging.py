@@ -6,6 +6,8 @@ from typing import Any
 from tf_adapt.data import formats
 from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.formats.conll import last_column
+from tf_adapt.data.formats.json_fields import tagged_fields
+from tf_adapt.data.formats.tagged_json import read_tagged_json
 from tf_adapt.data.labels import check_scheme
 from tf_adapt.data.tag_files import (
     in_scheme,
@@ -19,21 +21,43 @@ from tf_adapt.data.tag_files import (
 def read_sentences(path: str | Path, data: Any, labelled: bool) -> list[TaggedSentence]:
     """The sentences of a user's own file, tags as they are."""
     columns = {key: value for key, value in dict(data.columns).items() if value is not None}
-    sentences = formats.read_conll(path, **columns, labelled=labelled)
+    if data.format == "jsonl":
+        sentences = read_tagged_json(path, columns, data.labels, labelled, data.skip_unlabelled)
+    else:
+        sentences = formats.read_conll(path, **columns, labelled=labelled)
     if labelled and data.scheme is not None:
-        check_scheme(with_types(sentences, data.scheme), data.scheme)
+        tagged = [sentence for sentence in sentences if sentence.tags is not None]
+        check_scheme(with_types(tagged, data.scheme), data.scheme)
     return sentences
 
 
+def column_problems(data: Any) -> list[tuple[str, str]]:
+    """The columns that do not fit the format: numbers for CoNLL, names for JSON lines."""
+    given = {name: column for name, column in data.columns if column is not None}
+    if data.format == "jsonl":
+        both = ["text_a"] if {"text_a", "words"} <= given.keys() else []
+        problems = dict.fromkeys(both, "expected text or words, got both; remove one")
+        numbers = [name for name, column in given.items() if isinstance(column, int)]
+        expected = "expected the name of a field with format: jsonl, got a number"
+        return [*problems.items(), *((name, expected) for name in numbers)]
+    names = [name for name, column in given.items() if isinstance(column, str)]
+    expected = "expected a column number from 0 with format: conll, got a name"
+    return [(name, expected) for name in names]
+
+
 def with_shown_columns(data: Any) -> Any:
-    """The section with the columns that its train file shows: words in the first, tags in the last.
+    """The section with the columns that its train file shows: words in the first, tags in the last;
+    in JSON the fields of words and tags, or of texts and spans.
 
     Raises:
-        DataError: the file cannot be read.
+        DataError: the file cannot be read, or shows none.
     """
-    if data.columns.words is not None:
+    if data.columns.tags is not None:
         return data
-    shown = {"words": 0, "tags": last_column(data.train)}
+    if data.format == "jsonl":
+        shown = tagged_fields(data.train)
+    else:
+        shown = {"words": 0, "tags": last_column(data.train)}
     return data.model_copy(update={"columns": data.columns.model_copy(update=shown)})
 
 
@@ -76,7 +100,9 @@ def _inferred(given: Any, data: Any, scheme: str) -> str:
     """The inferred values, for the description of a split; empty if there are none."""
     inferred = []
     if given.columns != data.columns:
-        inferred.append(f"words in column {data.columns.words}, tags in column {data.columns.tags}")
+        words = "text_a" if data.columns.words is None else "words"
+        where = f"{getattr(data.columns, words)}, tags in column {data.columns.tags}"
+        inferred.append(f"{'texts' if words == 'text_a' else words} in column {where}")
     if given.scheme is None:
         inferred.append(f"tags in the scheme {scheme}")
     return f": {', '.join(inferred)}, as the file shows" if inferred else ""

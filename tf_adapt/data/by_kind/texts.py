@@ -6,6 +6,7 @@ from typing import Any
 
 from tf_adapt.data import formats
 from tf_adapt.data.formats import Record
+from tf_adapt.data.formats.text import is_missing
 
 _READERS = {"tsv": formats.read_tsv, "csv": formats.read_csv, "jsonl": formats.read_jsonl}
 TABLES = tuple(_READERS)
@@ -21,4 +22,10 @@ def read_table(
     """
     columns = {key: value for key, value in dict(data.columns).items() if value is not None}
     more = {"delimiter": data.delimiter or ","} if data.format == "csv" else {}
-    return _READERS[data.format](path, columns, label[data.format], labelled, **more)
+    skips = data.skip_unlabelled
+    return _READERS[data.format](path, columns, label[data.format], labelled, skips, **more)
+
+
+def count_missing(labels: list) -> int:
+    """How many labels of a column are none, or only white space."""
+    return sum(map(is_missing, labels))

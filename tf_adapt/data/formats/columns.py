@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from tf_adapt.data.formats.bad_rows import every_row
+from tf_adapt.data.formats.json_fields import objects_of
 from tf_adapt.data.formats.tables import (
     DELIMITERS,
     check_columns,
     delimited_rows,
-    json_object,
     tab_rows,
 )
 from tf_adapt.data.formats.text import no_examples, read_lines
@@ -16,23 +17,20 @@ from tf_adapt.errors import DataError
 def table_columns(path: str | Path, form: str, delimiter: str = ",") -> dict[str, list]:
     """Name → values, of a table in the format `tsv`, `csv` or `jsonl`.
 
-    For JSON lines, the fields that every object has.
+    For JSON lines, the fields of all objects, None where one lacks it.
 
     Raises:
         DataError: as the readers, but values are not checked; two columns of one name.
     """
-    lines = read_lines(path)
     if form == "jsonl":
-        objects = [
-            json_object(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)
-        ]
-        if not objects:
-            raise no_examples(path)
-        names = [name for name in objects[0] if all(name in fields for fields in objects)]
-        return {name: [fields[name] for fields in objects] for name in names}
+        objects = objects_of(path)
+        names = dict.fromkeys(name for fields in objects for name in fields)
+        return {name: [fields.get(name) for fields in objects] for name in names}
+    lines = read_lines(path)
     rows = delimited_rows(delimiter, path, lines) if form == "csv" else tab_rows(path, lines)
     _, header = next(rows, (1, []))
-    values = [check_columns(row, len(header), f"{path}:{number}") for number, row in rows]
+    numbered = ((f"{path}:{number}", row) for number, row in rows)
+    values = every_row(path, numbered, lambda row, where: check_columns(row, len(header), where))
     if not values:
         raise no_examples(path)
     if len(set(header)) < len(header):

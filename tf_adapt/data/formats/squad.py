@@ -10,18 +10,13 @@ from typing import Any
 
 from hub_modules.storage.json_files import json_value
 from tf_adapt.data.formats.records import Answers, Record, check_answers, check_text
-from tf_adapt.data.formats.text import (
-    GzipText,
-    StandardInput,
-    no_examples,
-    read_lines,
-)
+from tf_adapt.data.formats.text import StandardInput, no_examples, read_lines
 from tf_adapt.errors import DataError
 
 _TYPES = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "a truth"}
 
 
-def read_squad(path: str | Path | StandardInput | GzipText, labelled: bool = True) -> list[Record]:
+def read_squad(path: str | Path | StandardInput, labelled: bool = True) -> list[Record]:
     """The questions of a file: `text_a` the question, `text_b` its context, `label` `Answers`.
 
     Texts are kept as they are, blanks around a question too. A question with `is_impossible` has
@@ -58,7 +53,7 @@ def read_squad(path: str | Path | StandardInput | GzipText, labelled: bool = Tru
     return records
 
 
-def _content(path: str | Path | StandardInput | GzipText) -> dict:
+def _content(path: str | Path | StandardInput) -> dict:
     try:
         content = json_value("\n".join(read_lines(path)))
     except json.JSONDecodeError as error:

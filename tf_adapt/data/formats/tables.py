@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from hub_modules.storage.json_files import json_value
+from tf_adapt.data.formats.bad_rows import every_row
+from tf_adapt.data.formats.json_objects import json_object, json_values
 from tf_adapt.data.formats.records import (
     Record,
     check_group,
@@ -19,7 +20,7 @@ from tf_adapt.data.formats.records import (
     check_score,
     check_text,
 )
-from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
+from tf_adapt.data.formats.text import is_blank, is_missing, no_examples, read_lines
 from tf_adapt.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -36,6 +37,7 @@ def read_tsv(
     columns: Mapping[str, str],
     parse_label: ParseLabel | None = None,
     labelled: bool = True,
+    may_lack_label: bool = False,
 ) -> list[Record]:
     """Reads tab-separated values with a header, without quoting: a `"` is an ordinary character.
 
@@ -44,12 +46,13 @@ def read_tsv(
         columns: names of the columns, see the module's docstring.
         parse_label: `text_label` (default), `number_label` or `named_label(…)`.
         labelled: False leaves every label and group None; the file need not have those columns.
+        may_lack_label: an example without a label gets None, where it is refused otherwise.
 
     Raises:
         DataError: not UTF-8 text; a column is missing or a duplicate, or a line has too many or too
             few; an empty text, label or group; no example.
     """
-    return _read_table(path, columns, parse_label, labelled, tab_rows)
+    return _read_table(path, columns, parse_label, labelled, may_lack_label, tab_rows)
 
 
 def read_csv(
@@ -57,6 +60,7 @@ def read_csv(
     columns: Mapping[str, str],
     parse_label: ParseLabel | None = None,
     labelled: bool = True,
+    may_lack_label: bool = False,
     delimiter: str = ",",
 ) -> list[Record]:
     """Reads comma-separated values with a header, fields quoted as in RFC 4180.
@@ -68,7 +72,7 @@ def read_csv(
     delimiter, is a DataError too.
     """
     rows = functools.partial(delimited_rows, delimiter)
-    return _read_table(path, columns, parse_label, labelled, rows)
+    return _read_table(path, columns, parse_label, labelled, may_lack_label, rows)
 
 
 def read_jsonl(
@@ -76,8 +80,9 @@ def read_jsonl(
     columns: Mapping[str, str],
     parse_label: ParseLabel | None = None,
     labelled: bool = True,
+    may_lack_label: bool = False,
 ) -> list[Record]:
-    """Reads JSON lines: one object a line, its fields named by `columns`.
+    """Reads JSON lines (one object a line) or a JSON array of objects; `columns` names the fields.
 
     An integer as label of a classification, or as group, becomes its decimal digits, as in a table.
 
@@ -86,18 +91,18 @@ def read_jsonl(
             Infinity; a field is missing or of the wrong type; an empty text, label or group; no
             example.
     """
-    records = []
-    for number, line in _example_lines(path, read_lines(path), start=1):
-        where = f"{path}:{number}"
-        fields = json_object(line, where)
-        for name in _wanted(columns, labelled):
+    rows = ((where, json_object(value, where)) for where, value in json_values(path))
+
+    def parsed(fields: dict[str, object], where: str) -> Record:
+        for name in _wanted(columns, labelled and not may_lack_label):
             if name not in fields:
                 raise DataError(
                     f"{where}: expected a field {name!r}, got {_listed(fields)}; "
                     "add it, or name the right one in `columns`"
                 )
-        records.append(_record(fields, columns, parse_label, labelled, where))
-    return records
+        return _record(fields, columns, parse_label, labelled, where, may_lack_label)
+
+    return every_row(path, rows, parsed)
 
 
 def text_label(value: object, where: str) -> str:
@@ -155,6 +160,7 @@ def _read_table(
     columns: Mapping[str, str],
     parse_label: ParseLabel | None,
     labelled: bool,
+    may_lack_label: bool,
     split: Callable[[str | Path, list[str]], Iterator[tuple[int, list[str]]]],
 ) -> list[Record]:
     lines = read_lines(path)
@@ -165,25 +171,15 @@ def _read_table(
     _check_header(header, _wanted(columns, labelled), f"{path}:1")
     if all(map(is_blank, lines[1:])):
         raise no_examples(path)
-    records = []
-    for number, row in rows:
-        where = f"{path}:{number}"
+
+    def parsed(row: list[str], where: str) -> Record:
         if not row:
             raise _empty_line(where)
         check_columns(row, len(header), where)
         fields = dict(zip(header, row, strict=True))
-        records.append(_record(fields, columns, parse_label, labelled, where))
-    return records
+        return _record(fields, columns, parse_label, labelled, where, may_lack_label)
 
-
-def _example_lines(path: str | Path, lines: list[str], start: int) -> Iterator[tuple[int, str]]:
-    """Numbered lines; an empty one is refused, so that line numbers count examples."""
-    if all(map(is_blank, lines)):
-        raise no_examples(path)
-    for number, line in enumerate(lines, start):
-        if line == "":
-            raise _empty_line(f"{path}:{number}")
-        yield number, line
+    return every_row(path, ((f"{path}:{number}", row) for number, row in rows), parsed)
 
 
 def _empty_line(where: str) -> DataError:
@@ -241,23 +237,6 @@ def delimited_rows(
         start = rows.line_num + 1
 
 
-def json_object(line: str, where: str) -> dict[str, object]:
-    """The fields of one of the JSON lines.
-
-    Raises:
-        DataError: it is not one JSON object; a duplicate key; NaN or Infinity.
-    """
-    try:
-        value = json_value(line)
-    except ValueError as error:
-        raise DataError(
-            f"{where}: expected one JSON object, got a line that is none ({error})"
-        ) from None
-    if not isinstance(value, dict):
-        raise DataError(f"{where}: expected one JSON object, got {_shown(value)}")
-    return value
-
-
 def _wanted(columns: Mapping[str, str], labelled: bool) -> list[str]:
     return [name for key, name in columns.items() if labelled or key not in _OF_LABELLED]
 
@@ -268,6 +247,7 @@ def _record(
     parse_label: ParseLabel | None,
     labelled: bool,
     where: str,
+    may_lack_label: bool,
 ) -> Record:
     texts = {
         key: _text(fields[columns[key]], where, columns[key])
@@ -276,10 +256,31 @@ def _record(
     }
     label = group = None
     if labelled and "label" in columns:
-        label = (parse_label or text_label)(fields[columns["label"]], where)
+        value, parse = fields.get(columns["label"]), parse_label or text_label
+        label = _label(value, parse, where, columns["label"], may_lack_label)
     if labelled and "group" in columns:
         group = check_group(fields[columns["group"]], where, columns["group"])
     return Record(**texts, label=label, where=where, group=group)
+
+
+def _label(
+    value: object, parse: ParseLabel, where: str, column: str, may_lack_label: bool
+) -> str | float | tuple[str, ...] | None:
+    """A label; None where there is none and that is allowed (an empty set of labels is one)."""
+    try:
+        return parse(value, where)
+    except DataError as error:
+        if is_missing(value):
+            if may_lack_label:
+                return None
+            raise DataError(
+                f"{where}: expected a label in column {column!r}, got none; fill it in, remove the "
+                "example, or set data.skip_unlabelled: true"
+            ) from None
+        if column == "label":
+            raise
+        fault = str(error).removeprefix(f"{where}: ")
+        raise DataError(f"{where}: column {column!r}: {fault}") from None
 
 
 def _text(value: object, where: str, column: str) -> str:

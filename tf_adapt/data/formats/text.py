@@ -13,6 +13,7 @@ import zlib
 from pathlib import Path
 
 from tf_adapt.data.formats.records import Record, check_text
+from tf_adapt.data.formats.suffixes import is_gzip
 from tf_adapt.errors import DataError
 
 _SIGNATURES = {
@@ -37,30 +38,15 @@ class StandardInput:
         return sys.stdin.buffer.read()
 
 
-class GzipText:
-    """A gzip file in place of a path, for a reader, which gets its content unpacked."""
-
-    def __init__(self, path: str | os.PathLike):
-        self.path = Path(path)
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-    def read_bytes(self) -> bytes:
-        """All bytes, unpacked."""
-        try:
-            return gzip.decompress(self.path.read_bytes())
-        except (EOFError, zlib.error) as error:
-            raise OSError(f"a damaged gzip file: {error}") from error
-
-
 def named_input(name: str | os.PathLike) -> Path | StandardInput:
     """The input of a command: a file, or standard input if the name is `-`."""
     return StandardInput() if str(name) == "-" else Path(name)
 
 
-def read_lines(path: str | Path | StandardInput | GzipText) -> list[str]:
+def read_lines(path: str | Path | StandardInput) -> list[str]:
     """The lines of a UTF-8 file, without their ends; line `i` of the file is item `i - 1`.
+
+    A file named `.gz` is unpacked.
 
     A byte order mark at the start and carriage returns before line feeds are removed. Every other
     character is kept.
@@ -120,10 +106,17 @@ def is_blank(line: str) -> bool:
     return not line.strip(" \t")
 
 
-def _read_bytes(path: str | Path | StandardInput | GzipText) -> bytes:
+def is_missing(value: object) -> bool:
+    """True for null, and for a text of spaces and tabs."""
+    return value is None or (isinstance(value, str) and is_blank(value))
+
+
+def _read_bytes(path: str | Path | StandardInput) -> bytes:
     try:
-        if isinstance(path, StandardInput | GzipText):
+        if isinstance(path, StandardInput):
             return path.read_bytes()
+        if is_gzip(path):
+            return _unpacked(path)
         if Path(path).is_char_device() and not str(path).startswith(("/dev/std", "/dev/fd")):
             raise DataError(f"{path}: expected a file, got a device, which may never end")
         if Path(path).is_fifo() and not str(path).startswith(("/dev/", "/proc/")):
@@ -141,6 +134,13 @@ def _read_bytes(path: str | Path | StandardInput | GzipText) -> bytes:
         raise DataError(f"{path}: expected a file, got a folder; name a file in it") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
+
+
+def _unpacked(path: str | Path) -> bytes:
+    try:
+        return gzip.decompress(Path(path).read_bytes())
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise OSError(f"a damaged gzip file: {error}") from error
 
 
 def _refuse_other_formats(path: str | Path, content: bytes) -> None:

@@ -17,6 +17,10 @@ from tf_adapt.errors import DataError
 FEWEST = 50
 
 
+class SplitError(DataError):
+    """The examples are right, but no part of the asked size can be split off."""
+
+
 def cut_off(examples: list, count: int, seed: int, where: str) -> tuple[list, list]:
     """About `count` examples, at most that many, and the others; both in the order of the file.
 
@@ -24,7 +28,7 @@ def cut_off(examples: list, count: int, seed: int, where: str) -> tuple[list, li
         where: names the examples in messages.
 
     Raises:
-        DataError: related examples are so many that less than half of `count` can be cut off.
+        SplitError: related examples are so many that less than half of `count` can be cut off.
     """
     together = inseparable(examples)
     keys = [_digest(example, seed) for example in examples]
@@ -38,7 +42,7 @@ def cut_off(examples: list, count: int, seed: int, where: str) -> tuple[list, li
             picked.add(number)
             total += int(sizes[number])
     if 2 * total < count:
-        raise DataError(
+        raise SplitError(
             f"{where}: expected {count} of {len(examples)} examples that share no text or group "
             f"with the others, got {total}: {sizes.max()} belong together; give a file of their "
             "own for dev and test"

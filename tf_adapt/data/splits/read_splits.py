@@ -16,7 +16,7 @@ from tf_adapt.data.datasets import (
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels
-from tf_adapt.data.own_files import recognised, with_dev
+from tf_adapt.data.own_files import labelled_only, recognised, with_dev
 from tf_adapt.data.splits.equal_splits import check_distinct
 from tf_adapt.data.splits.kinds import KINDS, cut_together
 from tf_adapt.data.splits.subsampling import part_of, without_fold
@@ -237,6 +237,10 @@ def _own_files(given, train_labelled: bool = True) -> Splits:
     if not train_labelled:  # placeholders
         examples["train"] = [replace(record, label=data.labels[0]) for record in examples["train"]]
     descriptions = {split: f"{split} (file {path})" for split, path in paths.items()}
+    for split in examples:
+        examples[split], descriptions[split] = labelled_only(
+            data, examples[split], descriptions[split]
+        )
     labels, scheme = KINDS[data.kind].labels_and_scheme(given, data, examples, descriptions)
     return _of_user(data, str(data.train), examples, descriptions, labels, scheme, train_labelled)
 

@@ -10,6 +10,7 @@ from tf_adapt.config.data_sections import Columns, FilesConfig, TfdsConfig
 from tf_adapt.config.reading import data_section
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats.text import named_input
+from tf_adapt.data.own_files import labelled_only
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of
 from tf_adapt.tasks.task import Task
@@ -20,7 +21,8 @@ TABLES = ("tsv", "csv", "jsonl")
 
 def labelled_examples(path: str | os.PathLike, task: Task, data: Any) -> list:
     """The examples of a labelled file."""
-    records = read_file(named_input(path), of_file(path, data))
+    section = of_file(path, data)
+    records, _ = labelled_only(section, read_file(named_input(path), section), str(path))
     return KINDS[task.kind].as_in_task(records, data, task, str(path))
 
 
