@@ -3,6 +3,7 @@
 from typing import Any
 
 from tf_adapt.data.datasets import DEV_PERCENT, DEV_SEED
+from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off
 from tf_adapt.errors import DataError
