@@ -20,7 +20,7 @@ from tf_adapt.errors import TrainingError
 from tf_adapt.runs import run_folder
 
 WORDS = ["good", "bad", "film", "plot", "a", "?", "dull", "fine", "act", "the"]
-PENALTIES = (10.0, 1.0, 0.1, 0.01)
+PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 
 
 def texts(count, seed, pairs=False):

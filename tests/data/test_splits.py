@@ -139,6 +139,14 @@ def test_a_subset_of_sentences_is_of_whole_documents(shared):
     assert [whole.index(sentence) for sentence in part[:3]] != [0, 1, 2]
 
 
+def test_the_metric_of_a_config():
+    data = DatasetConfig(dataset="sample_classification", source="sample")
+    assert load_splits(data).metric == "accuracy"  # the dataset's own
+    assert load_splits(data.model_copy(update={"metric": "macro_f1"})).metric == "macro_f1"
+    with pytest.raises(ConfigError, match=r"data\.metric: expected one of accuracy.*got 'pearson'"):
+        load_splits(data.model_copy(update={"metric": "pearson"}))
+
+
 def test_held_out_examples_play_dev_and_dev_plays_test():
     data = DatasetConfig(dataset="sample_classification", source="sample")
     whole = load_splits(data)

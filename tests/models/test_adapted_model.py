@@ -124,7 +124,7 @@ GOES_ON = """
 data = [("ab cd", "yes"), ("e", "no")]
 before = [weight.numpy() for weight in model.trainable_weights]
 history = model.fit(ta.batches(data, model.task, model.encoder), epochs=2, verbose=0).history
-assert set(history) == {"loss", "accuracy", "matthews"}, history
+assert set(history) == {"loss", "accuracy", "matthews", "macro_f1", "balanced_accuracy"}, history
 assert int(model.optimizer.iterations) == 4
 assert all((one != w.numpy()).any() for one, w in zip(before, model.trainable_weights))
 """

@@ -5,7 +5,7 @@ import pytest
 import seqeval.scheme
 from scipy.stats import pearsonr
 from seqeval.metrics import f1_score
-from sklearn.metrics import accuracy_score, matthews_corrcoef
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, matthews_corrcoef
 from sklearn.metrics import f1_score as label_f1
 
 from tf_adapt.data.labels import scheme_tags
@@ -39,6 +39,7 @@ def set_f1(gold, predicted, average):
 ORACLES = {
     "accuracy": accuracy_score,
     "matthews": matthews_corrcoef,
+    "balanced_accuracy": balanced_accuracy_score,
     "pearson": lambda gold, predicted: pearsonr(gold, predicted).statistic,
     "span_f1": seqeval_f1,
     "strict_span_f1": strict_seqeval_f1,
@@ -192,9 +193,23 @@ def test_a_perfect_correlation_is_not_above_one():
         assert 1 - 1e-12 < score <= 1
 
 
+def test_macro_f1_of_single_labels():
+    gold, predicted = example("accuracy", 5)
+    sums = item_statistics("macro_f1", predicted, gold, LABELS).sum(0)
+    assert score_of("macro_f1", sums) == pytest.approx(
+        label_f1(gold, predicted, average="macro", labels=LABELS, zero_division=0)
+    )
+
+
+def test_a_label_without_examples_has_no_recall():
+    sums = item_statistics("balanced_accuracy", ["a", "b", "a"], ["a", "a", "b"], "abc").sum(0)
+    assert score_of("balanced_accuracy", sums) == (1 / 2 + 0) / 2
+
+
 @pytest.mark.slow
 def test_undefined_scores_are_those_of_the_metrics_of_training():
-    from tf_adapt.tasks.metrics import MatthewsCorrelation, PearsonCorrelation
+    from tf_adapt.tasks.class_metrics import MatthewsCorrelation
+    from tf_adapt.tasks.metrics import PearsonCorrelation
 
     for metric, predicted, gold in UNDEFINED.values():
         if metric == "matthews":

@@ -7,13 +7,13 @@ import seqeval.scheme
 import tensorflow as tf
 from scipy.stats import pearsonr
 from seqeval.metrics import f1_score
+from sklearn.metrics import balanced_accuracy_score, matthews_corrcoef
 from sklearn.metrics import f1_score as label_f1
-from sklearn.metrics import matthews_corrcoef
 
 from tf_adapt.data.labels import scheme_tags
+from tf_adapt.tasks.class_metrics import BalancedAccuracy, MacroF1, MatthewsCorrelation
 from tf_adapt.tasks.metrics import (
     LabelSetF1,
-    MatthewsCorrelation,
     PearsonCorrelation,
     SpanF1,
     WordAccuracy,
@@ -45,14 +45,32 @@ def cut(targets, outputs, seed):
         yield targets[part], outputs[part]
 
 
-@pytest.mark.parametrize("num_classes", [2, 3, 6])
-def test_matthews_equals_scikit_learn(num_classes):
+OF_CLASSES = {
+    MatthewsCorrelation: matthews_corrcoef,
+    MacroF1: lambda true, said: label_f1(true, said, average="macro", zero_division=0),
+    BalancedAccuracy: balanced_accuracy_score,
+}
+
+
+@pytest.mark.parametrize(
+    "metric, num_classes",
+    [(MatthewsCorrelation, 2), (MatthewsCorrelation, 6), *((metric, 3) for metric in OF_CLASSES)],
+)
+def test_scores_of_classes_equal_scikit_learn(metric, num_classes):
     for skill in (0.0, 1.5, -1.5, 20.0):
         random = np.random.default_rng(num_classes)
         targets = random.integers(0, num_classes, size=(200, 2)).min(axis=1)  # uneven classes
         logits = random.normal(size=(200, num_classes)) + skill * np.eye(num_classes)[targets]
-        got = score(MatthewsCorrelation(num_classes), cut(targets, logits, 0))
-        assert got == pytest.approx(matthews_corrcoef(targets, logits.argmax(-1)), abs=1e-6)
+        got = score(metric(num_classes), cut(targets, logits, 0))
+        assert got == pytest.approx(OF_CLASSES[metric](targets, logits.argmax(-1)), abs=1e-6)
+
+
+def test_a_class_without_examples():
+    """It counts as 0 in the mean of F1, and not in that of recalls."""
+    batch = [(np.array([0, 1, 1, -1]), np.eye(3)[[0, 1, 0, 2]])]
+    assert score(MacroF1(3), batch) == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+    assert score(BalancedAccuracy(3), batch) == pytest.approx((1 + 1 / 2) / 2)
+    assert score(MacroF1(3), []) == score(BalancedAccuracy(3), []) == 0
 
 
 def test_matthews_is_zero_where_undefined_and_ignores_padding():
@@ -263,7 +281,7 @@ def test_the_accuracy_of_words_ignores_padding():
 @pytest.mark.parametrize(
     "metric",
     [
-        MatthewsCorrelation(3, name="mine"),
+        *(metric(3, name="mine") for metric in OF_CLASSES),
         PearsonCorrelation(name="mine"),
         WordAccuracy(name="mine"),
         SpanF1(["O", "S-A"], "BIOES", name="mine"),

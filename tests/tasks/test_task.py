@@ -12,6 +12,7 @@ from tf_adapt.heads.table import HEADS, build_head
 from tf_adapt.paper import HEADS as PAPER_HEADS
 from tf_adapt.tasks import keras_kinds
 from tf_adapt.tasks.answer_scores import ANSWER_METRICS
+from tf_adapt.tasks.class_metrics import MatthewsCorrelation
 from tf_adapt.tasks.kinds import KINDS, ONE_TEXT, TWO_TEXTS, labelled_kinds
 from tf_adapt.tasks.losses import (
     BinaryCrossEntropy,
@@ -20,12 +21,13 @@ from tf_adapt.tasks.losses import (
     SpanCrossEntropy,
     SquaredError,
 )
-from tf_adapt.tasks.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
+from tf_adapt.tasks.metrics import PearsonCorrelation, SpanF1
 from tf_adapt.tasks.span_search import SpanSearch
 from tf_adapt.tasks.tag_constraints import tag_constraints
 from tf_adapt.tasks.task import Task
 
 TAGS = ["O", "B-PER", "I-PER"]
+OF_CLASSES = ["accuracy", "matthews", "macro_f1", "balanced_accuracy"]
 
 
 def make(kind):
@@ -55,7 +57,8 @@ def make(kind):
         ({"kind": "pair_regression", "labels": ["a"]}, "labels: expected none for pair_regression"),
         (
             {"kind": "classification", "labels": ["a"], "metric": "pearson"},
-            "metric: expected one of accuracy, matthews for classification, got 'pearson'",
+            "metric: expected one of accuracy, matthews, macro_f1, balanced_accuracy for "
+            "classification, got 'pearson'",
         ),
         ({"kind": "regression", "labels": ["a"]}, "labels: expected none for regression"),
         ({"kind": "pair_regression", "metric": "accuracy"}, "metric: expected one of pearson for"),
@@ -107,8 +110,8 @@ def test_a_wrong_argument_is_refused(arguments, message):
 @pytest.mark.parametrize(
     ("kind", "outputs", "loss", "metrics", "texts"),
     [
-        ("classification", 2, CrossEntropy, ["accuracy", "matthews"], ONE_TEXT),
-        ("pair_classification", 2, CrossEntropy, ["accuracy", "matthews"], TWO_TEXTS),
+        ("classification", 2, CrossEntropy, OF_CLASSES, ONE_TEXT),
+        ("pair_classification", 2, CrossEntropy, OF_CLASSES, TWO_TEXTS),
         ("pair_regression", 1, SquaredError, ["pearson"], TWO_TEXTS),
         (
             "multilabel_classification",
@@ -175,7 +178,7 @@ def test_a_language_model_has_neither_labels_nor_head():
 
 def test_the_metrics_know_the_task():
     task = Task("classification", ["a", "b", "c"], metric="matthews")
-    assert [metric.name for metric in task.metrics] == ["matthews", "accuracy"]
+    assert [metric.name for metric in task.metrics][:2] == ["matthews", "accuracy"]
     assert isinstance(task.metrics[0], MatthewsCorrelation)
     assert task.metrics[0].num_classes == 3
     tagging = Task("tagging", ["O", "S-A"], scheme="BIOES").metrics

@@ -14,8 +14,9 @@ import pytest
 import tensorflow as tf
 
 from tf_adapt.heads.concat_pooling import ConcatPoolingHead
+from tf_adapt.tasks.class_metrics import MatthewsCorrelation
 from tf_adapt.tasks.losses import CrossEntropy, SquaredError
-from tf_adapt.tasks.metrics import MatthewsCorrelation, PearsonCorrelation, SpanF1
+from tf_adapt.tasks.metrics import PearsonCorrelation, SpanF1
 
 KINDS = ("concat_pooling", "classification", "regression", "tagging")
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]

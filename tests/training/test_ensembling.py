@@ -147,7 +147,7 @@ def test_its_files_are_the_ensembles_answers(equal, tmp_path):
     written = json.loads((equal / "ensemble.json").read_text("utf-8"))
     reached = evaluate_file(equal, dev)
     assert reached["accuracy"] == pytest.approx(written["results"]["dev"]["ensemble"])
-    assert reached.keys() == {"accuracy", "matthews"}
+    assert reached.keys() == {"accuracy", "matthews", "macro_f1", "balanced_accuracy"}
 
 
 @pytest.mark.slow

@@ -6,18 +6,19 @@ import sys
 
 from hub_modules.storage.files import write_text
 from tf_adapt.commands.main import run
+from tf_adapt.comparison.plan.signals import own_data
+from tf_adapt.config.reading import load_config
+from tf_adapt.data.splits.read_splits import load_splits
 
 
 def write_similarities(config_path: str, split: str, file: str) -> None:
     """Writes the cosine of the mean top states of both texts, one for each pair of a split."""
-    from tf_adapt.analysis.similarity import text_similarities
-    from tf_adapt.comparison.plan.signals import own_data
-    from tf_adapt.config.reading import load_config
-    from tf_adapt.data.splits.read_splits import load_splits
-    from tf_adapt.training.resolving.compiled_model import configured_encoder
-
     config = load_config(config_path)
     pairs = load_splits(own_data(config)).examples[split]
+    # After the reading, which tells of mistakes at once: they import TensorFlow.
+    from tf_adapt.analysis.similarity import text_similarities
+    from tf_adapt.training.resolving.compiled_model import configured_encoder
+
     # Each text by itself, as one row.
     alone = config.encoder.model_copy(update={"long": None})
     encoder = configured_encoder(config.model_copy(update={"encoder": alone}))

@@ -67,6 +67,11 @@ LabelRange = Field(
     None, min_length=2, max_length=2, description="two numbers [lowest, highest], or null"
 )
 """Lowest and highest label of a regression, for display."""
+Metric = Field(
+    None, description="a score of the kind of task, as macro_f1, or null for its first one"
+)
+"""The score that selects the epoch and that counts in a comparison; null: the dataset's own, else
+the first of the kind of task."""
 DevFile = Field(None, description="the path of a file, or null: a part of train plays dev")
 """Data for the selection of the epoch."""
 
@@ -123,6 +128,7 @@ class DatasetConfig(Section):
     held_out: float | None = HeldOut
     genre: str | None = Field(None, description="a genre of the dataset (mnli), or null for all")
     """Restricts train to one genre."""
+    metric: str | None = Metric
     spans: SpansConfig | None = Spans
 
 
@@ -182,6 +188,7 @@ class FilesConfig(Section):
     labels: list[str] | None = Field(None, description="a list of label names, or null")
     """The labels, in the order of their ids; null: those of train, sorted."""
     label_range: list[float] | None = LabelRange
+    metric: str | None = Metric
     train_examples: int | None = TrainExamples
     train_examples_seed: int = TrainExamplesSeed
     fold: FoldConfig | None = Fold
@@ -231,6 +238,7 @@ class TfdsConfig(Section):
     labels: list[str] | None = Field(None, description="a list of label names, or null")
     """The labels, in the order of their ids; null: those of train, sorted."""
     label_range: list[float] | None = LabelRange
+    metric: str | None = Metric
     train_examples: int | None = TrainExamples
     train_examples_seed: int = TrainExamplesSeed
     fold: FoldConfig | None = Fold

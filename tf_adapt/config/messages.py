@@ -2,6 +2,7 @@
 
 import difflib
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel
@@ -90,12 +91,15 @@ def shown(value: Any) -> str:
 
 def _sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """The keys of a section that are sections themselves."""
-    sections = {}
+    return dict(_forms(model))
+
+
+def _forms(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
+    """The keys of a section that are sections, with each form that these may have."""
     for name, field in model.model_fields.items():
         for candidate in (field.annotation, *getattr(field.annotation, "__args__", ())):
             if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-                sections[name] = candidate
-    return sections
+                yield name, candidate
 
 
 def _field(model: type[BaseModel], location: tuple):
@@ -114,7 +118,7 @@ def _unknown_key(model: type[BaseModel], location: tuple) -> str:
     names = sorted(section.model_fields)
     elsewhere = [
         f"{home}.{key}"
-        for home, other in (_sections(section) | _sections(model)).items()
+        for home, other in (*_forms(section), *_forms(model))
         if key in other.model_fields
     ]
     nearest = difflib.get_close_matches(key, names, 1) or elsewhere

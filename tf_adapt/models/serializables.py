@@ -42,6 +42,7 @@ import tf_adapt.models.language_model  # noqa: F401
 import tf_adapt.models.language_objectives  # noqa: F401
 import tf_adapt.models.multi_task_model  # noqa: F401
 import tf_adapt.models.slice_heads  # noqa: F401
+import tf_adapt.tasks.class_metrics  # noqa: F401
 import tf_adapt.tasks.losses  # noqa: F401
 import tf_adapt.tasks.metrics  # noqa: F401
 import tf_adapt.tasks.task  # noqa: F401

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 NOTHING = "–"
 METRICS = {
     "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
     "exact_match": "exact match",
     "f1": "F1",
     "macro_f1": "macro F1",

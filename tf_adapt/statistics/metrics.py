@@ -132,6 +132,21 @@ def _macro_f1(sums: np.ndarray) -> np.ndarray:
     return ratio(2.0 * right, true + predicted).mean(-1)
 
 
+def _balanced_items(predictions: Sequence, gold: Sequence, labels, scheme) -> np.ndarray:
+    true = _one_hot(gold, labels)
+    return np.concatenate([true * _one_hot(predictions, labels), true], axis=1)
+
+
+def _balanced_accuracy(sums: np.ndarray) -> np.ndarray:
+    right, true = np.split(sums, 2, axis=-1)
+    present = (true > 0).sum(-1).astype(np.float64)
+    return ratio(ratio(right, true).sum(-1), present)
+
+
+def _has_a_true_label(sums: np.ndarray) -> bool:
+    return bool(np.split(sums, 2)[1].any())
+
+
 def _has_a_label(sums: np.ndarray) -> bool:
     return bool(np.split(sums, 3)[1].any())
 
@@ -144,6 +159,7 @@ def _answer_items(
 
 METRICS = {
     "accuracy": Metric(right_items, share, has_gold),
+    "balanced_accuracy": Metric(_balanced_items, _balanced_accuracy, _has_a_true_label),
     "matthews": Metric(_matthews_items, _matthews, _has_two_labels, (-1, 1)),
     "pearson": Metric(_products, _pearson, _varies, (-1, 1)),
     "span_f1": Metric(partial(_entity_items, strict=False), _f1, has_gold),
@@ -184,6 +200,8 @@ def _one_hot(used: Sequence, labels: Sequence | None) -> np.ndarray:
 
 
 def _multi_hot(sets: Sequence, labels: Sequence | None) -> np.ndarray:
+    """A row for each set of labels, or for each single label."""
+    sets = [used if isinstance(used, (tuple, list, set, frozenset)) else (used,) for used in sets]
     ids = _ids([label for used in sets for label in used], labels)
     rows = np.zeros((len(sets), len(ids)))
     for row, used in zip(rows, sets, strict=True):

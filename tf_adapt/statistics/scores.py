@@ -49,7 +49,8 @@ def item_statistics(
     """The summands of each test item; `score_of` is a function of their sums.
 
     accuracy: right, 1; of tags in the scheme `words` right words, words. matthews: right, then
-    one-hot the true label and the predicted one.
+    one-hot the true label and the predicted one. balanced_accuracy: one-hot the true label where it
+    is right, then the true label.
     pearson: 1, x, y, x², y², xy with x the gold and y the predicted score, both centred by their
     means, which does not change the correlation and keeps differences of large sums exact; a
     constant side (as in `tf_adapt.tasks.metrics.PearsonCorrelation`) becomes zeros. span_f1: right,
@@ -58,14 +59,15 @@ def item_statistics(
     whether each label is right, then true, then predicted. exact_match and f1: the score of the
     answer, 1; see `tf_adapt.tasks.answer_scores`.
 
-    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 6, 3, 3, 3 labels and 2.
+    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 2 labels, 6, 3, 3, 3 labels and 2.
 
     Args:
         metric: a key of `tf_adapt.statistics.metrics.METRICS`.
         predictions, gold: of one run, one for each test item: labels (names or ids), numbers
             (pearson), the tags of a sentence (span_f1, strict_span_f1), a collection of labels
-            (micro_f1, macro_f1), or an answer and the gold answers (exact_match, f1).
-        labels: all labels, for matthews, micro_f1 and macro_f1.
+            (micro_f1; macro_f1, also of single labels), or an answer and the gold answers
+            (exact_match, f1).
+        labels: all labels, for matthews, balanced_accuracy, micro_f1 and macro_f1.
         scheme: of the tags of sentences: "IOB1", "IOB2" or "BIOES" for span_f1 and strict_span_f1,
             "words" for accuracy.
 
@@ -97,7 +99,8 @@ def score_of(metric: str, sums: np.ndarray) -> np.ndarray:
     """The score of items whose statistics add up to `sums`; 0 where it is undefined.
 
     accuracy: `right / n`; exact_match and f1: the mean score. matthews: Gorodkin's
-    `(c·s − Σ tₖpₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²))`. pearson:
+    `(c·s − Σ tₖpₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²))`. balanced_accuracy: the mean over the labels
+    with examples of `right / true`. pearson:
     `(nΣxy − ΣxΣy) / √((nΣx² − (Σx)²)(nΣy² − (Σy)²))`. span_f1: `2·right / (true + predicted)`, and
     strict_span_f1 and micro_f1 too; macro_f1: the mean of that over the labels.
 

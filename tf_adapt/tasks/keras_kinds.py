@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import keras
 from keras import ops
 
+from tf_adapt.tasks.class_metrics import BalancedAccuracy, MacroF1, MatthewsCorrelation
 from tf_adapt.tasks.losses import (
     BinaryCrossEntropy,
     CrossEntropy,
@@ -16,7 +17,6 @@ from tf_adapt.tasks.losses import (
 )
 from tf_adapt.tasks.metrics import (
     LabelSetF1,
-    MatthewsCorrelation,
     PearsonCorrelation,
     Perplexity,
     SpanF1,
@@ -65,6 +65,8 @@ _CLASSIFICATION = Row(
     {
         "accuracy": lambda task: keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
         "matthews": lambda task: MatthewsCorrelation(task.num_outputs),
+        "macro_f1": lambda task: MacroF1(task.num_outputs),
+        "balanced_accuracy": lambda task: BalancedAccuracy(task.num_outputs),
     },
 )
 _REGRESSION = Row(SquaredError, {"pearson": lambda task: PearsonCorrelation()})

@@ -40,7 +40,12 @@ class Row:
 
 
 def _classification(texts: tuple[str, ...]) -> Row:
-    return Row(texts, "label", ("accuracy", "matthews"), {"labels": checked_labels})
+    return Row(
+        texts,
+        "label",
+        ("accuracy", "matthews", "macro_f1", "balanced_accuracy"),
+        {"labels": checked_labels},
+    )
 
 
 def _regression(texts: tuple[str, ...]) -> Row:

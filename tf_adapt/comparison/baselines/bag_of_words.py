@@ -10,7 +10,7 @@ from tf_adapt.data.formats import Record
 
 # L2 penalty on the weights, relative to the summed loss; of equal scores on dev the strongest is
 # selected. TF-IDF vectors have length 1, so that hidden states need stronger ones.
-PENALTIES = (10.0, 1.0, 0.1, 0.01)
+PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 # Every word, number and mark: a question mark says much, and some languages have words of a letter.
 TOKEN = r"(?u)\w+|[^\w\s]"
 MOST_WORDS = 100_000

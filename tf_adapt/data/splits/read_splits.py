@@ -28,6 +28,7 @@ from tf_adapt.data.votes import (
     with_probable_labels,
 )
 from tf_adapt.errors import ConfigError
+from tf_adapt.tasks.kinds import metrics_of
 from tf_adapt.tasks.span_search import SpanSearch
 
 
@@ -76,17 +77,31 @@ def load_splits(data, weak=None) -> Splits:
             (`data.votes`), and those of the user's own train file are not read.
 
     Raises:
-        ConfigError: `held_out` leaves one side empty; no such genre; test is train or dev.
+        ConfigError: a `metric` of another kind of task; `held_out` leaves one side empty; no such
+            genre; test is train or dev.
         DataError: a user's train has one label.
         ConfigError, DataError: as the readers; a label of dev or test that train does not have.
     """
     if getattr(data, "format", None) == "text":
         return _texts(data)
-    if weak is not None:
-        return _weakly_labelled(data, weak)
+    splits = _weakly_labelled(data, weak) if weak is not None else _labelled(data)
+    return splits if data.metric is None else replace(splits, metric=_metric(data, splits))
+
+
+def _labelled(data) -> Splits:
     if hasattr(data, "dataset"):
         return _known(data)
     return _own_files(data) if hasattr(data, "format") else _from_tfds(data)
+
+
+def _metric(data, splits: Splits) -> str:
+    known = metrics_of(splits.kind, splits.scheme)
+    if data.metric not in known:
+        raise ConfigError(
+            f"data.metric: expected one of {', '.join(known)} for {splits.kind}, got "
+            f"{data.metric!r}"
+        )
+    return data.metric
 
 
 def has_test(data) -> bool:
@@ -109,7 +124,7 @@ def _weakly_labelled(data, weak) -> Splits:
         labels = data.labels or read_votes(weak.votes).labels
         splits = _own_files(whole.model_copy(update={"labels": labels}), train_labelled=False)
     else:
-        splits = load_splits(whole)
+        splits = _labelled(whole)
     votes = read_votes(weak.votes, splits.labels)
     train = splits.examples["train"]
     check_rows(votes, len(train), splits.descriptions["train"])
