@@ -21,6 +21,7 @@ from tf_adapt.version import __version__
 CASES = (
     "single",
     "choosing",
+    "extending",
     "looks",
     "failing",
     "bad-seeds",

@@ -3,7 +3,8 @@
 import pytest
 import yaml
 
-from tf_adapt.comparison.plan.cells import different_settings
+from tf_adapt.comparison.plan.cells import Extension, different_settings
+from tf_adapt.comparison.plan.extension import extended
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ConfigError
 
@@ -341,6 +342,27 @@ def test_one_adaptation_in_two_words_is_refused(load):
         load(compare=CONTENT["compare"] | {"epochs": {"tune": 1, "fine_tuning": 2}})
 
 
+def test_each_of_two_stages_is_a_whole_training_unless_the_config_says_otherwise(load):
+    adaptations = ["freeze", "tune", "two_stage", {"name": "two_stage", "head_epochs": 1}]
+    compare = CONTENT["compare"] | {"encoders": ["elmo_small"], "adaptations": adaptations}
+    changes = {"compare": compare | {"epochs": {"freeze": 15}}}
+
+    def stages(*overrides):
+        configs = [cell.config for cell in load(*overrides, **changes).cells[2:]]
+        return [(c.adaptation.head_epochs, c.training.epochs) for c in configs], configs
+
+    found, (whole, plain) = stages()
+    assert found == [(15, 15 + 3), (1, 3)]
+    assert (whole.schedule.per_phase, plain.schedule.per_phase) == (True, False)
+    found, (whole, _) = stages("compare.settings.two_stage.schedule.per_phase=false")
+    assert found[0] == (15, 18) and not whole.schedule.per_phase
+    assert stages("compare.epochs.tune=5")[0] == [(15, 15 + 5), (1, 3)]
+    changes["compare"]["adaptations"] = ["freeze", "tune", "two_stage"]
+    assert stages("compare.epochs.two_stage=4")[0] == [(None, 4)]
+    longer = extended(load(**changes), {"two_stage": Extension(True, (), {})}).cells[2]
+    assert longer.more_epochs == 15 + 2 * 3  # the head's stage stays
+
+
 def test_rates_where_the_config_names_none(load):
     encoders = ["elmo_small", "bert_small", "https://tfhub.dev/x/bert/1"]
     adaptations = ["freeze", "tune", "two_stage", "adapters"]
@@ -348,7 +370,8 @@ def test_rates_where_the_config_names_none(load):
     rates = {cell.name: cell.rates for cell in cells}
     assert {len(tried) for tried in rates.values()} == {3}
     assert rates["elmo_small-feature_extraction"] == rates["bert_small-feature_extraction"]
-    assert rates["elmo_small-fine_tuning"] == rates["elmo_small-two_stage"] == (3e-3, 1e-3, 3e-4)
+    assert rates["elmo_small-fine_tuning"] == (3e-3, 1e-3, 3e-4)
+    assert rates["elmo_small-two_stage_head_epochs_3"] == (3e-3, 1e-3, 3e-4)
     assert rates["bert_small-fine_tuning"] == rates["bert-fine_tuning"] == (3e-4, 1e-4, 3e-5)
     assert rates["bert_small-adapters"] == (3e-3, 1e-3, 3e-4)
     cells = load(compare={"encoders": ["bert_small"], "adaptations": ["lora", "bitfit"]}).cells

@@ -64,7 +64,10 @@ def _extended(cell: Cell, extension: Extension) -> Cell:
     cell = replace(cell, rates=(*cell.rates, *rates))
     if not extension.epochs:
         return cell
-    epochs = min(MOST_EPOCHS, TIMES_EPOCHS * cell.config.training.epochs)
-    training = cell.config.training.model_copy(update={"epochs": epochs})
+    # What is lengthened is the time after a first stage, which is that of all groups.
+    training, first = cell.config.training, cell.config.adaptation.head_epochs or 0
+    first = min(first, training.epochs - 1)
+    epochs = min(MOST_EPOCHS, first + TIMES_EPOCHS * (training.epochs - first))
+    training = training.model_copy(update={"epochs": epochs})
     config = cell.config.model_copy(update={"training": training})
     return replace(cell, config=config, more_epochs=epochs)

@@ -15,10 +15,10 @@
 
 A *cell* is one encoder with one adaptation, one head and one of the `signals`; all cells have the
 same number of learning rates, the trials. Default heads and rates are in `default_heads` and
-`default_rates`. All other keys are equal in all cells, except for `epochs` (an epoch of a frozen
-encoder costs little), for `settings`, which override shared keys in the cells of an adaptation, and
-for `signals`, which override both. `train_examples` repeats everything with parts of train
-(`sizes`). Imports no TensorFlow.
+`default_rates`, the stages of two-stage training in `two_stages`. All other keys are equal in all
+cells, except for `epochs` (an epoch of a frozen encoder costs little), for `settings`, which
+override shared keys in the cells of an adaptation, and for `signals`, which override both.
+`train_examples` repeats everything with parts of train (`sizes`). Imports no TensorFlow.
 """
 
 from collections.abc import Sequence
@@ -54,6 +54,7 @@ from tf_adapt.comparison.plan.signals import (
 from tf_adapt.comparison.plan.sizes import check_sizes, sizes_of
 from tf_adapt.comparison.plan.start_of_cells import check_start
 from tf_adapt.comparison.plan.students import check_heads
+from tf_adapt.comparison.plan.two_stages import with_whole_stages
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.reading import checked_config, overridden, resolve_paths, typed
@@ -335,6 +336,8 @@ def _cell(
         "head": head,
         "training": training,
     }
+    if laid is None or "epochs" not in laid.training.model_fields_set:
+        content = with_whole_stages(content, varied.epochs or {})
     if laid is not None:
         content, problems = with_signal(content, laid, (*KEY, signal), problems)
     config = checked_config(content, problems)
