@@ -269,7 +269,7 @@ def in_a_folder() -> Iterator[None]:
             with (
                 mock.patch("tf_adapt.training.train.train", _read_data),
                 mock.patch("tf_adapt.comparison.comparing.compare", _refused),
-                mock.patch("tf_adapt.training.finished.inspect.inspect_data", _refused),
+                mock.patch("tf_adapt.training.resolving.data_report.inspect_data", _refused),
                 mock.patch("tf_adapt.comparison.plan.data_check.inspect_comparison_data", _refused),
                 mock.patch("tf_adapt.comparison.plan.dry_run.dry_run", _refused),
                 mock.patch("tf_adapt.training.dry_run.dry_run", _refused),

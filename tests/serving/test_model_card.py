@@ -6,7 +6,7 @@ from finished_runs import METRICS
 
 from tf_adapt.config.reading import config_from
 from tf_adapt.serving.exports.model_card import OverSeeds, export_card, module_card, plain_card
-from tf_adapt.training.finished.run_cards import origin_of
+from tf_adapt.training.resolving.origin import origin_of
 
 KINDS = (
     *("classification", "multilabel_classification", "regression"),

@@ -17,6 +17,7 @@ from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.trained_run import evaluate_file
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.resolving.resolve import lesson_of
 from tf_adapt.training.teachers.teacher import taught
 
 # Nearly every one trains a model or more.
@@ -56,7 +57,7 @@ def make_config(handle, teacher, dataset="classification", **more):
 
 def test_its_answers_are_its_probabilities(tiny_bert, votes, runs, tmp_path):
     config = make_config(tiny_bert, votes)
-    parts, answers = taught(config, build_parts(config), tmp_path / "run")
+    parts, answers = taught(lesson_of(config), build_parts(config), tmp_path / "run")
     train = parts.splits.examples["train"]
     said = ta.load_ensemble(votes).predict(train)
     logits = answers.arrays["train"].astype("float64")
@@ -110,17 +111,17 @@ def test_what_is_refused(tiny_bert, tiny_elmo, runs, votes, tmp_path):
     ta.ensemble(taggers, tmp_path / "mean")
     config = make_config(tiny_bert, tmp_path / "mean", **student)
     with pytest.raises(ConfigError, match="got .*mean with the mean of CRFs.*one of votes"):
-        taught(config, build_parts(config), tmp_path / "run")
+        taught(lesson_of(config), build_parts(config), tmp_path / "run")
     ta.ensemble(taggers, tmp_path / "votes", combine="votes")
     config = make_config(tiny_bert, tmp_path / "votes", **student)
-    parts, answers = taught(config, build_parts(config), tmp_path / "run")
+    parts, answers = taught(lesson_of(config), build_parts(config), tmp_path / "run")
     words = sum(len(one.words) for one in parts.splits.examples["train"])
     assert len(answers.arrays["train"]) == words
 
     moved = shutil.copytree(votes, tmp_path / "moved" / "votes")
     config = make_config(tiny_bert, moved)
     with pytest.raises(ArtifactError, match="expected its member in .*got no run there"):
-        taught(config, build_parts(config), tmp_path / "run")
+        taught(lesson_of(config), build_parts(config), tmp_path / "run")
 
 
 def test_a_text_that_a_member_refuses_is_cut_for_a_student_that_cuts(tiny_bert, tmp_path):
@@ -135,8 +136,8 @@ def test_a_text_that_a_member_refuses_is_cut_for_a_student_that_cuts(tiny_bert, 
         config = make_config(tiny_bert, teacher, training=training)
         parts = build_parts(config)
         if truncate:
-            _, answers = taught(config, parts, tmp_path / "run")
+            _, answers = taught(lesson_of(config), parts, tmp_path / "run")
             assert answers.arrays["unlabelled"].shape == (1, 4)
         else:
             with pytest.raises(DataError, match="long.tsv:2: .*read by the member"):
-                taught(config, parts, tmp_path / "run")
+                taught(lesson_of(config), parts, tmp_path / "run")

@@ -10,6 +10,7 @@ from language_models import tiny_elmo_module, with_output_layer
 import tf_adapt as ta
 from hub_modules.native.added.lora import merged
 from tf_adapt.commands.main import cli
+from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.reading import config_from, dump_config
 from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder.starting_point import pretrained_weights
@@ -77,7 +78,8 @@ def moved_encoder(config, start=None):
 
 
 def measured(config, encoder):
-    return source_task_of(config, encoder).measured(encoder)
+    section, adaptation = config.encoder, adaptation_of(config.adaptation)
+    return source_task_of(config.forgetting, section, adaptation, encoder).measured(encoder)
 
 
 def prepared(encoder):

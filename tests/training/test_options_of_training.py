@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 TRAIN = """
 import json, sys
 from tf_adapt.config.reading import config_from
-from tf_adapt.training.session import Session
+from tf_adapt.training.resolving.session import Session
 from tf_adapt.training.train import train
 
 for folder, content in json.loads(sys.argv[1]).items():

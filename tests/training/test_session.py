@@ -13,7 +13,7 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint
 from tf_adapt.runs import checkpoints
-from tf_adapt.training.session import Session
+from tf_adapt.training.resolving.session import Session
 from tf_adapt.training.train import train
 
 # Nearly every one trains a model or more.

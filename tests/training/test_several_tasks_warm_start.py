@@ -14,6 +14,7 @@ from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.resolving.resolve import lesson_of
 from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
 from tf_adapt.training.results.finish import write_tasks
 from tf_adapt.training.teachers.teacher import taught
@@ -165,7 +166,7 @@ def test_c1_another_head_is_named_with_its_task(make_config, several):
 
 def test_a_run_of_several_tasks_teaches_its_target(make_config, several, tmp_path):
     config = make_config(data=QUESTION, teacher={"run": str(several)})
-    parts, answers = taught(config, build_parts(config), tmp_path / "run")
+    parts, answers = taught(lesson_of(config), build_parts(config), tmp_path / "run")
     said = ta.predict(load_run(several), parts.splits.examples["train"])
     found = answers.arrays["train"].argmax(axis=1)
     assert [parts.model.task.labels[number] for number in found] == [one.label for one in said]

@@ -17,12 +17,12 @@ from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.serving.exports import answer_graph
 from tf_adapt.tasks.answer_scores import answer_scores
 from tf_adapt.training.ensembles import ensembling
-from tf_adapt.training.finished.inspect import inspect_data
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_export import export_run
 from tf_adapt.training.finished.run_fisher import fisher_of_run
 from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.resolving.data_report import inspect_data
 from tf_adapt.training.train import train
 
 # Nearly every one trains a model or more.

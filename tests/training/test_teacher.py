@@ -20,6 +20,7 @@ from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.resolving.resolve import lesson_of
 from tf_adapt.training.resolving.warm_start import starting_run
 from tf_adapt.training.teachers import teacher as teaching
 from tf_adapt.training.teachers.teacher import taught
@@ -113,7 +114,9 @@ def test_an_identical_student_is_not_moved_by_its_teacher_alone(
     """Started with the teacher's weights, on any batch: each text has its own answer."""
     run = teacher_of(kind)
     config = make_config({"run": str(run), "weight": 1.0}, kind, start={"run": str(run)})
-    parts, _ = taught(config, build_parts(config, starting_run(config)), tmp_path / "run")
+    parts, _ = taught(
+        lesson_of(config), build_parts(config, starting_run(config)), tmp_path / "run"
+    )
     model, (inputs, targets) = parts.model, parts.data["train"].batch(np.array([5, 0, 17]))
     outputs = model(inputs, training=False)
     assert float(model.compute_loss(inputs, targets, outputs)) == pytest.approx(0, abs=1e-6)
@@ -129,7 +132,7 @@ def test_words_of_split_sentences_have_their_own_answers(make_config, teacher_of
     short = {"max_length": 12, "truncate": True, "batch_size": 4}
     section = {"run": str(teacher), "unlabelled": str(path)}
     config = make_config(section, "tagging", training=short)
-    parts, answers = taught(config, build_parts(config), tmp_path / "run")
+    parts, answers = taught(lesson_of(config), build_parts(config), tmp_path / "run")
     prepared = parts.data["train"]
     sentences = parts.splits.examples["train"]
     words = sum(len(one.words) for one in sentences)
@@ -153,7 +156,7 @@ def test_rows_of_few_shapes_leave_the_answers_as_they_are(make_config, teacher_o
     parts = build_parts(config)
     # As with training.jit_compile, which a process of deterministic operations refuses.
     parts.data["train"] = replace(parts.data["train"], length_step=8)
-    parts, answers = taught(config, parts, tmp_path / "run")
+    parts, answers = taught(lesson_of(config), parts, tmp_path / "run")
     inputs, _ = parts.data["train"].batch(np.array([5, 0]))
     assert inputs["a"]["input_word_ids"].shape[1] % 8 == 0
     np.testing.assert_array_equal(inputs["a"][TEACHER], answers.arrays["train"][[5, 0]])
@@ -169,7 +172,7 @@ def test_runs_with_one_cache_ask_once(make_config, teacher_of, tmp_path, monkeyp
 
     def answered(name, **changed):
         config = make_config(teacher, features={"cache": str(tmp_path / "cache")}, **changed)
-        return taught(config, build_parts(config), tmp_path / name)[1]
+        return taught(lesson_of(config), build_parts(config), tmp_path / name)[1]
 
     monkeypatch.setattr(teaching, "answers_of", counted)
     teacher = teacher_of()
@@ -193,16 +196,16 @@ def test_damaged_answers_are_computed_again(make_config, teacher_of, tmp_path, c
     shutil.copytree(teacher_of(), teacher)
     config = make_config(teacher)
     parts = build_parts(config)
-    taught(config, parts, run)[1].keep(run)
+    taught(lesson_of(config), parts, run)[1].keep(run)
     before = (run / "teacher" / ANSWERS).read_bytes()
     (run / "teacher" / ANSWERS).write_bytes(before[:-9])
-    taught(config, parts, run)[1].keep(run)
+    taught(lesson_of(config), parts, run)[1].keep(run)
     assert "damaged answers of a teacher" in caplog.text
     assert (run / "teacher" / ANSWERS).read_bytes() == before
     (run / "teacher" / ANSWERS).write_bytes(before[:-9])
     shutil.rmtree(teacher)
     with pytest.raises(ConfigError, match="teacher.run: expected the folder of a finished run"):
-        taught(config, parts, run)
+        taught(lesson_of(config), parts, run)
 
 
 def test_what_cannot_be_a_teacher(make_config, teacher_of, unlabelled, tmp_path):

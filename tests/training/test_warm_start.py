@@ -25,8 +25,8 @@ from tf_adapt.training.dry_run import dry_run
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving.build import build_parts
+from tf_adapt.training.resolving.session import Session
 from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
-from tf_adapt.training.session import Session
 from tf_adapt.training.train import train
 
 # Nearly every one builds several models.

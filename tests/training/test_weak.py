@@ -16,11 +16,11 @@ from tf_adapt.data.packing.prepared import SOFT_LABELS
 from tf_adapt.errors import ArtifactError
 from tf_adapt.runs.run_folder import finished_metrics
 from tf_adapt.training.dry_run import dry_run
-from tf_adapt.training.finished.inspect import inspect_data
 from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.finished.run_fisher import fisher_of_run
 from tf_adapt.training.resolving.build import build_parts
-from tf_adapt.training.session import Session
+from tf_adapt.training.resolving.data_report import inspect_data
+from tf_adapt.training.resolving.session import Session
 from tf_adapt.training.train import train
 
 # Nearly every one trains a model or more.

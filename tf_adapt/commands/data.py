@@ -38,7 +38,7 @@ def check(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
 def _check_run(config, as_json: bool) -> None:
     start_tensorflow()
     from tf_adapt.data.check import refuse_over_long
-    from tf_adapt.training.finished.inspect import inspect_data
+    from tf_adapt.training.resolving.data_report import inspect_data
 
     parts = {name: config.of_task(name) for name in config.tasks or ()} or {None: config}
     reports = {name: inspect_data(part) for name, part in parts.items()}

@@ -23,7 +23,7 @@ from tf_adapt.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tf_adapt.training.session import Session
+    from tf_adapt.training.resolving.session import Session
 
 
 @click.command()

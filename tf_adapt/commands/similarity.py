@@ -21,7 +21,7 @@ def write_similarities(config_path: str, split: str, file: str) -> None:
 
     # Each text by itself, as one row.
     alone = config.encoder.model_copy(update={"long": None})
-    encoder = configured_encoder(config.model_copy(update={"encoder": alone}))
+    encoder = configured_encoder(alone, trainable=False)
     values = text_similarities(
         encoder,
         [pair.text_a for pair in pairs],

@@ -3,7 +3,7 @@
 Each line of stdin is JSON, `[arguments, log]`; the command's output is appended to the log. A
 command that fails ends the process with its exit code; the end of stdin ends it with 0. Runs that
 differ only in seed and learning rate share TensorFlow, data and traced steps: see
-`tf_adapt.training.session`.
+`tf_adapt.training.resolving.session`.
 """
 
 import functools
@@ -29,7 +29,7 @@ def work() -> None:
 @functools.cache
 def _session():
     """The session of this process, created at the first training, after TensorFlow is imported."""
-    from tf_adapt.training.session import Session
+    from tf_adapt.training.resolving.session import Session
 
     return Session()
 

@@ -4,7 +4,7 @@ import functools
 from typing import Any
 
 from tf_adapt.adaptation.frozen_layers import layers_to_keep
-from tf_adapt.config.sections import Config
+from tf_adapt.config.training_sections import FeaturesConfig
 from tf_adapt.data.batches import PreparedData
 from tf_adapt.encoder.feature_budget import Budget
 from tf_adapt.encoder.feature_cache import kept_parts
@@ -16,11 +16,12 @@ from tf_adapt.training.plan import Plan
 
 
 def cache_plan(
-    config: Config,
+    features: FeaturesConfig,
     plan: Plan,
     model: AdaptedModel,
     data: dict[str, PreparedData],
     cached: bool = False,
+    in_several_processes: bool = False,
 ) -> dict[str, Any] | None:
     """What is cached of each split; None where nothing can be cached.
 
@@ -30,15 +31,16 @@ def cache_plan(
 
     Args:
         cached: whether frozen encoders have a cache on disk, as in a comparison.
+        in_several_processes: whether several processes train the same model.
     """
-    encoder, features = model.encoder, config.features
+    encoder = model.encoder
     if KINDS[model.task.kind].head_encoder(model) is None:
         return None
-    if encoder.trainable_groups and config.training.strategy is not None:
+    if encoder.trainable_groups and in_several_processes:
         return None
     dtype = kept_dtype(encoder, features.dtype)
     cached = cached or features.cache is not None
-    has_folder = cached or config.training.strategy is None
+    has_folder = cached or not in_several_processes
     budget = Budget(features.limit_mb, features.disk_limit_mb, has_folder)
     outputs: dict[str, None] = {}
     splits = {}

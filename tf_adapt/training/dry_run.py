@@ -6,6 +6,7 @@ from rich.table import Table
 
 from hub_modules.native.weights import count_parameters
 from tf_adapt.adaptation.unfreezing import group_names
+from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.reading import start_config
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, epoch_order, prepare
@@ -58,8 +59,9 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
         model = started_model(config, task, start)
         if first is not None:
             check_start_config(model, config, first)
-        penalised(config, model)
-    source_task_of(config, model.encoder)
+        penalised(config.penalties, model)
+    adaptation = adaptation_of(config.adaptation)
+    source_task_of(config.forgetting, config.encoder, adaptation, model.encoder)
     groups = group_names(model.encoder)
     if names:
         prepared = {n: _prepared(config, splits[n].examples, task[n], model) for n in names}
@@ -68,15 +70,17 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
     else:
         examples = dict(splits.examples)
         if config.teacher is not None:
-            check_teacher(config, model) if has_teacher else check_student(model)
+            check_teacher(config.teacher.run, model) if has_teacher else check_student(model)
             path = config.teacher.unlabelled
             unlabelled = read_unlabelled(path, UNLABELLED, config.data, task)
             examples["train"] = with_placeholders(examples["train"], unlabelled, task)
         data, order = _prepared(config, examples, task, model), None
-        unlabelled_of(config, task, model.encoder)
+        unlabelled_of(
+            config.auxiliary.consistency, config.data, settings.limits, task, model.encoder
+        )
         steps = (len(epoch_order(data["train"].lengths, settings.batch_size, settings.seed, 0)),)
     plan = plan_of(config, groups, *steps)
-    adaptation, rows = plan.adaptation, plan.rows(model)
+    rows = plan.rows(model)
     reached = {name for row in rows for name in row["groups"]}
     return {
         "adaptation": adaptation.name,
@@ -87,7 +91,11 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
         "factors": {name: model.unscaled_optimizer.factors[name] for name in groups},
         "plan": rows,
         # Several tasks train the encoder: none of its outputs are cached.
-        "kept": None if names else cache_plan(config, plan, model, data),
+        "kept": None
+        if names
+        else cache_plan(
+            config.features, plan, model, data, in_several_processes=settings.strategy is not None
+        ),
         "never": [name for name in adaptation.ever_trained(groups) if name not in reached],
         **({} if first is None else {"first": {"config": config.start.config} | dry_run(first)}),
     }

@@ -19,12 +19,12 @@ from tf_adapt.runs import run_folder
 from tf_adapt.training.epochs import run_epochs
 from tf_adapt.training.resolving.determinism import set_seed
 from tf_adapt.training.resolving.devices import is_chief, make_strategy
+from tf_adapt.training.resolving.finished_before import finished_before
 from tf_adapt.training.resolving.first_run import first_config
 from tf_adapt.training.resolving.resolve import description, resolve
+from tf_adapt.training.resolving.session import Session
 from tf_adapt.training.results.finish import finish_run
-from tf_adapt.training.results.finished_before import finished_before
 from tf_adapt.training.results.memory import forget_peak
-from tf_adapt.training.session import Session
 
 
 def train(config: Config, folder: str | Path, session: Session | None = None) -> dict[str, Any]:

@@ -6,19 +6,20 @@ from tf_adapt.comparison.plan.cells import Cell, Comparison, short_name
 from tf_adapt.data.check import check_data, token_lengths
 from tf_adapt.data.packing.prepare import checked_limit
 from tf_adapt.data.splits.read_splits import load_splits
-from tf_adapt.training.finished.inspect import read_by
+from tf_adapt.training.resolving.data_report import read_by
 
 
 def inspect_comparison_data(comparison: Comparison) -> dict[str, Any]:
     """The report of `tf_adapt.data.check`; under `encoders` the token lengths for each encoder.
 
     Raises:
-        ConfigError, DataError, ArtifactError: as `tf_adapt.training.finished.inspect.inspect_data`.
+        ConfigError, DataError, ArtifactError: as
+            `tf_adapt.training.resolving.data_report.inspect_data`.
     """
     splits = load_splits(comparison.data, comparison.weak)
     report = check_data(splits) | {"encoders": {}}
     for name, config in {reading(cell): cell.config for cell in comparison.cells}.items():
-        encoder, prepared = read_by(config, splits)
+        encoder, prepared = read_by(config.encoder, config.training, splits)
         report["encoders"][name] = {
             "limit": checked_limit(config.training.max_length, encoder),
             **{split: token_lengths(part) for split, part in prepared.items()},

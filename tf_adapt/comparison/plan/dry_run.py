@@ -194,7 +194,7 @@ def _planned(
         return _planned_alone(cell, task)
     with precision(config.training.mixed_precision), strategy.scope():
         model = started_model(config, task, starting_run(config))
-        penalised(config, model)
+        penalised(config.penalties, model)
     encoder = model.encoder
     reading = (
         encoder.module_hash,
@@ -224,7 +224,7 @@ def _planned(
         },
         "learning_rates": list(cell.rates),
         "epochs": config.training.epochs,
-        "kept": cache_plan(config, plan, model, data, cached=True),
+        "kept": cache_plan(config.features, plan, model, data, cached=True),
     }
 
 

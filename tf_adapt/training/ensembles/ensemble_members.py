@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.config.reading import one_task
-from tf_adapt.config.sections import Config
 from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
@@ -17,6 +16,7 @@ from tf_adapt.serving.prediction.ensemble import Member
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.load_run import loaded_run, no_run
 from tf_adapt.training.resolving import run_config
+from tf_adapt.training.resolving.reading import Reading, reading_of
 
 SPLITS = ("dev", "test")
 # What members have in common; the range of a regression's labels is for display.
@@ -32,7 +32,7 @@ class Candidate:
     """
 
     folder: Path
-    config: Config
+    reading: Reading
     task: TaskArguments
     module: str
     metrics: dict[str, Any]
@@ -44,8 +44,8 @@ class Candidate:
         Raises:
             ArtifactError: as `tf_adapt.load_run`.
         """
-        model, config = loaded_run(self.folder, trust)
-        return Member(str(self.folder), model, config.training.batch_size, config.training.limits)
+        model, reading = loaded_run(self.folder, trust)
+        return Member(str(self.folder), model, reading.batch_size, reading.limits)
 
 
 def candidates(runs: Sequence[str | os.PathLike]) -> list[Candidate]:
@@ -82,12 +82,12 @@ def common_splits(members: Sequence[Candidate]) -> Splits:
         ConfigError, DataError: as `load_splits`.
     """
     first, *others = members
-    splits = load_splits(first.config.data, first.config.weak)
+    splits = load_splits(first.reading.data, first.reading.weak)
     expected = _fingerprints(splits)
     for other in others:
-        if other.config.data == first.config.data:
+        if other.reading.data == first.reading.data:
             continue
-        given = _fingerprints(load_splits(other.config.data, other.config.weak))
+        given = _fingerprints(load_splits(other.reading.data, other.reading.weak))
         for split in SPLITS:
             if given.get(split) != expected.get(split):
                 raise ConfigError(
@@ -114,8 +114,14 @@ def _candidate(folder: Path) -> Candidate:
         raise ArtifactError(f"{folder}: expected a finished run; end it with `tf-adapt train`")
     run_folder.check_finished(folder, metrics)
     described = run_folder.saved_task(folder)
-    content = content_hash(folder, metrics)
-    return Candidate(folder, config, described.task, described.module, metrics, content)
+    return Candidate(
+        folder,
+        reading_of(config),
+        described.task,
+        described.module,
+        metrics,
+        content_hash(folder, metrics),
+    )
 
 
 def _check_task(first: Candidate, other: Candidate) -> None:

@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-from tf_adapt.config.sections import Config
 from tf_adapt.errors import ArtifactError
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.runs.ensemble_folder import ENSEMBLE, VOTES
@@ -11,6 +10,7 @@ from tf_adapt.serving.prediction.ensemble import Ensemble, Member
 from tf_adapt.serving.prediction.served_predictions import saved_task
 from tf_adapt.training.ensembles.ensemble_members import other_key
 from tf_adapt.training.finished.load_run import loaded_run
+from tf_adapt.training.resolving.reading import Reading
 
 
 def load_ensemble(folder: str | os.PathLike, trust: bool = False) -> Ensemble:
@@ -26,26 +26,25 @@ def load_ensemble(folder: str | os.PathLike, trust: bool = False) -> Ensemble:
     return loaded_ensemble(Path(folder), trust)[0]
 
 
-def loaded_ensemble(folder: Path, trust: bool) -> tuple[Ensemble, Config]:
-    """The ensemble of `load_ensemble`, and the config of its first member."""
+def loaded_ensemble(folder: Path, trust: bool) -> tuple[Ensemble, Reading]:
+    """The ensemble of `load_ensemble`, and how its first member reads examples."""
     if not ensemble_folder.is_ensemble(folder):
         is_run = (folder / run_folder.CONFIG).is_file()
         got = "that of a run; load it with tf_adapt.load_run" if is_run else f"no {ENSEMBLE} in it"
         raise ArtifactError(f"{folder}: expected the folder of an ensemble, got {got}")
     ensemble_file = ensemble_folder.read(folder)
     task = saved_task(ensemble_file.task, folder / ENSEMBLE)
-    members, weights, configs = [], [], []
+    members, weights, readings = [], [], []
     for member in ensemble_file.members:
         if member.weight:
             run = ensemble_folder.member_folder(folder, member)
-            model, config = loaded_run(run, trust)
+            model, reading = loaded_run(run, trust)
             if other_key(model.task, task) is not None:
                 raise ArtifactError(
                     f"{folder / ENSEMBLE}: expected the task of its member {run}, got another; "
                     "make the ensemble again"
                 )
-            size, limits = config.training.batch_size, config.training.limits
-            members.append(Member(str(run), model, size, limits))
+            members.append(Member(str(run), model, reading.batch_size, reading.limits))
             weights.append(member.weight)
-            configs.append(config)
-    return Ensemble(task, members, weights, ensemble_file.combine == VOTES), configs[0]
+            readings.append(reading)
+    return Ensemble(task, members, weights, ensemble_file.combine == VOTES), readings[0]

@@ -32,6 +32,7 @@ from tf_adapt.training.ensembles.ensemble_scores import (
     split_result,
 )
 from tf_adapt.training.kinds import KINDS
+from tf_adapt.training.resolving.run_config import saved_config
 from tf_adapt.training.results.finish import layer_weights, versions
 from tf_adapt.training.results.slices import scores_of_predictions
 
@@ -183,7 +184,7 @@ def _check_corresponds(
 def _architecture(candidate: Candidate, model: AdaptedModel) -> dict[str, Any]:
     """What decides which weights a model has, and their initial values."""
     encoder, head = model.encoder.get_config(), model.head.get_config()
-    random = f"random numbers of seed {candidate.config.training.seed}"
+    random = f"random numbers of seed {candidate.metrics['seed']}"
     return {
         "module": f"{candidate.module[:12]}…",
         "head": type(model.head).__name__,
@@ -208,7 +209,7 @@ def _start(candidate: Candidate) -> str:
 
 
 def _warn_of_seeds(members: Sequence[Candidate]) -> None:
-    seeds = sorted({member.config.training.seed for member in members})
+    seeds = sorted({member.metrics["seed"] for member in members})
     if len(seeds) > 1:
         log.warning(
             "the members have different seeds (%s): their heads, and what an adaptation adds, "
@@ -231,7 +232,7 @@ def _write(
     task = of_mean.task
     form = FILES[task.kind].form
     with publish_folder(out) as aside:
-        config = of_best.config.model_copy(update={"about": None})
+        config = saved_config(of_best.folder).model_copy(update={"about": None})
         records.write(aside, run_folder.CONFIG, dump_config(config))
         run_folder.write_task(aside, task.get_config(), of_best.module)
         weights = checkpoints.to_arrays(model.weights)
@@ -251,7 +252,7 @@ def _metrics(
     members: Sequence[Candidate], best: int, of_mean: _Judged, examples: dict[str, list]
 ) -> dict[str, Any]:
     """Those of the best member, with the scores of the mean; costs are of all members together."""
-    metrics, slices = dict(members[best].metrics), members[best].config.slices
+    metrics, slices = dict(members[best].metrics), members[best].reading.slices
     reached = {
         name: scores(of_mean.task, examples[name], predictions)
         for name, predictions in of_mean.predictions.items()

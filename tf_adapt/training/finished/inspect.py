@@ -1,4 +1,4 @@
-"""Contents of a module or of a config's data, for commands that do not train."""
+"""Contents of a module, for commands that do not train."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -11,11 +11,6 @@ from hub_modules.native.weights import count_parameters
 from hub_modules.programs.program_check import TOLERANCE, check_program, suspects
 from hub_modules.programs.saved_model import is_tf1
 from hub_modules.sources import tf1_elmo
-from tf_adapt.config.sections import Config
-from tf_adapt.data.batches import PreparedData, prepare
-from tf_adapt.data.check import check_data
-from tf_adapt.data.packing.prepare import task_of
-from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
 
 
@@ -77,28 +72,4 @@ def _verified(handle: str, trust: bool) -> dict[str, Any]:
         "undecided": list(check.undecided),
         "fitting": check.fitting,
         "suspects": None if check.agrees else suspects(check),
-    }
-
-
-def inspect_data(config: Config) -> dict[str, Any]:
-    """Reads and tokenizes the data of a run as training would; see `tf_adapt.data.check`.
-
-    Raises:
-        ConfigError, DataError, ArtifactError: as `train` before its first step, except for too long
-            examples, which are reported.
-    """
-    splits = load_splits(config.data, config.weak)
-    return check_data(splits, read_by(config, splits)[1])
-
-
-def read_by(config: Config, splits: Splits) -> tuple[HubEncoder, dict[str, PreparedData]]:
-    """The encoder of a config, and all splits prepared for it.
-
-    Too long examples are truncated, even where training would refuse them.
-    """
-    encoder, training = HubEncoder(trainable=False, **config.encoder.model_dump()), config.training
-    limits = {"max_length": training.max_length, "document_context": training.document_context}
-    return encoder, {
-        split: prepare(examples, task_of(splits), encoder, truncate=True, **limits)
-        for split, examples in splits.examples.items()
     }

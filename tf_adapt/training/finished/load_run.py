@@ -16,6 +16,7 @@ from tf_adapt.serving.prediction.served_predictions import saved_task
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.compiled_model import configured_model
+from tf_adapt.training.resolving.reading import Reading, reading_of
 
 
 def load_run(
@@ -37,8 +38,8 @@ def load_run(
     return loaded_run(Path(folder), trust, task)[0]
 
 
-def loaded_run(folder: Path, trust: bool, task: str | None = None) -> tuple[AdaptedModel, Config]:
-    """The model of `load_run`, and the run's config; of several tasks that of this task."""
+def loaded_run(folder: Path, trust: bool, task: str | None = None) -> tuple[AdaptedModel, Reading]:
+    """The model of `load_run`, and how the run reads examples; of several tasks this task's."""
     _check_is_run(folder)
     known = run_config.saved_config(folder).tasks
     if task is not None and task not in (known or ()):
@@ -50,8 +51,8 @@ def loaded_run(folder: Path, trust: bool, task: str | None = None) -> tuple[Adap
     return loaded[task or run_config.saved_config(folder).target]
 
 
-def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedModel, Config]]:
-    """Model and config of each task of a run, whose models share their encoder.
+def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedModel, Reading]]:
+    """The model of each task of a run, which share their encoder, and how it reads examples.
 
     A run of one task has one, with the name None.
 
@@ -74,8 +75,10 @@ def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedMod
         )
     _assign_best(model, best)
     if config.tasks is None:
-        return {None: (model, config)}
-    return {name: (adapted, config.of_task(name)) for name, adapted in model.models.items()}
+        return {None: (model, reading_of(config))}
+    return {
+        name: (adapted, reading_of(config.of_task(name))) for name, adapted in model.models.items()
+    }
 
 
 def _saved_tasks(

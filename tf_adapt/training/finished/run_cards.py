@@ -5,17 +5,15 @@ Imports no TensorFlow.
 
 from pathlib import Path
 
-from tf_adapt.config.data_sections import FilesConfig
-from tf_adapt.config.sections import Config
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.serving.exports.model_card import (
-    Origin,
     OverSeeds,
     export_card,
     members_table,
     module_card,
     section,
 )
+from tf_adapt.training.resolving.origin import origin_of
 from tf_adapt.training.resolving.run_config import saved_config
 
 
@@ -43,21 +41,3 @@ def encoder_card(run: Path) -> str:
         ArtifactError: the folder is damaged.
     """
     return module_card(origin_of(saved_config(run)), run_folder.finished_metrics(run))
-
-
-def origin_of(config: Config) -> Origin:
-    """How the model of a config came about."""
-    others = tuple(name for name in config.tasks or () if name != config.target)
-    config = config.of_task(config.target) if config.tasks else config
-    data, training = config.data, config.training
-    return Origin(
-        data=getattr(data, "dataset", getattr(data, "name", "own data")),
-        file_format=data.format if isinstance(data, FilesConfig) else None,
-        encoder=config.encoder.handle,
-        adaptation=config.adaptation.name,
-        learning_rate=training.learning_rate,
-        batch_size=training.batch_size,
-        max_length=training.max_length,
-        truncate=training.truncate,
-        other_tasks=others,
-    )

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tf_adapt.config.sections import Config
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
 from tf_adapt.runs.ensemble_folder import is_ensemble
@@ -17,6 +16,7 @@ from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
 from tf_adapt.training.finished.load_run import loaded_tasks
 from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving import compiled_model
+from tf_adapt.training.resolving.reading import Reading
 
 
 def export_run(
@@ -43,9 +43,9 @@ def export_run(
                 f"{run}: expected a run for an export in {precision}, got an ensemble; leave "
                 "--precision out"
             )
-        ensemble, config = loaded_ensemble(Path(run), trust)
+        ensemble, reading = loaded_ensemble(Path(run), trust)
         card = ensemble_card(read_ensemble(Path(run)))
-        return ensemble.export(next_version(folder), _how_to_read(config), card)
+        return ensemble.export(next_version(folder), _how_to_read(reading), card)
     with compiled_model.precision(precision):
         served = _served_tasks(run, trust)
     if None not in served:
@@ -98,16 +98,15 @@ def _served_tasks(run: str | os.PathLike, trust: bool) -> dict[str | None, Serve
     return {name: _served_task(*loaded) for name, loaded in loaded_tasks(Path(run), trust).items()}
 
 
-def _served_task(model: AdaptedModel, config: Config) -> ServedTask:
+def _served_task(model: AdaptedModel, reading: Reading) -> ServedTask:
     """What an export needs of a run: how files are read, not where they were."""
     refuse_language_model(model.task)
-    settings = config.training
-    limits = settings.max_length, settings.truncate
-    return ServedTask(model, *limits, _how_to_read(config), settings.document_context)
+    max_length, truncate, document_context = reading.limits
+    return ServedTask(model, max_length, truncate, _how_to_read(reading), document_context)
 
 
-def _how_to_read(config: Config) -> dict[str, Any]:
+def _how_to_read(reading: Reading) -> dict[str, Any]:
     """The `data` section without the places of files."""
     places = {"data_dir": None, "train": "", "dev": "", "test": None}
-    data = config.data.model_dump(mode="json")
+    data = reading.data.model_dump(mode="json")
     return {key: places.get(key, value) for key, value in data.items()}

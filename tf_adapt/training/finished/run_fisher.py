@@ -5,13 +5,13 @@ from pathlib import Path
 
 from tf_adapt.adaptation.fisher import accumulated_fisher, load_fisher, save_fisher, task_fisher
 from tf_adapt.adaptation.penalties import check_fisher
-from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.encoder.starting_point import pretrained_weights
 from tf_adapt.printing.progress import tracked
 from tf_adapt.serving.prediction.output_files import check_output
 from tf_adapt.training.finished.load_run import loaded_run
+from tf_adapt.training.resolving.reading import Reading
 
 
 def fisher_of_run(
@@ -40,13 +40,13 @@ def fisher_of_run(
     """
     check_output(output, run, *([] if previous is None else [previous]))
     before = None if previous is None else load_fisher(previous)
-    model, config = loaded_run(Path(run), trust)
-    check_output(output, config.encoder.handle, *_data_files(config))
+    model, reading = loaded_run(Path(run), trust)
+    check_output(output, reading.module, *_data_files(reading))
     model.encoder.trainable = True
     if before is not None:
         check_fisher(before, pretrained_weights(model.encoder))
-    records = load_splits(config.data, config.weak).examples["train"][:examples]
-    prepared = prepare(records, model.task, model.encoder, *config.training.limits)
+    records = load_splits(reading.data, reading.weak).examples["train"][:examples]
+    prepared = prepare(records, model.task, model.encoder, *reading.limits)
     batches = batches_from(prepared, 1, shuffle=False)
     shown = tracked(batches, "Fisher information", shown=True)
     fisher = task_fisher(model, shown, examples, seed, sampled)
@@ -56,7 +56,7 @@ def fisher_of_run(
     return min(examples, int(batches.cardinality()))
 
 
-def _data_files(config: Config) -> list[str]:
+def _data_files(reading: Reading) -> list[str]:
     """The files and the folder of a run's data."""
-    paths = [getattr(config.data, name) for name in config.data.PATHS]
+    paths = [getattr(reading.data, name) for name in reading.data.PATHS]
     return [path for path in paths if path]

@@ -1,13 +1,12 @@
 """Whether the data of now are those that a finished run was trained and scored on."""
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
-from tf_adapt.config.sections import Config
 from tf_adapt.data.splits.read_splits import Splits, fingerprint
 from tf_adapt.errors import DataError, TfAdaptError
 from tf_adapt.runs import checkpoints
-from tf_adapt.training.resolving.configured_splits import splits_of
 
 _log = logging.getLogger(__name__)
 
@@ -24,14 +23,17 @@ def data_hashes(splits: Splits, prefix: str = "") -> dict[str, str]:
     return {f"{prefix}{name} data": fingerprint(part) for name, part in splits.examples.items()}
 
 
-def check_unchanged(folder: Path, config: Config) -> None:
+def check_unchanged(folder: Path, read: Callable[[], Splits | dict[str, Splits]]) -> None:
     """Checks the data of a finished run; a warning is logged where they can be read no longer.
+
+    Args:
+        read: the splits of now.
 
     Raises:
         DataError: texts, labels or their order have changed.
     """
     try:
-        now = splits_of(config)
+        now = read()
     except TfAdaptError as error:
         _log.warning("%s: finished, on data that cannot be read now: %s", folder, error)
         return

@@ -55,21 +55,20 @@ def evaluate_file(
     check_engine(engine)
     if is_ensemble(Path(run)):
         _no_task(run, name)
-        ensemble, config = loaded_ensemble(Path(run), trust)
+        ensemble, reading = loaded_ensemble(Path(run), trust)
         _compute_members_in(engine, ensemble)
-        records = labelled_examples(path, ensemble.task, config.data)
+        records = labelled_examples(path, ensemble.task, reading.data)
         predictions = to_predictions(ensemble.task, records, ensemble.answer(records))
         scores = ensemble_scores(ensemble.task, records, predictions)
-        if not config.slices:
+        if not reading.slices:
             return scores
-        of_slices = scores_of_predictions(config.slices, ensemble.task, records, predictions)
+        of_slices = scores_of_predictions(reading.slices, ensemble.task, records, predictions)
         return scores | {"slices": of_slices}
-    model, config = loaded_run(Path(run), trust, name)
+    model, reading = loaded_run(Path(run), trust, name)
     model.encoder.engine = engine
-    records = labelled_examples(path, model.task, config.data)
-    settings = config.training
-    prepared = prepare(records, model.task, model.encoder, *settings.limits)
-    return scores_on(model, records, prepared, settings.batch_size, config.slices)
+    records = labelled_examples(path, model.task, reading.data)
+    prepared = prepare(records, model.task, model.encoder, *reading.limits)
+    return scores_on(model, records, prepared, reading.batch_size, reading.slices)
 
 
 def _no_task(folder: str | os.PathLike, name: str | None) -> None:
@@ -138,16 +137,16 @@ def predict_file(
         )
     elif is_ensemble(folder):
         _no_task(folder, name)
-        ensemble, config = loaded_ensemble(folder, trust)
+        ensemble, reading = loaded_ensemble(folder, trust)
         _compute_members_in(engine, ensemble)
-        task, records = ensemble.task, examples_to_predict(*given, ensemble.task, config.data)
+        task, records = ensemble.task, examples_to_predict(*given, ensemble.task, reading.data)
         predictions = ensemble.predict(records, progress=True)
     else:
-        model, config = loaded_run(folder, trust, name)
+        model, reading = loaded_run(folder, trust, name)
         refuse_language_model(model.task)
         model.encoder.engine = engine
-        task, records = model.task, examples_to_predict(*given, model.task, config.data)
-        size, (length, truncate, context) = config.training.batch_size, config.training.limits
+        task, records = model.task, examples_to_predict(*given, model.task, reading.data)
+        size, (length, truncate, context) = reading.batch_size, reading.limits
         predictions = predict(model, records, size, length, truncate, True, context)
     write_predictions(output, task, records, predictions, with_input)
     return len(records)

@@ -128,7 +128,7 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
     splits = splits_of(config)
     _check_threshold(config, splits)
     model = started_model(config, task_of(splits), start)
-    anchor = penalised(config, model)
+    anchor = penalised(config.penalties, model)
     data = _prepared(config, splits, model.encoder)
     if splits.weak is not None:
         soft_labels = tf.constant(splits.weak.posteriors, tf.float32)
@@ -136,7 +136,9 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
     if config.slice_heads:
         members = training_members(config.slices, splits)
         data["train"] = replace(data["train"], slice_targets=_slice_targets(data["train"], members))
-    unlabelled = unlabelled_of(config, model.task, model.encoder)
+    unlabelled = unlabelled_of(
+        config.auxiliary.consistency, config.data, config.training.limits, model.task, model.encoder
+    )
     return Parts(splits, model, model.trainable_weights, anchor, data, unlabelled=unlabelled)
 
 
@@ -158,7 +160,7 @@ def _slice_targets(train: PreparedData, members: Members) -> tf.Tensor:
 def _parts_of_tasks(config: Config, start: FinishedRun | None) -> Parts:
     splits = splits_of(config)
     model = started_model(config, tasks_of(splits), start)
-    anchor = penalised(config, model)
+    anchor = penalised(config.penalties, model)
     learning = model.trainable_weights
     tasks = {
         name: TaskParts(

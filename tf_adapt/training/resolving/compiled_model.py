@@ -11,8 +11,9 @@ from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.adaptation.fisher import load_fisher
 from tf_adapt.adaptation.penalties import ewc, l2_sp
 from tf_adapt.config.checks import adaptation_of
-from tf_adapt.config.sections import Config
+from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.config.signal_sections import ConsistencyConfig
+from tf_adapt.config.training_sections import PenaltiesConfig
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint, pretrained_groups
 from tf_adapt.errors import ConfigError
@@ -40,8 +41,10 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
     Raises:
         ConfigError, ArtifactError: as `HubEncoder` and `build_model`.
     """
-    encoder = configured_encoder(config)
     adaptation = adaptation_of(config.adaptation)
+    encoder = configured_encoder(
+        config.encoder, adaptation.trains_encoder, config.training.gradient_checkpointing
+    )
     if isinstance(task, dict):
         heads = {name: _head(config.of_task(name)) for name in task}
         weights = {name: config.tasks[name].weight for name in task}
@@ -55,24 +58,16 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
     return build(task, encoder, adaptation=adaptation, auxiliaries=auxiliaries, **_head(config))
 
 
-def configured_encoder(config: Config) -> HubEncoder:
-    """The encoder of a config, without what its adaptation adds.
+def configured_encoder(
+    section: EncoderConfig, trainable: bool, gradient_checkpointing: bool = False
+) -> HubEncoder:
+    """The encoder of a config's section, without what an adaptation adds.
 
     Raises:
         ConfigError, ArtifactError: as `HubEncoder`.
     """
     return HubEncoder(
-        config.encoder.handle,
-        trainable=config.adaptation.trains_encoder,
-        execution=config.encoder.execution,
-        trust=config.encoder.trust,
-        preprocessor=config.encoder.preprocessor,
-        pretrained=config.encoder.pretrained,
-        pairs=config.encoder.pairs,
-        gradient_checkpointing=config.training.gradient_checkpointing,
-        classification_token=config.encoder.classification_token,
-        keep_layers=config.encoder.keep_layers,
-        long=config.encoder.long and config.encoder.long.model_dump(),
+        trainable=trainable, gradient_checkpointing=gradient_checkpointing, **section.model_dump()
     )
 
 
@@ -169,8 +164,10 @@ def _check_compilable(model: AdaptedModel) -> None:
     )
 
 
-def penalised(config: Config, model: AdaptedModel) -> StartingPoint | None:
-    """Adds the config's penalties to the model; returns w⁰ if any pretrained weight is trainable.
+def penalised(
+    penalties: PenaltiesConfig, model: AdaptedModel | MultiTaskModel
+) -> StartingPoint | None:
+    """Adds penalties to the model; returns w⁰ if any pretrained weight is trainable.
 
     Call it before a checkpoint is restored: w⁰ is a copy of the current weights.
 
@@ -179,7 +176,7 @@ def penalised(config: Config, model: AdaptedModel) -> StartingPoint | None:
     """
     if not model.encoder.trainable_groups:
         return None
-    start, penalties = StartingPoint(model.encoder), config.penalties
+    start = StartingPoint(model.encoder)
     if penalties.l2_sp is not None:
         l2_sp(model, model.encoder, penalties.l2_sp.alpha, penalties.l2_sp.beta, start)
     if penalties.ewc is not None:

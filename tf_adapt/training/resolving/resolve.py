@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.reading import dump_config
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, sorted_batches
@@ -22,14 +23,14 @@ from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.build import Parts, Settings, settings_of
 from tf_adapt.training.resolving.compiled_model import precision
 from tf_adapt.training.resolving.identity import run_identity
+from tf_adapt.training.resolving.session import Session
 from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
 from tf_adapt.training.results.finish import write_tasks
 from tf_adapt.training.results.forgetting import source_task_of
 from tf_adapt.training.run import Run
-from tf_adapt.training.session import Session
 from tf_adapt.training.state import RunState, restore_state
+from tf_adapt.training.teachers.teacher import Lesson, taught
 from tf_adapt.training.teachers.teacher import in_metrics as in_metrics_of
-from tf_adapt.training.teachers.teacher import taught
 
 
 def resolve(
@@ -47,11 +48,13 @@ def resolve(
     start, started = starting_run(config, folder), time.monotonic()
     with precision(config.training.mixed_precision), strategy.scope():
         parts = session.parts(config, start)
-        source_task = source_task_of(config, parts.model.encoder)
+        source_task = source_task_of(
+            config.forgetting, config.encoder, adaptation_of(config.adaptation), parts.model.encoder
+        )
         members = checked_members(config.slices, parts.splits, config.slice_heads)
     answers = None
     if config.teacher is not None:  # here, in float32 and on one device
-        parts, answers = taught(config, parts, folder)
+        parts, answers = taught(lesson_of(config), parts, folder)
     model = parts.model
     with precision(config.training.mixed_precision), strategy.scope():
         settings = settings_of(config, parts)
@@ -76,7 +79,7 @@ def resolve(
         start=parts.start,
         slices=config.slices,
         members=members,
-        teacher=None if answers is None else in_metrics_of(config, parts.splits, answers),
+        teacher=None if answers is None else in_metrics_of(config.teacher, parts.splits, answers),
         started_from=None if start is None else in_metrics(config, model, start),
         source_task=source_task,
         state=state,
@@ -85,6 +88,14 @@ def resolve(
         started=started,
         tasks=parts.tasks,
         unlabelled=parts.unlabelled,
+    )
+
+
+def lesson_of(config: Config) -> Lesson:
+    """How the run of a config with a teacher is taught."""
+    training, cache = config.training, config.features.cache
+    return Lesson(
+        config.teacher, config.data, training.limits, None if cache is None else Path(cache)
     )
 
 

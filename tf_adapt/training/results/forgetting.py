@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hub_modules.native.added.settings import Lora
-from tf_adapt.config.checks import adaptation_of
-from tf_adapt.config.sections import Config
-from tf_adapt.config.training_sections import AdaptationConfig
+from tf_adapt.adaptation.phases import Adaptation
+from tf_adapt.config.sections import EncoderConfig
+from tf_adapt.config.signal_sections import ForgettingConfig
 from tf_adapt.data.batches import PreparedData, prepare
 from tf_adapt.data.running_text import read_running_text
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -27,7 +27,8 @@ class SourceTask:
         text: cut at the encoder's own limit, whatever the run's, so that runs are comparable.
     """
 
-    config: Config
+    section: EncoderConfig
+    adaptation: Adaptation
     text: PreparedData
 
     def measured(self, encoder: HubEncoder) -> dict[str, Any]:
@@ -39,11 +40,10 @@ class SourceTask:
         Raises:
             TrainingError: a loss is not finite.
         """
-        nothing = AdaptationConfig(name="feature_extraction")
-        pretrained = configured_encoder(self.config.model_copy(update={"adaptation": nothing}))
-        adapted = configured_encoder(self.config)
-        if (added := adaptation_of(self.config.adaptation).added) is not None:
-            adapted.add(added)
+        pretrained = configured_encoder(self.section, trainable=False)
+        adapted = configured_encoder(self.section, self.adaptation.trains_encoder)
+        if self.adaptation.added is not None:
+            adapted.add(self.adaptation.added)
         for weight, trained in zip(adapted.weights, encoder.weights, strict=True):
             weight.assign(trained.numpy())
         distances = relative_distances(adapted, pretrained)
@@ -63,18 +63,27 @@ class SourceTask:
         }
 
 
-def source_task_of(config: Config, encoder: HubEncoder) -> SourceTask | None:
+def source_task_of(
+    forgetting: ForgettingConfig | None,
+    section: EncoderConfig,
+    adaptation: Adaptation,
+    encoder: HubEncoder,
+) -> SourceTask | None:
     """What the source task of a run is measured on; None without `forgetting`.
+
+    Args:
+        section, adaptation: of the run, whose encoder this is.
 
     Raises:
         ConfigError: as `check_source_task`.
         DataError: the text cannot be read, or has none.
     """
-    if config.forgetting is None:
+    if forgetting is None:
         return None
     check_source_task(encoder, "forgetting")
-    texts = read_running_text([config.forgetting.text]).paragraphs
-    return SourceTask(config, prepare(texts, Task("language_model"), encoder, truncate=True))
+    texts = read_running_text([forgetting.text]).paragraphs
+    text = prepare(texts, Task("language_model"), encoder, truncate=True)
+    return SourceTask(section, adaptation, text)
 
 
 def _check_finite(*losses: float) -> None:

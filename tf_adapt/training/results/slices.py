@@ -1,16 +1,15 @@
 """The scores of a run's slices, from its predictions."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tf_adapt.config.sections import Config
 from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.slices import Examples
 from tf_adapt.data.splits.groups import item_groups
-from tf_adapt.data.splits.read_splits import load_splits
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError, DataError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.prediction_files import read_predictions
@@ -94,27 +93,33 @@ def scores_of_predictions(
     return slice_scores(slices, members, task, records, predicted)
 
 
-def score_again(folder: Path, config: Config, metrics: dict[str, Any]) -> dict[str, Any]:
-    """Scores the slices of a config on the predictions of a finished run; returns its metrics.
+def score_again(
+    folder: Path,
+    slices: Slices,
+    with_heads: bool,
+    target: str | None,
+    read: Callable[[], Splits],
+    metrics: dict[str, Any],
+) -> dict[str, Any]:
+    """Scores slices on the predictions of a finished run; returns its metrics.
 
     Nothing is trained; the run's config then has these slices. Requires the lock.
+
+    Args:
+        with_heads: whether each slice has a head of its own.
+        target: of several tasks, or None.
+        read: the splits, of several tasks those of the target.
 
     Raises:
         ConfigError, DataError, ArtifactError: as `checked_members`.
     """
     metrics = {name: value for name, value in metrics.items() if name != "slices"}
-    if config.slices:
-        target, saved = config.target, run_folder.saved_task(folder)
-        of_task = config if target is None else config.of_task(target)
-        splits = load_splits(of_task.data, of_task.weak)
-        members = checked_members(config.slices, splits, config.slice_heads)
+    if slices:
+        saved, splits = run_folder.saved_task(folder), read()
+        members = checked_members(slices, splits, with_heads)
         task = saved_task(saved.task or saved.tasks[target], folder / run_folder.TASK)
-        metrics["slices"] = scores_of_run(
-            folder, config.slices, members, task, splits.examples, target
-        )
+        metrics["slices"] = scores_of_run(folder, slices, members, task, splits.examples, target)
     # The config last: if it is not written, the next call does this again.
     run_folder.write_metrics(folder, metrics)
-    run_folder.write_slices(
-        folder, {name: rules.model_dump() for name, rules in config.slices.items()}
-    )
+    run_folder.write_slices(folder, {name: rules.model_dump() for name, rules in slices.items()})
     return metrics

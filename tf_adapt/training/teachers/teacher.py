@@ -6,7 +6,7 @@ What is known of a teacher is in two functions that take its folder: `answers_of
 
 import functools
 import gc
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.native.inference_graph import InferenceGraph
-from tf_adapt.config.sections import Config
-from tf_adapt.config.training_sections import TrainingConfig
+from tf_adapt.config.signal_sections import TeacherConfig
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.data.packing.prepared import PreparedData
@@ -63,23 +62,24 @@ def answers_of(
     """
     if is_ensemble(folder):
         return ensemble_answers(folder, texts, scored, truncate)
-    model, config = loaded_run(folder, trust=False)
+    model, reading = loaded_run(folder, trust=False)
     if model.decodes:
         raise ConfigError(
             f"{KEY}: expected a teacher whose head scores each word on its own, got {folder} with "
             "a CRF, which scores whole sentences; train one with head: linear_tagger or bilstm"
         )
     outputs = InferenceGraph(model, lambda inputs: {"answers": model(inputs, training=False)})
-    size = config.training.batch_size
+    size, (max_length, cuts, context) = reading.batch_size, reading.limits
+    limits = max_length, truncate or cuts, context
     answers = {
         name: batch_predictions(
-            model, _prepared(model, examples, config.training, truncate), size, True, outputs
+            model, prepare(examples, model.task, model.encoder, *limits), size, True, outputs
         )["answers"]
         for name, examples in texts.items()
         if examples
     }
     prepared = {
-        split: _prepared(model, examples, config.training, truncate)
+        split: prepare(examples, model.task, model.encoder, *limits)
         for split, examples in scored.items()
     }
     facts = {
@@ -89,7 +89,29 @@ def answers_of(
     return answers, facts | costs_of(model, prepared["dev"])
 
 
-def taught(config: Config, parts: Parts, folder: Path) -> tuple[Parts, Answers]:
+@dataclass(frozen=True)
+class Lesson:
+    """How a student is taught.
+
+    Attributes:
+        section: the section `teacher` of its config.
+        data: the section of its texts.
+        limits: its own, of texts in tokens: see `tf_adapt.data.packing.prepare`.
+        cache: the folder of features that several runs share, or None.
+    """
+
+    section: TeacherConfig
+    data: Any
+    limits: tuple[int | None, bool, bool]
+    cache: Path | None
+
+    @property
+    def teacher(self) -> Path:
+        """The folder of the teacher."""
+        return Path(self.section.run)
+
+
+def taught(lesson: Lesson, parts: Parts, folder: Path) -> tuple[Parts, Answers]:
     """The parts of a run with the teacher's answers for train and for the unlabelled texts.
 
     Answers that the run folder or the cache of features holds are used again, if they are of the
@@ -103,25 +125,24 @@ def taught(config: Config, parts: Parts, folder: Path) -> tuple[Parts, Answers]:
         DataError: the unlabelled texts have labels or another form, or a text is too long.
         ArtifactError: the teacher is damaged, or has gone and its answers too.
     """
-    section, task = config.teacher, parts.model.task
+    section, task = lesson.section, parts.model.task
     check_student(parts.model)
-    unlabelled = read_unlabelled(section.unlabelled, UNLABELLED, config.data, task)
+    unlabelled = read_unlabelled(section.unlabelled, UNLABELLED, lesson.data, task)
     splits = replace(parts.splits, unlabelled=unlabelled)
-    answers = _kept_answers(config, splits, task, folder)
+    answers = _kept_answers(lesson, splits, task, folder)
     texts = with_placeholders(splits.examples["train"], unlabelled, task)
     train = parts.data["train"]
     if unlabelled:
         step = train.length_step
-        train = prepare(texts, task, parts.model.encoder, *config.training.limits)
+        train = prepare(texts, task, parts.model.encoder, *lesson.limits)
         train = replace(train, length_step=step)
     parts.model.teaching = Teaching(task, section.temperature, section.weight)
     data = parts.data | {"train": _with_answers(train, answers, splits, task)}
     return replace(parts, splits=splits, data=data), answers
 
 
-def in_metrics(config: Config, splits: Splits, answers: Answers) -> dict[str, Any]:
+def in_metrics(section: TeacherConfig, splits: Splits, answers: Answers) -> dict[str, Any]:
     """How a run is taught, as `metrics.json` shows it; its own side is missing yet."""
-    section = config.teacher
     return {
         "run": section.run,
         "hash": answers.teacher,
@@ -145,14 +166,13 @@ def check_student(model: AdaptedModel) -> None:
         )
 
 
-def check_teacher(config: Config, student: AdaptedModel) -> None:
-    """Checks teacher and student without asking the teacher.
+def check_teacher(folder: str, student: AdaptedModel) -> None:
+    """Checks the teacher in a folder, and a student, without asking the teacher.
 
     Raises:
         ConfigError, ArtifactError: as `check_student`, `identity_of` and `check_task`.
     """
     check_student(student)
-    folder = config.teacher.run
     check_task(student.task, Task(**identity_of(Path(folder)).task), folder)
 
 
@@ -173,21 +193,14 @@ def check_task(task: Task, teacher: Task, folder: str) -> None:
             )
 
 
-def _prepared(
-    model: AdaptedModel, records: list, training: TrainingConfig, truncate: bool
-) -> PreparedData:
-    limits = training.max_length, truncate or training.truncate, training.document_context
-    return prepare(records, model.task, model.encoder, *limits)
-
-
-def _kept_answers(config: Config, splits: Splits, task: Task, folder: Path) -> Answers:
+def _kept_answers(lesson: Lesson, splits: Splits, task: Task, folder: Path) -> Answers:
     """The answers in the run folder, else those that other runs keep in the cache of features, else
     new ones."""
-    teacher = Path(config.teacher.run)
+    teacher, truncate = lesson.teacher, lesson.limits[1]
     texts = {"train": splits.examples["train"], "unlabelled": splits.unlabelled}
     scored = {name: examples for name, examples in splits.examples.items() if name != "train"}
     of_texts = {name: fingerprint(examples) for name, examples in (texts | scored).items()}
-    of_texts["truncate"] = str(config.training.truncate)
+    of_texts["truncate"] = str(truncate)
     kept = read_answers(folder)
     gone = kept is not None and not teacher.exists()
     if not gone:
@@ -199,10 +212,10 @@ def _kept_answers(config: Config, splits: Splits, task: Task, folder: Path) -> A
         return kept
     if gone:
         identity_of(teacher)  # says what is missing
-    asked = functools.partial(_asked, config, identity, of_texts, texts, scored)
-    if config.features.cache is None:
+    asked = functools.partial(_asked, teacher, truncate, identity, of_texts, texts, scored)
+    if lesson.cache is None:
         return asked()
-    shared = shared_folder(Path(config.features.cache), identity.hash, of_texts)
+    shared = shared_folder(lesson.cache, identity.hash, of_texts)
     with locked_entry(shared):  # other runs wait for the answers
         kept = read_answers(shared)
         if kept is None:
@@ -212,14 +225,18 @@ def _kept_answers(config: Config, splits: Splits, task: Task, folder: Path) -> A
 
 
 def _asked(
-    config: Config, identity: Identity, of_texts: dict[str, str], texts: dict, scored: dict
+    teacher: Path,
+    truncate: bool,
+    identity: Identity,
+    of_texts: dict[str, str],
+    texts: dict,
+    scored: dict,
 ) -> Answers:
     """The teacher's answers, computed now."""
-    teacher = Path(config.teacher.run)
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32")
     try:
-        arrays, facts = answers_of(teacher, texts, scored, config.training.truncate)
+        arrays, facts = answers_of(teacher, texts, scored, truncate)
     finally:
         keras.config.set_dtype_policy(policy)
         gc.collect()  # a model has reference cycles

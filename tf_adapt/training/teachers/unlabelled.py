@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tf_adapt.config.sections import Config
+from tf_adapt.config.signal_sections import ConsistencyConfig
 from tf_adapt.data.consistency_batches import Unlabelled, prepared_unlabelled
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
@@ -51,13 +51,22 @@ def read_unlabelled(
     return examples
 
 
-def unlabelled_of(config: Config, task: Task, encoder: HubEncoder) -> Unlabelled | None:
+def unlabelled_of(
+    section: ConsistencyConfig | None,
+    data: Any,
+    limits: tuple[int | None, bool, bool],
+    task: Task,
+    encoder: HubEncoder,
+) -> Unlabelled | None:
     """The tokenized texts of `auxiliary.consistency`, or None without the section or its weight.
+
+    Args:
+        data: the config's section.
+        limits: as of the labelled texts.
 
     Raises:
         DataError: as `read_unlabelled` and `prepared_unlabelled`.
     """
-    section = config.auxiliary.consistency
     if section is None or section.weight == 0:
         return None
     perturbation = section.perturbation
@@ -65,10 +74,10 @@ def unlabelled_of(config: Config, task: Task, encoder: HubEncoder) -> Unlabelled
     if perturbation.name == "words":
         rate = CHANGED_SHARE if perturbation.rate is None else perturbation.rate
     return prepared_unlabelled(
-        read_unlabelled(section.unlabelled, CONSISTENCY, config.data, task),
+        read_unlabelled(section.unlabelled, CONSISTENCY, data, task),
         task,
         encoder,
-        config.training.limits,
+        limits,
         rate,
         perturbation.file,
     )
