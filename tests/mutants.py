@@ -32,7 +32,8 @@ PARTS = {
     "statistics/*": 40,
     "tasks/metrics": 20,
     "layers/crf*": 15,
-    "adaptation/phases adaptation/schedules adaptation/discriminative adaptation/penalties": 25,
+    "adaptation/phases adaptation/adaptations adaptation/schedules adaptation/discriminative "
+    "adaptation/penalties": 25,
     "data/splits/* data/labels data/batches": 20,
     "runs/checkpoints": 8,
     "encoder/feature*": 14,

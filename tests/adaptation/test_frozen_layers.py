@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from tf_adapt.adaptation import adaptations as a
 from tf_adapt.adaptation import frozen_layers as boundaries
-from tf_adapt.adaptation import phases as a
 from tf_adapt.adaptation.frozen_layers import boundary, layers_to_keep
 
 ELMO = ["char_cnn", "lstm_0", "lstm_1"]

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import tf_adapt as ta
-from tf_adapt.adaptation.phases import Adaptation, Phase, gradual_unfreezing, two_stage
+from tf_adapt.adaptation.adaptations import gradual_unfreezing, two_stage
+from tf_adapt.adaptation.phases import Adaptation, Phase
 from tf_adapt.adaptation.unfreezing import Unfreezing
 
 TEXTS = [("ab cd", "yes"), ("e", "no"), ("the who is", "yes"), ("what", "no")]

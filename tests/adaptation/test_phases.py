@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tf_adapt.adaptation import phases as a
+from tf_adapt.adaptation import adaptations as a
+from tf_adapt.adaptation.phases import Position
 from tf_adapt.errors import ConfigError
 
 ELMO = ["char_cnn", "lstm_0", "lstm_1", "head"]
@@ -90,9 +91,9 @@ def test_with_a_patience_alone_a_phase_has_no_bound():
 
 def test_a_phase_that_ended_early_moves_those_that_follow():
     phases = a.gradual_unfreezing(every=3, patience=1).phases(ELMO)
-    assert a.Position(1, since=1).at(phases, 3) == a.Position(1, 1)
-    assert a.Position(1, since=1).at(phases, 4) == a.Position(2, 4)
-    assert a.Position(1, since=1).at(phases, 99) == a.Position(3, 7)
+    assert Position(1, since=1).at(phases, 3) == Position(1, 1)
+    assert Position(1, since=1).at(phases, 4) == Position(2, 4)
+    assert Position(1, since=1).at(phases, 99) == Position(3, 7)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
+from tf_adapt.adaptation.adaptations import chain_thaw, two_stage
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
-from tf_adapt.adaptation.phases import chain_thaw, two_stage
 from tf_adapt.adaptation.unfreezing import Unfreezing
 
 TEXTS = [("ab cd", "yes"), ("e", "no"), ("the who is", "yes"), ("what", "no"), ("f g", "no")]

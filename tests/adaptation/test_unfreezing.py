@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tf_adapt as ta
-from tf_adapt.adaptation.phases import gradual_unfreezing, two_stage
+from tf_adapt.adaptation.adaptations import gradual_unfreezing, two_stage
 from tf_adapt.adaptation.unfreezing import Unfreezing
 from tf_adapt.errors import ConfigError
 

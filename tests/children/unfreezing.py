@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_adapt as ta
-from tf_adapt.adaptation import phases as adaptation
+from tf_adapt.adaptation import adaptations as adaptation
 from tf_adapt.adaptation.unfreezing import Unfreezing
 from tf_adapt.training.plan import groups_with_weights
 

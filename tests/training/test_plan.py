@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tf_adapt.adaptation import phases as a
+from tf_adapt.adaptation import adaptations as a
 from tf_adapt.adaptation.schedules import Constant
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.config.reading import config_from

@@ -5,10 +5,11 @@ from typing import Any
 
 import keras
 
+from tf_adapt.adaptation.adaptations import as_adaptation
 from tf_adapt.adaptation.best_weights import BestWeights
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.adaptation.last_update import LastUpdate, all_callbacks, with_first
-from tf_adapt.adaptation.phases import HEAD, Adaptation, Phase, Position, as_adaptation
+from tf_adapt.adaptation.phases import HEAD, Adaptation, Phase, Position
 from tf_adapt.adaptation.slots import unscaled
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.refusals import nothing_learns
@@ -51,7 +52,7 @@ class Unfreezing(LastUpdate):
     Args:
         encoder: the `HubEncoder` of the model. All other weights that are trainable when `fit`
             begins, or that the optimizer was built over, are the group "head".
-        adaptation: a name, or the result of a function of `tf_adapt.adaptation.phases`.
+        adaptation: a name, or the result of a function of `tf_adapt.adaptation.adaptations`.
         monitor: name of the score in an epoch's logs, used with `patience`. None: the training loop
             passes the score to `end_epoch`.
         mode: "min" or "max": which scores are better.

@@ -16,7 +16,8 @@ from hub_modules.keras_hub.handles import PREFIX, hint, is_preset_name
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.files import why_no_name
 from hub_modules.storage.strict_yaml import KeyPath
-from tf_adapt.adaptation.phases import ADAPTATIONS, Adaptation
+from tf_adapt.adaptation.adaptations import ADAPTATIONS
+from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.config.consistency_checks import consistency_problems
 from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.messages import shown

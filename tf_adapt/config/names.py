@@ -4,7 +4,7 @@ Checks, comparisons and written files use the canonical names only.
 """
 
 from hub_modules.storage.strict_yaml import KeyPath
-from tf_adapt.adaptation.phases import SHORT_NAMES
+from tf_adapt.adaptation.adaptations import SHORT_NAMES
 from tf_adapt.config.messages import Problems
 
 _COLUMNS = {"text": "text_a"}

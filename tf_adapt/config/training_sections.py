@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from hub_modules.engines.names import ENGINES, TENSORFLOW
 from hub_modules.native.added.settings import TARGETS
-from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
+from tf_adapt.adaptation.adaptations import ADAPTATIONS, SHORT_NAMES
 from tf_adapt.config.fields import MOST_EPOCHS, MOST_EXAMPLES, VERY_MANY, WIDEST, Section, whole
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.encoder.feature_budget import DISK_LIMIT_MB, LIMIT_MB

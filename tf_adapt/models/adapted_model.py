@@ -10,7 +10,8 @@ from hub_modules.families import FAMILIES
 from hub_modules.native.added.settings import TaskAttention
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import is_trainable
-from tf_adapt.adaptation.phases import Adaptation, as_adaptation
+from tf_adapt.adaptation.adaptations import as_adaptation
+from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of, make_trainable
 from tf_adapt.data.packing.prepared import LABELLED, SOFT_LABELS
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -55,11 +56,11 @@ def build_model(
         head: "default" (the paper's for this task, encoder and adaptation: see
             `tf_adapt.paper.HEADS`), another name of `tf_adapt.heads.table.HEADS`, or a Keras layer
             of your own: see below.
-        adaptation: which groups are trained when: a name, or the result of a function of
-            `tf_adapt.adaptation.phases`, such as `ta.lora(rank=4)`; None: the trainable weights of
-            the encoder. The encoder is given the weights that it adds (LoRA, adapters), once. All
-            groups that it ever trains are made trainable. If it has several phases, `fit` applies
-            them with the callback `Unfreezing`, which it adds unless one for this encoder is given;
+        adaptation: which groups are trained when: a name, or an object such as `ta.lora(rank=4)`
+            (`tf_adapt.adaptation.adaptations`); None: the trainable weights of the encoder. The
+            encoder is given the weights that it adds (LoRA, adapters), once. All groups that it
+            ever trains are made trainable. If it has several phases, `fit` applies them with the
+            callback `Unfreezing`, which it adds unless one for this encoder is given;
             `train_on_batch` trains all of these groups.
         head_dropout, head_units: of a head given by name: dropout rate, and width of each direction
             of its LSTMs; by default the published ones.

@@ -2,7 +2,8 @@
 
 import keras
 
-from tf_adapt.adaptation.phases import HEAD, Adaptation, as_adaptation
+from tf_adapt.adaptation.adaptations import as_adaptation
+from tf_adapt.adaptation.phases import HEAD, Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, make_trainable
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from tf_adapt.adaptation.phases import ADAPTATIONS, SHORT_NAMES
+from tf_adapt.adaptation.adaptations import ADAPTATIONS, SHORT_NAMES
 from tf_adapt.comparison.plan.sections import (
     VARIED,
     VARIED_IN_SETTINGS,

@@ -28,7 +28,7 @@ from typing import Any
 
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.strict_yaml import KeyPath, read_yaml
-from tf_adapt.adaptation.phases import ADAPTATIONS
+from tf_adapt.adaptation.adaptations import ADAPTATIONS
 from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, short_name
 from tf_adapt.comparison.plan.default_heads import default_heads
 from tf_adapt.comparison.plan.default_rates import default_rates

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tf_adapt.adaptation.phases import two_stage
+from tf_adapt.adaptation.adaptations import two_stage
 from tf_adapt.paper import FROZEN, TUNED
 
 TWO_STAGE = two_stage.__name__
