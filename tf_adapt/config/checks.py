@@ -243,6 +243,7 @@ def _tasks_problems(config: Config) -> Found:
             (("training", key), getattr(config.training, key), default, "it is for one task")
             for key, default in (
                 ("choose_thresholds", False),
+                ("class_weight", None),
                 ("jit_compile", False),
                 ("strategy", None),
             )

@@ -46,6 +46,9 @@ _NO_THRESHOLDS: Refused = {
     ("training", "choose_thresholds"): "expected false where an example has one label ({kind}), "
     "got true; it is for kind: multilabel_classification and kind: span_extraction"
 }
+_NO_CLASS_WEIGHT: Refused = {
+    ("training", "class_weight"): "expected null for {kind}, which has no labels; remove the key"
+}
 _OF_ONE_LABEL: Refused = {
     ("weak",): "expected null for {kind}, got a section; votes are for classification and "
     "pair_classification, where an example has one label of several",
@@ -65,7 +68,7 @@ _CLASSIFICATION = Row(
     refused_rules=_NO_OVERLAP,
 )
 _REGRESSION = Row(
-    _NO_SPANS | _NO_WORD_PIECES | _NO_THRESHOLDS | _OF_ONE_LABEL,
+    _NO_SPANS | _NO_WORD_PIECES | _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL,
     refused_with_consistency={
         _CONSISTENCY: "expected null for {kind}, whose predictions are no probabilities; remove "
         "the section"
@@ -99,6 +102,7 @@ KINDS = {
     ),
     "span_extraction": Row(
         _NO_WORD_PIECES
+        | _NO_CLASS_WEIGHT
         | {
             ("training", "document_context"): "expected false for {kind}, whose contexts are read "
             "in windows, got true",
@@ -116,7 +120,7 @@ KINDS = {
         refused_rules=_NO_OVERLAP,
     ),
     "language_model": Row(
-        _NO_THRESHOLDS | _OF_ONE_LABEL,
+        _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL,
         refused_among_tasks={
             ("data", "format"): "expected labelled data, got text; a language model is trained "
             "alone, with data and objective: language_model"

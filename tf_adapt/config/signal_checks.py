@@ -20,9 +20,26 @@ def signal_problems(config: Config, kind: str | None) -> Found:
     Args:
         kind: of task; None: unknown.
     """
+    yield from _class_weight_problems(config)
     yield from _teacher_problems(config)
     yield from _weak_problems(config, kind)
     yield from _slice_head_problems(config)
+
+
+def _class_weight_problems(config: Config) -> Found:
+    if config.training.class_weight is None:
+        return
+    consistency = config.auxiliary.consistency
+    for name, given in (
+        ("teacher", config.teacher),
+        ("weak", config.weak),
+        ("auxiliary.consistency.signal_annealing", consistency and consistency.signal_annealing),
+    ):
+        if given is not None:
+            yield (
+                ("training", "class_weight"),
+                f"expected null together with {name}, which has weights of its own; remove one",
+            )
 
 
 def _teacher_problems(config: Config) -> Found:

@@ -55,6 +55,11 @@ class TrainingConfig(Section):
     choose_thresholds: bool = Field(False, description="true or false")
     """Tune the threshold of each label, or that of no answer, on dev, at the best epoch
     (multilabel_classification); false: 0.5."""
+    class_weight: Literal["balanced"] | dict[str, float] | None = Field(
+        None, description="balanced, a section that maps labels to factors of at least 0, or null"
+    )
+    """Factors of the losses of examples (tagging: words; multilabel_classification: choices) by
+    label; balanced: inversely to how often it occurs in train. Labels that are not named have 1."""
     mixed_precision: Literal["bfloat16", "float16"] | None = Field(
         None, description="bfloat16, float16, or null"
     )

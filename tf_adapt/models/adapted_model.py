@@ -1,9 +1,11 @@
 """Encoder and head as one Keras model."""
 
+import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from hub_modules.families import FAMILIES
@@ -18,6 +20,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.size import check_size, is_wide
 from tf_adapt.heads.table import build_head
+from tf_adapt.layers.global_mean import weights_like
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.layers.scalar_mix import ScalarMix
@@ -28,6 +31,7 @@ from tf_adapt.models.phased_model import PhasedModel
 from tf_adapt.models.signal_annealing import SignalAnnealing
 from tf_adapt.models.slice_heads import SliceHeads
 from tf_adapt.models.teaching import Teaching
+from tf_adapt.tasks.class_weights import BALANCED, Given, class_weights
 from tf_adapt.tasks.kinds import KINDS as KINDS_OF_TASK
 from tf_adapt.tasks.losses import soft_cross_entropy
 from tf_adapt.tasks.task import Task
@@ -161,6 +165,8 @@ class AdaptedModel(PhasedModel):
     Attributes:
         teaching: in training, how a teacher's answers count beside the labels; None: no teacher.
         signal_annealing: which labelled examples count in training; None: all.
+        class_weights: in training, factors of the losses by label, see
+            `tf_adapt.tasks.class_weights`; None: 1.
     """
 
     def __init__(
@@ -183,6 +189,7 @@ class AdaptedModel(PhasedModel):
         self.auxiliaries = list(auxiliaries)
         self.teaching: Teaching | None = None
         self.signal_annealing: SignalAnnealing | None = None
+        self.class_weights: tf.Tensor | None = None
         self._evaluates = False
         # Built here: under a distribution strategy Keras would otherwise read the data once to
         # build, and in several processes reduce that data across workers.
@@ -246,6 +253,32 @@ class AdaptedModel(PhasedModel):
     def _consistencies(self) -> list[Consistency]:
         objectives = [getattr(auxiliary, "objective", None) for auxiliary in self.auxiliaries]
         return [objective for objective in objectives if isinstance(objective, Consistency)]
+
+    @contextlib.contextmanager
+    def weighted(self, given: Given | None, examples) -> Iterator[None]:
+        """With `class_weight` in `fit`, the model in the body trains with these weights.
+
+        Args:
+            given: "balanced", or factors by label or id.
+            examples: batches, in which labels are counted.
+
+        Raises:
+            ConfigError: as `tf_adapt.tasks.class_weights.class_weights`.
+        """
+        if not given:
+            yield
+            return
+        before = self.class_weights
+        targets = (np.asarray(batch[1]) for batch in examples) if given == BALANCED else ()
+        self._weigh(tf.constant(class_weights(self.task, given, targets)))
+        try:
+            yield
+        finally:
+            self._weigh(before)
+
+    def _weigh(self, weights: tf.Tensor | None) -> None:
+        self.class_weights = weights
+        self.train_function = None  # the traced steps have the old ones
 
     @functools.wraps(keras.Model.evaluate)
     def evaluate(self, *args, **kwargs):
@@ -318,9 +351,15 @@ class AdaptedModel(PhasedModel):
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """As in Keras; for a head with a CRF, its own loss plus the penalties.
 
-        In training with a teacher, see `Teaching`, and with annealing, see `SignalAnnealing`; with
-        probabilities of the labels, their `soft_cross_entropy` in place of the task's loss.
+        In training with `class_weights` these multiply the sample weights. With a teacher see
+        `Teaching`, with annealing `SignalAnnealing`; with probabilities of the labels, their
+        `soft_cross_entropy` takes the place of the task's loss.
         """
+        if training and self.class_weights is not None:
+            weights = KINDS[self.task.kind].label_weights(self.class_weights, y, self.decodes)
+            if sample_weight is not None:
+                weights *= weights_like(sample_weight, weights)
+            sample_weight = weights
         if training and SOFT_LABELS in x["a"]:
             return self._with_penalties(soft_cross_entropy(x["a"][SOFT_LABELS], y_pred))
         if training and self.signal_annealing is not None:

@@ -35,7 +35,9 @@ class Row:
             vote, and the number of labels.
         soft_losses: of a student's outputs against a teacher's answers.
         real: which of these losses are of targets, not of padding.
-        options: what it can be trained with: `class_weight`, `signal_annealing`.
+        options: what it can be trained with: `signal_annealing`.
+        label_weights: of targets, in the loss, from those of the labels; see
+            `tf_adapt.tasks.class_weights`.
         perturbations: of unlabelled texts, whose predictions can be compared.
         check_encoder: refuses encoders.
         lstm_dropouts: of an AWD-LSTM: those of a task, or of the language model.
@@ -48,13 +50,14 @@ class Row:
     soft_losses: Callable = classification.soft_losses
     real: Callable = classification.all_real
     options: tuple[str, ...] = ()
+    label_weights: Callable = classification.label_weights
     perturbations: tuple[str, ...] = ()
     check_encoder: Callable[[HubEncoder], None] = any_encoder
     lstm_dropouts: Callable = lambda native: native.use_dropouts(of_language_model=False)
 
 
 def _classification(inputs: Callable) -> Row:
-    options = ("class_weight", "signal_annealing")
+    options = ("signal_annealing",)
     return Row(inputs, options=options, perturbations=PERTURBATIONS)
 
 
@@ -75,6 +78,7 @@ KINDS = {
         multilabel_classification.targets,
         multilabel_classification.predictions,
         multilabel_classification.combined,
+        label_weights=multilabel_classification.choice_weights,
         perturbations=PERTURBATIONS,
     ),
     "regression": _regression(classification.text_inputs),
@@ -85,6 +89,7 @@ KINDS = {
         tagging.targets,
         tagging.predictions,
         real=tagging.real_words,
+        label_weights=tagging.tag_weights,
         options=("signal_annealing",),
         perturbations=OF_WORDS_IN_PLACE,
     ),

@@ -1,5 +1,6 @@
 """A model on a `HubEncoder` whose `fit` applies the phases of an adaptation."""
 
+import contextlib
 import functools
 import inspect
 
@@ -12,9 +13,8 @@ from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import Unfreezing, group_names, with_unfreezing
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.kinds import KINDS, kinds_with
 from tf_adapt.models.train_steps import TrainSteps
-from tf_adapt.tasks.task import Task
+from tf_adapt.tasks.class_weights import Given
 
 
 class PhasedModel(TrainSteps):
@@ -48,11 +48,24 @@ class PhasedModel(TrainSteps):
             )
         given["callbacks"] = with_last_update(given.get("callbacks"), self.optimizer)
         given.pop("self")
-        if given.get("class_weight"):
-            _check_class_weight(getattr(self, "task", None))
+        weighing = self.weighted(given.pop("class_weight", None), given.get("x"))
         if isinstance(given.get("x"), tf.data.Dataset):
             given["shuffle"] = False  # the dataset has its order; Keras warns about its default
-        return super().fit(**given)
+        with weighing:
+            return super().fit(**given)
+
+    def weighted(self, given: Given | None, examples) -> contextlib.AbstractContextManager:
+        """With `class_weight` in `fit`, the model in the body trains with these weights.
+
+        Raises:
+            ConfigError: weights, which a model of several tasks does not have.
+        """
+        if given:
+            raise ConfigError(
+                "class_weight: expected none for several tasks; give sample_weight with the "
+                "examples instead"
+            )
+        return contextlib.nullcontext()
 
     def _has_phases(self) -> bool:
         return self.adaptation is not None and (
@@ -67,14 +80,3 @@ class PhasedModel(TrainSteps):
         name = self.adaptation.name
         holder.value.say = lambda line: print(f"{name}: {line}") if verbose else None
         return holder.value
-
-
-def _check_class_weight(task: Task | None) -> None:
-    """Keras weighs by the largest number on the last axis of y: by a word's place in tagging."""
-    if task is None or "class_weight" not in KINDS[task.kind].options:
-        fitting = kinds_with("class_weight")
-        kind = "several tasks" if task is None else task.kind
-        raise ConfigError(
-            f"class_weight: expected none for {kind}, only for {' and '.join(fitting)}, "
-            "whose examples have one class each; give sample_weight with the examples instead"
-        )

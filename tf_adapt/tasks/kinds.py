@@ -4,11 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tf_adapt.tasks.arguments import checked_labels, num_labels
 from tf_adapt.tasks.by_kind.multilabel_classification import checked_names, checked_thresholds
 from tf_adapt.tasks.by_kind.regression import checked_range
 from tf_adapt.tasks.by_kind.span_extraction import checked_spans
 from tf_adapt.tasks.by_kind.tagging import checked_scheme
+from tf_adapt.tasks.label_counts import of_classes, of_sets
 from tf_adapt.tasks.tag_schemes import WORDS
 
 if TYPE_CHECKING:  # it imports TensorFlow
@@ -29,6 +32,7 @@ class Row:
         arguments: of `Task`, by name: the checked value, or a ConfigError. Others must be None.
         num_outputs: of a head, for an example or for each word.
         metrics_of_schemes: of tags, where they are not `metrics`.
+        label_counts: targets, the number of labels → how often each occurs; None: there are none.
     """
 
     texts: tuple[str, ...]
@@ -37,6 +41,7 @@ class Row:
     arguments: Mapping[str, Callable[["Task", str], Any]] = field(default_factory=dict)
     num_outputs: Callable[["Task"], int] = num_labels
     metrics_of_schemes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    label_counts: Callable[[np.ndarray, int], np.ndarray] | None = None
 
 
 def _classification(texts: tuple[str, ...]) -> Row:
@@ -45,6 +50,7 @@ def _classification(texts: tuple[str, ...]) -> Row:
         "label",
         ("accuracy", "matthews", "macro_f1", "balanced_accuracy"),
         {"labels": checked_labels},
+        label_counts=of_classes,
     )
 
 
@@ -61,6 +67,7 @@ KINDS = {
         "label",
         ("micro_f1", "macro_f1"),
         {"labels": checked_names, "thresholds": checked_thresholds},
+        label_counts=of_sets,
     ),
     "regression": _regression(ONE_TEXT),
     "pair_classification": _classification(TWO_TEXTS),
@@ -71,6 +78,7 @@ KINDS = {
         ("span_f1", "strict_span_f1"),
         {"labels": checked_labels, "scheme": checked_scheme},
         metrics_of_schemes={WORDS: ("accuracy",)},
+        label_counts=of_classes,
     ),
     # A question and its context: see `tf_adapt.data.formats.records.Answers`.
     "span_extraction": Row(

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from tf_adapt.layers.global_mean import global_mean
+from tf_adapt.layers.global_mean import global_mean, weights_like
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -75,6 +75,8 @@ class BinaryCrossEntropy(keras.losses.Loss):
     `−t log σ(x) − (1 − t) log(1 − σ(x))` for each target t and logit x.
 
     Shapes: targets `[batch, labels]` 0 or 1, logits `[batch, labels]` → scalar, 0 without examples.
+
+    Sample weights `[batch]` or `[batch, labels]` multiply the summands, not their number.
     """
 
     def __init__(self, name: str = "binary_cross_entropy"):
@@ -83,8 +85,11 @@ class BinaryCrossEntropy(keras.losses.Loss):
     def __call__(self, y_true, y_pred, sample_weight=None):
         logits = ops.cast(ops.convert_to_tensor(y_pred), "float32")
         targets = ops.reshape(ops.cast(y_true, "float32"), ops.shape(logits))
-        losses = ops.mean(ops.binary_crossentropy(targets, logits, from_logits=True), axis=-1)
-        return global_mean(losses, ops.ones_like(losses, dtype="bool"), sample_weight)
+        losses = ops.binary_crossentropy(targets, logits, from_logits=True)
+        if sample_weight is not None:
+            losses *= weights_like(sample_weight, losses)
+        losses = ops.mean(losses, axis=-1)
+        return global_mean(losses, ops.ones_like(losses, dtype="bool"))
 
     def get_config(self) -> dict:
         return {"name": self.name}

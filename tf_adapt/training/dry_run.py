@@ -23,6 +23,7 @@ from tf_adapt.training.resolving.configured_splits import splits_of, tasks_of
 from tf_adapt.training.resolving.devices import make_strategy
 from tf_adapt.training.resolving.input_hashes import UNLABELLED
 from tf_adapt.training.resolving.warm_start import check_start_config, started_model, starting_run
+from tf_adapt.training.resolving.weighed_labels import weigh_labels
 from tf_adapt.training.results.forgetting import source_task_of
 from tf_adapt.training.teachers.teacher import check_student, check_teacher
 from tf_adapt.training.teachers.unlabelled import read_unlabelled, unlabelled_of, with_placeholders
@@ -75,6 +76,7 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
             unlabelled = read_unlabelled(path, UNLABELLED, config.data, task)
             examples["train"] = with_placeholders(examples["train"], unlabelled, task)
         data, order = _prepared(config, examples, task, model), None
+        weigh_labels(config, model, data["train"])
         unlabelled_of(
             config.auxiliary.consistency, config.data, settings.limits, task, model.encoder
         )

@@ -62,6 +62,14 @@ def soft_losses(task: Task, answers, outputs, temperature: float):
     return row.of_choices(losses)
 
 
+def label_weights(weights, targets, decodes: bool):
+    """The weight of each example: that of its label.
+
+    Shapes: weights `[labels]`, targets `[batch] int` → `[batch]`.
+    """
+    return tf.gather(weights, tf.reshape(tf.cast(targets, tf.int32), [-1]))
+
+
 def all_real(losses, targets):
     """Which losses are of real examples: all."""
     return ops.ones_like(losses, dtype="bool")

@@ -17,6 +17,14 @@ def predictions(model, outputs, inputs: dict) -> dict:
     return {"probabilities": tf.sigmoid(outputs)}
 
 
+def choice_weights(weights, targets, decodes: bool):
+    """The weight of each choice of an example: with the label, or without.
+
+    Shapes: weights `[labels, 2]`, targets `[batch, labels]` 0 or 1 → `[batch, labels]`.
+    """
+    return tf.where(tf.cast(targets, tf.bool), weights[:, 1], weights[:, 0])
+
+
 def combined(mean: Callable, votes: bool, labels: int) -> dict:
     """The mean of the probabilities: see `Combination`."""
     return {"probabilities": mean(lambda answer: answer["probabilities"])}

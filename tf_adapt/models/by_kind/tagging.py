@@ -5,6 +5,7 @@ from keras import ops
 
 from tf_adapt.data.packing.last_pieces import with_last_piece
 from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.layers.pooling import masked_mean
 from tf_adapt.models.by_kind import classification
 from tf_adapt.tasks.task import Task
 
@@ -34,3 +35,15 @@ def predictions(model, outputs, inputs: dict) -> dict:
 def real_words(losses, targets):
     """Which losses are of real words, not of padding."""
     return ops.reshape(targets, ops.shape(losses)) >= 0
+
+
+def tag_weights(weights, targets, decodes: bool):
+    """The weight of each word: that of its tag; under a CRF, which has one loss for a sentence, the
+    mean weight of its words.
+
+    Shapes: weights `[tags]`, targets `[batch, words] int` (−1 is padding) → `[batch, words]`;
+    under a CRF `[batch]`.
+    """
+    targets = tf.cast(targets, tf.int32)
+    of_words = tf.gather(weights, tf.maximum(targets, 0))
+    return masked_mean(of_words[..., None], targets >= 0)[:, 0] if decodes else of_words

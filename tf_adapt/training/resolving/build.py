@@ -35,6 +35,7 @@ from tf_adapt.training.plan import Plan
 from tf_adapt.training.resolving.compiled_model import penalised
 from tf_adapt.training.resolving.configured_splits import splits_of, tasks_of
 from tf_adapt.training.resolving.warm_start import started_model
+from tf_adapt.training.resolving.weighed_labels import weigh_labels
 from tf_adapt.training.teachers.unlabelled import unlabelled_of
 
 PROPORTIONAL = "proportional"
@@ -130,6 +131,7 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
     model = started_model(config, task_of(splits), start)
     anchor = penalised(config.penalties, model)
     data = _prepared(config, splits, model.encoder)
+    weigh_labels(config, model, data["train"])
     if splits.weak is not None:
         soft_labels = tf.constant(splits.weak.posteriors, tf.float32)
         data["train"] = replace(data["train"], soft_labels=soft_labels)
