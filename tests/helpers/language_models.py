@@ -14,7 +14,7 @@ from hub_modules.output_files import write_output_layer
 from hub_modules.preprocess import ElmoPreprocessor
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.huggingface import output_shapes
-from tf_adapt.models.language_objectives import BiLanguageModel, MaskedLanguageModel
+from tf_adapt.models.language_losses import BiLanguageModel, MaskedLanguageModel
 
 WORDS = ["<S>", "</S>", "<UNK>", *"abcdefgh", "the", "what", "is", "who", "of"]
 ELMO = {

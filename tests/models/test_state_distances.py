@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_adapt.models.state_distances import relation_divergence, unexplained_share
+from tf_adapt.training.distilling.state_distances import relation_divergence, unexplained_share
 
 
 def softmax(scores):

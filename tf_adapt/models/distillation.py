@@ -7,7 +7,8 @@ from keras import ops
 from hub_modules.load import load_output_layer
 from hub_modules.native.untracked import Untracked
 from tf_adapt.encoder.hub_encoder import HubEncoder
-from tf_adapt.models.language_objectives import OBJECTIVES, at_places, word_embeddings
+from tf_adapt.models.language_losses import at_places, word_embeddings
+from tf_adapt.models.language_objectives import OBJECTIVES
 
 
 def distillation_objective(encoder: HubEncoder) -> "Distillation":

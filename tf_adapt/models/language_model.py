@@ -8,7 +8,8 @@ from tf_adapt.adaptation.unfreezing import group_names, make_trainable
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.models.language_objectives import CausalLanguageModel, language_model_objective
+from tf_adapt.models.language_losses import CausalLanguageModel
+from tf_adapt.models.language_objectives import language_model_objective
 from tf_adapt.tasks.task import Task
 
 

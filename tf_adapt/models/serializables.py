@@ -38,8 +38,8 @@ import tf_adapt.models.adapted_model  # noqa: F401
 import tf_adapt.models.auxiliary_loss  # noqa: F401
 import tf_adapt.models.consistency  # noqa: F401
 import tf_adapt.models.distillation  # noqa: F401
+import tf_adapt.models.language_losses  # noqa: F401
 import tf_adapt.models.language_model  # noqa: F401
-import tf_adapt.models.language_objectives  # noqa: F401
 import tf_adapt.models.multi_task_model  # noqa: F401
 import tf_adapt.models.slice_heads  # noqa: F401
 import tf_adapt.tasks.class_metrics  # noqa: F401

@@ -9,7 +9,7 @@ import tensorflow as tf
 from hub_modules.native.kernels.custom_gradients import own_gradients
 from hub_modules.native.transformer import as_rows
 from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
-from tf_adapt.models.state_distances import relation_divergence, unexplained_share
+from tf_adapt.training.distilling.state_distances import relation_divergence, unexplained_share
 
 LOSSES = ("loss", "states", "relations", "mean")
 _ROWS = tf.TensorSpec([None, None], tf.int32)

@@ -18,11 +18,7 @@ from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapt
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.models.language_objectives import (
-    BiLanguageModel,
-    LstmLanguageModel,
-    MaskedLanguageModel,
-)
+from tf_adapt.models.language_losses import BiLanguageModel, LstmLanguageModel, MaskedLanguageModel
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_cards import encoder_card
 
