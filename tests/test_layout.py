@@ -94,6 +94,18 @@ def test_a_config_stops_at_training():
     assert found == []
 
 
+def test_a_run_is_resolved_in_one_place():
+    """Elsewhere in `training` its sections and values are known, not the whole config."""
+    home = ROOT / "tf_adapt" / "training"
+    whole = {
+        path.relative_to(home).as_posix()
+        for path in home.rglob("*.py")
+        if "tf_adapt.config.sections.Config" in imports(path)
+        if path.parent.name != "resolving"
+    }
+    assert whole == {"train.py", "dry_run.py", "finished/load_run.py"}
+
+
 def test_conductors_are_short():
     for name in CONDUCTORS:
         assert import_statements(name) <= 20, name
