@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 import tf_adapt as ta
-from tf_adapt.models.auxiliary_loss import AuxiliaryLoss
 from tf_adapt.models.language_model import build_language_model
 from tf_adapt.models.language_objectives import language_model_objective
+from tf_adapt.models.signals.auxiliary_loss import AuxiliaryLoss
 
 # Five texts in batches of two: the shares are uneven in texts, in words and at the end.
 TEXTS = ["the cat is what the a b c d e f g h", "a", "what is the cat", "b c", "the the is d"]

@@ -20,8 +20,8 @@ from tf_adapt.analysis.states import layer_numbers
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.distillation import distillation_objective
 from tf_adapt.models.language_model import build_language_model
+from tf_adapt.models.signals.distillation import distillation_objective
 from tf_adapt.models.source_task import source_loss
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.module_export import export_module

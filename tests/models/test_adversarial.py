@@ -6,7 +6,7 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from hub_modules.native.given_states import PERTURBATION
-from tf_adapt.models.adversarial import adversarial_perturbations
+from tf_adapt.models.signals.adversarial import adversarial_perturbations
 
 TASK = ta.Task("classification", labels=["no", "yes"])
 TIME, WIDTH, EPSILON = 3, 4, 0.05

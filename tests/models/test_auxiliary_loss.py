@@ -8,8 +8,8 @@ from language_models import with_output_layer, without_dropout
 
 import tf_adapt as ta
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.auxiliary_loss import AuxiliaryLoss, annealed
 from tf_adapt.models.language_objectives import language_model_objective
+from tf_adapt.models.signals.auxiliary_loss import AuxiliaryLoss, annealed
 from tf_adapt.training.resolving.compiled_model import precision
 
 TASK = ta.Task("classification", labels=["no", "yes"])

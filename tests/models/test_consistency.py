@@ -12,7 +12,7 @@ import tf_adapt as ta
 from hub_modules.native.given_states import PERTURBATION
 from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.consistency import Consistency
+from tf_adapt.models.signals.consistency import Consistency
 from tf_adapt.training.resolving.compiled_model import precision
 
 TASK = ta.Task("classification", labels=["no", "yes"])

@@ -17,7 +17,7 @@ from language_models import (
 )
 
 import tf_adapt as ta
-from tf_adapt.models.distillation import Distillation, distillation_objective
+from tf_adapt.models.signals.distillation import Distillation, distillation_objective
 from tf_adapt.tasks.losses import LanguageModelLoss
 
 

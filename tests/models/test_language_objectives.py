@@ -16,7 +16,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.models import language_losses as language_modeling
 from tf_adapt.models.language_losses import EVALUATION_SEED, BiLanguageModel, MaskedLanguageModel
 from tf_adapt.models.language_objectives import language_model_objective
-from tf_adapt.models.piece_masking import mask_pieces
+from tf_adapt.models.signals.piece_masking import mask_pieces
 from tf_adapt.tasks.losses import LanguageModelLoss
 from tf_adapt.tasks.metrics import Perplexity
 

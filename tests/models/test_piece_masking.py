@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_adapt.models.piece_masking import mask_pieces
+from tf_adapt.models.signals.piece_masking import mask_pieces
 
 SPECIAL = {
     "vocab_size": 1000,

@@ -8,7 +8,7 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.data.batches import prepare
 from tf_adapt.data.packing.prepared import SLICE_TARGETS
-from tf_adapt.models.slice_heads import SliceHeads
+from tf_adapt.models.signals.slice_heads import SliceHeads
 
 TEXTS = ["who is it", "what", "where is the man", "a man sings"]
 LABELS = [0, 1, 2, 1]

@@ -12,7 +12,7 @@ from hub_modules.load import load_output_layer
 from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.models.language_losses import EVALUATION_SEED, MASKED_SHARE
 from tf_adapt.models.language_model import build_language_model
-from tf_adapt.models.piece_masking import mask_pieces
+from tf_adapt.models.signals.piece_masking import mask_pieces
 from tf_adapt.models.source_task import source_loss
 from tf_adapt.tasks.task import Task
 

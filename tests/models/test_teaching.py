@@ -8,7 +8,7 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.data.packing.prepared import LABELLED, TEACHER
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.teaching import Teaching, soft_losses
+from tf_adapt.models.signals.teaching import Teaching, soft_losses
 
 LABELS = ["a", "b", "c"]
 TASKS = {

@@ -16,9 +16,9 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED
 from tf_adapt.data.packing.prepared import LABELLED, SLICE_TARGETS, SOFT_LABELS, TEACHER
-from tf_adapt.models.consistency import Consistency
-from tf_adapt.models.slice_heads import SliceHeads
-from tf_adapt.models.teaching import Teaching
+from tf_adapt.models.signals.consistency import Consistency
+from tf_adapt.models.signals.slice_heads import SliceHeads
+from tf_adapt.models.signals.teaching import Teaching
 from tf_adapt.training.resolving.devices import is_chief, make_strategy
 
 TASKS = {

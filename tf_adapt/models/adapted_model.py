@@ -12,136 +12,25 @@ from hub_modules.families import FAMILIES
 from hub_modules.native.added.settings import TaskAttention
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import is_trainable
-from tf_adapt.adaptation.adaptations import as_adaptation
 from tf_adapt.adaptation.phases import Adaptation
-from tf_adapt.adaptation.unfreezing import group_names, in_order_of, make_trainable
+from tf_adapt.adaptation.unfreezing import group_names, in_order_of
 from tf_adapt.data.packing.prepared import LABELLED, SOFT_LABELS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.size import check_size, is_wide
-from tf_adapt.heads.table import build_head
 from tf_adapt.layers.global_mean import weights_like
-from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.layers.moving_averages import moving_averages
-from tf_adapt.layers.scalar_mix import ScalarMix
-from tf_adapt.models.auxiliary_loss import AuxiliaryLoss, text_columns
-from tf_adapt.models.consistency import Consistency, check_dropout
 from tf_adapt.models.kinds import KINDS
 from tf_adapt.models.phased_model import PhasedModel
-from tf_adapt.models.signal_annealing import SignalAnnealing
-from tf_adapt.models.slice_heads import SliceHeads
-from tf_adapt.models.teaching import Teaching
+from tf_adapt.models.signals.auxiliary_loss import AuxiliaryLoss, text_columns
+from tf_adapt.models.signals.consistency import Consistency
+from tf_adapt.models.signals.signal_annealing import SignalAnnealing
+from tf_adapt.models.signals.slice_heads import SliceHeads
+from tf_adapt.models.signals.teaching import Teaching
 from tf_adapt.tasks.class_weights import BALANCED, Given, class_weights
 from tf_adapt.tasks.kinds import KINDS as KINDS_OF_TASK
 from tf_adapt.tasks.losses import soft_cross_entropy
 from tf_adapt.tasks.task import Task
-
-
-def build_model(
-    task: Task,
-    encoder: HubEncoder,
-    head: str | keras.layers.Layer = "default",
-    adaptation: str | Adaptation | None = None,
-    head_dropout: float | None = None,
-    head_units: int | None = None,
-    auxiliaries: Sequence[keras.layers.Layer] = (),
-    head_pooling: str | None = None,
-    head_word_pieces: str | None = None,
-    task_name: str | None = None,
-) -> "AdaptedModel":
-    """An encoder with a task's head on top, built and ready for `compile`.
-
-    A `ScalarMix` in a head that is given by name starts from the ELMo module's own mix of its
-    layers, where it has one (`HubEncoder.layer_mix`).
-
-    Args:
-        task: the task.
-        encoder: a `HubEncoder`.
-        head: "default" (the paper's for this task, encoder and adaptation: see
-            `tf_adapt.paper.HEADS`), another name of `tf_adapt.heads.table.HEADS`, or a Keras layer
-            of your own: see below.
-        adaptation: which groups are trained when: a name, or an object such as `ta.lora(rank=4)`
-            (`tf_adapt.adaptation.adaptations`); None: the trainable weights of the encoder. The
-            encoder is given the weights that it adds (LoRA, adapters), once. All groups that it
-            ever trains are made trainable. If it has several phases, `fit` applies them with the
-            callback `Unfreezing`, which it adds unless one for this encoder is given;
-            `train_on_batch` trains all of these groups.
-        head_dropout, head_units: of a head given by name: dropout rate, and width of each direction
-            of its LSTMs; by default the published ones.
-        auxiliaries: losses added to the task's loss in training: see `AuxiliaryLoss`.
-        head_pooling: of a head given by name, not for tagging: "first", "last", "mean" or "max" of
-            the states that it pools to a vector; by default its published pooling.
-        head_word_pieces: of a head given by name, for tagging: which pieces of a word stand for it,
-            "first", "last", or the "mean" or "max" of all; by default first, of an AWD-LSTM last.
-        task_name: of the task, for an encoder with `task_attention`: see `build_multi_task_model`.
-
-    A head of your own is called as `head(encoded, inputs, training=…)`. `encoded` is a list of the
-    encoder's outputs: one dict for a text, or for a pair that BERT encodes as one row; two dicts if
-    the texts of a pair are encoded separately. Each has
-
-    - `layers`: list of the hidden states `[batch, time, width]` of each layer, bottom to top;
-      `time` is word pieces and special tokens for BERT, words for ELMo;
-    - `mask`: `[batch, time] bool`, False at padding, where hidden states are undefined;
-    - `pooled`: `[batch, width]`, for BERT.
-
-    `inputs` are the encoder's inputs for the first dict: BERT's `input_word_ids`, `input_mask` and
-    `input_type_ids` (0 in the first text of a pair, 1 in the second), for tagging also
-    `first_piece` and `last_piece` `[batch, words] int32`, the positions of each word's first and
-    last piece (−1 is padding).
-    The head returns float32 logits `[batch, labels]`; for tagging `[batch, words, labels]`; for
-    regression values `[batch]`; for span extraction those of `SpanExtractor`, whose inputs have
-    what `tf_adapt.data.packing.span_windows.pack_spans` adds.
-
-    Raises:
-        ConfigError: the adaptation is unknown, or contradicts the encoder; as `build_head` and
-            `check_dropout`.
-
-    Examples:
-        >>> class MeanHead(keras.layers.Layer):
-        ...     def __init__(self):
-        ...         super().__init__()
-        ...         self.dense = keras.layers.Dense(2, dtype="float32")
-        ...
-        ...     def call(self, encoded, inputs=None, training=None):
-        ...         real = keras.ops.cast(encoded[0]["mask"], "float32")[..., None]
-        ...         states = keras.ops.cast(encoded[0]["layers"][-1], "float32") * real
-        ...         return self.dense(keras.ops.sum(states, axis=1) / keras.ops.sum(real, axis=1))
-    """
-    KINDS[task.kind].check_encoder(encoder)
-    encoder.leave_unread(())  # undo what an earlier head on this encoder left unread
-    adaptation = None if adaptation is None else as_adaptation(adaptation)
-    if adaptation is not None:
-        make_trainable(encoder, adaptation)
-    # Groups whose outputs the head does not use get no gradient: an ELMo module's own mix of its
-    # layers, and BERT's pooler with most of our heads. A user's own head may use the pooler.
-    unread = ["aggregation"]
-    by_name = isinstance(head, str)
-    if by_name:
-        frozen = not encoder.trainable_groups
-        head = build_head(
-            head,
-            task,
-            encoder.family,
-            frozen,
-            head_dropout,
-            head_units,
-            encoder.joint_pairs,
-            head_pooling,
-            head_word_pieces,
-        )
-        unread += [] if head_inputs_of(head).pooled else ["pooler"]
-    encoder.leave_unread(unread)
-    model = AdaptedModel(task, encoder, head, auxiliaries, adaptation, task_name)
-    if by_name and any(
-        consistency.perturbation == "dropout" for consistency in model._consistencies()
-    ):
-        check_dropout(encoder, head)
-    if by_name and encoder.layer_mix is not None:
-        of_slices = [auxiliary for auxiliary in auxiliaries if isinstance(auxiliary, SliceHeads)]
-        for layer in (inner for part in (head, *of_slices) for inner in part._flatten_layers()):
-            if isinstance(layer, ScalarMix):
-                layer.start_from(encoder.layer_mix.weights, encoder.layer_mix.scale)
-    return model
 
 
 @keras.saving.register_keras_serializable("tf_adapt")

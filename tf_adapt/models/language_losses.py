@@ -19,7 +19,7 @@ from hub_modules.native.untracked import Untracked
 from hub_modules.output_words import OutputWords
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.piece_masking import mask_pieces
+from tf_adapt.models.signals.piece_masking import mask_pieces
 
 MASKED_SHARE = 0.15
 NUM_SAMPLES = 8192
@@ -31,7 +31,7 @@ EVALUATION_SEED = (7, 0)
 class MaskedLanguageModel(keras.layers.Layer):
     """BERT's masked language model: `−log p(piece)` of the masked pieces.
 
-    The encoder runs once more on the masked text (`tf_adapt.models.piece_masking`). In training the
+    The encoder runs once more on the masked text (`signals.piece_masking`). In training the
     masked pieces are sampled in each step, from a seed state that is saved with the weights; in
     evaluation they depend on the text alone. The output layer is tied to the encoder's word
     embeddings.

@@ -35,13 +35,13 @@ import tf_adapt.layers.crf  # noqa: F401
 import tf_adapt.layers.maxout  # noqa: F401
 import tf_adapt.layers.scalar_mix  # noqa: F401
 import tf_adapt.models.adapted_model  # noqa: F401
-import tf_adapt.models.auxiliary_loss  # noqa: F401
-import tf_adapt.models.consistency  # noqa: F401
-import tf_adapt.models.distillation  # noqa: F401
 import tf_adapt.models.language_losses  # noqa: F401
 import tf_adapt.models.language_model  # noqa: F401
 import tf_adapt.models.multi_task_model  # noqa: F401
-import tf_adapt.models.slice_heads  # noqa: F401
+import tf_adapt.models.signals.auxiliary_loss  # noqa: F401
+import tf_adapt.models.signals.consistency  # noqa: F401
+import tf_adapt.models.signals.distillation  # noqa: F401
+import tf_adapt.models.signals.slice_heads  # noqa: F401
 import tf_adapt.tasks.class_metrics  # noqa: F401
 import tf_adapt.tasks.losses  # noqa: F401
 import tf_adapt.tasks.metrics  # noqa: F401

@@ -8,7 +8,8 @@ import numpy as np
 
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.heads.table import head_name
-from tf_adapt.models.adapted_model import AdaptedModel, build_model
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.build import build_model
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.by_kind import (
     classification,

@@ -18,12 +18,12 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint, pretrained_groups
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.models.auxiliary_loss import AuxiliaryLoss
-from tf_adapt.models.consistency import Consistency, consistency_objective
-from tf_adapt.models.distillation import distillation_objective
 from tf_adapt.models.language_objectives import language_model_objective
 from tf_adapt.models.multi_task_model import MultiTaskModel, build_multi_task_model
-from tf_adapt.models.slice_heads import SliceHeads
+from tf_adapt.models.signals.auxiliary_loss import AuxiliaryLoss
+from tf_adapt.models.signals.consistency import Consistency, consistency_objective
+from tf_adapt.models.signals.distillation import distillation_objective
+from tf_adapt.models.signals.slice_heads import SliceHeads
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.kinds import KINDS
 

@@ -14,7 +14,7 @@ from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
-from tf_adapt.models.signal_annealing import SignalAnnealing
+from tf_adapt.models.signals.signal_annealing import SignalAnnealing
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import checked_members

@@ -23,7 +23,7 @@ from tf_adapt.data.splits.read_splits import Splits, fingerprint
 from tf_adapt.encoder.feature_lock import locked_entry
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.models.teaching import Teaching
+from tf_adapt.models.signals.teaching import Teaching
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.runs.teacher_answers import Answers, read_answers, shared_folder
 from tf_adapt.runs.teachers import KEY, Identity, identity_of

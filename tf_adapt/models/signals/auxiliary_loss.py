@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras import ops
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.consistency import Consistency
+from tf_adapt.models.signals.consistency import Consistency
 from tf_adapt.tasks.losses import global_mean
 
 

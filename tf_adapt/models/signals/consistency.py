@@ -7,9 +7,9 @@ from hub_modules.families import FAMILIES
 from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED, WORDS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.adversarial import EPSILON, adversarial_perturbations
 from tf_adapt.models.kinds import KINDS, PERTURBATIONS
-from tf_adapt.models.piece_masking import mask_pieces
+from tf_adapt.models.signals.adversarial import EPSILON, adversarial_perturbations
+from tf_adapt.models.signals.piece_masking import mask_pieces
 from tf_adapt.tasks.divergences import consistency_losses
 from tf_adapt.tasks.task import Task
 
@@ -116,10 +116,10 @@ class Consistency(keras.layers.Layer):
     The perturbation is
 
     - dropout: another draw of dropout, nothing else;
-    - mask: pieces masked as by `tf_adapt.models.piece_masking`;
+    - mask: pieces masked as by `tf_adapt.models.signals.piece_masking`;
     - words, paraphrases: other texts, which are among the inputs;
     - adversarial: the direction in which the embeddings change the prediction most
-      (`tf_adapt.models.adversarial`).
+      (`tf_adapt.models.signals.adversarial`).
 
     Shapes: inputs `{"unlabelled": {"a": …}}` beside the labelled ones, of words and paraphrases
     also `perturbed` → `[texts]`, tagging `[texts, words]`, float32, −1 at padding.
