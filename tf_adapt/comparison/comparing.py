@@ -81,7 +81,7 @@ def compare(
                 at_once = jobs or jobs_at_once(outcomes.unfinished_cells(), comparison.threads)
                 run_all(outcomes, at_once, comparison.threads, features, display)
 
-            extend(comparison, splits, out, run)
+            extend(comparison, splits, out, run, display.say_once)
             outcomes = outcomes_of(comparison, out)
             run(outcomes)
             display.say_once("tests, verdict, report, export")

@@ -16,7 +16,7 @@ from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.cell_results import CHOSEN_ON, dev_curve
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.plan.cells import EPOCHS, Cell, Comparison, Extension
-from tf_adapt.comparison.plan.extension import extended
+from tf_adapt.comparison.plan.extension import extended, in_words
 from tf_adapt.comparison.record import read_record, write_record
 from tf_adapt.comparison.verdict.training_ended import (
     AT_CHANCE,
@@ -31,7 +31,11 @@ from tf_adapt.report.scored_cells import Trial
 
 
 def extend(
-    comparison: Comparison, splits: Splits, out: Path, run: Callable[[Outcomes], None]
+    comparison: Comparison,
+    splits: Splits,
+    out: Path,
+    run: Callable[[Outcomes], None],
+    say: Callable[[str], None],
 ) -> None:
     """Decides what is added, and writes it into the record, unless it was decided before.
 
@@ -39,6 +43,7 @@ def extend(
 
     Args:
         run: trains all unfinished runs.
+        say: prints a sentence.
     """
     record = read_record(out)
     is_final = any(look["final"] for look in record["looks"])
@@ -46,8 +51,11 @@ def extend(
         return
     judged = Outcomes(judging(comparison), out, trials_only=comparison.trials > 1)
     run(judged)
-    added = {name: asdict(of_name) for name, of_name in extensions(judged, splits).items()}
-    write_record(out, record | {"extended": added})
+    added = extensions(judged, splits)
+    plain = {name: asdict(extension) for name, extension in added.items()}
+    write_record(out, record | {"extended": plain})
+    for sentence in in_words(replace(comparison, extensions=added), {}):
+        say(sentence)
 
 
 def outcomes_of(comparison: Comparison, out: Path) -> Outcomes:
