@@ -2,7 +2,8 @@
 
 import pytest
 
-from tf_adapt.config.reading import config_from, dump_config, load_config, resolve_paths
+from tf_adapt.config.paths import resolve_paths
+from tf_adapt.config.reading import config_from, dump_config, load_config
 from tf_adapt.errors import ConfigError
 
 

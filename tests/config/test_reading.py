@@ -7,7 +7,8 @@ import yaml
 from hub_modules.shipped import PRETRAINED
 from hub_modules.storage.strict_yaml import float_text, parse_yaml
 from tf_adapt.comparison.plan.settings import load_comparison
-from tf_adapt.config.reading import config_from, dump_config, load_config, resolve_paths
+from tf_adapt.config.paths import resolve_paths
+from tf_adapt.config.reading import config_from, dump_config, load_config
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.words import did_you_mean
 

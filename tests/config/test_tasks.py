@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from tf_adapt.comparison.plan.settings import comparison_from
-from tf_adapt.config.reading import config_from, dump_config, load_config, resolve_paths
+from tf_adapt.config.paths import resolve_paths
+from tf_adapt.config.reading import config_from, dump_config, load_config
 from tf_adapt.errors import ConfigError
 
 DATA = {"dataset": "sample_classification", "source": "sample"}

@@ -5,7 +5,8 @@ import os
 import pytest
 
 from hub_modules.storage.strict_yaml import parse_yaml
-from tf_adapt.config.reading import config_from, dump_config, resolve_paths
+from tf_adapt.config.paths import resolve_paths
+from tf_adapt.config.reading import config_from, dump_config
 from tf_adapt.errors import ConfigError
 from tf_adapt.training.resolving.run_config import changed_keys
 

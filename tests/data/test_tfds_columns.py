@@ -9,7 +9,8 @@ import tensorflow_datasets as tfds
 
 import tf_adapt as ta
 from tf_adapt.config.data_sections import TfdsConfig
-from tf_adapt.config.reading import config_from, dump_config, load_config, resolve_paths
+from tf_adapt.config.paths import resolve_paths
+from tf_adapt.config.reading import config_from, dump_config, load_config
 from tf_adapt.data.check import check_data
 from tf_adapt.data.formats import Record
 from tf_adapt.data.splits.read_splits import has_test, load_splits

@@ -12,7 +12,8 @@ from huggingface_folders import keras_hub_is_new, write_folder
 from small_data import RECORDS, TASKS
 
 import tf_adapt as ta
-from tf_adapt.config.reading import config_from, resolve_paths
+from tf_adapt.config.paths import resolve_paths
+from tf_adapt.config.reading import config_from
 from tf_adapt.data.batches import batches_from, prepare
 from tf_adapt.data.formats import Answers, Record
 from tf_adapt.encoder.feature_cache import with_features

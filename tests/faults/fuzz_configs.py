@@ -280,7 +280,7 @@ def in_a_folder() -> Iterator[None]:
 
 
 def _read_data(config, folder=None, session=None) -> dict:
-    from tf_adapt.config.reading import resolve_paths
+    from tf_adapt.config.paths import resolve_paths
     from tf_adapt.data.splits.read_splits import load_splits
 
     config = resolve_paths(config)

@@ -6,7 +6,8 @@ import keras
 import numpy as np
 from finished_runs import METRICS
 
-from tf_adapt.config.reading import config_from, resolve_paths
+from tf_adapt.config.paths import resolve_paths
+from tf_adapt.config.reading import config_from
 from tf_adapt.data.packing.prepare import task_of
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.runs import checkpoints, run_folder

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.find import is_word_vectors
-from hub_modules.keras_hub.handles import PREFIX, hint, is_preset_name
+from hub_modules.keras_hub.handles import PREFIX, hint
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.files import why_no_name
 from hub_modules.storage.strict_yaml import KeyPath
@@ -18,6 +18,7 @@ from tf_adapt.adaptation.adaptations import ADAPTATIONS
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.config.consistency_checks import consistency_problems
 from tf_adapt.config.messages import shown
+from tf_adapt.config.paths import is_name_or_url, named_paths
 from tf_adapt.config.sections import Config
 from tf_adapt.config.several_tasks_checks import one_task_problems, several_tasks_problems
 from tf_adapt.config.task_checks import Found, task_problems
@@ -42,7 +43,7 @@ def problems_of(config: Config) -> Found:
         yield from task_problems(config)
     if config.auxiliary.consistency is not None:
         yield from consistency_problems(config)
-    for name in ("handle", "preprocessor"):
+    for name in config.encoder.HANDLES:
         handle = getattr(config.encoder, name)
         if handle is not None:
             yield from _handle_problems(handle, ("encoder", name))
@@ -73,16 +74,6 @@ def adaptation_of(config: AdaptationConfig) -> Adaptation:
     make = ADAPTATIONS[config.name]
     given = {name: getattr(config, name) for name in inspect.signature(make).parameters}
     return make(**{name: value for name, value in given.items() if value is not None})
-
-
-def is_name_or_url(handle: str | None) -> bool:
-    """Whether a handle is the name of a shipped module or of a preset, or an address, not a
-    folder."""
-    return handle is not None and (
-        handle in shipped_names()
-        or handle.startswith(("http://", "https://"))
-        or is_preset_name(handle)
-    )
 
 
 def _adaptation_problems(given: AdaptationConfig) -> Found:
@@ -237,34 +228,7 @@ def _long_problems(config: Config) -> Found:
 
 
 def _path_problems(config: Config) -> Found:
-    homes = {("tasks", name): task for name, task in (config.tasks or {}).items()} or {(): config}
-    paths = {
-        (*path, "data", name): getattr(home.data, name)
-        for path, home in homes.items()
-        if home.data is not None
-        for name in home.data.PATHS
-    }
-    paths["features", "cache"] = config.features.cache
-    if config.penalties.ewc is not None:
-        paths["penalties", "ewc", "fisher"] = config.penalties.ewc.fisher
-    for name, rules in config.slices.items():
-        paths["slices", name, "wrong_in"] = rules.wrong_in
-        paths["slices", name, "file"] = rules.file
-    if config.start is not None:
-        paths["start", "run"] = config.start.run
-        paths["start", "config"] = config.start.config
-    if config.forgetting is not None:
-        paths["forgetting", "text"] = config.forgetting.text
-    if config.teacher is not None:
-        paths["teacher", "run"] = config.teacher.run
-        paths["teacher", "unlabelled"] = config.teacher.unlabelled
-    if config.weak is not None:
-        paths["weak", "votes"] = config.weak.votes
-    if (consistency := config.auxiliary.consistency) is not None:
-        home = ("auxiliary", "consistency")
-        paths[*home, "unlabelled"] = consistency.unlabelled
-        paths[*home, "perturbation", "file"] = consistency.perturbation.file
-    for key, path in paths.items():
+    for key, path in named_paths(config):
         reason = why_no_name(path) if path else None
         if reason is not None:
             yield key, f"expected the path of a file or folder, got {shown(path)}: {reason}"

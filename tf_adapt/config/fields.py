@@ -1,6 +1,6 @@
 """What the sections of a config share: their class, bounds, and a field for whole numbers."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,6 +18,11 @@ def whole(lowest: int, highest: int, more: str = "", **settings) -> Any:
 
 
 class Section(BaseModel):
-    """A section of a config: typed keys, no others, no conversions."""
+    """A section of a config: typed keys, no others, no conversions.
 
+    Attributes:
+        PATHS: the keys whose values are paths.
+    """
+
+    PATHS: ClassVar[tuple[str, ...]] = ()
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)

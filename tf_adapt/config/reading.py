@@ -12,12 +12,12 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from hub_modules.keras_hub.handles import PREFIX
 from hub_modules.storage.strict_yaml import KeyPath, parse_yaml, read_yaml
-from tf_adapt.config.checks import defaults_of, is_name_or_url, problems_of
+from tf_adapt.config.checks import defaults_of, problems_of
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
 from tf_adapt.config.messages import Problems, describe, location_of, shown
 from tf_adapt.config.names import canonical_path, with_canonical_names
+from tf_adapt.config.paths import resolve_paths
 from tf_adapt.config.sections import Config, TaskConfig
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.data.kinds import KINDS
@@ -159,64 +159,6 @@ def dump_config(config: Config) -> str:
     return yaml.safe_dump(config.model_dump(), sort_keys=False, allow_unicode=True)
 
 
-def resolve_paths(config: Config) -> Config:
-    """The same config with absolute paths, independent of the working directory."""
-    config = with_data(config, _with_absolute_paths)
-    encoder = config.encoder.model_copy(
-        update={
-            name: handle if is_name_or_url(handle) else _absolute_handle(handle)
-            for name, handle in (
-                ("handle", config.encoder.handle),
-                ("preprocessor", config.encoder.preprocessor),
-            )
-        }
-    )
-    penalties = config.penalties
-    if penalties.ewc is not None:
-        ewc = penalties.ewc.model_copy(update={"fisher": _absolute(penalties.ewc.fisher)})
-        penalties = penalties.model_copy(update={"ewc": ewc})
-    start = config.start
-    if start is not None:
-        paths = {"run": _absolute(start.run), "config": _absolute(start.config)}
-        start = start.model_copy(update=paths)
-    features = config.features.model_copy(update={"cache": _absolute(config.features.cache)})
-    slices = {
-        name: rules.model_copy(
-            update={"wrong_in": _absolute(rules.wrong_in), "file": _absolute(rules.file)}
-        )
-        for name, rules in config.slices.items()
-    }
-    teacher = config.teacher
-    if teacher is not None:
-        names = ("run", "unlabelled")
-        teacher = teacher.model_copy(update={n: _absolute(getattr(teacher, n)) for n in names})
-    forgetting = config.forgetting
-    if forgetting is not None:
-        forgetting = forgetting.model_copy(update={"text": _absolute(forgetting.text)})
-    weak = config.weak
-    if weak is not None:
-        weak = weak.model_copy(update={"votes": _absolute(weak.votes)})
-    auxiliary = config.auxiliary
-    if (consistency := auxiliary.consistency) is not None:
-        perturbation = consistency.perturbation
-        perturbation = perturbation.model_copy(update={"file": _absolute(perturbation.file)})
-        paths = {"unlabelled": _absolute(consistency.unlabelled), "perturbation": perturbation}
-        consistency = consistency.model_copy(update=paths)
-        auxiliary = auxiliary.model_copy(update={"consistency": consistency})
-    absolute = {
-        "auxiliary": auxiliary,
-        "encoder": encoder,
-        "penalties": penalties,
-        "start": start,
-        "teacher": teacher,
-        "forgetting": forgetting,
-        "weak": weak,
-        "features": features,
-        "slices": slices,
-    }
-    return config.model_copy(update=absolute)
-
-
 def with_data(config: Config, change: Callable[[Any], Any]) -> Config:
     """The same config with another `data` section, for several tasks that of each."""
     if config.tasks is None:
@@ -256,20 +198,6 @@ def data_section(section: dict | None, kind: str) -> DatasetConfig | FilesConfig
         section = {"format": row.formats[0], "kind": kind, "train": "", "dev": ""}
         section["columns"] = row.text_columns
     return _data_class(section)(**section)
-
-
-def _with_absolute_paths(data: Any) -> Any:
-    return data.model_copy(update={name: _absolute(getattr(data, name)) for name in data.PATHS})
-
-
-def _absolute(path: str | None) -> str | None:
-    return None if path is None else os.path.abspath(path)
-
-
-def _absolute_handle(handle: str | None) -> str | None:
-    if handle is None or not handle.startswith(PREFIX):
-        return _absolute(handle)
-    return PREFIX + os.path.abspath(handle.removeprefix(PREFIX))
 
 
 def _name_to_section(content: dict) -> None:

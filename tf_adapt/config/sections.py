@@ -5,7 +5,7 @@ reads configs, `tf_adapt.config.checks` has the checks of several keys; the sect
 `tf_adapt.config.data_sections`. Imports no TensorFlow.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -69,6 +69,7 @@ class LongConfig(Section):
 class EncoderConfig(Section):
     """The pretrained module and how it is executed."""
 
+    HANDLES: ClassVar = ("handle", "preprocessor")
     handle: str = Field(
         description="the name of a shipped module, a folder, a .txt file of word vectors, an "
         "http(s) URL, or keras: with a preset of keras-hub or a folder"

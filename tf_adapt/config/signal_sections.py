@@ -3,7 +3,7 @@
 Imports no TensorFlow.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -32,6 +32,7 @@ def _as_perturbation(given: Any) -> Any:
 class PerturbationConfig(Section):
     """What takes the place of an unlabelled text in the second pass: a name, or a file."""
 
+    PATHS: ClassVar = ("file",)
     name: Literal[PERTURBATION_NAMES] | None = Field(
         None, description=f"{', '.join(PERTURBATION_NAMES)}, or null with a file"
     )
@@ -50,6 +51,7 @@ class PerturbationConfig(Section):
 class ConsistencyConfig(AuxiliaryLossConfig):
     """Consistency of the predictions on unlabelled texts and on their perturbations."""
 
+    PATHS: ClassVar = ("unlabelled",)
     weight: float = Field(1.0, ge=0, description="a number of at least 0")
     """Weight of the consistency loss."""
     unlabelled: str = Field(description="the path of a file")
@@ -86,6 +88,7 @@ class SliceConfig(Section):
     Words and places are those of `tf_adapt.data.slices`.
     """
 
+    PATHS: ClassVar = ("wrong_in", "file")
     words: list[str] | None = Field(None, min_length=1, description="a list of words, or null")
     """Examples with one of these words in either text."""
     longer_than: int | None = whole(1, MOST_TOKENS, ", or null", default=None)
@@ -105,6 +108,7 @@ class StartConfig(Section):
     """A run whose best weights this run begins from, an intermediate task (STILTs): a finished
     one, or one that is trained first."""
 
+    PATHS: ClassVar = ("run", "config")
     run: str | None = Field(
         None, description="the folder of a finished run on the same module, or null with config"
     )
@@ -130,6 +134,7 @@ class StartConfig(Section):
 class TeacherConfig(Section):
     """A finished run or an ensemble whose answers are learned beside the labels (distillation)."""
 
+    PATHS: ClassVar = ("run", "unlabelled")
     run: str = Field(description="the folder of a finished run or an ensemble with the same labels")
     """The run that answers."""
     temperature: float = Field(2.0, gt=0, description="a number above 0")
@@ -144,6 +149,7 @@ class TeacherConfig(Section):
 class ForgettingConfig(Section):
     """The loss of the module's own task, a language model, measured again after adaptation."""
 
+    PATHS: ClassVar = ("text",)
     text: str = Field(description="the path of a file of held-out text")
     """Running text that neither the module nor this run learned from, one paragraph a line (.gz is
     unpacked)."""
@@ -155,6 +161,7 @@ class WeakConfig(Section):
     The file is that of `tf_adapt.data.votes`.
     """
 
+    PATHS: ClassVar = ("votes",)
     votes: str = Field(description="the path of a file")
     """Labels of train from several sources: a column for each, a row for each example."""
     aggregate: Literal[AGGREGATES] = Field("dawid_skene", description=" or ".join(AGGREGATES))

@@ -3,7 +3,7 @@
 Imports no TensorFlow.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -198,6 +198,7 @@ class L2SpConfig(Section):
 class EwcConfig(Section):
     """EWC: a penalty on the distance to the pretrained weights, scaled by Fisher information."""
 
+    PATHS: ClassVar = ("fisher",)
     fisher: str = Field(description="the path of a file that `tf-adapt fisher` wrote")
     """Diagonal Fisher information of an earlier task."""
     weight: float = Field(15.0, gt=0, description="a number above 0")
@@ -218,6 +219,7 @@ class FeaturesConfig(Section):
     for the whole run may be cached for other runs.
     """
 
+    PATHS: ClassVar = ("cache",)
     cache: str | None = Field(None, description="a folder, or null to keep them in memory")
     """Folder of cached features, shared between runs."""
     require: bool = Field(False, description="true or false")

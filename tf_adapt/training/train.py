@@ -11,7 +11,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tf_adapt.config.reading import resolve_paths, with_data
+from tf_adapt.config.paths import resolve_paths
+from tf_adapt.config.reading import with_data
 from tf_adapt.config.sections import Config
 from tf_adapt.data.own_files import recognised
 from tf_adapt.encoder.feature_cache import reading_features

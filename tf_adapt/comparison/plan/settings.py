@@ -57,7 +57,8 @@ from tf_adapt.comparison.plan.students import check_heads
 from tf_adapt.comparison.plan.two_stages import with_whole_stages
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
-from tf_adapt.config.reading import checked_config, overridden, resolve_paths, typed
+from tf_adapt.config.paths import resolve_paths
+from tf_adapt.config.reading import checked_config, overridden, typed
 from tf_adapt.config.sections import OF_TASKS
 from tf_adapt.config.task_checks import kind_of
 from tf_adapt.config.training_sections import AdaptationConfig
