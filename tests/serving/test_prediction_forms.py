@@ -104,9 +104,9 @@ def test_a_text_that_tsv_cannot_hold():
             with pytest.raises(
                 DataError, match=r"in:7: expected a text on one line.*\.jsonl or \.csv"
             ):
-                check_texts("tsv", [Record("a", "b"), record])
+                check_texts("tsv", PAIR, [Record("a", "b"), record], True)
             for form in ("csv", "jsonl"):
-                check_texts(form, [record])
+                check_texts(form, PAIR, [record], True)
 
 
 def test_sets_of_labels_in_every_form():
@@ -152,3 +152,22 @@ def test_answers_in_every_form():
         ],
     }
     assert (second["prediction"], second["start"]) == ("", -1)
+
+
+def test_the_users_columns_keep_their_names():
+    task = task_of(labels=("no", "yes"))
+    fields = {"row_id": 7, "review": "a\tb", "no": None}
+    records = [Record("a\tb", fields=fields, where="in:1"), Record("", fields={"row_id": 8})]
+    answers = [SimpleNamespace(label="yes", scores=(0.25, 0.75)), None]
+    assert predictions_text("tsv", task, records, answers) == (
+        "row_id\tprediction\tno\tyes\n7\tyes\t0.250000\t0.750000\n8\t\t\t\n"
+    )
+    check_texts("tsv", task, records, False)
+    with pytest.raises(DataError, match="in:1: .* .--format csv for standard output"):
+        check_texts("tsv", task, records, True)
+    assert predictions_text("csv", task, records[:1], answers[:1], True) == (
+        "row_id,review,no,prediction,predicted_no,yes\r\n7,a\tb,,yes,0.250000,0.750000\r\n"
+    )
+    first, second = predictions_text("jsonl", task, records, answers).splitlines()
+    assert json.loads(first)["row_id"] == 7
+    assert json.loads(second) == {"row_id": 8, "prediction": None}

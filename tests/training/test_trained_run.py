@@ -128,7 +128,7 @@ def test_a_csv_file_alone_is_trained_on_scored_and_predicted(tiny_bert, tmp_path
     assert math.isfinite(evaluate_file(run, path)["loss"])
     assert predict_file(run, path, tmp_path / "out.jsonl", with_input=True) == 60
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert written[59]["text_a"] == "a 59,\nb"
+    assert written[59]["review"] == "a 59,\nb"
 
 
 def test_both_span_f1_of_a_run_are_those_of_seqeval(run):
@@ -368,7 +368,7 @@ def test_the_suffix_of_a_table_says_how_it_is_read(table_run, tables, tmp_path):
         }
     assert predict_file(table_run, tables["jsonl"], tmp_path / "out.csv", with_input=True) == 2
     rows = list(csv.reader((tmp_path / "out.csv").read_text("utf-8").splitlines()))
-    assert rows[0][:2] == ["text_a", "prediction"] and sorted(rows[0][2:]) == ["no", "yes"]
+    assert rows[0][:3] == ["text", "class", "prediction"] and sorted(rows[0][3:]) == ["no", "yes"]
     assert [row[0] for row in rows[1:]] == ["good", "so, bad"]
 
 
@@ -415,7 +415,7 @@ def test_nothing_is_written_where_something_is_refused(table_run, tables, run, f
     assert not list(tmp_path.glob("*out*"))
     predict_file(table_run, tables["jsonl"], tmp_path / "out.tsv")
     predict_file(table_run, tables["jsonl"], tmp_path / "out.jsonl", with_input=True)
-    assert json.loads((tmp_path / "out.jsonl").read_text("utf-8"))["text_a"] == "a\tb"
+    assert json.loads((tmp_path / "out.jsonl").read_text("utf-8"))["text"] == "a\tb"
 
 
 def test_from_standard_input_to_standard_output(table_run, tables, tmp_path):
@@ -426,7 +426,7 @@ def test_from_standard_input_to_standard_output(table_run, tables, tmp_path):
     assert found.exit_code == 0, found.output
     assert found.stderr.splitlines()[-1] == "2 predictions: -"
     rows = found.stdout_bytes.decode("utf-8").splitlines()
-    assert [row.split("\t")[0] for row in rows] == ["text_a", "שלום", "so, bad"]
+    assert [row.split("\t")[0] for row in rows] == ["text", "שלום", "so, bad"]
     evaluate = ["evaluate", str(table_run), "--json", "--data"]
     found = CliRunner().invoke(cli, [*evaluate, "-"], input=TABLES["tsv"].encode())
     assert found.exit_code == 0, found.output

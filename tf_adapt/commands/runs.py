@@ -1,5 +1,6 @@
 """The commands that train a run or use a trained one."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -109,8 +110,8 @@ def evaluate(
     required=True,
     type=PATH,
     metavar="FILE",
-    help="In the dataset's format, or of tables by suffix: .tsv, .csv, .jsonl; labels are ignored; "
-    "- for standard input.",
+    help="In the dataset's format, or by suffix .tsv, .csv, .jsonl, .conll; else a text a line "
+    "where there is no header; labels are ignored; - for standard input.",
 )
 @click.option(
     "--output",
@@ -120,7 +121,17 @@ def evaluate(
     help="One line for each example; by suffix .jsonl, .csv, else .tsv (tagging: CoNLL columns); "
     "- for standard output.",
 )
-@click.option("--with-input", is_flag=True, help="Put the texts before each prediction.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("tsv", "csv", "jsonl")),
+    help="Of the output, in place of its suffix.",
+)
+@click.option(
+    "--with-input",
+    is_flag=True,
+    help="Put all columns of the input before each prediction; those of ids are there anyway.",
+)
 @click.option("--signature", metavar="NAME", help="The task, of an export of several.")
 @engine_option
 @task_option
@@ -130,17 +141,21 @@ def predict(
     run_or_export: str,
     source: str,
     output: str,
+    form: str | None,
     with_input: bool,
     signature: str | None,
     engine: str,
     task: str | None,
     trust: bool,
 ) -> None:
-    """Predicts the examples of a file with a trained run, an ensemble or an exported model."""
+    """Predicts the examples of a file with a trained run, an ensemble, an exported model or what a
+    comparison exported."""
     start_tensorflow()
+    from tf_adapt.runs.exports_in import newest_export
     from tf_adapt.training.finished.trained_run import predict_file
 
-    count = predict_file(run_or_export, source, output, with_input, trust, signature, task, engine)
+    folder = newest_export(Path(run_or_export))
+    count = predict_file(folder, source, output, with_input, trust, signature, task, engine, form)
     click.echo(f"{count} predictions: {output}", err=output == "-")
 
 

@@ -129,7 +129,7 @@ def serve(
     With TensorFlow Serving's REST API, and a page to try them.
 
     An export is a version folder (served as it is) or the folder of numbered ones above it (of
-    which the newest is served, and a newer one picked up).
+    which the newest is served, and a newer one picked up), or that of a comparison.
     """
     check_installed()
     check_engine(engine)
@@ -137,6 +137,7 @@ def serve(
     named = named_folders(models)
     token = read_token(token_file)
     start_tensorflow()
+    from tf_adapt.runs.exports_in import versions_folder
     from tf_adapt.serving.server.limits import Limits
     from tf_adapt.serving.server.run import bound_to, serve
 
@@ -155,7 +156,9 @@ def serve(
         if token is None and names.own is None:
             _echo(f"warning: without --token-file, whoever can reach {host} is answered")
         folders = {
-            name: _exported(folder, trust, stack) if _is_trained(folder) else folder
+            name: _exported(folder, trust, stack)
+            if _is_trained(folder)
+            else versions_folder(folder)
             for name, folder in named.items()
         }
         return serve(folders, bound, names, token, limits, trust, _say, engine)

@@ -13,14 +13,15 @@ from hub_modules.storage.json_files import Schema, parse_json
 from hub_modules.storage.strict_yaml import parse_yaml
 from tf_adapt.comparison.execution.runs import config_name
 from tf_adapt.comparison.plan.cells import HIGHER, LOWER, Cell, Comparison
-from tf_adapt.comparison.winner_export import EXPORT_NAMES, EXPORTS
+from tf_adapt.comparison.winner_export import EXPORT_NAMES
 from tf_adapt.config.reading import config_from, dump_config, without_trial
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TfAdaptError
 from tf_adapt.runs import run_folder
+from tf_adapt.runs.exports_in import COMPARISON, EXPORTS
 from tf_adapt.training.resolving import run_config
 
-RECORD = "comparison.json"
+RECORD = COMPARISON
 # Files of `ta.compare`: data and config given in Python.
 DATA, CONFIG = "data", "compare.yaml"
 # Files that a killed process may leave half-written, by folder.

@@ -11,10 +11,10 @@ from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.execution.running import check_ended
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.report.content import Content
+from tf_adapt.runs.exports_in import EXPORTS
 from tf_adapt.serving.exports.model_card import CARD, OverSeeds
 from tf_adapt.training.finished.run_cards import run_card
 
-EXPORTS = ("winner", "candidate")
 EXPORT_NAMES = "*-rate_*-seed_*"
 
 

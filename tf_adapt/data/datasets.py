@@ -8,9 +8,11 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from tf_adapt.data.catalogue import DATASETS, DatasetInfo
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats.text import KnownLines, read_lines
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.labels import check_labels, convert_scheme, scheme_tags
 from tf_adapt.errors import ConfigError, DataError
@@ -125,6 +127,35 @@ def read_file(
             f"{data.format!r}"
         )
     return row.read(path, data, labelled)
+
+
+def rows_to_predict(path: str | Path, data: object) -> list[Record | TaggedSentence]:
+    """As `read_file` without labels, with empty rows and all columns: `data.by_kind.to_predict`.
+
+    Raises:
+        ConfigError, DataError: as `read_file`.
+    """
+    name = getattr(data, "dataset", None)
+    row = KINDS[data.kind if name is None else dataset_info(name).kind]
+    known = KnownLines(read_lines(path), path)
+    if name is None and not known.named_as_table:
+        as_json, others = known.looks_like_json, [of for of in row.formats if of != "jsonl"]
+        if as_json != (data.format == "jsonl"):
+            data = in_format(data, "jsonl" if as_json else others[0])
+    return row.to_predict(known, data, read_file)
+
+
+def in_format(data: Any, form: str) -> Any:
+    """A section of own files for a file in another format of its kind, if it is one.
+
+    The columns that such a file shows by itself are then left open.
+    """
+    row = KINDS[data.kind]
+    if form == data.format or form not in row.formats:
+        return data
+    shown = dict.fromkeys((*row.shown_columns, *row.in_place))
+    columns = data.columns.model_copy(update=shown)
+    return data.model_copy(update={"format": form, "columns": columns})
 
 
 def dataset_info(name: str) -> DatasetInfo:

@@ -10,6 +10,7 @@ from typing import Any
 from tf_adapt.data import label_reports
 from tf_adapt.data.by_kind.tagging import column_problems, read_sentences, with_shown_columns
 from tf_adapt.data.by_kind.texts import TABLES, count_missing, read_table
+from tf_adapt.data.by_kind.to_predict import Read, sentences_to_predict, texts_to_predict
 from tf_adapt.data.formats import (
     Record,
     TaggedSentence,
@@ -19,7 +20,7 @@ from tf_adapt.data.formats import (
     read_squad,
     text_label,
 )
-from tf_adapt.data.formats.text import read_texts
+from tf_adapt.data.formats.text import KnownLines, read_texts
 from tf_adapt.data.tfds import examples
 from tf_adapt.data.tfds.features import CLASSES, NUMBERS, SETS, Readers
 from tf_adapt.tasks.answer_scores import exact_match
@@ -29,6 +30,10 @@ Example = Record | TaggedSentence
 
 def _as_given(data: Any) -> Any:
     return data
+
+
+def _texts_alone(path: KnownLines, data: Any, read: Read) -> list[Example]:
+    return read(path, False)
 
 
 def _label(example: Record) -> Any:
@@ -42,6 +47,8 @@ class Row:
     Args:
         formats: of a user's own files, the default first.
         read: a file, the `data` section, whether with labels → the examples of a user's own file.
+        to_predict: a file that was read, the section, the reader of such files → its examples
+            without labels, one for each row.
         columns: that such a file has, beside those that it may have (`more_columns`).
         in_place: columns that a file may have in the place of one of these.
         column_problems: the `data` section → its wrong columns, each with a message.
@@ -58,6 +65,7 @@ class Row:
 
     formats: tuple[str, ...]
     read: Callable[[str | Path, Any, bool], list[Example]]
+    to_predict: Callable[[KnownLines, Any, Read], list[Example]] = _texts_alone
     columns: tuple[str, ...] = ()
     more_columns: tuple[str, ...] = ()
     in_place: Mapping[str, str] = field(default_factory=dict)
@@ -76,6 +84,7 @@ class Row:
 _TEXT = Row(
     TABLES,
     partial(read_table, label=dict.fromkeys(TABLES, text_label)),
+    to_predict=partial(texts_to_predict, texts=1),
     columns=("text_a", "label"),
     more_columns=("group",),
     text_columns={"text_a": "text_a"},
@@ -89,6 +98,7 @@ _NUMBER = replace(
     label_report=label_reports.target_range,
 )
 _PAIR = {
+    "to_predict": partial(texts_to_predict, texts=2),
     "columns": ("text_a", "text_b", "label"),
     "text_columns": {"text_a": "text_a", "text_b": "text_b"},
 }
@@ -110,6 +120,7 @@ KINDS = {
     "tagging": Row(
         ("conll", "jsonl"),
         read_sentences,
+        to_predict=sentences_to_predict,
         columns=("words", "tags"),
         in_place={"text_a": "words"},
         column_problems=column_problems,

@@ -3,7 +3,6 @@
 from typing import Any
 
 from tf_adapt.data.datasets import DEV_PERCENT, DEV_SEED
-from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off
 from tf_adapt.errors import DataError
@@ -30,16 +29,12 @@ def labelled_only(data: Any, examples: list, description: str) -> tuple[list, st
     """
     if not getattr(data, "skip_unlabelled", False):
         return examples, description
-    kept = [example for example in examples if _is_labelled(example)]
+    kept = [example for example in examples if example.target is not None]
     if not kept:
         raise DataError(f"{description}: expected labelled examples, got {len(examples)} without")
     skipped = len(examples) - len(kept)
     note = f": {counted(skipped, 'example')} without a label left out" if skipped else ""
     return kept, description + note
-
-
-def _is_labelled(example: Any) -> bool:
-    return (example.tags if isinstance(example, TaggedSentence) else example.label) is not None
 
 
 def with_dev(

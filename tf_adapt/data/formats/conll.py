@@ -4,6 +4,7 @@ Comments are `#begin document (…`, `#end document`, and before a sentence line
 begin with `# ` and have another number of columns than the others; with as many, `#` is the word.
 """
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
 from tf_adapt.errors import DataError
 
 DOCUMENT_START = "-DOCSTART-"
+_TAG = re.compile(r"O|[BIESLUM](-.+)?")
+# So many sentences are not all of one length.
+_ENOUGH_ROWS = 5
 # Of CoNLL-2012 and CoNLL-U.
 _DOCUMENT_COMMENTS = ("#begin document (", "# newdoc")
 
@@ -92,6 +96,21 @@ def word_lines(lines: list[str]) -> list[list[str]]:
         for line in lines
         if not (is_blank(line) or _starts_document(line, False) or _is_comment(line, layout, True))
     ]
+
+
+def are_columns(lines: list[str]) -> bool:
+    """Whether lines are words with their columns, not one sentence each.
+
+    In columns each line has the same number of them; a few lines of plain text may too.
+    """
+    rows = word_lines(lines)
+    widths = {len(row) for row in rows}
+    if len(widths) != 1 or widths == {1}:
+        return len(widths) < 2
+    starts_document = any(_starts_document(line, False) for line in lines)
+    is_tabbed = any("\t" in line for line in lines)
+    ends_in_tags = all(_TAG.fullmatch(row[-1]) for row in rows)
+    return starts_document or is_tabbed or ends_in_tags or len(rows) >= _ENOUGH_ROWS
 
 
 def _starts_document(line: str, is_comment: bool) -> bool:

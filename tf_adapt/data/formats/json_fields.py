@@ -41,6 +41,29 @@ def tagged_fields(path: str | Path) -> dict[str, str]:
     return found
 
 
+def text_field(path: str | Path, named: Any) -> dict[str, str]:
+    """The field of a file of sentences without tags: `words` or `text_a`.
+
+    Args:
+        named: its `words` or `text_a` is taken where the file has that field.
+
+    Raises:
+        DataError: as `objects_of`; there is none.
+    """
+    objects = objects_of(path)
+    for role in ("words", "text_a"):
+        name = getattr(named, role, None)
+        if name in objects[0]:
+            return {role: name}
+    words, text = _first(objects, _WORDS, _are_texts), _first(objects, _TEXT, _is_text)
+    if words is None and text is None:
+        raise DataError(
+            f"{path}: expected the field tokens (a list of words) or text, got "
+            f"{', '.join(map(repr, objects[0]))}"
+        )
+    return {"text_a": text} if words is None else {"words": words}
+
+
 def fields_of_tags(objects: Sequence[dict[str, Any]]) -> dict[str, str] | None:
     """As `tagged_fields`; None where there are no such fields."""
     words, text = _first(objects, _WORDS, _are_texts), _first(objects, _TEXT, _is_text)

@@ -3,8 +3,8 @@
 import math
 import re
 import string
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -37,7 +37,8 @@ class Record:
     For multilabel tasks `label` is a sorted tuple. A question is `text_a`, the context that it is
     about `text_b`.
 
-    Examples with the same `group` are not independent: see `tf_adapt.data.splits.groups`.
+    Examples with the same `group` are not independent: see `tf_adapt.data.splits.groups`. `fields`
+    are all columns of a row whose label is to be predicted.
     """
 
     text_a: str
@@ -46,6 +47,7 @@ class Record:
     where: str = ""
     genre: str | None = None
     group: str | None = None
+    fields: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     document: ClassVar[int] = 0
     group_noun: ClassVar[str] = "group"
     joined_by: ClassVar[str] = ", joined by shared texts"
@@ -66,6 +68,11 @@ class Record:
     def shown(self) -> str:
         """The first text, for a reader."""
         return self.text_a
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a text has nothing to answer about."""
+        return not all(text.strip(string.whitespace) for text in self.texts)
 
     @property
     def noun(self) -> str:
@@ -148,6 +155,11 @@ class TaggedSentence:
     def texts(self) -> tuple[tuple[str, ...]]:
         """The one text: its words."""
         return (self.words,)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no word."""
+        return not self.words
 
     @property
     def strings(self) -> tuple[str, ...]:

@@ -168,7 +168,7 @@ def _read_table(
         raise no_examples(path)
     rows = split(path, lines)
     _, header = next(rows)
-    _check_header(header, _wanted(columns, labelled), f"{path}:1")
+    check_header(header, _wanted(columns, labelled), f"{path}:1")
     if all(map(is_blank, lines[1:])):
         raise no_examples(path)
 
@@ -186,7 +186,12 @@ def _empty_line(where: str) -> DataError:
     return DataError(f"{where}: expected an example, got an empty line; remove it")
 
 
-def _check_header(header: list[str], wanted: list[str], where: str) -> None:
+def check_header(header: list[str], wanted: list[str], where: str) -> None:
+    """Checks that a table has each wanted column, once.
+
+    Raises:
+        DataError: it has not.
+    """
     for name in wanted:
         if header.count(name) != 1:
             got = "two of that name" if name in header else f"the columns {_listed(header)}"

@@ -43,7 +43,7 @@ def read_tagged_json(
 
     def parsed(value: object, where: str) -> TaggedSentence:
         fields = json_object(as_object(value), where)
-        tags = fields.get(columns["tags"]) if labelled else None
+        tags = fields.get(columns.get("tags")) if labelled else None
         if labelled and tags is None and not may_lack_label:
             raise DataError(
                 f"{where}: expected tags or spans in the field {columns['tags']!r}, got none; add "

@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 from tf_adapt.data.formats.records import Record, check_text
-from tf_adapt.data.formats.suffixes import is_gzip
+from tf_adapt.data.formats.suffixes import SUFFIXES, is_gzip, suffix_of
 from tf_adapt.errors import DataError
 
 _SIGNATURES = {
@@ -36,6 +36,32 @@ class StandardInput:
         if sys.stdin is None:  # closed before the start
             raise OSError("it is closed")
         return sys.stdin.buffer.read()
+
+
+class KnownLines(StandardInput):
+    """The lines of a file that was read before, in place of its path, for a reader."""
+
+    def __init__(self, lines: list[str], name: str | os.PathLike | StandardInput = "<stdin>"):
+        self.lines = lines
+        self.name = str(name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def named_as_table(self) -> bool:
+        """Whether the file's name says its format."""
+        return suffix_of(self.name) in SUFFIXES
+
+    @property
+    def looks_like_json(self) -> bool:
+        """Whether the first line begins an object, or an array of objects."""
+        first = next((line.strip() for line in self.lines if not is_blank(line)), "")
+        return first.startswith(("{", "[{", "[[")) or first == "["
+
+    def read_bytes(self) -> bytes:
+        """The lines as they were."""
+        return "".join(f"{line}\n" for line in self.lines).encode("utf-8")
 
 
 def named_input(name: str | os.PathLike) -> Path | StandardInput:

@@ -12,7 +12,8 @@ import csv
 import io
 import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs import kinds as runs
 from tf_adapt.serving.kinds import KINDS
+
+# Columns that say which example a row is.
+_ID = re.compile(r"(.*[_ -])?(id|idx|index|guid|uuid)", re.IGNORECASE)
 
 
 def form_of(output: str | os.PathLike, task: Any) -> str:
@@ -42,18 +46,22 @@ def form_of(output: str | os.PathLike, task: Any) -> str:
     return "csv"
 
 
-def check_texts(form: str, records: Sequence[Record | TaggedSentence]) -> None:
-    """Checks that a format can represent the texts.
+def check_texts(
+    form: str, task: Any, records: Sequence[Record | TaggedSentence], with_input: bool
+) -> None:
+    """Checks that a format can represent what is written of the input.
 
     Raises:
         DataError: a text contains a tab or a line break, and the format is tsv.
     """
     for record in records if form == "tsv" else ():
-        for text in (record.text_a, record.text_b or ""):
+        for value in _of_input(record, task, with_input).values():
+            text = _text(value)
             if any(character in text for character in "\t\n\r"):
                 raise DataError(
                     f"{record.where}: expected a text on one line without tabs, got "
-                    f"{text[:40]!r}; name the output .jsonl or .csv, which can hold it"
+                    f"{text[:40]!r}; name the output .jsonl or .csv, which can hold it (--format "
+                    "csv for standard output)"
                 )
 
 
@@ -68,25 +76,31 @@ def predictions_text(
 
     Args:
         form: tsv, csv, jsonl or conll: see `form_of`.
-        predictions: a `tf_adapt.serving.prediction.predict.Prediction` for each record.
-        with_input: write the texts first; for tagging the words are always written.
+        predictions: a `tf_adapt.serving.prediction.predict.Prediction` for each record, None for an
+            empty one.
+        with_input: write the row first, with its own names of the columns; columns of ids are
+            written in any case, and for tagging the words.
     """
     pairs = list(zip(records, predictions, strict=True))
     if form == "conll":
-        return "\n".join(_columns(record.words, prediction.label) for record, prediction in pairs)
-    row = KINDS[task.kind]
-    names = row.texts if with_input else ()
-    texts = [[getattr(record, name) for name in names] for record in records]
+        return "\n".join(_columns(record, prediction) for record, prediction in pairs)
+    given = [_of_input(record, task, with_input) for record in records]
+    names = list(dict.fromkeys(name for values in given for name in values))
     if form == "jsonl":
         objects = (
-            dict(zip(names, given, strict=True)) | row.object(record, prediction, task.labels)
-            for given, (record, prediction) in zip(texts, pairs, strict=True)
+            values | _renamed(_object(record, prediction, task), values)
+            for values, (record, prediction) in zip(given, pairs, strict=True)
         )
         return "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in objects)
-    rows = [[*names, "prediction", *row.columns(task.labels)]]
+    row = KINDS[task.kind]
+    answers = ["prediction", *row.columns(task.labels)]
+    rows = [[*names, *_renamed(dict.fromkeys(answers), names)]]
     rows += [
-        [*given, *row.fields(prediction)]
-        for given, prediction in zip(texts, predictions, strict=True)
+        [
+            *(_text(values.get(name)) for name in names),
+            *([""] * len(answers) if prediction is None else row.fields(prediction)),
+        ]
+        for values, prediction in zip(given, predictions, strict=True)
     ]
     if form == "tsv":
         return "".join("\t".join(row) + "\n" for row in rows)
@@ -95,5 +109,33 @@ def predictions_text(
     return content.getvalue()
 
 
-def _columns(words: Sequence[str], tags: Sequence[str]) -> str:
-    return "".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True))
+def _of_input(record: Record | TaggedSentence, task: Any, with_input: bool) -> dict[str, Any]:
+    """What is written of an example before its prediction, by column."""
+    fields = getattr(record, "fields", None)
+    if fields is None:
+        texts = KINDS[task.kind].texts if with_input else ()
+        return {name: getattr(record, name) for name in texts}
+    return {name: value for name, value in fields.items() if with_input or _ID.fullmatch(name)}
+
+
+def _object(record: Record | TaggedSentence, prediction: Any, task: Any) -> dict[str, Any]:
+    if prediction is None:
+        return {"prediction": None}
+    return KINDS[task.kind].object(record, prediction, task.labels)
+
+
+def _renamed(answer: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Names that the input has too get `predicted_` before them."""
+    return {f"predicted_{name}" if name in names else name: value for name, value in answer.items()}
+
+
+def _text(value: Any) -> str:
+    """A value of a row in a table."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _columns(record: TaggedSentence, prediction: Any) -> str:
+    tags = () if prediction is None else prediction.label
+    return "".join(f"{word}\t{tag}\n" for word, tag in zip(record.words, tags, strict=True))

@@ -17,7 +17,7 @@ from tf_adapt.runs import run_folder, run_schemas
 from tf_adapt.serving.exports.export_parts import signature_in
 from tf_adapt.serving.prediction.answers import Prediction
 from tf_adapt.serving.prediction.kinds import KINDS
-from tf_adapt.serving.prediction.predict import check_numbers
+from tf_adapt.serving.prediction.predict import check_numbers, predictions_of_rows
 from tf_adapt.tasks.task import Task
 
 BATCH_SIZE = 32
@@ -45,7 +45,7 @@ def predict_with_export(
     trust: bool,
     signature: str | None = None,
     engine: str = TENSORFLOW,
-) -> tuple[Task, list, list[Prediction]]:
+) -> tuple[Task, list, list[Prediction | None]]:
     """The task of an export, its examples, and their predictions.
 
     Args:
@@ -72,13 +72,17 @@ def predict_with_export(
     serve = None
     if engine != TENSORFLOW:
         serve = signature_in(engine, module, name, f"export {folder}", content)
-    outputs = [
-        _outputs(folder, task, module, records[start : start + BATCH_SIZE], name, serve)
-        for start in range(0, len(records), BATCH_SIZE)
-    ]
-    answer = {name: np.concatenate([part[name] for part in outputs]) for name in outputs[0]}
-    check_numbers(answer)
-    return task, records, KINDS[task.kind].served_predictions(task, records, answer)
+
+    def predict(given: list) -> list[Prediction]:
+        outputs = [
+            _outputs(folder, task, module, given[start : start + BATCH_SIZE], name, serve)
+            for start in range(0, len(given), BATCH_SIZE)
+        ]
+        answer = {key: np.concatenate([part[key] for part in outputs]) for key in outputs[0]}
+        check_numbers(answer)
+        return KINDS[task.kind].served_predictions(task, given, answer)
+
+    return task, records, predictions_of_rows(records, predict)
 
 
 def check_export(folder: Path) -> None:

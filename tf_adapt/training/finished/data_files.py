@@ -8,20 +8,21 @@ from pydantic import ValidationError
 
 from tf_adapt.config.data_sections import Columns, FilesConfig, TfdsConfig
 from tf_adapt.config.reading import data_section
-from tf_adapt.data.datasets import read_file
+from tf_adapt.data.datasets import in_format, read_file, rows_to_predict
+from tf_adapt.data.formats.suffixes import SUFFIXES, suffix_of
 from tf_adapt.data.formats.text import named_input
-from tf_adapt.data.own_files import labelled_only
+from tf_adapt.data.own_files import labelled_only, recognised
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.kinds import KINDS
 
-TABLES = ("tsv", "csv", "jsonl")
-
 
 def labelled_examples(path: str | os.PathLike, task: Task, data: Any) -> list:
     """The examples of a labelled file."""
     section = of_file(path, data)
+    if hasattr(section, "train"):
+        section = recognised(section.model_copy(update={"train": str(path)}))
     records, _ = labelled_only(section, read_file(named_input(path), section), str(path))
     return KINDS[task.kind].as_in_task(records, data, task, str(path))
 
@@ -31,9 +32,8 @@ def examples_to_predict(
 ) -> list:
     """The examples of a file; checks first that their predictions can be written."""
     form = form_of(output, task)
-    records = read_file(named_input(path), of_file(path, data), labelled=False)
-    if with_input:
-        check_texts(form, records)
+    records = rows_to_predict(named_input(path), of_file(path, data))
+    check_texts(form, task, records, with_input)
     return records
 
 
@@ -64,14 +64,13 @@ def examples_for_export(
 def of_file(path: str | os.PathLike, data: Any) -> Any:
     """The `data` section for reading one file.
 
-    The suffix selects the format of tables, also for training data from TensorFlow Datasets. The
-    group column is left out: only tests between cells use it.
+    The suffix selects the format among those of the kind, also for training data from TensorFlow
+    Datasets. The group column is left out: only tests between cells use it.
     """
     if isinstance(data, TfdsConfig):
         columns = data.columns.model_dump()
         data = FilesConfig(format="tsv", kind=data.kind, train="", columns=Columns(**columns))
-    if not isinstance(data, FilesConfig) or data.format not in TABLES:
+    if not isinstance(data, FilesConfig):
         return data
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    changed = {"columns": data.columns.model_copy(update={"group": None})}
-    return data.model_copy(update=changed | ({"format": suffix} if suffix in TABLES else {}))
+    ungrouped = {"columns": data.columns.model_copy(update={"group": None})}
+    return in_format(data.model_copy(update=ungrouped), SUFFIXES.get(suffix_of(path), data.format))

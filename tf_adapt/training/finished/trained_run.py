@@ -16,6 +16,7 @@ from tf_adapt.serving.prediction.ensemble import scores as ensemble_scores
 from tf_adapt.serving.prediction.output_files import check_output
 from tf_adapt.serving.prediction.predict import (
     predict,
+    predictions_of_rows,
     to_predictions,
     write_predictions,
 )
@@ -90,6 +91,7 @@ def predict_file(
     signature: str | None = None,
     name: str | None = None,
     engine: str = TENSORFLOW,
+    form: str | None = None,
 ) -> int:
     """Predicts a file with a run, an ensemble or an export; returns the number of examples.
 
@@ -101,12 +103,14 @@ def predict_file(
         path: a file, or `-` for standard input.
         output: a file whose suffix selects the format, see
             `tf_adapt.serving.prediction.prediction_forms`, or `-` for standard output.
-        with_input: write the texts before each prediction.
+        with_input: write all columns of the input before each prediction; those of ids are written
+            in any case.
         trust: accept an export, or a run's module, that is a program from elsewhere: see
             `load_run`.
         signature: the task, of an export of several.
         name: the task, of a run of several: see `load_run`.
         engine: of the encoder: see `HubEncoder`.
+        form: tsv, csv or jsonl, in place of the suffix of `output`.
 
     Raises:
         ArtifactError: the run or export is missing, damaged or not trusted, or `output` cannot be
@@ -121,7 +125,8 @@ def predict_file(
     folder = Path(run_or_export)
     check_engine(engine)
     check_output(output, path, folder)
-    given = path, output, with_input
+    named = output if form is None else f"{output}.{form}"
+    given = path, named, with_input
     if (folder / MANIFEST).is_file() or (folder / "saved_model.pb").is_file():
         if name is not None:
             raise ConfigError(
@@ -140,13 +145,17 @@ def predict_file(
         ensemble, reading = loaded_ensemble(folder, trust)
         _compute_members_in(engine, ensemble)
         task, records = ensemble.task, examples_to_predict(*given, ensemble.task, reading.data)
-        predictions = ensemble.predict(records, progress=True)
+        predictions = predictions_of_rows(
+            records, functools.partial(ensemble.predict, progress=True)
+        )
     else:
         model, reading = loaded_run(folder, trust, name)
         refuse_language_model(model.task)
         model.encoder.engine = engine
         task, records = model.task, examples_to_predict(*given, model.task, reading.data)
         size, (length, truncate, context) = reading.batch_size, reading.limits
-        predictions = predict(model, records, size, length, truncate, True, context)
-    write_predictions(output, task, records, predictions, with_input)
+        predictions = predictions_of_rows(
+            records, lambda rows: predict(model, rows, size, length, truncate, True, context)
+        )
+    write_predictions(output, task, records, predictions, with_input, named)
     return len(records)

@@ -6,7 +6,7 @@ from tf_adapt.config.signal_sections import ConsistencyConfig
 from tf_adapt.data.consistency_batches import Unlabelled, prepared_unlabelled
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.formats.text import StandardInput, read_lines
+from tf_adapt.data.formats.text import KnownLines, read_lines
 from tf_adapt.data.perturbed_words import CHANGED_SHARE
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import DataError
@@ -14,16 +14,6 @@ from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.data_files import of_file
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.input_hashes import CONSISTENCY
-
-
-class _Lines(StandardInput):
-    """Some lines of a file in place of its path, for a reader."""
-
-    def __init__(self, lines: list[str]):
-        self.lines = lines
-
-    def read_bytes(self) -> bytes:
-        return "\n".join(self.lines).encode("utf-8")
 
 
 def read_unlabelled(
@@ -95,11 +85,14 @@ def _first_with_label(path: str, section: Any, examples: list, task: Task) -> st
     Each is read alone: in a whole file one wrong label would hide all others.
     """
     lines = read_lines(path)
-    starts = [int(example.where.rpartition(":")[2]) - 1 for example in examples]
+    numbers = [example.where.rpartition(":")[2].removeprefix(" line ") for example in examples]
+    if not all(map(str.isdecimal, numbers)):
+        raise DataError(f"{path}: expected an example a line, got a JSON array; write JSON lines")
+    starts = [int(number) - 1 for number in numbers]
     header = lines[: starts[0]]
     for example, start, end in zip(examples, starts, [*starts[1:], len(lines)], strict=True):
         try:
-            known = read_file(_Lines([*header, *lines[start:end]]), section)
+            known = read_file(KnownLines([*header, *lines[start:end]]), section)
             KINDS[task.kind].known_labels(known, section, task, path)
         except DataError:  # as it should be: the label is missing
             continue
