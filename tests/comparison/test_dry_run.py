@@ -6,12 +6,26 @@ import pytest
 from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
+from tf_adapt.comparison.plan import dry_run as planned
+from tf_adapt.comparison.plan.expected_costs import CellCosts, costs_lines, expected_costs
+from tf_adapt.training.measured_costs import MeasuredCosts
 
 
 def call(path, *more):
     result = CliRunner().invoke(cli, ["compare", str(path), "--dry-run", *map(str, more)])
     assert "Traceback" not in result.output
     return result.exit_code, result.stdout, result.stderr
+
+
+COSTS = MeasuredCosts(
+    tracing=5.0, step=0.1, evaluation=0.01, features=0.02, serving=0.03, memory_mb=800.0
+)
+
+
+@pytest.fixture
+def unmeasured(monkeypatch):
+    """Steps and passes are not run; they have `COSTS`."""
+    monkeypatch.setattr(planned, "measured_costs", lambda *arguments: COSTS)
 
 
 @pytest.fixture
@@ -58,11 +72,16 @@ def test_cells_runs_and_splits(config, tmp_path):
     assert {one["home"] for one in frozen["kept"]["splits"].values()} == {"disk"}
     assert tuned["kept"] is None
     assert top["kept"]["outputs"] == ["layer_0"]
+    costs = found["costs"]
+    assert costs["unknown"] == []
+    assert 20 < costs["cpu_seconds"] < 1000
+    assert costs["cpu_seconds"] / found["jobs"] / 2 <= 1.01 * costs["seconds"]
+    assert 300 < costs["memory_mb"] < 3000
     assert {one["home"] for one in top["kept"]["splits"].values()} == {"memory"}
 
 
 @pytest.mark.slow
-def test_the_table_and_what_no_budget_allows(config):
+def test_the_table_and_what_no_budget_allows(config, unmeasured):
     budgets = ("--set", "features.limit_mb=0", "--set", "features.disk_limit_mb=0")
     code, output, _ = call(config, *budgets)
     assert code == 0
@@ -91,7 +110,7 @@ def test_the_table_and_what_no_budget_allows(config):
 
 
 @pytest.mark.slow
-def test_the_default_head_is_named_and_settings_count(write_config):
+def test_the_default_head_is_named_and_settings_count(write_config, unmeasured):
     path = write_config(
         heads=["default"],
         settings={"feature_extraction": {"training": {"max_length": 64, "truncate": True}}},
@@ -104,7 +123,7 @@ def test_the_default_head_is_named_and_settings_count(write_config):
 
 
 @pytest.mark.slow
-def test_what_cannot_work_ends_with_its_error(write_config, tmp_path):
+def test_what_cannot_work_ends_with_its_error(write_config, tmp_path, unmeasured):
     (tmp_path / "empty").mkdir()
     path = write_config()
     for override, code, message in [
@@ -147,7 +166,7 @@ def test_either_a_folder_or_a_dry_run(write_config):
         assert message in result.stderr
 
 
-def test_numbers_of_training_examples_are_counted(write_config):
+def test_numbers_of_training_examples_are_counted(write_config, unmeasured):
     path = write_config(train_examples=[8, 20, "all"], data={"train_examples": None})
     code, output, _ = call(path)
     assert code == 0
@@ -157,3 +176,35 @@ def test_numbers_of_training_examples_are_counted(write_config):
     code, _, said = call(path, "--set", "compare.train_examples=[8, 136]")
     assert code == 2
     assert "ConfigError: compare.train_examples: expected numbers up to 135" in said
+
+
+def a_cell(name, reading, **changes):
+    return CellCosts(name=name, reading=reading, epochs=3, batch_size=10, building=1.0, **changes)
+
+
+def test_costs_are_the_sum_over_runs():
+    costs = {"tracing": 5.0, "step": 0.1, "evaluation": 0.01, "serving": 0.03}
+    frozen = a_cell("cold", ("a",), features=0.02, memory_mb=800.0, **costs)
+    same = a_cell("colder", ("a",), features=0.02, memory_mb=700.0, **costs)
+    tuned = a_cell("warm", ("b",), features=0.0, memory_mb=900.0, **costs)
+    found = expected_costs(
+        [frozen, same, tuned],
+        ["taught"],
+        train=[95],
+        examples={"train": 95, "dev": 20, "test": 50},
+        runs=4,
+        starting=6.0,
+        threads=1,
+        jobs=2,
+    )
+    # Building, 3 epochs of 10 steps, dev 4 times and test twice, serving of dev twice.
+    run = 1.0 + 30 * 0.1 + (4 * 20 + 2 * 50) * 0.01 + 40 * 0.03
+    cell = 6.0 + 5.0 + 4 * run
+    features = 0.02 * 165  # once for both cells that share them
+    assert found.cpu_seconds == pytest.approx(3 * cell + features)
+    assert found.seconds == pytest.approx((3 * cell + features) / 2)
+    assert (found.memory_mb, found.unknown) == (900.0, ["taught"])
+    (line,) = costs_lines(found, 2)
+    assert line.startswith("takes about 60 seconds on idle cores (2 minutes of CPU time in 2 proc")
+    assert line.endswith("with up to 900 MB each, by a timed step and pass of each cell; without "
+                         "taught")  # fmt: skip

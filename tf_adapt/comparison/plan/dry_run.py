@@ -5,6 +5,8 @@ training. The only file of this folder that imports TensorFlow.
 """
 
 import gc
+import time
+from dataclasses import asdict
 from typing import Any
 
 import tensorflow as tf
@@ -19,6 +21,12 @@ from tf_adapt.comparison.execution.jobs import jobs_at_once
 from tf_adapt.comparison.plan.cells import Cell, Comparison
 from tf_adapt.comparison.plan.default_rates import family_of
 from tf_adapt.comparison.plan.design_power import power_lines
+from tf_adapt.comparison.plan.expected_costs import (
+    CellCosts,
+    ExpectedCosts,
+    costs_lines,
+    expected_costs,
+)
 from tf_adapt.comparison.plan.folds import check_folds
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.data.packing.prepare import prepare, task_of
@@ -31,6 +39,7 @@ from tf_adapt.statistics.power import seeds_on
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.cache_plan import cache_plan
 from tf_adapt.training.dry_run import dry_run as plan_of_run
+from tf_adapt.training.measured_costs import measured_costs
 from tf_adapt.training.resolving.build import plan_of
 from tf_adapt.training.resolving.compiled_model import penalised, precision
 from tf_adapt.training.resolving.devices import make_strategy
@@ -53,21 +62,37 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     # First: logical devices cannot be configured after TensorFlow has initialised.
     strategies = [_of_cell(cell, _strategy, cell) for cell in comparison.cells]
     splits = load_splits(comparison.data, comparison.weak)
+    starting = time.process_time()
     numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
     check_folds(comparison, splits.examples["train"])
     in_slices = checked_members(comparison.slices, splits, comparison.slice_heads)[SCORED_ON]
     task, read = task_of(splits), {}
-    cells = []
+    cells, measured = [], []
     for cell, strategy in zip(comparison.cells, strategies, strict=True):
-        cells.append(_of_cell(cell, _planned, cell, strategy, task, splits, read))
+        planned, costs = _of_cell(cell, _planned, cell, strategy, task, splits, read)
+        cells.append(planned)
+        measured += [] if costs is None else [costs]
         gc.collect()  # models contain reference cycles, and all together do not fit into memory
     # A single rate needs no trials; the seed of trials is an extra one.
     tried = comparison.trials if comparison.trials > 1 else 0
     members = len(comparison.seeds) * sum(cell.together for cell in comparison.cells)
+    jobs = jobs_at_once(len(cells), comparison.threads)
+    examples = {name: len(records) for name, records in splits.examples.items()}
+    known = {costs.name for costs in measured}
+    costs = expected_costs(
+        measured,
+        [cell["cell"] for cell in cells if cell["cell"] not in known],
+        train=numbers,
+        examples=examples,
+        runs=tried + len(comparison.seeds),
+        starting=starting,
+        threads=comparison.threads,
+        jobs=jobs,
+    )
     return {
         "cells": cells,
         "splits": splits.descriptions,
-        "examples": {name: len(examples) for name, examples in splits.examples.items()},
+        "examples": examples,
         "chosen_on": CHOSEN_ON,
         "scored_on": SCORED_ON,
         "seeds": list(comparison.seeds),
@@ -81,7 +106,8 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         **({"first": list(comparison.starts)} if comparison.starts else {}),
         "threads": comparison.threads,
         "extend": comparison.extend,
-        "jobs": jobs_at_once(len(cells), comparison.threads),
+        "jobs": jobs,
+        "costs": asdict(costs),
     }
 
 
@@ -105,6 +131,7 @@ def lines(plan: dict[str, Any]) -> list[str]:
         *([_MAY_EXTEND] if plan["extend"] else []),
         f"{counted(plan['threads'], 'thread')} a run; by default "
         f"{counted(plan['jobs'], 'process')} at a time, on this machine as it is now",
+        *costs_lines(ExpectedCosts(**plan["costs"]), plan["jobs"]),
     ]
 
 
@@ -188,14 +215,16 @@ def _strategy(cell: Cell) -> tf.distribute.Strategy:
 
 def _planned(
     cell: Cell, strategy: tf.distribute.Strategy, task: Task, splits: Splits, read: dict
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], CellCosts | None]:
+    """The plan of a cell, and what it costs; None where that is not measured."""
     config = cell.config
     if cell.signal is not None or (config.start is not None and config.start.config is not None):
-        return _planned_alone(cell, task)
+        return _planned_alone(cell, task), None
+    started = time.process_time()
     with precision(config.training.mixed_precision), strategy.scope():
         model = started_model(config, task, starting_run(config))
         penalised(config.penalties, model)
-    encoder = model.encoder
+    building, encoder = time.process_time() - started, model.encoder
     reading = (
         encoder.module_hash,
         encoder.joint_pairs,
@@ -210,7 +239,7 @@ def _planned(
     data, batch_size = read[reading], config.training.batch_size
     plan = plan_of(config, group_names(encoder), -(-len(data["train"].lengths) // batch_size))
     groups = encoder.trainable_groups
-    return {
+    planned = {
         "cell": cell.name,
         "encoder": config.encoder.handle,
         "adaptation": config.adaptation.name,
@@ -226,6 +255,32 @@ def _planned(
         "epochs": config.training.epochs,
         "kept": cache_plan(config.features, plan, model, data, cached=True),
     }
+    return planned, _costs(cell, model, data, splits, reading, building)
+
+
+def _costs(
+    cell: Cell, model, data: dict, splits: Splits, reading: tuple, building: float
+) -> CellCosts | None:
+    training = cell.config.training
+    if training.devices is not None or training.strategy is not None:
+        return None
+    with precision(training.mixed_precision):
+        costs = measured_costs(
+            model,
+            data["train"],
+            splits.examples["train"],
+            training.batch_size,
+            training.limits,
+            cell.config.features,
+        )
+    return CellCosts(
+        name=cell.name,
+        reading=reading,
+        epochs=training.epochs,
+        batch_size=training.batch_size,
+        building=building,
+        **asdict(costs),
+    )
 
 
 def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tf_adapt.printing.words import (
     visible,
 )
 from tf_adapt.report.cells import encoder_of
-from tf_adapt.report.content import Content
+from tf_adapt.report.content import Content, ReferenceScores
 from tf_adapt.report.scored_cells import Costs
 from tf_adapt.statistics.alpha_spending import FINAL, LEVELS, level_of
 from tf_adapt.statistics.relation import PairTest
@@ -78,7 +78,24 @@ def next_sentences(
     headline: Headline, reasons: dict[str, Shortfall], content: Content
 ) -> list[str]:
     """What to do next; cells that were not trained to the end come first."""
-    return [*_to_the_end(reasons, content), *headline.step.sentences]
+    sentences = [*_to_the_end(reasons, content), *headline.step.sentences]
+    simple = unbeaten_reference(content)
+    if simple is None or not headline.decided:
+        return sentences
+    better = (
+        f"{visible(simple.name)} has {score(simple.score)}, and no cell is shown to be above it"
+    )
+    return [f"Try the simple model before you rely on it: {better}.", *sentences]
+
+
+def unbeaten_reference(content: Content) -> ReferenceScores | None:
+    """The best of the simple models that no cell is shown to be above."""
+    unbeaten = [
+        reference
+        for reference in content.references
+        if reference.cells and not any(test.above for test in reference.cells.values())
+    ]
+    return max(unbeaten, key=lambda reference: reference.score, default=None)
 
 
 def _unended(reasons: dict[str, Shortfall], names: dict[str, str]) -> list[str]:
@@ -93,7 +110,7 @@ def _to_the_end(reasons: dict[str, Shortfall], content: Content) -> list[str]:
     """What would train them to the end."""
     adaptations = {cell.id: cell.adaptation for cell in content.cells}
     mends = dict.fromkeys(reasons[name].mended(adaptations[name]) for name in reasons)
-    return [f"Before you rely on it, try {'; '.join(mends)}."] if mends else []
+    return [f"Train to the end before you rely on it: {'; '.join(mends)}."] if mends else []
 
 
 def overlaps(content: Content, above: float = 0.0) -> list[str]:
@@ -162,12 +179,12 @@ def _short_baseline(ranking: Ranking) -> str:
     test = test.get(ranking.recommended)
     above = "is not shown to be above" if test is None or not test.above else "is above"
     by = "" if test is None or not test.above else f" by {score(test.difference)} points"
-    return f"It {above} the baseline ({score(baseline.score)}){by}."
+    return f"The cell {above} the baseline ({score(baseline.score)}){by}."
 
 
 def _short_costs(costs: Costs) -> str:
     return (
-        f"Its cost: {costs.training_seconds:.0f} s to train a seed, "
+        f"It costs {costs.training_seconds:.0f} s to train a seed, "
         f"{costs.peak_memory_mb:,.0f} MB of memory, "
         f"{costs.serving_seconds_per_1000:.1f} s to serve 1,000 examples."
     )

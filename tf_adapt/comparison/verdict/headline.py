@@ -17,7 +17,7 @@ from tf_adapt.comparison.verdict.phrases import cheaper, interval_text, lead, re
 from tf_adapt.comparison.verdict.ranking import Ranking
 from tf_adapt.printing.words import counted, listed, metric_name, score
 from tf_adapt.report.content import Content
-from tf_adapt.statistics.relation import FEWEST_ITEMS
+from tf_adapt.statistics.relation import FEWEST_ITEMS, PairTest
 
 # Deviations that differ by more than this factor.
 UNEVEN = 3
@@ -195,22 +195,40 @@ def _untrained_ahead(ranking: Ranking) -> Headline:
 def _undecided(ranking: Ranking) -> Headline:
     name, step = ranking.recommended, to_decide(ranking, list(map(ranking.pair, ranking.open)))
     if name != ranking.best:
-        pair = ranking.between(name, ranking.best)
-        near = f"within a point of the best cell ({interval_text(pair)})"
-        shown = near if pair.alike else lead(pair, "the best cell")
-        if pair.why == "identical":
-            shown = "with the same answers as the best cell in every seed"
-        return Headline(_for_now(ranking, f"Not decided: cheaper, and {shown}"), step)
+        return Headline(_for_now(ranking, f"Not decided: {_cheaper_than_best(ranking)}"), step)
     nearest = max(ranking.open, key=lambda other: ranking.cells[other].results.mean)
-    if ranking.pair(nearest).why == "identical":
+    pair = ranking.pair(nearest)
+    if pair.why == "identical":
         same = [ranking.names[n] for n in ranking.open if ranking.pair(n).why == "identical"]
         reason = f"Not decided: it gives the same answers as {_others(len(same))} with every seed"
         qualified = [f"It answers as {listed(same)}: check what is to differ between them."]
         return Headline(_for_now(ranking, reason), step, qualified=qualified)
-    shown = lead(ranking.pair(nearest), "the next best cell")
     more = f"; open against {len(ranking.open)} of {len(ranking.rivals)} other cells"
     more = more if len(ranking.open) > 1 else ""
-    return Headline(_for_now(ranking, f"Not decided: {shown}{more}"), step)
+    return Headline(_for_now(ranking, f"Not decided: {_lead_of(ranking, pair)}{more}"), step)
+
+
+def _cheaper_than_best(ranking: Ranking) -> str:
+    pair = ranking.between(ranking.recommended, ranking.best)
+    if pair.why == "identical":
+        return "it gives the same answers as the best cell with every seed, and is cheaper"
+    if not pair.alike:
+        return f"{lead(pair, 'the best cell')}, and cheaper"
+    near = f"within a point of the best cell ({interval_text(pair)}) and cheaper"
+    return f"{near}, but open against {len(ranking.open)} of {len(ranking.rivals)} other cells"
+
+
+def _lead_of(ranking: Ranking, pair: PairTest) -> str:
+    """The lead over the next best cell, and why it decides nothing where its interval does not say
+    it."""
+    if pair.why == "few_seeds":
+        points = score(abs(pair.difference))
+        return f"{points} points ahead of the next best cell, but too few of the seeds trained"
+    shown = lead(pair, "the next best cell")
+    if pair.interval and pair.interval[0] > 0:
+        tested = sum(test.p_holm is not None for test in ranking.content.pairs)
+        return f"{shown}, which is too little among {counted(tested, 'pair')}"
+    return shown
 
 
 def _untrained_open(ranking: Ranking) -> Headline:
@@ -247,7 +265,8 @@ def _use(ranking: Ranking) -> Headline:
         shown = f"within a point of {counted(len(others), 'other cell')}"
     else:
         pair = ranking.between(name, ranking.best)
-        shown = f"within a point of the best cell ({interval_text(pair)})"
+        best = "the best cell" if len(others) == 1 else f"the best of {len(others)} other cells"
+        shown = f"within a point of {best} ({interval_text(pair)})"
     costs = cheaper(cell.costs, [ranking.cells[other].costs for other in others])
     return Headline(f"{used}{shown}, and {costs}", USE_IT, decided=True, qualified=qualified)
 

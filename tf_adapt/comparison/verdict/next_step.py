@@ -57,7 +57,7 @@ def to_decide(ranking: Ranking, pairs: Sequence[PairTest]) -> NextStep:
     lows = [low for low, _ in ranges]
     if reasons == {"more_seeds"} and None not in lows and max(lows) <= MOST_TIMES * seeds:
         return NextStep(SEEDS, [_seeds(ranges, seeds)])
-    return _label(ranking, pairs) or _any_seeds(ranges, seeds)
+    return _label(ranking, pairs) or _new_comparison(ranges, seeds, "no_analysis_left" in reasons)
 
 
 def train_safely() -> NextStep:
@@ -136,13 +136,10 @@ def _label(ranking: Ranking, pairs: Sequence[PairTest]) -> NextStep | None:
     )
 
 
-def _any_seeds(ranges: Sequence[Sequence[int | None]], seeds: int) -> NextStep:
+def _new_comparison(ranges: Sequence[Sequence[int | None]], seeds: int, is_over: bool) -> NextStep:
     known = [low for low, _ in ranges if low is not None]
     wanted = max([2 * seeds, *known])
-    return NextStep(
-        SEEDS,
-        [
-            f"Run {wanted} seeds in a new folder (`--out`, `--seeds {wanted}`), or be content: "
-            "neither more seeds here nor labels of up to 100,000 examples are likely to decide it."
-        ],
-    )
+    why = ": no interim analysis is left in this one"
+    if not is_over:
+        why = ", or be content, since hardly any number of seeds or labels would decide it"
+    return NextStep(SEEDS, [f"Run {wanted} seeds in a new folder (`--seeds {wanted}`){why}."])

@@ -33,7 +33,7 @@ def reached(content: Content, cell: ScoredCell, note: str = "") -> str:
         note: behind the seeds.
     """
     results = cell.results
-    over = counted(results.trained or len(content.seeds), "seed")
+    over = counted(results.trained or len(content.seeds), "repeat" if content.folds else "seed")
     if results.deviation is not None:
         over = f"deviation {score(results.deviation)} over {over}"
     mean = f"{score(results.mean)} {metric_name(content.metric)}"

@@ -9,7 +9,13 @@ then it recommends the best mean, or a cheaper cell that is shown to be alike.
 
 from dataclasses import replace
 
-from tf_adapt.comparison.verdict.evidence import SEEDS, evidence, first_lines, overlaps
+from tf_adapt.comparison.verdict.evidence import (
+    SEEDS,
+    evidence,
+    first_lines,
+    overlaps,
+    unbeaten_reference,
+)
 from tf_adapt.comparison.verdict.guidelines import agreement
 from tf_adapt.comparison.verdict.headline import (
     Headline,
@@ -74,14 +80,9 @@ def _sentence(headline: Headline, content: Content) -> str:
 def _references(content: Content) -> list[str]:
     """`no cell is shown to be above TF-IDF + logistic regression at 64.0`, the best of these
     models; nothing if no cell could be tested."""
-    unbeaten = [
-        reference
-        for reference in content.references
-        if reference.cells and not any(test.above for test in reference.cells.values())
-    ]
-    if not unbeaten:
+    best = unbeaten_reference(content)
+    if best is None:
         return []
-    best = max(unbeaten, key=lambda reference: reference.score)
     return [f"no cell is shown to be above {visible(best.name)} at {score(best.score)}"]
 
 

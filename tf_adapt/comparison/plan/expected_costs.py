@@ -1,0 +1,115 @@
+"""How long a comparison takes and how much memory, from measured steps. Imports no TensorFlow."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# `tf_adapt.training.results.finish` measures serving on that many examples of dev, twice.
+SERVED = 512
+
+
+@dataclass(frozen=True)
+class CellCosts:
+    """What is measured of a cell, in CPU seconds (`tf_adapt.training.measured_costs`).
+
+    Attributes:
+        building: its model.
+        reading: what its encoder and its texts have in common with other cells: features are
+            computed once for all cells of one reading.
+    """
+
+    name: str
+    reading: tuple
+    epochs: int
+    batch_size: int
+    building: float
+    tracing: float
+    step: float
+    evaluation: float
+    features: float
+    serving: float
+    memory_mb: float
+
+
+@dataclass(frozen=True)
+class ExpectedCosts:
+    """The expected costs of a comparison, if no run ends early.
+
+    Attributes:
+        cpu_seconds: of all processes.
+        seconds: with `jobs` processes on idle cores.
+        memory_mb: of the largest process.
+        unknown: names of the cells that could not be measured, which are not in it.
+    """
+
+    cpu_seconds: float
+    seconds: float
+    memory_mb: float
+    unknown: list[str]
+
+
+def expected_costs(
+    cells: Sequence[CellCosts],
+    unknown: list[str],
+    *,
+    train: Sequence[int],
+    examples: dict[str, int],
+    runs: int,
+    starting: float,
+    threads: int,
+    jobs: int,
+) -> ExpectedCosts:
+    """The sum over the runs of all cells.
+
+    Args:
+        train: the numbers of training examples.
+        examples: of each split.
+        runs: of a cell with one number of training examples, trials among them.
+        starting: CPU seconds until a process has read the data.
+        threads: of a process.
+        jobs: processes at a time.
+    """
+    of_cells = [
+        starting + cell.tracing + sum(runs * _run(cell, number, examples) for number in train)
+        for cell in cells
+    ]
+    features = {cell.reading: cell.features * sum(examples.values()) for cell in cells}
+    total = sum(of_cells) + sum(features.values())
+    longest = max(of_cells, default=0.0) + max(features.values(), default=0.0)
+    return ExpectedCosts(
+        cpu_seconds=total,
+        seconds=max(total / jobs, longest) / threads,
+        memory_mb=max((cell.memory_mb for cell in cells), default=0.0),
+        unknown=unknown,
+    )
+
+
+def _run(cell: CellCosts, train: int, examples: dict[str, int]) -> float:
+    """Building, steps, the scores on dev after each epoch, the predictions at the end."""
+    dev, test = examples["dev"], examples.get("test", 0)
+    steps = cell.epochs * -(-train // cell.batch_size)
+    evaluated = cell.epochs * dev + dev + 2 * test
+    return (
+        cell.building
+        + steps * cell.step
+        + evaluated * cell.evaluation
+        + min(SERVED, 2 * dev) * cell.serving
+    )
+
+
+def costs_lines(costs: ExpectedCosts, jobs: int) -> list[str]:
+    """`takes about 12 minutes (23 CPU minutes in 2 processes), with up to 1,200 MB each`."""
+    if not costs.cpu_seconds:
+        return []
+    without = f"; without {', '.join(costs.unknown)}" if costs.unknown else ""
+    processes = f"{jobs} processes" if jobs > 1 else "1 process"
+    return [
+        f"takes about {_minutes(costs.seconds)} on idle cores ({_minutes(costs.cpu_seconds)} of "
+        f"CPU time in {processes}), with up to {costs.memory_mb:,.0f} MB each, by a timed step and "
+        f"pass of each cell{without}"
+    ]
+
+
+def _minutes(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
