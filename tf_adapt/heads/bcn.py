@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
 from tf_adapt.layers.bi_lstm import BiLstm
-from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.maxout import Maxout
 from tf_adapt.layers.pooling import (
     POOLINGS,
@@ -19,7 +19,7 @@ from tf_adapt.layers.texts import input_states, text_states
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class BCN(keras.layers.Layer):
+class BCN(HeadLayer):
     """Two BiLSTMs with self-attention in between, four poolings, three maxout layers.
 
     1. `E = relu(x W + b)` of the encoder's hidden states x; `H = BiLSTM(E)`.
@@ -67,8 +67,7 @@ class BCN(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if regression and num_outputs != 1:
-            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        check_regression(regression, num_outputs)
         if pooling is not None:
             check_pooling(pooling)
         self.num_outputs = num_outputs
@@ -112,7 +111,7 @@ class BCN(keras.layers.Layer):
         }
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        text = first_text(encoded_shape)
         width, integrated = text["layers"][-1][-1], 2 * self.units
         if self.mixed:
             self.mix.build(text["layers"])
@@ -128,11 +127,6 @@ class BCN(keras.layers.Layer):
             self.maxouts, (pooled, 4 * self.units, 2 * self.units), strict=True
         ):
             maxout.build((None, size))
-
-    @property
-    def output_shape(self) -> tuple:
-        """Shape of the logits, for `model.summary()`."""
-        return (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
         states, mask = text_states(input_states(encoded, self.mix, training), encoded, inputs)[0]
@@ -164,22 +158,3 @@ class BCN(keras.layers.Layer):
         attended = tf.einsum("bt,btw->bw", tf.cast(attention, states.dtype), visible)
         pools = [pool(states, mask) for pool in (masked_max, masked_min, masked_mean)]
         return tf.concat([*pools, attended], axis=-1)
-
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_outputs": self.num_outputs,
-            "units": self.units,
-            "mixed": self.mixed,
-            "dropout": self.dropout,
-            "encoder_dropout": self.encoder_dropout,
-            "pool_dropout": self.pool_dropout,
-            "first_maxout_dropout": self.first_maxout_dropout,
-            "second_maxout_dropout": self.second_maxout_dropout,
-            "regression": self.regression,
-            "pooling": self.pooling,
-        }

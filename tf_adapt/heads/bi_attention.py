@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.pooling import POOLINGS, check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.soft_alignment import enhanced, soft_alignment
@@ -12,7 +12,7 @@ from tf_adapt.layers.texts import input_states, text_states
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class BiAttentionHead(keras.layers.Layer):
+class BiAttentionHead(HeadLayer):
     """ESIM's alignment and pooling directly on the encoder's hidden states, then one dense layer.
 
     With ã the attention of a's words to b (dot products, softmax) and b̃ that of b's words to a,
@@ -48,8 +48,7 @@ class BiAttentionHead(keras.layers.Layer):
         super().__init__(**kwargs)
         if pooling is not None:
             check_pooling(pooling)
-        if regression and num_outputs != 1:
-            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        check_regression(regression, num_outputs)
         self.num_outputs = num_outputs
         self.mixed = mixed
         self.dropout = dropout
@@ -61,15 +60,10 @@ class BiAttentionHead(keras.layers.Layer):
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        text = first_text(encoded_shape)
         if self.mix:
             self.mix.build(text["layers"])
         self.dense.build((None, 2 * len(self._pools) * 4 * text["layers"][-1][-1]))
-
-    @property
-    def output_shape(self) -> tuple:
-        """Shape of the logits, for `model.summary()`."""
-        return (None,) if self.regression else (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
         states = input_states(encoded, self.mix, training)
@@ -82,17 +76,3 @@ class BiAttentionHead(keras.layers.Layer):
         features = self.dropout_layer(tf.concat(pooled, axis=-1), training=training)
         logits = self.dense(features)
         return logits[:, 0] if self.regression else logits
-
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_outputs": self.num_outputs,
-            "mixed": self.mixed,
-            "dropout": self.dropout,
-            "regression": self.regression,
-            "pooling": self.pooling,
-        }

@@ -3,15 +3,15 @@
 import keras
 import tensorflow as tf
 
+from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.pooling import masked_last, masked_max, masked_mean
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states, text_states
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class ConcatPoolingHead(keras.layers.Layer):
+class ConcatPoolingHead(HeadLayer):
     """`v = [h_last; max h; mean h]`, `u = relu(W₁ d₁(BN₁(v)) + b₁)`, `W₂ d₂(BN₂(u)) + b₂`.
 
     Pooled are the states of the text's words: see `text_states`. The batch normalisations use mean
@@ -48,8 +48,7 @@ class ConcatPoolingHead(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if regression and num_outputs != 1:
-            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        check_regression(regression, num_outputs)
         self.num_outputs = num_outputs
         self.hidden_width = hidden_width
         self.dropout = dropout
@@ -68,7 +67,7 @@ class ConcatPoolingHead(keras.layers.Layer):
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        text = first_text(encoded_shape)
         if self.mix:
             self.mix.build(text["layers"])
         width = 3 * text["layers"][-1][-1]
@@ -77,11 +76,6 @@ class ConcatPoolingHead(keras.layers.Layer):
         ):
             norm.build((None, size))
             layer.build((None, size))
-
-    @property
-    def output_shape(self) -> tuple:
-        """Shape of the logits, for `model.summary()`."""
-        return (None,) if self.regression else (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
         states = input_states(encoded, self.mix, training)
@@ -93,21 +87,6 @@ class ConcatPoolingHead(keras.layers.Layer):
             normed = norm(features, training=training)
             features = layer(dropout(normed, training=training))
         return features[:, 0] if self.regression else features
-
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_outputs": self.num_outputs,
-            "hidden_width": self.hidden_width,
-            "dropout": self.dropout,
-            "hidden_dropout": self.hidden_dropout,
-            "mixed": self.mixed,
-            "regression": self.regression,
-        }
 
 
 def _batch_norm(name: str, policy):

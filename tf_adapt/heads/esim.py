@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
 from tf_adapt.layers.bi_lstm import BiLstm
-from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.pooling import POOLINGS, check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.soft_alignment import enhanced, soft_alignment
@@ -12,7 +12,7 @@ from tf_adapt.layers.texts import input_states, text_states
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class ESIM(keras.layers.Layer):
+class ESIM(HeadLayer):
     """BiLSTM, soft alignment, enhancement, BiLSTM, pooling; the same weights for both texts.
 
     1. `ā = BiLSTM(a)`, `b̄ = BiLSTM(b)` of the hidden states of both texts; ã and b̃ are the
@@ -53,8 +53,7 @@ class ESIM(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if regression and num_outputs != 1:
-            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        check_regression(regression, num_outputs)
         if pooling is not None:
             check_pooling(pooling)
         self.num_outputs = num_outputs
@@ -79,7 +78,7 @@ class ESIM(keras.layers.Layer):
         self.pool_dropouts = [keras.layers.Dropout(dropout, dtype=policy) for _ in range(2)]
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        text = first_text(encoded_shape)
         if self.mixed:
             self.mix.build(text["layers"])
         self.encoder.build((None, None, text["layers"][-1][-1]))
@@ -87,11 +86,6 @@ class ESIM(keras.layers.Layer):
         self.inference.build((None, None, self.units))
         self.hidden.build((None, 2 * len(self._pools) * 2 * self.units))
         self.dense.build((None, self.units))
-
-    @property
-    def output_shape(self) -> tuple:
-        """Shape of the logits, for `model.summary()`."""
-        return (None,) if self.regression else (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
         texts = text_states(input_states(encoded, self.mix, training), encoded, inputs)
@@ -106,21 +100,6 @@ class ESIM(keras.layers.Layer):
         for dropout, layer in zip(self.pool_dropouts, (self.hidden, self.dense), strict=True):
             features = layer(dropout(features, training=training))
         return features[:, 0] if self.regression else features
-
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_outputs": self.num_outputs,
-            "units": self.units,
-            "mixed": self.mixed,
-            "dropout": self.dropout,
-            "regression": self.regression,
-            "pooling": self.pooling,
-        }
 
 
 def _one_batch(first, second) -> tuple:

@@ -2,6 +2,7 @@
 
 import keras
 
+from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
 from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
 from tf_adapt.layers.pooling import check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
@@ -9,7 +10,7 @@ from tf_adapt.layers.texts import input_states, row_vectors
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class LinearHead(keras.layers.Layer):
+class LinearHead(HeadLayer):
     """`W dropout(v) + b` on the encoder's `pooled` vector v of the text or the pair.
 
     With `pooling` v is the first or last hidden state of the row (for BERT that of `[CLS]`, without
@@ -43,8 +44,7 @@ class LinearHead(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if regression and num_outputs != 1:
-            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        check_regression(regression, num_outputs)
         if pooling is not None:
             check_pooling(pooling)
         self.num_outputs = num_outputs
@@ -57,16 +57,11 @@ class LinearHead(keras.layers.Layer):
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        text = first_text(encoded_shape)
         if self.mix:
             self.mix.build(text["layers"])
         width = (text["layers"][-1] if self.pooling else text["pooled"])[-1]
         self.dense.build((None, width))
-
-    @property
-    def output_shape(self) -> tuple:
-        """Shape of the logits, for `model.summary()`."""
-        return (None,) if self.regression else (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
         vector = self._vector(encoded, inputs, training)
@@ -83,15 +78,6 @@ class LinearHead(keras.layers.Layer):
     def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed, self.pooling) if self.pooling else POOLED
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_outputs": self.num_outputs,
-            "dropout": self.dropout,
-            "regression": self.regression,
-            "pooling": self.pooling,
-            "mixed": self.mixed,
-        }
 
 
 def output_layer(num_outputs: int) -> keras.layers.Dense:

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
 from tf_adapt.heads.linear import output_layer
 from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.pooling import POOLINGS, check_pooling
@@ -12,7 +13,7 @@ from tf_adapt.layers.texts import input_states, row_vectors, text_states
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class MaxPoolingHead(keras.layers.Layer):
+class MaxPoolingHead(HeadLayer):
     """`W dropout(v) + b` with v the maximum of each feature over the words of a text.
 
     With another `pooling` v is their mean, or the first or last hidden state of the text's row
@@ -56,8 +57,7 @@ class MaxPoolingHead(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if regression and num_outputs != 1:
-            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        check_regression(regression, num_outputs)
         check_pooling(pooling)
         self.num_outputs = num_outputs
         self.pair = pair
@@ -71,16 +71,11 @@ class MaxPoolingHead(keras.layers.Layer):
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        text = first_text(encoded_shape)
         if self.mix:
             self.mix.build(text["layers"])
         vectors = (4 if self.compared else 2) if self.pair else 1
         self.dense.build((None, vectors * text["layers"][-1][-1]))
-
-    @property
-    def output_shape(self) -> tuple:
-        """Shape of the logits, for `model.summary()`."""
-        return (None,) if self.regression else (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
         vectors = self._vectors(input_states(encoded, self.mix, training), encoded, inputs)
@@ -110,14 +105,3 @@ class MaxPoolingHead(keras.layers.Layer):
         # Both texts of a pair may be in one row, of which the mean would be another.
         rows = not self.pair or self.pooling in ("first", "last")
         return state_inputs(self.mixed, self.pooling if rows else None)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_outputs": self.num_outputs,
-            "pair": self.pair,
-            "compared": self.compared,
-            "mixed": self.mixed,
-            "dropout": self.dropout,
-            "regression": self.regression,
-            "pooling": self.pooling,
-        }

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
 from tf_adapt.heads.linear import output_layer
 from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
 from tf_adapt.layers.pooling import check_pooling
@@ -13,7 +14,7 @@ FEATURES = ("skip_thoughts", "infersent")
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class SentencePairHead(keras.layers.Layer):
+class SentencePairHead(HeadLayer):
     """`W dropout(f(u, v)) + b` on the encoder's `pooled` vectors u and v of two texts.
 
     f is `[|u − v|; u ⊙ v]` (Skip-thoughts, for SICK and MRPC), or `[u; v; |u − v|; u ⊙ v]`
@@ -58,8 +59,7 @@ class SentencePairHead(keras.layers.Layer):
         super().__init__(**kwargs)
         if features not in FEATURES:
             raise ValueError(f"features: expected one of {', '.join(FEATURES)}, got {features!r}")
-        if regression and num_outputs != 1:
-            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        check_regression(regression, num_outputs)
         if pooling is not None:
             check_pooling(pooling)
         self.num_outputs = num_outputs
@@ -73,17 +73,12 @@ class SentencePairHead(keras.layers.Layer):
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        text = first_text(encoded_shape)
         if self.mix:
             self.mix.build(text["layers"])
         vectors = 2 if self.features == "skip_thoughts" else 4
         width = (text["layers"][-1] if self.pooling else text["pooled"])[-1]
         self.dense.build((None, vectors * width))
-
-    @property
-    def output_shape(self) -> tuple:
-        """Shape of the logits, for `model.summary()`."""
-        return (None,) if self.regression else (None, self.num_outputs)
 
     def call(self, encoded, inputs=None, training=None):
         u, v = self._vectors(encoded, inputs, training)
@@ -102,13 +97,3 @@ class SentencePairHead(keras.layers.Layer):
     def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed, self.pooling) if self.pooling else POOLED
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_outputs": self.num_outputs,
-            "features": self.features,
-            "dropout": self.dropout,
-            "regression": self.regression,
-            "pooling": self.pooling,
-            "mixed": self.mixed,
-        }

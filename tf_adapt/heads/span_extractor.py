@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tf_adapt.heads.head_layer import HeadLayer, first_text
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states
 
@@ -13,7 +13,7 @@ NEVER = -1e9
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class SpanExtractor(keras.layers.Layer):
+class SpanExtractor(HeadLayer):
     """`W dropout(h) + b` on the hidden state h of each token: two logits, to begin and to end.
 
     A word begins the answer with the logit of its first token and ends it with that of its last.
@@ -53,7 +53,7 @@ class SpanExtractor(keras.layers.Layer):
         self.dense = output_layer(2)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        text = first_text(encoded_shape)
         if self.mix:
             self.mix.build(text["layers"])
         width = text["layers"][-1][-1]
@@ -84,15 +84,3 @@ class SpanExtractor(keras.layers.Layer):
             for end, place in enumerate(("first_piece", "last_piece"))
         ]
         return tf.concat([logits[:, :1], tf.stack(by_word, axis=-1)], axis=1)
-
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "mixed": self.mixed,
-            "hidden_layer": self.hidden_layer,
-            "dropout": self.dropout,
-        }

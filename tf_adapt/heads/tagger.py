@@ -2,10 +2,10 @@
 
 import keras
 
+from tf_adapt.heads.head_layer import HeadLayer, first_text
 from tf_adapt.heads.linear import output_layer
 from tf_adapt.layers.bi_lstm import BiLstm
 from tf_adapt.layers.crf import CRF
-from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 from tf_adapt.layers.pooling import check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states
@@ -16,7 +16,7 @@ MIX_PENALTY = 1e-3
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class Tagger(keras.layers.Layer):
+class Tagger(HeadLayer):
     """`W dropout(h) + b` on the hidden state h of each word; with `crf` a linear-chain CRF on top.
 
     The hidden states are those of the encoder's top layer, or with `mixed` a `ScalarMix` of its
@@ -85,7 +85,7 @@ class Tagger(keras.layers.Layer):
         )
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        text = first_text(encoded_shape)
         if self.mix:
             self.mix.build(text["layers"])
         width = text["layers"][-1][-1]
@@ -127,20 +127,3 @@ class Tagger(keras.layers.Layer):
         sample_weight `[batch]` → scalar.
         """
         return self.chain.loss(targets, outputs["logits"], sample_weight)
-
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_outputs": self.num_outputs,
-            "lstm_layers": self.lstm_layers,
-            "units": self.units,
-            "crf": self.crf,
-            "constraints": self.constraints,
-            "mixed": self.mixed,
-            "dropout": self.dropout,
-            "word_pieces": self.word_pieces,
-        }
