@@ -76,6 +76,10 @@ def test_trials_decide_and_nothing_that_is_scored(make, tmp_path):
         assert list(found) == (["feature_extraction"] if epochs or rates else []), curves
         for extension in found.values():
             assert (extension.epochs, extension.rates) == (epochs, rates), curves
+    # Both cells are at chance; a simple model on these texts is not.
+    outcomes = Outcomes(comparison, tmp_path / "chance", trials_only=True)
+    finish_trials(outcomes, *[[(0.05, 0.05)] * 3] * 2)
+    assert list(extensions(outcomes, splits)) == ["feature_extraction", "fine_tuning"]
     outcomes = Outcomes(comparison, tmp_path / "0", trials_only=True)
     before = extensions(outcomes, splits)
     finish_trials(outcomes, DECIDED[0][0], WELL, test=0.99)

@@ -483,3 +483,7 @@ def test_cells_that_were_not_trained_to_the_end_are_named():
     found = judged([COLD, WARM], FAR, baseline=baseline)
     assert "others are above" in said_of(found, "is not trained to the end")
     assert "not trained" not in judged([COLD, WARM], FAR, above=False).sentence
+    baseline = replace(baseline, cells=dict.fromkeys(tests, tests["cold"]))
+    better = [ReferenceScores(name="TF-IDF", score=BASELINE + 0.1, cells=baseline.cells)]
+    found = judged([COLD, WARM], FAR, baseline=baseline, references=better)
+    assert "2 cells not trained to the end" in found.sentence

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tf_adapt.comparison.baseline import baseline_of
+from tf_adapt.comparison.baselines.references import dev_scores
 from tf_adapt.comparison.cell_results import CHOSEN_ON, dev_curve
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.plan.cells import EPOCHS, Cell, Comparison, Extension
@@ -104,9 +105,10 @@ def _shortfalls(outcomes: Outcomes, splits: Splits) -> list[tuple[Cell, Shortfal
     metric = outcomes.metrics(judged[0][1][0])["metric"]
     floor = baseline_of(splits, metric, CHOSEN_ON, CHOSEN_ON).scores[CHOSEN_ON] + CHANCE
     is_above = [_score(outcomes, cell, finished) >= floor for cell, finished in judged]
+    others_are = any(is_above) or max(dev_scores(splits, metric), default=0.0) >= floor
     found = []
     for (cell, finished), above in zip(judged, is_above, strict=True):
-        at_chance = AT_CHANCE if any(is_above) and not above else None
+        at_chance = AT_CHANCE if others_are and not above else None
         rises_still = _still_rises(outcomes, cell, finished, metric)
         shortfall = rises_still or _edge(outcomes, cell) or at_chance
         found += [] if shortfall is None else [(cell, shortfall)]

@@ -53,10 +53,20 @@ def references(outcomes: Outcomes, splits: Splits, metric: str) -> list[Referenc
     ]
 
 
-def fitted_answers(splits: Splits, metric: str, name: str, train: list) -> list:
-    """The answers of a simple model on the scored split: fitted on `train`, its penalty chosen by
-    the score on dev."""
-    dev, scored = splits.examples[CHOSEN_ON], splits.examples[SCORED_ON]
+def dev_scores(splits: Splits, metric: str) -> list[float]:
+    """The scores on dev of the simple models that train, which chose their penalties there."""
+    train, names = splits.examples["train"][:MOST_EXAMPLES], KINDS[splits.kind].simple_models
+    answers = [fitted_answers(splits, metric, name, train, CHOSEN_ON) for name in names]
+    sums = [_statistics(splits, metric, of_model, CHOSEN_ON).sum(0) for of_model in answers]
+    return [float(score_of(metric, of_model)) for of_model in sums]
+
+
+def fitted_answers(
+    splits: Splits, metric: str, name: str, train: list, split: str = SCORED_ON
+) -> list:
+    """The answers of a simple model on a split: fitted on `train`, its penalty chosen by the score
+    on dev."""
+    dev, scored = splits.examples[CHOSEN_ON], splits.examples[split]
 
     def score(answers: list) -> float:
         sums = _statistics(splits, metric, answers, CHOSEN_ON).sum(0)

@@ -13,7 +13,7 @@ from tf_adapt.report.scored_cells import ScoredCell, Trial
 
 # Half a point: a rise or a lead on dev below it says nothing.
 RISING = 0.005
-# A lead over the baseline below two points is chance where other cells are above it.
+# A lead over the baseline below two points is chance where other cells or simple models are above.
 CHANCE = 0.02
 # The best of two rates is always at an edge of the list.
 FEWEST_RATES = 3
@@ -63,7 +63,10 @@ def not_trained_to_the_end(content: Content) -> dict[str, Shortfall]:
     """The pretrained cells that are not, by id."""
     tests = content.baseline.cells
     chance = {name for name, test in tests.items() if not test.above and test.difference < CHANCE}
-    chance = chance if any(test.above for test in tests.values()) else set()
+    floor = content.baseline.score + CHANCE
+    others_are = [test.above for test in tests.values()]
+    others_are += [reference.score >= floor for reference in content.references]
+    chance = chance if any(others_are) else set()
     shortfalls = {
         cell.id: _shortfall(cell, cell.id in chance)
         for cell in content.cells
