@@ -3,6 +3,7 @@
 from hub_modules.find import find_module
 from hub_modules.manifest import module_hash
 from hub_modules.storage.files import sha256
+from tf_adapt.config.paths import named_paths
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ArtifactError
 
@@ -31,18 +32,11 @@ def input_hashes(config: Config) -> dict[str, str]:
 
 def input_places(config: Config) -> dict[str, str]:
     """Key of the config → handle or path of the module or file."""
-    ewc, consistency = config.penalties.ewc, config.auxiliary.consistency
-    places = {
-        "encoder.handle": config.encoder.handle,
-        "encoder.preprocessor": config.encoder.preprocessor,
-        EWC: None if ewc is None else ewc.fisher,
-        UNLABELLED: None if config.teacher is None else config.teacher.unlabelled,
-        FORGETTING: None if config.forgetting is None else config.forgetting.text,
-        VOTES: None if config.weak is None else config.weak.votes,
-        CONSISTENCY: None if consistency is None else consistency.unlabelled,
-        PARAPHRASES: None if consistency is None else consistency.perturbation.file,
+    encoder = {f"encoder.{name}": getattr(config.encoder, name) for name in config.encoder.HANDLES}
+    files = {".".join(map(str, key)): path for key, path in named_paths(config)}
+    return {key: place for key, place in encoder.items() if place is not None} | {
+        key: files[key] for key in _FILES if key in files
     }
-    return {key: place for key, place in places.items() if place is not None}
 
 
 def content_hash(key: str, place: str) -> str:

@@ -110,6 +110,11 @@ class Lesson:
         """The folder of the teacher."""
         return Path(self.section.run)
 
+    @property
+    def truncate(self) -> bool:
+        """Whether texts that are too long for the teacher are cut."""
+        return self.limits[1]
+
 
 def taught(lesson: Lesson, parts: Parts, folder: Path) -> tuple[Parts, Answers]:
     """The parts of a run with the teacher's answers for train and for the unlabelled texts.
@@ -196,11 +201,11 @@ def check_task(task: Task, teacher: Task, folder: str) -> None:
 def _kept_answers(lesson: Lesson, splits: Splits, task: Task, folder: Path) -> Answers:
     """The answers in the run folder, else those that other runs keep in the cache of features, else
     new ones."""
-    teacher, truncate = lesson.teacher, lesson.limits[1]
+    teacher = lesson.teacher
     texts = {"train": splits.examples["train"], "unlabelled": splits.unlabelled}
     scored = {name: examples for name, examples in splits.examples.items() if name != "train"}
     of_texts = {name: fingerprint(examples) for name, examples in (texts | scored).items()}
-    of_texts["truncate"] = str(truncate)
+    of_texts["truncate"] = str(lesson.truncate)
     kept = read_answers(folder)
     gone = kept is not None and not teacher.exists()
     if not gone:
@@ -212,7 +217,7 @@ def _kept_answers(lesson: Lesson, splits: Splits, task: Task, folder: Path) -> A
         return kept
     if gone:
         identity_of(teacher)  # says what is missing
-    asked = functools.partial(_asked, teacher, truncate, identity, of_texts, texts, scored)
+    asked = functools.partial(_asked, lesson, identity, of_texts, texts, scored)
     if lesson.cache is None:
         return asked()
     shared = shared_folder(lesson.cache, identity.hash, of_texts)
@@ -225,26 +230,21 @@ def _kept_answers(lesson: Lesson, splits: Splits, task: Task, folder: Path) -> A
 
 
 def _asked(
-    teacher: Path,
-    truncate: bool,
-    identity: Identity,
-    of_texts: dict[str, str],
-    texts: dict,
-    scored: dict,
+    lesson: Lesson, identity: Identity, of_texts: dict[str, str], texts: dict, scored: dict
 ) -> Answers:
     """The teacher's answers, computed now."""
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32")
     try:
-        arrays, facts = answers_of(teacher, texts, scored, truncate)
+        arrays, facts = answers_of(lesson.teacher, texts, scored, lesson.truncate)
     finally:
         keras.config.set_dtype_policy(policy)
         gc.collect()  # a model has reference cycles
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise DataError(
-                f"{KEY}: expected finite answers, got some of {teacher} to {name} that are not; "
-                "train the teacher again with a lower training.learning_rate"
+                f"{KEY}: expected finite answers, got some of {lesson.teacher} to {name} that are "
+                "not; train the teacher again with a lower training.learning_rate"
             )
     return Answers(identity.hash, of_texts, arrays, facts)
 
