@@ -11,6 +11,16 @@ from tf_adapt.comparison.plan.settings import load_comparison
 
 
 @pytest.fixture
+def unmeasured(monkeypatch):
+    """A dry run takes `COSTS` for those of a step."""
+    from step_costs import COSTS
+
+    from tf_adapt.comparison.plan import dry_run
+
+    monkeypatch.setattr(dry_run, "measured_costs", lambda *arguments: COSTS)
+
+
+@pytest.fixture
 def write_config(config_writer, tmp_path):
     """Writes the config of a comparison of ❄ and 🔥, with changes to its compare section."""
     return config_writer(tmp_path)

@@ -8,7 +8,9 @@ from click.testing import CliRunner
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.plan import dry_run as planned
 from tf_adapt.comparison.plan.expected_costs import CellCosts, costs_lines, expected_costs
-from tf_adapt.training.measured_costs import MeasuredCosts
+from tf_adapt.training.measured_costs import measured_costs
+
+pytestmark = pytest.mark.usefixtures("unmeasured")
 
 
 def call(path, *more):
@@ -17,15 +19,10 @@ def call(path, *more):
     return result.exit_code, result.stdout, result.stderr
 
 
-COSTS = MeasuredCosts(
-    tracing=5.0, step=0.1, evaluation=0.01, features=0.02, serving=0.03, memory_mb=800.0
-)
-
-
 @pytest.fixture
-def unmeasured(monkeypatch):
-    """Steps and passes are not run; they have `COSTS`."""
-    monkeypatch.setattr(planned, "measured_costs", lambda *arguments: COSTS)
+def measured(monkeypatch):
+    """Steps and passes are run, as for a user."""
+    monkeypatch.setattr(planned, "measured_costs", measured_costs)
 
 
 @pytest.fixture
@@ -40,7 +37,7 @@ def config(write_config):
 
 
 @pytest.mark.slow
-def test_cells_runs_and_splits(config, tmp_path):
+def test_cells_runs_and_splits(config, tmp_path, measured):
     before = sorted(tmp_path.iterdir())
     code, output, _ = call(config, "--json")
     found = json.loads(output)
@@ -81,7 +78,7 @@ def test_cells_runs_and_splits(config, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_table_and_what_no_budget_allows(config, unmeasured):
+def test_the_table_and_what_no_budget_allows(config):
     budgets = ("--set", "features.limit_mb=0", "--set", "features.disk_limit_mb=0")
     code, output, _ = call(config, *budgets)
     assert code == 0
@@ -110,7 +107,7 @@ def test_the_table_and_what_no_budget_allows(config, unmeasured):
 
 
 @pytest.mark.slow
-def test_the_default_head_is_named_and_settings_count(write_config, unmeasured):
+def test_the_default_head_is_named_and_settings_count(write_config):
     path = write_config(
         heads=["default"],
         settings={"feature_extraction": {"training": {"max_length": 64, "truncate": True}}},
@@ -123,7 +120,7 @@ def test_the_default_head_is_named_and_settings_count(write_config, unmeasured):
 
 
 @pytest.mark.slow
-def test_what_cannot_work_ends_with_its_error(write_config, tmp_path, unmeasured):
+def test_what_cannot_work_ends_with_its_error(write_config, tmp_path):
     (tmp_path / "empty").mkdir()
     path = write_config()
     for override, code, message in [
@@ -166,7 +163,7 @@ def test_either_a_folder_or_a_dry_run(write_config):
         assert message in result.stderr
 
 
-def test_numbers_of_training_examples_are_counted(write_config, unmeasured):
+def test_numbers_of_training_examples_are_counted(write_config):
     path = write_config(train_examples=[8, 20, "all"], data={"train_examples": None})
     code, output, _ = call(path)
     assert code == 0

@@ -24,6 +24,7 @@ from tf_adapt.errors import ConfigError, DataError, TrainingError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.train import train
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
 PAIRS = {"dataset": "sample_pair_classification", "source": "sample", "train_examples": 32}
 TOGETHER = {"tasks": {"pairs": {"data": PAIRS}}, "target": "words", "sampling": "uniform"}
 

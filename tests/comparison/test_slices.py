@@ -21,6 +21,7 @@ from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.statistics.pairs import holm
 from tf_adapt.training.resolving import run_config
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
 WHO = {"words": ["who"]}
 LONG = {"longer_than": 10}
 

@@ -13,6 +13,8 @@ from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 
 def weak_config(write_config, folder, **data):
     """A config on own files, with votes that are right in 8 of 10 cases."""

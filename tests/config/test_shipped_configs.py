@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from step_costs import COSTS
 
 from tf_adapt.comparison.plan import dry_run
 from tf_adapt.comparison.plan.settings import load_comparison
@@ -157,5 +158,6 @@ def test_dry_run(path, shared, at_hand, built, tmp_path, monkeypatch):
     cells = [cell for cell in comparison.cells if built.is_new(cell.config)]
     if not cells:
         return
+    monkeypatch.setattr(dry_run, "measured_costs", lambda *arguments: COSTS)
     found = dry_run.dry_run(replace(comparison, cells=tuple(cells)))
     assert len(found["cells"]) == len(cells) and dry_run.lines(found)
