@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from tf_adapt.comparison.baseline import gold_labels
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.kinds import KINDS
-from tf_adapt.data.splits.read_splits import Splits
+from tf_adapt.data.splits.read_splits import Splits, numbers_of_folds
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import Disagreement
 from tf_adapt.runs.prediction_files import read_predictions
@@ -15,13 +17,31 @@ Predictions = dict[Path, list]  # by run folder
 
 
 def predictions_of(run: CellRun, splits: Splits, split: str) -> list:
-    """A run's predictions on a split, one for each example, in input order.
+    """A run's predictions on a split, one for each example, in input order; of a repeat those of
+    the fold runs that did not see the example.
 
     Raises:
         ArtifactError: the predictions are missing or damaged, or their number is wrong.
     """
-    predictions = read_predictions(run.folder, split, splits.kind, run.cell.config.target)
-    expected = len(splits.examples[split])
+    if not run.folds:
+        return _of_run(run, splits.kind, split, len(splits.examples[split]))
+    fold_of = fold_of_examples(splits, len(run.folds), run.seed)
+    predictions = [None] * len(fold_of)
+    for number, fold in enumerate(run.folds):
+        places = np.flatnonzero(fold_of == number)
+        answers = _of_run(fold, splits.kind, split, len(places))
+        for place, answer in zip(places, answers, strict=True):
+            predictions[place] = answer
+    return predictions
+
+
+def fold_of_examples(splits: Splits, folds: int, repeat: int) -> np.ndarray:
+    """The fold of a repeat that each example is in, `[examples] int`."""
+    return numbers_of_folds(splits.pool, splits.kind, folds, repeat, splits.name)
+
+
+def _of_run(run: CellRun, kind: str, split: str, expected: int) -> list:
+    predictions = read_predictions(run.folder, split, kind, run.cell.config.target)
     if len(predictions) != expected:
         raise ArtifactError(
             f"{run.folder}: expected predictions of {expected} {split} examples, got "

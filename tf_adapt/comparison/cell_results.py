@@ -8,7 +8,7 @@ import numpy as np
 
 from hub_modules.families import joins_pairs
 from tf_adapt.comparison.answers import Predictions, confusion
-from tf_adapt.comparison.baseline import Baseline, outcome_of
+from tf_adapt.comparison.baseline import Baseline, gold_labels, outcome_of
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.plan.cells import Cell, encoder_in_words
 from tf_adapt.data.splits.read_splits import Splits
@@ -26,7 +26,7 @@ from tf_adapt.report.scored_cells import (
     Trial,
 )
 from tf_adapt.runs import run_folder, run_schemas
-from tf_adapt.statistics.scores import summary
+from tf_adapt.statistics.scores import item_statistics, score_of, summary
 
 SCORED_ON, CHOSEN_ON = "test", "dev"
 
@@ -51,6 +51,16 @@ class Scored:
     predictions: Predictions
     families: dict[str, str]
 
+    def statistics_of(self, run: CellRun) -> np.ndarray:
+        """`item_statistics` of a finished run, `[examples, k]`."""
+        return item_statistics(
+            self.metric,
+            self.predictions[run.folder],
+            gold_labels(self.splits, SCORED_ON),
+            self.splits.labels,
+            self.splits.scheme,
+        )
+
 
 def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
     """A cell with the results of its runs.
@@ -58,7 +68,7 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
     Raises:
         ArtifactError: the history or the metrics of a run are damaged.
     """
-    config, final = cell.config, outcomes.final_runs(cell)
+    config, final, parts = cell.config, outcomes.final_runs(cell), outcomes.scored_runs(cell)
     metrics = [of_run for of_run in map(outcomes.metrics, final) if of_run is not None]
     tried = [
         of_run for of_run in map(outcomes.metrics, outcomes.trials(cell)) if of_run is not None
@@ -79,12 +89,12 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         settings=cell.settings,
         head=first.get("head", config.head),
         learning_rate=outcomes.chosen_rate(cell),
-        tried=[Trial(run.rate, outcomes.score(run, CHOSEN_ON)) for run in outcomes.trials(cell)],
+        tried=tried_rates(outcomes, cell),
         results=seed_results(outcomes, cell, scored),
         costs=_costs(metrics, tried),
         curves=[
             dev_curve(run, scored.metric)
-            for run in final
+            for run in parts
             if outcomes.metrics(run) and not run.together
         ],
         layer_weights=_mean_layer_weights(metrics),
@@ -92,10 +102,21 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         forgetting=_forgetting(metrics),
         commands=[
             shlex.join(["tf-adapt", *trained_run.arguments()])
-            for run in final
+            for run in parts
             for trained_run in (*run.members, run)
         ],
     )
+
+
+def tried_rates(outcomes: Outcomes, cell: Cell) -> list[Trial]:
+    """The dev score of each learning rate that was tried; with folds the mean over the folds."""
+    of_rates: dict[float, list[float | None]] = {}
+    for run in outcomes.trials(cell):
+        of_rates.setdefault(run.rate, []).append(outcomes.score(run, CHOSEN_ON))
+    return [
+        Trial(rate, None if None in scores else float(np.mean(scores)))
+        for rate, scores in of_rates.items()
+    ]
 
 
 def seed_results(outcomes: Outcomes, cell: Cell, scored: Scored) -> SeedResults:
@@ -105,7 +126,7 @@ def seed_results(outcomes: Outcomes, cell: Cell, scored: Scored) -> SeedResults:
     ended = [outcome_of(outcomes, run, kind, predictions) for run in final]
     if outcomes.is_hopeless(cell):
         ended = [DIVERGED] * missing  # no learning rate left to train with
-    scores = [outcomes.score(run, SCORED_ON) for run in final]
+    scores = [_score(outcomes, run, scored) for run in final]
     scores += [None] * (missing - len(scores))
     known = [score for score in scores if score is not None]
     trained = [s for s, end in zip(scores, ended, strict=False) if end == TRAINED]
@@ -120,6 +141,13 @@ def seed_results(outcomes: Outcomes, cell: Cell, scored: Scored) -> SeedResults:
         **(asdict(summary(used)) if used else nothing),
         mean_of_all=float(np.mean(counted)) if ended else None,
     )
+
+
+def _score(outcomes: Outcomes, run: CellRun, scored: Scored) -> float | None:
+    """The score of a run; of a repeat that of all answers together."""
+    if not run.folds or outcomes.metrics(run) is None:
+        return outcomes.score(run, SCORED_ON)
+    return float(score_of(scored.metric, scored.statistics_of(run).sum(0)))
 
 
 def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:

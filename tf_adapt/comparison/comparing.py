@@ -12,6 +12,7 @@ from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.extending import extend, outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison
+from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.record import begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import (
@@ -21,7 +22,7 @@ from tf_adapt.comparison.verdict.interim_analyses import (
     read_analyses,
 )
 from tf_adapt.comparison.verdict.verdict import verdict
-from tf_adapt.comparison.winner_export import export_best
+from tf_adapt.comparison.winner_export import cell_to_export, export_best
 from tf_adapt.report.content import Content
 from tf_adapt.report.write import write_report
 from tf_adapt.runs.interruption import Interruption
@@ -63,7 +64,7 @@ def compare(
         ArtifactError, TrainingError: a run failed.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
-    out = Path(out).absolute()
+    out, comparison = Path(out).absolute(), settled(comparison)
     splits, data = checked_splits(comparison)
     inputs = input_hashes(comparison)
     kept = cache or comparison.cells[0].config.features.cache
@@ -90,23 +91,27 @@ def compare(
             content = results(
                 outcomes, splits, analyses, data=data, machine=machine, command=command
             )
-            content = _report(outcomes, content, analyses, export_anyway)
+            content = _judged(outcomes, content, analyses)
+            outcomes.refit = cell_to_export(outcomes, content, export_anyway)
+            run(outcomes)
+            content = _report(outcomes, content, export_anyway)
         if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content
 
 
-def _report(
-    outcomes: Outcomes, content: Content, analyses: InterimAnalyses, anyway: bool
-) -> Content:
-    """The content with its verdict, after the record, the export and the report are written."""
+def _judged(outcomes: Outcomes, content: Content, analyses: InterimAnalyses) -> Content:
+    """The content with its verdict; before any report every interim analysis is counted."""
     out = outcomes.out
-    # Before the report is written, so that every interim analysis is counted.
     write_record(out, read_record(out) | {"looks": analyses.to_record(content.pairs)})
-    content = replace(content, verdict=verdict(content))
+    return replace(content, verdict=verdict(content))
+
+
+def _report(outcomes: Outcomes, content: Content, anyway: bool) -> Content:
+    """The content with the place of the export, after export and report are written."""
     try:
         exported = export_best(outcomes, content, anyway)
         content = replace(content, verdict=replace(content.verdict, exported=exported))
     finally:  # the report is written even if the export fails
-        write_report(content, out)
+        write_report(content, outcomes.out)
     return content

@@ -133,7 +133,9 @@ class ComparisonResult:
         for cell in self.outcomes.comparison.cells:
             for outcomes in self.outcomes.of_sizes():
                 trials = outcomes.trials(cell)
-                for run in [*trials, *outcomes.final_runs(cell)]:
+                for run in {
+                    run.folder: run for run in (*trials, *outcomes.scored_runs(cell))
+                }.values():
                     yield self._row_of_run(run, shown[cell.name], run in trials)
 
     def _row_of_run(self, run: CellRun, cell: ScoredCell, is_trial: bool) -> dict[str, Any]:

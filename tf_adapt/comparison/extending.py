@@ -14,7 +14,8 @@ import numpy as np
 
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.baselines.references import dev_scores
-from tf_adapt.comparison.cell_results import CHOSEN_ON, dev_curve
+from tf_adapt.comparison.cell_results import CHOSEN_ON, dev_curve, tried_rates
+from tf_adapt.comparison.execution.fold_runs import FoldOutcomes
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.plan.cells import EPOCHS, Cell, Comparison, Extension
 from tf_adapt.comparison.plan.extension import extended, in_words
@@ -28,7 +29,6 @@ from tf_adapt.comparison.verdict.training_ended import (
     rises,
 )
 from tf_adapt.data.splits.read_splits import Splits
-from tf_adapt.report.scored_cells import Trial
 
 
 def extend(
@@ -50,7 +50,8 @@ def extend(
     is_final = any(look["final"] for look in record["looks"])
     if not comparison.extend or record["extended"] is not None or is_final:
         return
-    judged = Outcomes(judging(comparison), out, trials_only=comparison.trials > 1)
+    outcomes = FoldOutcomes if comparison.folds else Outcomes
+    judged = outcomes(judging(comparison), out, trials_only=comparison.trials > 1)
     run(judged)
     added = extensions(judged, splits)
     plain = {name: asdict(extension) for name, extension in added.items()}
@@ -61,7 +62,8 @@ def extend(
 
 def outcomes_of(comparison: Comparison, out: Path) -> Outcomes:
     """The runs of a comparison, with what was added to it by the record of its folder."""
-    return Outcomes(extended(comparison, _read_extensions(read_record(out)["extended"])), out)
+    outcomes = FoldOutcomes if comparison.folds else Outcomes
+    return outcomes(extended(comparison, _read_extensions(read_record(out)["extended"])), out)
 
 
 def judging(comparison: Comparison) -> Comparison:
@@ -117,14 +119,13 @@ def _shortfalls(outcomes: Outcomes, splits: Splits) -> list[tuple[Cell, Shortfal
 
 def _judged(outcomes: Outcomes, cell: Cell) -> list[CellRun]:
     """The finished trainings that decide: trials; without any, those of the scored seeds."""
-    seeds = [run for final in outcomes.final_runs(cell) for run in final.members or [final]]
+    seeds = [run for final in outcomes.scored_runs(cell) for run in final.members or [final]]
     return [run for run in outcomes.trials(cell) or seeds if outcomes.metrics(run)]
 
 
 def _score(outcomes: Outcomes, cell: Cell, finished: list[CellRun]) -> float:
-    """The dev score of the chosen trial, or the seeds' mean."""
-    if outcomes.trials(cell):
-        finished = [outcomes.best_on_dev(finished)]
+    """The dev score of the chosen trial, or the mean of several."""
+    finished = outcomes.chosen_trials(cell) or finished
     return float(np.mean([outcomes.score(run, CHOSEN_ON) or 0.0 for run in finished]))
 
 
@@ -132,11 +133,10 @@ def _still_rises(
     outcomes: Outcomes, cell: Cell, finished: list[CellRun], metric: str
 ) -> Shortfall | None:
     """With most of the trainings; of trials also with the chosen one."""
-    chosen = [outcomes.best_on_dev(finished)] if outcomes.trials(cell) else finished
+    chosen = outcomes.chosen_trials(cell) or finished
     judged = [[dev_curve(run, metric) for run in group] for group in (finished, chosen)]
     return RISES if all(map(rises, judged)) else None
 
 
 def _edge(outcomes: Outcomes, cell: Cell) -> Shortfall | None:
-    tried = [Trial(run.rate, outcomes.score(run, CHOSEN_ON)) for run in outcomes.trials(cell)]
-    return at_an_edge(tried, outcomes.chosen_rate(cell))
+    return at_an_edge(tried_rates(outcomes, cell), outcomes.chosen_rate(cell))

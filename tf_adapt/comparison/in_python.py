@@ -14,6 +14,7 @@ from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.comparison import comparing, record
 from tf_adapt.comparison.comparison_result import ComparisonResult
 from tf_adapt.comparison.extending import outcomes_of
+from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.plain_values import plain_values
 from tf_adapt.data.in_memory.files import Form, file_columns, file_text
@@ -110,7 +111,7 @@ def compare(
         with run_folder.locked(out):
             text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
             records.write(out, record.CONFIG, text)
-    return ComparisonResult(compared, outcomes_of(comparison, out))
+    return ComparisonResult(compared, outcomes_of(settled(comparison), out))
 
 
 def _check_jobs(jobs: int | None) -> None:

@@ -1,12 +1,14 @@
 """The data and the other inputs of a comparison."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from tf_adapt.comparison.execution.runs import config_name
 from tf_adapt.comparison.plan.cells import Comparison
-from tf_adapt.comparison.plan.folds import check_folds
+from tf_adapt.comparison.plan.parts import check_parts
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.plan.students import check_students
+from tf_adapt.config.data_sections import FoldConfig
 from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
 from tf_adapt.runs.finished_run import finished_run
 from tf_adapt.runs.slices import checked_members
@@ -19,14 +21,40 @@ def checked_splits(comparison: Comparison) -> tuple[Splits, dict[str, str]]:
     """The data of all cells, after a check of sizes, folds and slices; the hash of each split.
 
     Raises:
-        ConfigError, DataError: as `load_splits`, `known_sizes`, `check_folds` and
+        ConfigError, DataError: as `load_splits`, `known_sizes`, `check_parts` and
             `checked_members`.
     """
-    splits = load_splits(comparison.data, comparison.weak)
+    splits = comparison_splits(comparison)
     known_sizes(comparison.sizes, len(splits.examples["train"]))
-    check_folds(comparison, splits.examples["train"])
+    check_parts(comparison, splits.examples["train"])
     checked_members(comparison.slices, splits, comparison.slice_heads)
-    return splits, {name: fingerprint(examples) for name, examples in splits.examples.items()}
+    examples = {"train": splits.pool} if comparison.folds else splits.examples
+    return splits, {name: fingerprint(some) for name, some in examples.items()}
+
+
+def comparison_splits(comparison: Comparison) -> Splits:
+    """The data of all cells. With folds `test` is all examples, each of which is in the test split
+    of one fold; train and dev are those of the first.
+
+    Raises:
+        ConfigError, DataError: as `load_splits`.
+    """
+    data, folds = comparison.data, comparison.folds
+    if not folds:
+        return load_splits(data, comparison.weak)
+    splits = load_splits(data.model_copy(update={"fold": FoldConfig(of=folds, leave_out=0)}))
+    counts = {name: len(some) for name, some in splits.examples.items()}
+    total = len(splits.pool)
+    about = f"about {{}} of {total} examples, others in each fold"
+    return replace(
+        splits,
+        examples=splits.examples | {"test": splits.pool},
+        descriptions={
+            "train": about.format(counts["train"]),
+            "dev": about.format(counts["dev"]),
+            "test": f"each of the {total} examples, by a model that did not see it: {folds} folds",
+        },
+    )
 
 
 def check_new_students(comparison: Comparison, out: Path) -> None:

@@ -1,6 +1,7 @@
 """What a comparison's folder says of it: its record, and the configs of its cells."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -35,7 +36,7 @@ _WRITTEN = {
 
 
 class _Runs(Schema):
-    rate: float | None
+    rate: float | list[float] | None
     seeds: list[int]
     examples: int | None = None
     epochs: int | None = None
@@ -56,7 +57,7 @@ class _Look(Schema):
 class _Record(Schema):
     """Content of `comparison.json`: hashes of data and other inputs, threads, interim
     analyses; the kind and size of each cell's ensemble; what was added to cells by adaptation
-    (None: not decided; earlier versions added nothing)."""
+    (None: not decided; earlier versions added nothing); the folds of a cross-validation."""
 
     data: dict[str, str]
     inputs: dict[str, str]
@@ -64,6 +65,7 @@ class _Record(Schema):
     looks: list[_Look]
     together: dict[str, str] = {}
     extended: dict[str, _Extension] | None = {}
+    folds: int = 0
 
 
 def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path) -> None:
@@ -81,6 +83,7 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
     together = {cell.name: cell.members for cell in comparison.cells}
     if is_begun(out):
         before = read_record(out)
+        _check_number("folds", before["folds"], comparison.folds or 0, out)
         for cell in comparison.cells:
             _check_cell(cell, without_trial, out)
         for start in comparison.starts.values():
@@ -90,7 +93,7 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
         inputs = before["inputs"] | inputs
         known = {name: inputs[name] for name in before["inputs"]}
         check_same("modules or files", before["inputs"], known, out, ArtifactError)
-        _check_threads(before["threads"], comparison.threads, out)
+        _check_number("threads", before["threads"], comparison.threads, out)
         together = before["together"] | together
         known = {name: together[name] for name in before["together"]}
         check_same("the ensembles", before["together"], known, out, ConfigError)
@@ -99,7 +102,7 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
         remove_leftovers(out / name, *patterns)
     # The record first: `is_begun` refuses a folder that has files but no record.
     record = {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
-    write_record(out, record | {"together": together, "extended": added})
+    write_record(out, record | {"together": together, "extended": added, "folds": comparison.folds})
     for cell in (*comparison.cells, *comparison.starts.values()):
         records.write(out, config_name(cell), dump_config(cell.config))
 
@@ -150,12 +153,12 @@ def check_same(
         )
 
 
-def _check_threads(before: int, now: int, out: Path) -> None:
+def _check_number(key: str, before: int, now: int, out: Path) -> None:
     if before != now:
         raise ConfigError(
-            f"{out}: compare.threads: expected {before} as when this comparison was begun, got "
-            f"{now}; scores depend on it in their last digits: set compare.threads: {before} (or "
-            f"--set compare.threads={before}), or choose another --out"
+            f"{out}: compare.{key}: expected {before} as when this comparison was begun, got "
+            f"{now}; scores depend on it: set compare.{key}: {before} (or --set "
+            f"compare.{key}={before}), or choose another --out"
         )
 
 
@@ -186,4 +189,7 @@ def read_record(out: Path) -> dict[str, Any]:
     Raises:
         ArtifactError: it is missing or damaged.
     """
-    return parse_json(records.read(out, RECORD), _Record, str(out / RECORD)).model_dump()
+    record = parse_json(records.read(out, RECORD), _Record, str(out / RECORD)).model_dump()
+    # The signals' key `leave_out_parts` was called `folds`.
+    renamed = {n: re.sub("^folds ", "leave_out_parts ", t) for n, t in record["together"].items()}
+    return record | {"together": renamed}

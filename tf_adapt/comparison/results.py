@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tf_adapt.comparison.answers import disagreements, predictions_of
-from tf_adapt.comparison.baseline import baseline_of, gold_labels, outcome_of
+from tf_adapt.comparison.answers import disagreements, fold_of_examples, predictions_of
+from tf_adapt.comparison.baseline import baseline_of, outcome_of
 from tf_adapt.comparison.baselines.references import references
 from tf_adapt.comparison.cell_results import (
     CHOSEN_ON,
@@ -18,7 +18,7 @@ from tf_adapt.comparison.cell_results import (
     seed_results,
 )
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
-from tf_adapt.comparison.plan.cells import different_settings
+from tf_adapt.comparison.plan.cells import Cell, different_settings
 from tf_adapt.comparison.plan.extension import in_words
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.slices import data_slices
@@ -41,8 +41,10 @@ from tf_adapt.report.scored_cells import TRAINED, ScoredCell
 from tf_adapt.runs.finished_run import chain_in_words, module_in_words
 from tf_adapt.runs.slices import members_of
 from tf_adapt.statistics.pairs import above_baseline, compare_pairs, with_larger_designs
-from tf_adapt.statistics.scores import item_statistics, of_groups, score_of
+from tf_adapt.statistics.scores import of_groups, score_of
 from tf_adapt.tasks.kinds import metrics_of
+
+Rows = dict[str, np.ndarray]  # by cell
 
 
 def results(
@@ -85,6 +87,7 @@ def results(
     slices = comparison.slices
     members = members_of(slices, examples, splits.kind)
     shown = [scored_cell(outcomes, cell, scored) for cell in cells]
+    folds = _folds(outcomes, scored)
     any_failed = any(cell.results.failed.total for cell in shown)
     with_failed = _with_failed(rows, shown, scored.baseline.statistics) if any_failed else {}
     signals = signals_in_words(outcomes, metric)
@@ -106,8 +109,9 @@ def results(
         items=ScoredItems(
             count=int(scored.groups.max()) + 1,
             text=items_in_words(examples, scored.groups),
-            overlap_with_train=overlap(splits.examples["train"], examples),
-            overlap_with_dev=overlap(splits.examples[CHOSEN_ON], examples),
+            # Folds share no text with each other.
+            overlap_with_train=0 if folds else overlap(splits.examples["train"], examples),
+            overlap_with_dev=0 if folds else overlap(splits.examples[CHOSEN_ON], examples),
         ),
         seeds=list(comparison.seeds),
         trials=comparison.trials,
@@ -117,15 +121,19 @@ def results(
         cells=shown,
         learning_curves=curves,
         pairs=with_larger_designs(
-            compare_pairs(metric, statistics, analyses.number, analyses.standing),
+            compare_pairs(metric, statistics, analyses.number, analyses.standing, folds),
             metric,
             statistics,
+            folds,
         ),
         pairs_with_failed=compare_pairs(
-            metric, _of_items(with_failed, scored.groups), analyses.number
+            metric,
+            _of_items(with_failed, scored.groups),
+            analyses.number,
+            folds=_folds(outcomes, scored, failed=True) if any_failed else {},
         ),
-        baseline=_baseline(scored, statistics, analyses.number),
-        references=_references(outcomes, scored, statistics, analyses.number),
+        baseline=_baseline(scored, statistics, analyses.number, folds),
+        references=_references(outcomes, scored, statistics, analyses.number, folds),
         slices=data_slices(slices, members, metric, rows, scored.groups, analyses.number),
         disagreements=disagreements(outcomes, splits, SCORED_ON, scored.predictions),
         versions=first.get("versions", {}),
@@ -206,22 +214,44 @@ def _metric_of(splits: Splits) -> str:
 def _rows(outcomes: Outcomes, scored: Scored) -> dict[str, np.ndarray]:
     """`item_statistics` by cell, `[seeds, examples, k]`, of the seeds that trained; cells without a
     trained seed are left out."""
-    gold, splits = gold_labels(scored.splits, SCORED_ON), scored.splits
     by_cell = {}
     for cell in outcomes.comparison.cells:
-        runs = [
-            run
-            for run in outcomes.final_runs(cell)
-            if outcome_of(outcomes, run, splits.kind, scored.predictions) == TRAINED
-        ]
-        rows = [
-            item_statistics(
-                scored.metric, scored.predictions[run.folder], gold, splits.labels, splits.scheme
-            )
-            for run in runs
-        ]
+        rows = [scored.statistics_of(run) for run in _by_outcome(outcomes, cell, scored)[0]]
         if rows:
             by_cell[cell.name] = np.stack(rows)
+    return by_cell
+
+
+def _by_outcome(
+    outcomes: Outcomes, cell: Cell, scored: Scored
+) -> tuple[list[CellRun], list[CellRun]]:
+    """The runs of a cell's seeds that trained, and those that failed."""
+    final, kind = outcomes.final_runs(cell), scored.splits.kind
+    ended = [outcome_of(outcomes, run, kind, scored.predictions) for run in final]
+    trained = [run for run, end in zip(final, ended, strict=True) if end == TRAINED]
+    return trained, [
+        run for run, end in zip(final, ended, strict=True) if end not in (TRAINED, None)
+    ]
+
+
+def _folds(outcomes: Outcomes, scored: Scored, failed: bool = False) -> dict[str, np.ndarray]:
+    """Of a cross-validation, by cell the fold of each item, `[repeats, items]`, of the repeats that
+    trained, and then of those that failed; else empty."""
+    count, groups = outcomes.comparison.folds, scored.groups
+    if not count:
+        return {}
+    # Groups are whole in a fold, so that their first examples stand for them.
+    _, first = np.unique(groups, return_index=True)
+    of_repeats = {
+        repeat: fold_of_examples(scored.splits, count, repeat)[first]
+        for repeat in outcomes.comparison.seeds
+    }
+    by_cell = {}
+    for cell in outcomes.comparison.cells:
+        trained, failures = _by_outcome(outcomes, cell, scored)
+        runs = [*trained, *(failures if failed else ())]
+        if trained:
+            by_cell[cell.name] = np.stack([of_repeats[run.seed] for run in runs])
     return by_cell
 
 
@@ -243,19 +273,19 @@ def _of_items(rows: dict[str, np.ndarray], groups: np.ndarray) -> dict[str, np.n
     }
 
 
-def _baseline(scored: Scored, statistics: dict[str, np.ndarray], analysis: int) -> BaselineScores:
+def _baseline(scored: Scored, statistics: Rows, analysis: int, folds: Rows) -> BaselineScores:
     baseline, answer = scored.baseline, scored.baseline.answer
     rows = of_groups(baseline.statistics, scored.groups)
     return BaselineScores(
         answer=list(answer) if isinstance(answer, tuple) else answer,
         score=baseline.scores[SCORED_ON],
         chosen_on=baseline.scores[CHOSEN_ON],
-        cells=above_baseline(scored.metric, statistics, rows, analysis),
+        cells=above_baseline(scored.metric, statistics, rows, analysis, folds),
     )
 
 
 def _references(
-    outcomes: Outcomes, scored: Scored, statistics: dict[str, np.ndarray], analysis: int
+    outcomes: Outcomes, scored: Scored, statistics: Rows, analysis: int, folds: Rows
 ) -> list[ReferenceScores]:
     if not statistics:
         return []
@@ -265,7 +295,7 @@ def _references(
         ReferenceScores(
             name=name,
             score=float(score_of(scored.metric, of_model.sum(axis=1)).mean()),
-            cells=above_baseline(scored.metric, statistics, of_model, analysis),
+            cells=above_baseline(scored.metric, statistics, of_model, analysis, folds),
         )
         for name, of_model in rows.items()
     ]

@@ -10,12 +10,21 @@ from hub_modules.storage.files import write_text
 from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.execution.running import check_ended
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.plan.cells import Cell
 from tf_adapt.report.content import Content
 from tf_adapt.runs.exports_in import EXPORTS
 from tf_adapt.serving.exports.model_card import CARD, OverSeeds
 from tf_adapt.training.finished.run_cards import run_card
 
 EXPORT_NAMES = "*-rate_*-seed_*"
+
+
+def cell_to_export(outcomes: Outcomes, content: Content, anyway: bool) -> Cell | None:
+    """The recommended cell, if a cell is shown to be above the baseline or `anyway`."""
+    verdict = content.verdict
+    if verdict.recommended is None or not (verdict.above_baseline or anyway):
+        return None
+    return next(c for c in outcomes.comparison.cells if c.name == verdict.recommended)
 
 
 def export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | None:
@@ -25,14 +34,12 @@ def export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | Non
         The export's path in the comparison's folder, below `winner/` if the verdict is decided,
         else `candidate/`; None if nothing is exported.
     """
-    verdict = content.verdict
-    place = EXPORTS[0] if verdict.decided else EXPORTS[1]
-    exported = None
-    if verdict.recommended is not None and (verdict.above_baseline or anyway):
-        cells = outcomes.comparison.cells
-        cell = next(cell for cell in cells if cell.name == verdict.recommended)
-        runs = [run for run in outcomes.final_runs(cell) if outcomes.metrics(run) is not None]
-        best = outcomes.best_on_dev(runs)
+    place = EXPORTS[0] if content.verdict.decided else EXPORTS[1]
+    exported, cell = None, cell_to_export(outcomes, content, anyway)
+    runs = [] if cell is None else outcomes.export_runs(cell)
+    finished = [run for run in runs if outcomes.metrics(run) is not None]
+    if finished:
+        best = outcomes.best_on_dev(finished)
         part = "" if cell.more_epochs is None else f"-epochs_{cell.more_epochs}"
         part += "" if best.examples is None else f"-examples_{best.examples}"
         name = f"{cell.name}{part}-rate_{float_text(best.rate)}-seed_{best.seed}"
@@ -43,7 +50,9 @@ def export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | Non
         shown = next(scored.results for scored in content.cells if scored.id == cell.name)
         # Cards of ensembles and of several tasks have no scores over seeds.
         if not best.together and cell.config.tasks is None:
-            card = run_card(best.folder, OverSeeds(shown.trained, shown.mean, shown.deviation))
+            folds = outcomes.comparison.folds or 0
+            over = OverSeeds(shown.trained, shown.mean, shown.deviation, folds)
+            card = run_card(best.folder, over)
             write_text(outcomes.out / exported / CARD, card)
     for old in [path for other in EXPORTS for path in (outcomes.out / other).glob(EXPORT_NAMES)]:
         if exported is None or old != (outcomes.out / exported).parent:

@@ -96,18 +96,36 @@ Spans = Field(None, description="a section, or null")
 
 
 class FoldConfig(Section):
+    """One fold of a cross-validation: one of several parts of train, with as many examples of each
+    label, plays test; examples that share a text or a group are in one part."""
+
+    of: int = whole(2, MOST_FOLDS)
+    """How many parts."""
+    leave_out: int | None = whole(
+        0, MOST_FOLDS - 1, ", less than of; or null for a model of all examples", default=None
+    )
+    """Which of them plays test, from 0; null: none, there is no test."""
+    seed: int = whole(0, 2**32 - 1, default=0)
+    """Seed of the parts, and of the examples that play dev."""
+
+
+Fold = Field(None, description="a section (without dev and test), or null")
+"""A fold of a cross-validation, of train after train_examples; of the rest, held_out plays dev."""
+
+
+class LeaveOutConfig(Section):
     """A part of train that is left out: one of several equal ones, which together are train."""
 
     of: int = whole(2, MOST_FOLDS)
     """How many parts, of sizes that differ by one at most (tagging with documents: by one
     document)."""
-    leave_out: int = whole(0, MOST_FOLDS - 1, ", less than of")
+    part: int = whole(0, MOST_FOLDS - 1, ", less than of")
     """Which of them is left out, from 0."""
     seed: int = whole(0, 2**32 - 1, default=0)
     """Seed of the parts."""
 
 
-Fold = Field(None, description="a section, or null for all of train")
+LeaveOut = Field(None, description="a section, or null for all of train")
 """A part of train, after train_examples, that is left out."""
 
 
@@ -125,6 +143,7 @@ class DatasetConfig(Section):
     train_examples: int | None = TrainExamples
     train_examples_seed: int = TrainExamplesSeed
     fold: FoldConfig | None = Fold
+    leave_out: LeaveOutConfig | None = LeaveOut
     held_out: float | None = HeldOut
     genre: str | None = Field(None, description="a genre of the dataset (mnli), or null for all")
     """Restricts train to one genre."""
@@ -192,6 +211,7 @@ class FilesConfig(Section):
     train_examples: int | None = TrainExamples
     train_examples_seed: int = TrainExamplesSeed
     fold: FoldConfig | None = Fold
+    leave_out: LeaveOutConfig | None = LeaveOut
     held_out: float | None = HeldOut
     spans: SpansConfig | None = Spans
 
@@ -242,6 +262,7 @@ class TfdsConfig(Section):
     train_examples: int | None = TrainExamples
     train_examples_seed: int = TrainExamplesSeed
     fold: FoldConfig | None = Fold
+    leave_out: LeaveOutConfig | None = LeaveOut
     held_out: float | None = HeldOut
 
 

@@ -5,6 +5,7 @@ Imports no TensorFlow.
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
@@ -80,13 +81,7 @@ def _data_problems(config: Config) -> Found:
         yield from _files_problems(data)
     if isinstance(data, TfdsConfig):
         yield from _column_problems(data)
-    fold = getattr(data, "fold", None)
-    if fold is not None and fold.leave_out >= fold.of:
-        yield (
-            ("data", "fold", "leave_out"),
-            f"expected the number of one of {fold.of} parts, from 0 to {fold.of - 1}, got "
-            f"{fold.leave_out}",
-        )
+    yield from _part_problems(data, config.weak is not None)
     if not isinstance(data, DatasetConfig):
         return
     if data.dataset not in DATASETS:
@@ -112,6 +107,31 @@ def _data_problems(config: Config) -> Found:
             f"expected null with source: sample, got {data.data_dir!r}; the sample data ship with "
             "the project",
         )
+
+
+def _part_problems(data: Any, weak: bool) -> Found:
+    """Of `fold` and `leave_out`: which of how many parts, and beside what."""
+    fold, without = getattr(data, "fold", None), getattr(data, "leave_out", None)
+    parts = {("fold", "leave_out"): fold, ("leave_out", "part"): without}
+    for (key, name), section in parts.items():
+        number = None if section is None else getattr(section, name)
+        if number is not None and number >= section.of:
+            yield (
+                ("data", key, name),
+                f"expected the number of one of {section.of} parts, from 0 to {section.of - 1}, "
+                f"got {number}",
+            )
+    if fold is None:
+        return
+    given = [name for name in ("dataset", "dev", "test", "leave_out") if getattr(data, name, None)]
+    if given:
+        yield (
+            ("data", "fold"),
+            f"expected null beside data.{given[0]}: a fold plays test where there is neither dev "
+            "nor test; for a run without a part of train use data.leave_out",
+        )
+    if weak:
+        yield (("data", "fold"), "expected null beside weak, whose train has no labels to score")
 
 
 def _context_problems(config: Config) -> Found:

@@ -8,6 +8,10 @@ from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off
 from tf_adapt.errors import DataError
 from tf_adapt.printing.words import counted
 
+# Where a part of train is scored; and with so many, the standard error of an accuracy is at most
+# 2.5 points.
+SCORED_SEED, ENOUGH_TO_SCORE = 17, 400
+
 
 def recognised(data: Any) -> Any:
     """A config's `data` section with the columns inferred from its train file.
@@ -42,8 +46,13 @@ def with_dev(
     descriptions: dict[str, str],
     where: str,
     reason: str = "there is no dev file",
+    scored: bool = False,
 ) -> None:
     """Cuts a part off train to serve as dev; the description of dev ends with the reason.
+
+    Args:
+        scored: whether scores count: the part is then another one, and larger: half of train, but
+            no more than `ENOUGH_TO_SCORE` or a tenth.
 
     Raises:
         SplitError: train has too few examples or too few groups of them.
@@ -55,10 +64,12 @@ def with_dev(
             f"{len(train)}; add examples, or give others as data.dev"
         )
     count = round(len(train) * DEV_PERCENT / 100)
-    examples["dev"], examples["train"] = cut_off(train, count, DEV_SEED, where)
+    seed = SCORED_SEED if scored else DEV_SEED
+    count = max(count, min(len(train) // 2, ENOUGH_TO_SCORE)) if scored else count
+    examples["dev"], examples["train"] = cut_off(train, count, seed, where)
     part = f"{len(examples['dev'])} of its {len(train)} examples"
     descriptions["dev"] = (
         f"dev, a part of {descriptions['train']}: {part}, picked by a hash of the text (seed "
-        f"{DEV_SEED}), {train[0].kept_together} together; {reason}"
+        f"{seed}), {train[0].kept_together} together; {reason}"
     )
     descriptions["train"] += f": without {part}, which play dev"

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from types import MappingProxyType
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from tf_adapt.statistics.metrics import METRICS
 from tf_adapt.statistics.power import larger_design
 from tf_adapt.statistics.relation import (
     FEWEST_ITEMS,
+    FEWEST_REPEATS,
     FEWEST_SEEDS,
     WORTH,
     BaselineTest,
@@ -52,6 +54,7 @@ def compare_pairs(
     statistics: Mapping[str, np.ndarray],
     analysis: int = 1,
     standing: Collection[tuple[str, str]] = (),
+    folds: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> list[PairTest]:
     """`compare_cells` for all pairs of cells, a before b in input order.
 
@@ -62,8 +65,8 @@ def compare_pairs(
     - `decided`, `alike`;
     - `identical`: equal on every item with every seed, so that there is nothing to test;
     - `few_items`: fewer than `FEWEST_ITEMS`;
-    - `few_seeds`: fewer than `FEWEST_SEEDS` of a cell; with one, p and interval account for the
-      test items only;
+    - `few_seeds`: fewer than `FEWEST_SEEDS` of a cell, with folds than `FEWEST_REPEATS`; with one,
+      p and interval account for the test items only;
     - `more_seeds`: with a number of seeds between the two of `seeds_needed` (None: more than 100)
       the observed difference would be decided at the next analysis with probability 0.8, even if no
       other open pair is decided;
@@ -76,16 +79,19 @@ def compare_pairs(
             differ in their numbers of seeds.
         analysis: from 1, see `level_of`.
         standing: pairs (ahead, behind) that an earlier analysis has decided.
+        folds: of a cross-validation, by cell `[seeds, items]`, see `sample_of_values`; each seed is
+            then a repeat.
 
     Raises:
         ValueError: the cells differ in their numbers of items.
     """
-    cells = {name: sample_of(metric, values) for name, values in statistics.items()}
+    cells = {name: sample_of(metric, rows, folds.get(name)) for name, rows in statistics.items()}
     names = list(combinations(cells, 2))
     alpha = level_of(analysis)
     level = 1 - (alpha or LEVELS[-1])
     results = [compare_cells(cells[a], cells[b], level, MARGIN) for a, b in names]
-    obstacles = [_obstacle(statistics[a], statistics[b]) for a, b in names]
+    fewest = FEWEST_REPEATS if folds else FEWEST_SEEDS
+    obstacles = [_obstacle(statistics[a], statistics[b], fewest) for a, b in names]
     tested = [number for number, obstacle in enumerate(obstacles) if obstacle is None]
     adjusted = dict(zip(tested, holm([results[n].p for n in tested]), strict=True))
     near = dict(zip(tested, holm([results[n].p_alike for n in tested]), strict=True))
@@ -120,13 +126,16 @@ def compare_pairs(
 
 
 def with_larger_designs(
-    pairs: Sequence[PairTest], metric: str, statistics: Mapping[str, np.ndarray]
+    pairs: Sequence[PairTest],
+    metric: str,
+    statistics: Mapping[str, np.ndarray],
+    folds: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> list[PairTest]:
     """The tests of `compare_pairs`, the open ones with their `larger_design`.
 
     The level is that of a new comparison in which all open pairs stay open, with Holm's correction.
     """
-    cells = {name: sample_of(metric, values) for name, values in statistics.items()}
+    cells = {name: sample_of(metric, rows, folds.get(name)) for name, rows in statistics.items()}
     still_open = [pair for pair in pairs if pair.why in OPEN_REASONS]
     level = LEVELS[0] / max(1, len(still_open))
     return [
@@ -143,7 +152,11 @@ def with_larger_designs(
 
 
 def above_baseline(
-    metric: str, statistics: Mapping[str, np.ndarray], baseline: np.ndarray, analysis: int = 1
+    metric: str,
+    statistics: Mapping[str, np.ndarray],
+    baseline: np.ndarray,
+    analysis: int = 1,
+    folds: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> dict[str, BaselineTest]:
     """Whether each cell is above a baseline, by the same test.
 
@@ -155,7 +168,8 @@ def above_baseline(
     """
     tested = sample_of(metric, baseline if baseline.ndim == 3 else baseline[None])
     alpha, enough = level_of(analysis) or LEVELS[-1], baseline.shape[-2] >= FEWEST_ITEMS
-    results = [compare_cells(sample_of(metric, values), tested) for values in statistics.values()]
+    cells = [sample_of(metric, rows, folds.get(name)) for name, rows in statistics.items()]
+    results = [compare_cells(cell, tested) for cell in cells]
     adjusted = holm([result.p for result in results])
     return {
         name: BaselineTest(
@@ -168,13 +182,13 @@ def above_baseline(
     }
 
 
-def _obstacle(a: np.ndarray, b: np.ndarray) -> str | None:
+def _obstacle(a: np.ndarray, b: np.ndarray, fewest: int) -> str | None:
     """Why two cells cannot be tested; None if they can."""
     if a.shape == b.shape and np.array_equal(a, b):
         return "identical"
     if a.shape[1] < FEWEST_ITEMS:
         return "few_items"
-    return "few_seeds" if min(len(a), len(b)) < FEWEST_SEEDS else None
+    return "few_seeds" if min(len(a), len(b)) < fewest else None
 
 
 def _possible(result: CellDifference, metric: str) -> list[float] | None:

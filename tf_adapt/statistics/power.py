@@ -105,7 +105,7 @@ def power(
         welch *= by_cell.sum() ** 2 / (by_cell**2).sum()
     seeds = by_cell.sum() * chdtri(welch, _QUANTILES) / welch
     estimated = total_variance(seeds, by_item, residual)
-    freedom = degrees_of_freedom(seeds, by_item, residual, trainings, items)
+    freedom = degrees_of_freedom(seeds, by_item, residual, trainings - 1, items)
     needed = stdtrit(freedom, 1 - level / 2) * np.sqrt(estimated)
     return float(ndtr((difference - needed) / np.sqrt(true)).mean())
 

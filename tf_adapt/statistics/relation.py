@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 FEWEST_ITEMS = 20
 # With fewer seeds no decision: their variance is hardly known.
 FEWEST_SEEDS = 3
+# With folds each repeat has several trainings.
+FEWEST_REPEATS = 2
 # A difference of two points is worth more labels; of a smaller one the same design tells as much.
 WORTH = 0.02
 AHEAD, BEHIND, ALIKE, OPEN = "ahead", "behind", "alike", "open"

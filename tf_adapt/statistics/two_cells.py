@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtri, ndtr, stdtr, stdtrit
 
-from tf_adapt.statistics.relation import FEWEST_SEEDS
+from tf_adapt.statistics.relation import FEWEST_REPEATS, FEWEST_SEEDS
 from tf_adapt.statistics.scores import pseudo_values, score_of
 
 # Differences of scores below this are rounding errors of their sums.
@@ -21,15 +21,25 @@ class CellSample:
     Attributes:
         scores: `[seeds]`.
         items: `[items]`, pseudo-values, means over the seeds.
-        seed_variance: of the scores over the seeds; 0 with one seed.
+        seed_variance: of the scores over the seeds; 0 with one seed. With folds, of the mean of the
+            trainings of a repeat.
         residual: residual variance of a single pseudo-value in the additive model of seeds and
             items; 0 with one seed.
+        folds: the trainings of a seed; a seed is then a repeat of a cross-validation.
+        shared: with folds, the variance that no number of repeats lessens, since their training
+            sets overlap.
     """
 
     scores: np.ndarray
     items: np.ndarray
     seed_variance: float
     residual: float
+    folds: int = 1
+    shared: float = 0.0
+
+    def freedom(self, seeds: int) -> int:
+        """The degrees of freedom of the variance over so many seeds."""
+        return max(1, seeds - 1 if self.folds == 1 else seeds * (self.folds - 1))
 
 
 @dataclass(frozen=True)
@@ -50,27 +60,66 @@ class CellDifference:
     p_alike: float
 
 
-def sample_of(metric: str, statistics: np.ndarray) -> CellSample:
+def sample_of(metric: str, statistics: np.ndarray, folds: np.ndarray | None = None) -> CellSample:
     """A cell from the `item_statistics` of its runs, one for each seed.
 
-    Shapes: statistics `[seeds, items, k]`.
+    Shapes: statistics `[seeds, items, k]`, folds `[seeds, items] int`.
+
+    Args:
+        folds: as for `sample_of_values`.
     """
-    return sample_of_values(
-        score_of(metric, statistics.sum(axis=1)), pseudo_values(metric, statistics)
-    )
+    scores = score_of(metric, statistics.sum(axis=1))
+    return sample_of_values(scores, pseudo_values(metric, statistics), folds)
 
 
-def sample_of_values(scores: np.ndarray, values: np.ndarray) -> CellSample:
+def sample_of_values(
+    scores: np.ndarray, values: np.ndarray, folds: np.ndarray | None = None
+) -> CellSample:
     """A cell from the scores of its runs and their pseudo-values.
 
-    Shapes: scores `[seeds]`, values `[seeds, items]`.
+    Shapes: scores `[seeds]`, values `[seeds, items]`, folds `[seeds, items] int`.
+
+    Args:
+        folds: of a cross-validation, which of each repeat's trainings scored the item, from 0;
+            None: each seed is one training.
     """
     seeds, items = values.shape
     if seeds == 1:
         return CellSample(scores, values[0], 0.0, 0.0)
+    if folds is not None:
+        return _sample_of_folds(scores, values, folds)
     rest = values - values.mean(0) - values.mean(1, keepdims=True) + values.mean()
     freedom = (seeds - 1) * max(items - 1, 1)
     return CellSample(scores, values.mean(0), scores.var(ddof=1), (rest**2).sum() / freedom)
+
+
+def _sample_of_folds(scores: np.ndarray, values: np.ndarray, folds: np.ndarray) -> CellSample:
+    """A cell from repeats of a cross-validation, by an analysis of variance.
+
+    With `y = item + training + rest`, R repeats of K folds of n items: the variance over a fold's
+    mean of y, without the item's mean over the other repeats, is on average
+    `training·(1 + 1/(K(R − 1))) + rest·R/(R − 1)/n`; that of y over the repeats is
+    `training + rest`. Solved for both; a variance below 0 is 0. The mean of all trainings has the
+    variance `training·(1/(RK) + 1/(K − 1))`: the second term is for their common examples, the
+    ratio of those that a training is tested and trained on.
+
+    Source: Nadeau and Bengio 2003, "Inference for the generalization error", section 4.
+    """
+    seeds, items = values.shape
+    count = int(folds.max()) + 1
+    within = values.var(0, ddof=1).mean()
+    apart = (values - values.mean(0)) * seeds / (seeds - 1)
+    means = [
+        np.bincount(fold, weights=row, minlength=count) / np.bincount(fold, minlength=count)
+        for row, fold in zip(apart, folds, strict=True)
+    ]
+    over_folds = np.var(means, axis=1, ddof=1).mean()
+    noise = seeds / (seeds - 1) * count / items
+    training = (over_folds - noise * within) / (1 + 1 / (count * (seeds - 1)) - noise)
+    training = min(max(float(training), 0.0), float(within))
+    residual = float(within) - training
+    variance = training / count + residual / items
+    return CellSample(scores, values.mean(0), variance, residual, count, training / (count - 1))
 
 
 def compare_cells(
@@ -135,7 +184,8 @@ def compare_cells(
         p = 1.0 if abs(difference) < ROUNDING else 2.0 ** (1 - len(a.items))
         alike = 2.0 ** (1 - len(a.items)) if abs(difference) < margin else 1.0
         return CellDifference(difference, (difference, difference), p, alike)
-    freedom = degrees_of_freedom(seeds.sum(), items, residual, _counts(a, b).min(), len(a.items))
+    of_seeds = min(cell.freedom(len(cell.scores)) for cell in (a, b))
+    freedom = degrees_of_freedom(seeds.sum(), items, residual, of_seeds, len(a.items))
     error = np.sqrt(variance)
     half = float(error * stdtrit(freedom, (1 + level) / 2))
     p = float(2 * stdtr(freedom, -abs(difference) / error))
@@ -195,11 +245,13 @@ class _Components:
         plausible: the largest and the smallest plausible absolute difference on these items.
         per_seed: variance of the difference from a single seed of each cell, `[2]`.
         items: the variance that remains with infinitely many seeds.
+        fewer: the cell with fewer degrees of freedom.
     """
 
     plausible: tuple[float, float]
     per_seed: np.ndarray
     items: float
+    fewer: CellSample
 
 
 def _check_items(a: CellSample, b: CellSample) -> None:
@@ -222,6 +274,7 @@ def observed_variances(a: CellSample, b: CellSample) -> tuple[np.ndarray, float,
     _check_items(a, b)
     counts, items = _counts(a, b), len(a.items)
     by_seed = np.array([a.seed_variance, b.seed_variance]) / counts
+    by_seed = by_seed + np.array([a.shared, b.shared])
     by_item = np.var(a.items - b.items, ddof=1) / items
     return by_seed, by_item, float((np.array([a.residual, b.residual]) / counts).sum() / items)
 
@@ -233,13 +286,15 @@ def _components(a: CellSample, b: CellSample) -> _Components:
         raise ValueError("seeds_needed: expected at least 2 seeds of each cell, got 1")
     difference = abs(float(a.scores.mean() - b.scores.mean()))
     if items == 1:
-        return _Components((difference, difference), np.zeros(2), np.inf)
+        return _Components((difference, difference), np.zeros(2), np.inf, a)
     _, by_item, residual = observed_variances(a, b)
     per_seed = np.array([max(cell.seed_variance, cell.residual / items) for cell in (a, b)])
     shares = per_seed / counts
-    half = np.sqrt(shares.sum()) * stdtrit(counts.min() - 1, 0.75)
+    fewer = min((a, b), key=lambda cell: cell.freedom(len(cell.scores)))
+    half = np.sqrt(shares.sum()) * stdtrit(fewer.freedom(len(fewer.scores)), 0.75)
     plausible = (difference + half, max(0.0, difference - half))
-    return _Components(plausible, per_seed, max(0.0, by_item - residual))
+    remaining = max(0.0, by_item - residual) + a.shared + b.shared
+    return _Components(plausible, per_seed, remaining, fewer)
 
 
 def _first_with_power(
@@ -247,12 +302,14 @@ def _first_with_power(
 ) -> int | None:
     if difference < ROUNDING or not np.isfinite(parts.items):
         return None
-    for number in range(FEWEST_SEEDS, most + 1):
+    fewest = FEWEST_SEEDS if parts.fewer.folds == 1 else FEWEST_REPEATS
+    for number in range(fewest, most + 1):
         shares = parts.per_seed / number
         variance = shares.sum() + parts.items
         if variance < ROUNDING**2:
             return number
-        freedom = degrees_of_freedom(shares.sum(), parts.items, 0.0, number, items)
+        of_seeds = parts.fewer.freedom(number)
+        freedom = degrees_of_freedom(shares.sum(), parts.items, 0.0, of_seeds, items)
         beyond = difference - stdtrit(freedom, 1 - level / 2) * np.sqrt(variance)
         # The other tail is negligible at this power.
         if ndtr(beyond / np.sqrt(max(shares.sum(), ROUNDING**2))) >= power:
@@ -266,14 +323,13 @@ def total_variance(seeds, items, residual):
     return seeds + items - np.minimum(np.minimum(seeds, items), residual)
 
 
-def degrees_of_freedom(seeds, by_item: float, residual: float, fewest: int, items: int):
+def degrees_of_freedom(seeds, by_item: float, residual: float, of_seeds: int, items: int):
     """The degrees of freedom of `compare_cells`.
 
     Args:
         seeds: a number or an array.
-        fewest: the number of seeds of the cell with fewer.
+        of_seeds: degrees of freedom of the variance over seeds, of the cell with fewer.
     """
-    of_seeds = max(fewest - 1, 1)
     likely = seeds * of_seeds / chdtri(of_seeds, 1 - QUANTILE)
     spread = likely**2 / of_seeds + by_item**2 / (items - 1)
     return total_variance(likely, by_item, residual) ** 2 / spread

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tf_adapt.comparison.answers import fold_of_examples
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.kinds import KINDS
+from tf_adapt.config.data_sections import FoldConfig
 from tf_adapt.data.gold_answers import gold_answers
-from tf_adapt.data.splits.read_splits import Splits
+from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.data.splits.subsampling import part_of
 from tf_adapt.statistics.scores import item_statistics, score_of
 
@@ -78,10 +80,26 @@ def fitted_answers(
 def _answers(outcomes: Outcomes, splits: Splits, metric: str, name: str) -> list[list]:
     """The answers of a simple model for each seed, which all have one train, or a part each."""
     train, seeds = splits.examples["train"], outcomes.comparison.seeds
+    if outcomes.comparison.folds:
+        return [_of_folds(outcomes, splits, metric, name, repeat) for repeat in seeds]
     count = min(outcomes.examples or len(train), MOST_EXAMPLES)
     if count == len(train):
         return [fitted_answers(splits, metric, name, train)] * len(seeds)
     return [fitted_answers(splits, metric, name, part_of(train, count, seed)) for seed in seeds]
+
+
+def _of_folds(outcomes: Outcomes, splits: Splits, metric: str, name: str, repeat: int) -> list:
+    """The answers to all examples, each by a model that is fitted on the other folds."""
+    folds, data = outcomes.comparison.folds, outcomes.comparison.data
+    fold_of = fold_of_examples(splits, folds, repeat)
+    answers = [None] * len(fold_of)
+    for number in range(folds):
+        fold = {"fold": FoldConfig(of=folds, leave_out=number, seed=repeat)}
+        part = load_splits(data.model_copy(update=fold))
+        fitted = fitted_answers(part, metric, name, part.examples["train"])
+        for place, answer in zip(np.flatnonzero(fold_of == number), fitted, strict=True):
+            answers[place] = answer
+    return answers
 
 
 def _statistics(splits: Splits, metric: str, answers: list, split: str = SCORED_ON) -> np.ndarray:

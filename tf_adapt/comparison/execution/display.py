@@ -65,7 +65,10 @@ class Display:
         score = outcomes.score(run, self.split)
         shown = "diverged" if outcomes.failed(run) else "undefined"
         shown = shown if score is None else words.score(score)
-        line = f"{_name(run.cell, run.examples)}, rate {run.rate:g}, seed {run.seed}"
+        if run.fold is not None and run.fold.leave_out is None:
+            self._say(f"{run.cell.name}: trained on all examples, for the export")
+            return
+        line = f"{_name(run.cell, run.examples)}, rate {run.rate:g}, {_seed(run)}"
         line += f": {self.split} {shown}"
         self._say(f"{line} ({self._line(outcomes)})")
 
@@ -98,7 +101,8 @@ def table(outcomes: Outcomes, split: str, running: list[CellRun]) -> Table:
     shown.add_column("cell", overflow="fold")
     shown.add_column("rate", justify="right")
     for seed in seeds:
-        shown.add_column(f"seed {seed}", justify="right")
+        name = "repeat" if outcomes.comparison.folds else "seed"
+        shown.add_column(f"{name} {seed}", justify="right")
     shown.add_column("mean ± deviation", justify="right")
     for cell, of_size in product(outcomes.comparison.cells, outcomes.of_sizes()):
         shown.add_row(*_row(of_size, cell, split, running))
@@ -123,6 +127,12 @@ def _row(outcomes: Outcomes, cell: Cell, split: str, running: list[CellRun]) -> 
     return [name, "" if rate is None else f"{rate:g}", *entries, mean]
 
 
+def _seed(run: CellRun) -> str:
+    if run.fold is None:
+        return f"seed {run.seed}"
+    return f"repeat {run.fold.seed}, fold {run.fold.leave_out}"
+
+
 def _name(cell: Cell, examples: int | None) -> str:
     return cell.name if examples is None else f"{cell.name}, {words.counted(examples, 'example')}"
 
@@ -133,6 +143,8 @@ def _entry(outcomes: Outcomes, run: CellRun, split: str, running: list[CellRun])
     score = outcomes.score(run, split)
     if score is not None:
         return words.score(score)
+    if run.folds:
+        return f"{sum(map(outcomes.is_over, run.folds))}/{len(run.folds)} folds"
     return _progress(run) if run.folder in {other.folder for other in running} else ""
 
 

@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,15 @@ _OF_ONE = ("layer_weights", "forgetting", "slices")
 
 
 @dataclass(frozen=True)
+class Fold:
+    """A fold of a cross-validation, as the config's `data.fold`."""
+
+    of: int
+    leave_out: int | None
+    seed: int
+
+
+@dataclass(frozen=True)
 class CellRun:
     """A run: a cell with one learning rate, one seed and a number of training examples.
 
@@ -40,6 +49,8 @@ class CellRun:
         together: the number of its members, whose answers are averaged; 0: it is a training.
         drawn: the seed of the parts of train; None: its own.
         left_out: the part of train that a member does without; None: it has all.
+        fold: which fold it is trained without, and answers; None: its data have a test split.
+        folds: the runs whose answers together are those to all examples; it is then no training.
     """
 
     cell: Cell
@@ -52,6 +63,8 @@ class CellRun:
     together: int = 0
     drawn: int | None = None
     left_out: int | None = None
+    fold: Fold | None = None
+    folds: "tuple[CellRun, ...]" = ()
 
     @property
     def members(self) -> "list[CellRun]":
@@ -61,7 +74,7 @@ class CellRun:
             replace(self, seed=seed, together=0, drawn=self.seed)
             for seed in range(first, first + self.together)
         ]
-        if self.cell.folds is None:
+        if self.cell.parts is None:
             return members
         return [replace(member, left_out=number) for number, member in enumerate(members)]
 
@@ -73,6 +86,11 @@ class CellRun:
             home /= f"epochs_{self.cell.more_epochs}"
         if self.examples is not None:
             home /= f"examples_{self.examples}"
+        if self.folds:
+            return home / f"repeat_{self.seed}"
+        if self.fold is not None:
+            number = self.fold.leave_out
+            home /= "all_examples" if number is None else f"fold_{number}"
         return home / f"rate_{float_text(self.rate)}" / f"seed_{self.seed}"
 
     @property
@@ -106,18 +124,26 @@ class CellRun:
         if self.teacher is not None:
             teacher = json.dumps(str(self.teacher.folder), ensure_ascii=False)
             arguments += ["--set", f"teacher.run={teacher}"]
+        if self.fold is not None:
+            fold = json.dumps(asdict(self.fold))
+            # A fold may have no example of a slice; slices are scored on all answers together.
+            arguments += ["--set", f"{self._data}.fold={fold}", "--set", "slices={}"]
         if self.left_out is not None:
-            fold = {"of": self.cell.folds, "leave_out": self.left_out, "seed": self.drawn}
-            arguments += ["--set", f"data.fold={json.dumps(fold)}"]
+            part = {"of": self.cell.parts, "part": self.left_out, "seed": self.drawn}
+            arguments += ["--set", f"data.leave_out={json.dumps(part)}"]
         if self.examples is not None:
-            target = self.cell.config.target
-            data = "data" if target is None else f"tasks.{target}.data"
-            arguments += ["--set", f"{data}.train_examples={self.examples}"]
+            arguments += ["--set", f"{self._data}.train_examples={self.examples}"]
             drawn = self.seed if self.drawn is None else self.drawn
-            arguments += ["--set", f"{data}.train_examples_seed={drawn}"]
+            arguments += ["--set", f"{self._data}.train_examples_seed={drawn}"]
         if cache is not None:
             arguments += ["--set", f"features.cache={json.dumps(str(cache), ensure_ascii=False)}"]
         return [*arguments, "--seed", str(self.seed)]
+
+    @property
+    def _data(self) -> str:
+        """The section of its data in the config."""
+        target = self.cell.config.target
+        return "data" if target is None else f"tasks.{target}.data"
 
 
 def config_name(cell: Cell) -> str:
@@ -130,6 +156,7 @@ class Outcomes:
 
     Attributes:
         trials_only: whether it has no final runs.
+        refit: with folds the cell that is trained on all examples too, for its export; or None.
         examples: the number of training examples of its trials and final runs (None: all); by
             default the largest of the comparison's.
     """
@@ -138,6 +165,7 @@ class Outcomes:
         self.comparison = comparison
         self.out = out
         self.trials_only = trials_only
+        self.refit: Cell | None = None
         self.examples = comparison.sizes[-1]
         self._metrics: dict[Path, dict[str, Any]] = {}
 
@@ -201,7 +229,7 @@ class Outcomes:
             split: {ensemble_file.metric: result.ensemble}
             for split, result in ensemble_file.results.items()
         }
-        not_shared = (*_OF_ONE, "weak") if run.cell.folds else _OF_ONE
+        not_shared = (*_OF_ONE, "weak") if run.cell.parts else _OF_ONE
         first = {key: value for key, value in members[0].items() if key not in not_shared}
         sums = {key: _sum([member[key] for member in members]) for key in ("parameters", "seconds")}
         memory = max(member["peak_memory_mb"] for member in members)
@@ -214,7 +242,7 @@ class Outcomes:
             return True
         if run.cell.teacher is not None and run.teacher is None:
             return self._of_size(run.examples).has_no_teacher(run.cell)
-        needed = [*run.members, *([run.teacher] if run.teacher else ())]
+        needed = [*run.members, *run.folds, *([run.teacher] if run.teacher else ())]
         return any(map(self.failed, needed))
 
     def has_no_teacher(self, cell: Cell) -> bool:
@@ -235,9 +263,9 @@ class Outcomes:
         return self.metrics(run) is not None or self.failed(run)
 
     def score(self, run: CellRun, split: str) -> float | None:
-        """The metric of a run on a split; None if unfinished or undefined."""
+        """The metric of a run on a split; None if unfinished, undefined, or without the split."""
         metrics = self.metrics(run)
-        return None if metrics is None else metrics[split][metrics["metric"]]
+        return None if metrics is None else metrics.get(split, {}).get(metrics["metric"])
 
     def is_start(self, run: CellRun) -> bool:
         """Whether a run is one of the comparison's `starts`."""
@@ -252,6 +280,19 @@ class Outcomes:
         if len(cell.rates) == 1:
             return []
         return [self.run(cell, rate, CHOOSING_SEED) for rate in cell.rates]
+
+    def chosen_rates(self, cell: Cell) -> float | list[float] | None:
+        """The rate of the final runs; with folds of each fold."""
+        return self.chosen_rate(cell)
+
+    def export_runs(self, cell: Cell) -> list[CellRun]:
+        """The runs of which the best on dev is exported."""
+        return [run for run in self.final_runs(cell) if self.metrics(run) is not None]
+
+    def chosen_trials(self, cell: Cell) -> list[CellRun]:
+        """The best trial; with folds that of each fold; none without trials."""
+        trials = self.trials(cell)
+        return [self.best_on_dev(trials)] if trials else []
 
     def chosen_rate(self, cell: Cell) -> float | None:
         """The rate with the best dev score (the first of equals); a single rate needs no trials.
@@ -307,21 +348,34 @@ class Outcomes:
     def _unfinished(self, cell: Cell) -> Iterator[CellRun]:
         for of_size in self.of_sizes()[::-1]:
             for run in [*of_size.trials(cell), *of_size.final_runs(cell)]:
-                if not self.is_over(run):
-                    members = [member for member in run.members if not self.is_over(member)]
-                    yield from members or [run]
+                yield from self._leaves(run)
+
+    def _leaves(self, run: CellRun) -> list[CellRun]:
+        """The run, or those that it needs first; none if it has ended."""
+        if self.is_over(run):
+            return []
+        needed = [leaf for part in (*run.folds, *run.members) for leaf in self._leaves(part)]
+        return needed or [run]
 
     def counts(self) -> tuple[int, int]:
         """The number of ended runs, and of all runs, over all sizes."""
         starts = list(map(self.start_run, self.comparison.starts.values()))
         over, total = sum(map(self.is_over, starts)), len(starts)
         for of_size, cell in itertools.product(self.of_sizes(), self.comparison.cells):
-            trials, final = of_size.trials(cell), of_size.final_runs(cell)
-            members = [member for run in final for member in run.members]
-            over += sum(map(self.is_over, [*trials, *final, *members]))
-            scored = len(self.comparison.seeds) * (1 + cell.together)
-            total += len(trials) + (0 if of_size.is_hopeless(cell) else scored)
+            runs = [*of_size.trials(cell), *of_size.scored_runs(cell)]
+            runs += [member for run in runs for member in run.members]
+            over += sum(map(self.is_over, {run.folder: run for run in runs}.values()))
+            total += len(of_size.trials(cell))
+            total += 0 if of_size.is_hopeless(cell) else of_size.scored_count(cell)
         return over, total
+
+    def scored_runs(self, cell: Cell) -> list[CellRun]:
+        """The trainings and ensembles of the final runs."""
+        return [part for run in self.final_runs(cell) for part in run.folds or (run,)]
+
+    def scored_count(self, cell: Cell) -> int:
+        """The number of trainings and ensembles of the final runs, but for trials among them."""
+        return len(self.comparison.seeds) * (1 + cell.together)
 
 
 def _of_training(run: CellRun) -> dict[str, Any] | None:

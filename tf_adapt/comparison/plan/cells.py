@@ -52,16 +52,16 @@ class Cell:
         return self.laid.together if self.laid else 0
 
     @property
-    def folds(self) -> int | None:
-        """The number of folds of train; each member of the ensemble leaves out one."""
-        return self.laid.folds if self.laid else None
+    def parts(self) -> int | None:
+        """The number of parts of train; each member of the ensemble leaves out one."""
+        return self.laid.leave_out_parts if self.laid else None
 
     @property
     def members(self) -> str:
-        """`ensemble 3`, `folds 5`: the kind and size of the ensemble; empty: a single model."""
+        """`ensemble 3`, `leave_out_parts 5`: kind and size of the ensemble; empty: one model."""
         if not self.together:
             return ""
-        return f"folds {self.folds}" if self.folds else f"ensemble {self.together}"
+        return f"leave_out_parts {self.parts}" if self.parts else f"ensemble {self.together}"
 
     @property
     def pretrained(self) -> bool:
@@ -100,11 +100,13 @@ class Comparison:
     """Everything that a comparison varies; the rest is in the config of each cell.
 
     Attributes:
+        seeds: empty: the default, see `scored_split.settled`.
         threads: of each run; scores depend on them in the last bits.
         sizes: numbers of training examples, ascending; None is all. The verdict is on the last.
         starts: the runs that are trained first, as cells of one run, by the path of their config.
         extend: whether cells that are not trained to the end are trained further.
         extensions: what was added to its cells so, by adaptation.
+        folds: of a cross-validation; each seed is a repeat of it. 0: one split; None: not settled.
     """
 
     summary: str | None
@@ -115,6 +117,7 @@ class Comparison:
     starts: Mapping[str, Cell] = field(default_factory=dict)
     extend: bool = True
     extensions: Mapping[str, Extension] = field(default_factory=dict)
+    folds: int | None = None
 
     @property
     def data(self) -> DatasetConfig | FilesConfig | TfdsConfig:

@@ -18,6 +18,7 @@ from tf_adapt.adaptation.phases import HEAD
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.execution.jobs import jobs_at_once
+from tf_adapt.comparison.inputs import comparison_splits
 from tf_adapt.comparison.plan.cells import Cell, Comparison
 from tf_adapt.comparison.plan.default_rates import family_of
 from tf_adapt.comparison.plan.design_power import power_lines
@@ -27,15 +28,16 @@ from tf_adapt.comparison.plan.expected_costs import (
     costs_lines,
     expected_costs,
 )
-from tf_adapt.comparison.plan.folds import check_folds
+from tf_adapt.comparison.plan.parts import check_parts
+from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.data.packing.prepare import prepare, task_of
-from tf_adapt.data.splits.read_splits import Splits, load_splits
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import TfAdaptError
 from tf_adapt.heads.table import head_name
 from tf_adapt.printing.words import counted
 from tf_adapt.runs.slices import checked_members
-from tf_adapt.statistics.power import seeds_on
+from tf_adapt.statistics.power import Design
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.cache_plan import cache_plan
 from tf_adapt.training.dry_run import dry_run as plan_of_run
@@ -61,10 +63,11 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     """
     # First: logical devices cannot be configured after TensorFlow has initialised.
     strategies = [_of_cell(cell, _strategy, cell) for cell in comparison.cells]
-    splits = load_splits(comparison.data, comparison.weak)
+    comparison = settled(comparison)
+    splits = comparison_splits(comparison)
     starting = time.process_time()
     numbers = known_sizes(comparison.sizes, len(splits.examples["train"]))
-    check_folds(comparison, splits.examples["train"])
+    check_parts(comparison, splits.examples["train"])
     in_slices = checked_members(comparison.slices, splits, comparison.slice_heads)[SCORED_ON]
     task, read = task_of(splits), {}
     cells, measured = [], []
@@ -75,6 +78,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         gc.collect()  # models contain reference cycles, and all together do not fit into memory
     # A single rate needs no trials; the seed of trials is an extra one.
     tried = comparison.trials if comparison.trials > 1 else 0
+    folds = comparison.folds
     members = len(comparison.seeds) * sum(cell.together for cell in comparison.cells)
     jobs = jobs_at_once(len(cells), comparison.threads)
     examples = {name: len(records) for name, records in splits.examples.items()}
@@ -83,8 +87,9 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         measured,
         [cell["cell"] for cell in cells if cell["cell"] not in known],
         train=numbers,
-        examples=examples,
-        runs=tried + len(comparison.seeds),
+        # A run of a fold scores that fold.
+        examples=examples | ({"test": examples["test"] // folds} if folds else {}),
+        runs=_runs_of_cell(comparison, tried),
         starting=starting,
         threads=comparison.threads,
         jobs=jobs,
@@ -99,8 +104,10 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "trials": comparison.trials,
         "train_examples": numbers,
         "slices": {name: int(mask.sum()) for name, mask in in_slices.items()},
-        "runs": (tried + len(comparison.seeds)) * len(cells) * len(numbers)
-        + members * len(numbers)
+        "folds": folds,
+        "runs": _runs_of_cell(comparison, tried) * len(cells) * len(numbers)
+        + (max(tried, 1) if folds else 0)
+        + max(1, folds) * members * len(numbers)
         + len(comparison.starts),
         **({"members": members * len(numbers)} if members else {}),
         **({"first": list(comparison.starts)} if comparison.starts else {}),
@@ -109,6 +116,12 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "jobs": jobs,
         "costs": asdict(costs),
     }
+
+
+def _runs_of_cell(comparison: Comparison, tried: int) -> int:
+    """Its trials and final runs; with folds the chosen trials are those of the first repeat."""
+    seeds, folds = len(comparison.seeds), comparison.folds
+    return folds * (tried + seeds - min(tried, 1)) if folds else tried + seeds
 
 
 def lines(plan: dict[str, Any]) -> list[str]:
@@ -136,7 +149,8 @@ def lines(plan: dict[str, Any]) -> list[str]:
 
 
 def _power(plan: dict[str, Any]) -> list[str]:
-    design = seeds_on(len(plan["seeds"]), plan["examples"][plan["scored_on"]])
+    repeats, items = len(plan["seeds"]), plan["examples"][plan["scored_on"]]
+    design = Design(repeats * max(1, plan["folds"]), repeats, items)
     return power_lines(design, len(plan["cells"]))
 
 
@@ -176,6 +190,10 @@ def _sizes(plan: dict[str, Any]) -> str:
 
 def _runs_of_a_cell(plan: dict[str, Any]) -> str:
     seeds = counted(len(plan["seeds"]), "seed")
+    if plan["folds"]:
+        repeats = f"{counted(len(plan['seeds']), 'repeat')} of {plan['folds']} folds"
+        rates = f", {plan['trials']} learning rates in the first" if plan["trials"] > 1 else ""
+        return f"({repeats}{rates}) + the best cell on all examples"
     if plan["trials"] == 1:
         return seeds
     return f"({plan['trials']} learning rates to choose from + {seeds} with the chosen one)"

@@ -1,14 +1,24 @@
-"""The split for model selection (epoch, learning rate) and the scored split: never the same.
+"""What a comparison scores, never what it chooses on: a test split, or each example by folds.
 
-A run selects on its dev split and is scored on its test split. If dev is scored, because there is
-no test split or the config says so, dev serves as test, and a part of train as dev.
+A run selects epoch and learning rate on its dev split and is scored on its test split. If dev is
+scored, because there is no test split or the config says so, dev serves as test, and a part of
+train as dev. With neither a dev nor a test file and few examples each fold of train serves as test
+once a repeat, scored by a model of the others.
 """
 
-from tf_adapt.config.data_sections import DatasetConfig, FilesConfig
-from tf_adapt.data.splits.read_splits import has_test
+from dataclasses import replace
+
+from tf_adapt.comparison.plan.cells import Comparison
+from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, FoldConfig, TfdsConfig
+from tf_adapt.config.messages import Problems
+from tf_adapt.data.splits.folds import HELD_OUT
+from tf_adapt.data.splits.groups import inseparable
+from tf_adapt.data.splits.read_splits import has_test, load_splits
 from tf_adapt.errors import ConfigError
 
-HELD_OUT = 0.1  # default share of train
+SEEDS, REPEATS, FOLDS = 5, 2, 5  # the defaults
+# From so many examples on one split scores enough of them.
+ENOUGH_FOR_A_SPLIT = 2000
 
 
 def with_scored_split(
@@ -32,3 +42,54 @@ def with_scored_split(
             )
         return data
     return data if data.held_out else data.model_copy(update={"held_out": HELD_OUT})
+
+
+def check_folds(comparison: Comparison, problems: Problems) -> None:
+    """Adds a problem where a cross-validation is asked for and cannot be."""
+    reason = _against_folds(comparison)
+    if comparison.folds is not None and comparison.folds > 1 and reason is not None:
+        problems.add(
+            ("compare", "folds"), f"expected 0 or null {reason}, got {comparison.folds}; remove it"
+        )
+
+
+def settled(comparison: Comparison) -> Comparison:
+    """The comparison with its number of folds (0: one split) and its seeds.
+
+    Raises:
+        ConfigError, DataError: as `load_splits`, which reads train where the config does not say
+            the number of folds.
+    """
+    folds = comparison.folds
+    if folds is None:
+        folds = 0 if _against_folds(comparison) else _default_folds(comparison.data)
+    folds = folds if folds > 1 else 0
+    seeds = comparison.seeds or tuple(range(REPEATS if folds else SEEDS))
+    return replace(comparison, folds=folds, seeds=seeds)
+
+
+def _default_folds(data: FilesConfig | TfdsConfig) -> int:
+    whole = FoldConfig(of=2)
+    pool = load_splits(data.model_copy(update={"fold": whole})).pool
+    if len(pool) >= ENOUGH_FOR_A_SPLIT:
+        return 0
+    return min(FOLDS, int(inseparable(pool).max()) + 1)
+
+
+def _against_folds(comparison: Comparison) -> str | None:
+    """Why there can be no folds, as `beside data.test, …`; None: there can."""
+    data, cells = comparison.data, comparison.cells
+    if isinstance(data, DatasetConfig):
+        return "for a named dataset, whose splits are given"
+    for name in ("dev", "test", "leave_out"):
+        if getattr(data, name) is not None:
+            return f"beside data.{name}"
+    if len(comparison.sizes) > 1 or comparison.sizes[0] is not None:
+        return "beside compare.train_examples"
+    if any(cell.config.weak is not None for cell in cells):
+        return "beside weak, whose train has no labels to score"
+    if any(cell.config.slice_heads for cell in cells):
+        return "beside slice_heads, which a fold may leave without examples"
+    if any(cell.parts for cell in cells):
+        return "beside leave_out_parts"
+    return None

@@ -134,19 +134,19 @@ class SignalSettings(CellSettings):
     204 is the published one for BERT-base."""
     ensemble: int | None = whole(2, 100, ", or null for one training", default=None)
     """How many trainings, with seeds of their own, answer together for each seed."""
-    folds: int | None = whole(2, MOST_FOLDS, ", or null for all of train", default=None)
+    leave_out_parts: int | None = whole(2, MOST_FOLDS, ", or null for all of train", default=None)
     """As ensemble, but each of them leaves out another of so many parts of train."""
     training: SignalTraining = Field(SignalTraining(), description="a section")
 
     @property
     def together(self) -> int:
         """The size of the ensemble that is trained for each seed; 0: a single model."""
-        return self.ensemble or self.folds or 0
+        return self.ensemble or self.leave_out_parts or 0
 
     def of_a_run(self) -> dict[str, Any]:
         """The given keys that are those of a run's config, as plain values; a signal that teaches
         is in the place of `run`."""
-        not_of_a_run = {"adaptations", "encoders", "ensemble", "folds"}
+        not_of_a_run = {"adaptations", "encoders", "ensemble", "leave_out_parts"}
         keys = self.model_dump(exclude_unset=True, exclude=not_of_a_run)
         if self.teacher is not None:
             signal = keys["teacher"].pop("signal", None)
@@ -204,7 +204,10 @@ class Compare(Section):
     extend: bool = Field(True, description="true or false")
     """Train further by itself, once, where a cell is not trained to the end: twice the epochs, or
     the next learning rate beyond the best, for all cells of its adaptation."""
-    seeds: int = whole(1, 1000, default=5)
-    """Random seeds per cell."""
+    folds: int | None = whole(0, MOST_FOLDS, "; 0 and 1 for one split; or null", default=None)
+    """Folds of a cross-validation: each example is scored once a repeat, by a model that did not
+    see it. Null: 5 where there is neither a dev nor a test file and fewer than 2,000 examples."""
+    seeds: int | None = whole(1, 1000, ", or null: 5, with folds 2", default=None)
+    """Random seeds per cell; with folds, repeats with other folds and other seeds."""
     threads: int = whole(1, 1024, default=1)
     """Threads per run; results depend on them in the last bits."""

@@ -32,7 +32,7 @@ from tf_adapt.adaptation.adaptations import ADAPTATIONS
 from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, short_name
 from tf_adapt.comparison.plan.default_heads import default_heads
 from tf_adapt.comparison.plan.default_rates import default_rates
-from tf_adapt.comparison.plan.scored_split import with_scored_split
+from tf_adapt.comparison.plan.scored_split import check_folds, with_scored_split
 from tf_adapt.comparison.plan.sections import (
     VARIED,
     VARIED_IN_SETTINGS,
@@ -131,8 +131,9 @@ def comparison_from(
     problems.refuse()
     varied = _varied(content.pop("compare"), problems)
     _refuse_varied(content, (), VARIED, problems)
-    if varied is not None and any(signal.folds for signal in varied.signals.values()):
-        _check_beside_folds(content, problems)
+    if varied is not None and any(signal.leave_out_parts for signal in varied.signals.values()):
+        _check_beside_parts(content, problems)
+    _check_fold(content.get("data"), problems)
     if varied is not None and varied.train_examples is not None:
         check_sizes(varied.train_examples, content.get("data"), problems)
     if problems or varied is None:
@@ -164,24 +165,44 @@ def comparison_from(
     cells = tuple(replace(cell, config=with_own_data(cell.config, data)) for cell in cells)
     about = cells[0].config.about
     summary = about.summary if about else None
-    seeds, sizes = tuple(range(varied.seeds)), sizes_of(varied.train_examples)
-    return Comparison(summary, cells, seeds, varied.threads, sizes, starts, varied.extend)
+    comparison = Comparison(
+        summary,
+        cells,
+        tuple(range(varied.seeds or 0)),
+        varied.threads,
+        sizes_of(varied.train_examples),
+        starts,
+        varied.extend,
+        folds=varied.folds,
+    )
+    check_folds(comparison, problems)
+    problems.refuse()
+    return comparison
 
 
-def _check_beside_folds(content: dict[str, Any], problems: Problems) -> None:
+def _check_beside_parts(content: dict[str, Any], problems: Problems) -> None:
     data = content.get("data")
-    fold = data.get("fold") if isinstance(data, dict) else None
+    without = data.get("leave_out") if isinstance(data, dict) else None
     if content.get("slice_heads"):
         problems.add(
             ("slice_heads",),
-            "expected false beside folds in compare.signals, got true: a part of train may lack "
-            "all members of a slice",
+            "expected false beside leave_out_parts in compare.signals, got true: a part of train "
+            "may lack all members of a slice",
         )
-    if fold is not None:
+    if without is not None:
+        problems.add(
+            ("data", "leave_out"),
+            "expected null beside leave_out_parts in compare.signals, which sets it, got "
+            f"{shown(without)}; remove it",
+        )
+
+
+def _check_fold(data: Any, problems: Problems) -> None:
+    if isinstance(data, dict) and data.get("fold") is not None:
         problems.add(
             ("data", "fold"),
-            f"expected null beside folds in compare.signals, which sets it, got {shown(fold)}; "
-            "remove it",
+            "expected null in a comparison, whose folds are compare.folds, got "
+            f"{shown(data['fold'])}; remove it",
         )
 
 
@@ -397,8 +418,8 @@ def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
         kind = kind_of(cell.config) if cell.together else None
         if kind is not None and not combinations_of(kind):
             raise ConfigError(
-                f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor folds for "
-                f"{kind}, whose answers are not averaged, got {cell.members}"
+                f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor "
+                f"leave_out_parts for {kind}, whose answers are not averaged, got {cell.members}"
             )
         if len(cell.rates) != len(cells[0].rates):
             raise ConfigError(

@@ -48,6 +48,13 @@ def typed_signals(section: dict[str, Any], problems: Problems) -> dict[str, Any]
         path = (*KEY, name)
         if not (isinstance(name, str) and NAME.fullmatch(name)):
             problems.add(path, "expected a name of letters, digits and _; rename it")
+        if isinstance(signal, dict) and "folds" in signal:
+            problems.add(
+                (*path, "folds"),
+                "expected leave_out_parts, the name of this key; folds of a cross-validation are "
+                "compare.folds",
+            )
+            typed[name] = signal = {k: v for k, v in signal.items() if k != "folds"}
         if not isinstance(signal, dict) or not isinstance(signal.get("tasks"), dict):
             continue
         typed[name] = signal | {"tasks": typed_tasks(signal["tasks"], problems, path)}
@@ -97,21 +104,27 @@ def check_signals(varied: Compare, problems: Problems) -> None:
                         f"expected some of compare.{key} ({', '.join(names)}), got {shown(chosen)}"
                         f"{did_you_mean(chosen, names)}",
                     )
-        if signal.ensemble and signal.folds:
+        if signal.ensemble and signal.leave_out_parts:
             problems.add(
-                (*KEY, name, "folds"),
-                f"expected null together with ensemble, got {signal.folds}: the members either "
-                "have all of train or leave out a part each",
+                (*KEY, name, "leave_out_parts"),
+                f"expected null together with ensemble, got {signal.leave_out_parts}: the members "
+                "either have all of train or leave out a part each",
             )
-        if signal.folds and signal.slice_heads:
+        if signal.leave_out_parts and varied.folds:
+            problems.add(
+                (*KEY, name, "leave_out_parts"),
+                f"expected null beside compare.folds, got {signal.leave_out_parts}: each model of "
+                "a fold leaves out a part already; remove one of them",
+            )
+        if signal.leave_out_parts and signal.slice_heads:
             problems.add(
                 (*KEY, name, "slice_heads"),
-                "expected false together with folds, got true: a part of train may lack all "
-                "members of a slice",
+                "expected false together with leave_out_parts, got true: a part of train may "
+                "lack all members of a slice",
             )
         if signal.tasks and signal.together:
             problems.add(
-                (*KEY, name, "ensemble" if signal.ensemble else "folds"),
+                (*KEY, name, "ensemble" if signal.ensemble else "leave_out_parts"),
                 f"expected null together with tasks, got {signal.together}: the members of an "
                 "ensemble have one task",
             )

@@ -24,7 +24,7 @@ def sizes_of(given: Sequence | None) -> Sizes:
 
 def check_sizes(given: Sequence[Any], data: Any, problems: Problems) -> None:
     """Adds problems with the list (expected: `SIZES`), and with keys of `data` that cut train."""
-    for name in ("train_examples", "train_examples_seed", "fold"):
+    for name in ("train_examples", "train_examples_seed", "leave_out"):
         value = data.get(name) if isinstance(data, dict) else None
         if value is not None:
             problems.add(

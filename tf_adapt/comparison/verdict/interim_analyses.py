@@ -137,11 +137,14 @@ def check_analyses(outcomes: Outcomes, past: tuple[InterimAnalysis, ...], final:
 
 def _runs(outcomes: Outcomes, cell) -> dict[str, Any]:
     over = [run.seed for run in outcomes.final_runs(cell) if outcomes.is_over(run)]
-    return _of(outcomes.chosen_rate(cell), over, outcomes.examples, cell.more_epochs)
+    return _of(outcomes.chosen_rates(cell), over, outcomes.examples, cell.more_epochs)
 
 
 def _of(
-    rate: float | None, seeds: list[int], examples: int | None, epochs: int | None
+    rate: float | list[float] | None,
+    seeds: list[int],
+    examples: int | None,
+    epochs: int | None,
 ) -> dict[str, Any]:
     other = {"examples": examples, "epochs": epochs}
     known = {name: number for name, number in other.items() if number is not None}
@@ -149,4 +152,4 @@ def _of(
 
 
 def _kind_of(runs: dict[str, Any]) -> tuple:
-    return runs["rate"], runs.get("examples"), runs.get("epochs")
+    return str(runs["rate"]), runs.get("examples"), runs.get("epochs")

@@ -21,7 +21,7 @@ class SplitError(DataError):
     """The examples are right, but no part of the asked size can be split off."""
 
 
-def cut_off(examples: list, count: int, seed: int, where: str) -> tuple[list, list]:
+def cut_off(examples: list, count: int, seed: int | str, where: str) -> tuple[list, list]:
     """About `count` examples, at most that many, and the others; both in the order of the file.
 
     Args:
@@ -31,7 +31,7 @@ def cut_off(examples: list, count: int, seed: int, where: str) -> tuple[list, li
         SplitError: related examples are so many that less than half of `count` can be cut off.
     """
     together = inseparable(examples)
-    keys = [_digest(example, seed) for example in examples]
+    keys = [digest_of(example, seed) for example in examples]
     first: dict[int, bytes] = {}
     for number, key in zip(together.tolist(), keys, strict=True):
         first[number] = min(key, first.get(number, key))
@@ -55,5 +55,6 @@ def cut_off(examples: list, count: int, seed: int, where: str) -> tuple[list, li
     return cut, kept
 
 
-def _digest(example: Record | TaggedSentence, seed: int) -> bytes:
+def digest_of(example: Record | TaggedSentence, seed: int | str) -> bytes:
+    """A hash of the texts of an example, another with each seed."""
     return hashlib.sha256("\0".join([str(seed), *example.strings]).encode()).digest()

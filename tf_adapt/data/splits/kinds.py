@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from tf_adapt.data.by_kind.span_extraction import span_search
 from tf_adapt.data.by_kind.tagging import in_task_scheme
 from tf_adapt.data.labels import label_set
@@ -65,6 +67,24 @@ def _as_in_files(given: Any, data: Any, examples: dict, descriptions: dict) -> t
     return data.labels, "IOB2"
 
 
+def _by_label(examples: list) -> list[tuple]:
+    return [
+        example.label if isinstance(example.label, tuple) else (example.label,)
+        for example in examples
+    ]
+
+
+def _by_tags(examples: list) -> list[tuple]:
+    return [tuple(set(example.tags)) for example in examples]
+
+
+def _by_fifth(examples: list) -> list[tuple]:
+    """Numbers by the fifth that they are in."""
+    labels = np.array([example.label for example in examples], np.float64)
+    edges = np.quantile(labels, [0.2, 0.4, 0.6, 0.8])
+    return [(int(fifth),) for fifth in np.searchsorted(edges, labels)]
+
+
 @dataclass(frozen=True)
 class Row:
     """A kind of task in the splits of a run.
@@ -76,6 +96,7 @@ class Row:
         labels_and_scheme: the section as given and as recognised, examples, descriptions → the
             section's labels and the tag scheme of the task, to which examples are brought.
         spans: the section, train → how answers are looked for.
+        strata: examples → of each, what all folds are to have equally much of.
     """
 
     held_out: Callable[[list, int], tuple[list, list]] = _cut_examples
@@ -83,10 +104,11 @@ class Row:
     check_train: Callable[[list, str], None] = check_varied
     labels_and_scheme: Callable[[Any, Any, dict, dict], tuple[list[str] | None, str]] = _as_in_files
     spans: Callable[[Any, list], SpanSearch | None] = lambda data, train: None
+    strata: Callable[[list], list[tuple]] = _by_label
 
 
 _LABELS = Row()
-_NUMBERS = Row(labels=_no_labels)
+_NUMBERS = Row(labels=_no_labels, strata=_by_fifth)
 KINDS = {
     "classification": _LABELS,
     "multilabel_classification": _LABELS,
@@ -94,7 +116,10 @@ KINDS = {
     "pair_classification": _LABELS,
     "pair_regression": _NUMBERS,
     "tagging": Row(
-        held_out=_cut_documents, check_train=_check_tags, labels_and_scheme=in_task_scheme
+        held_out=_cut_documents,
+        check_train=_check_tags,
+        labels_and_scheme=in_task_scheme,
+        strata=_by_tags,
     ),
     # Questions about one context stay together.
     "span_extraction": Row(
@@ -102,5 +127,6 @@ KINDS = {
         labels=_no_labels,
         check_train=lambda train, where: None,
         spans=span_search,
+        strata=lambda examples: [() for _ in examples],
     ),
 }

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from tf_adapt.data.datasets import (
     dataset_info,
     dataset_labels,
@@ -18,8 +20,9 @@ from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels
 from tf_adapt.data.own_files import labelled_only, recognised, with_dev
 from tf_adapt.data.splits.equal_splits import check_distinct
+from tf_adapt.data.splits.folds import HELD_OUT, fold_numbers, of_fold
 from tf_adapt.data.splits.kinds import KINDS, cut_together
-from tf_adapt.data.splits.subsampling import part_of, without_fold
+from tf_adapt.data.splits.subsampling import part_of, without_part
 from tf_adapt.data.votes import (
     WeakLabels,
     check_rows,
@@ -41,6 +44,7 @@ class Splits:
         weak: the probabilities of the labels of `train`, from the votes of several sources; the
             labels of these examples are then the most probable ones. None: they have their own.
         spans: for span extraction: how answers are looked for.
+        pool: with a fold: all examples, of which the splits are parts; else empty.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Splits:
     unlabelled: list[Record | TaggedSentence] = field(default_factory=list)
     weak: WeakLabels | None = None
     spans: SpanSearch | None = None
+    pool: list[Record | TaggedSentence] = field(default_factory=list)
 
 
 def load_splits(data, weak=None) -> Splits:
@@ -65,7 +70,9 @@ def load_splits(data, weak=None) -> Splits:
     alone (`data.tag_files`).
 
     - `train_examples`: that many examples of train, sampled with `train_examples_seed`
-      (`data.parts`), in the order of the file; of these all but those of `fold`.
+      (`splits.subsampling`), in the order of the file; of these all but those of `leave_out`.
+    - `fold`: of a train without dev and test, one of several parts plays test, and a share of the
+      others (`held_out`, by default a tenth) dev: see `splits.folds`.
     - `genre`: the examples of one genre.
     - `held_out`: this share of train, sampled first with a fixed seed, serves as dev; dev then
       serves as test, and a test split is not read.
@@ -119,7 +126,7 @@ def has_test(data) -> bool:
 
 
 def _weakly_labelled(data, weak) -> Splits:
-    whole = data.model_copy(update={"train_examples": None, "fold": None})
+    whole = data.model_copy(update={"train_examples": None, "leave_out": None})
     if hasattr(data, "format"):
         labels = data.labels or read_votes(weak.votes).labels
         splits = _own_files(whole.model_copy(update={"labels": labels}), train_labelled=False)
@@ -234,11 +241,11 @@ def _cut_train(examples: dict, descriptions: dict, data) -> None:
 
 
 def _trained_on(train: Sequence, data) -> list:
-    """`train_examples` of train, without those of `fold`."""
-    count, fold = data.train_examples, data.fold
+    """`train_examples` of train, without those of `leave_out`."""
+    count, without = data.train_examples, data.leave_out
     chosen = list(train) if count is None else part_of(train, count, data.train_examples_seed)
-    if fold is not None:
-        chosen = without_fold(chosen, fold.leave_out, fold.of, fold.seed)
+    if without is not None:
+        chosen = without_part(chosen, without.part, without.of, without.seed)
     return chosen
 
 
@@ -296,12 +303,48 @@ def _of_user(
     if train_labelled:
         row.check_train(examples["train"], name)
     check_distinct(examples, scored="test" if data.held_out is None else "dev")
-    if data.dev is None:
-        reason = "there is no dev file" if hasattr(data, "format") else "data.dev names no split"
-        with_dev(examples, descriptions, name, reason)
-    examples, descriptions = _held_out(examples, descriptions, data, cut_together)
-    _cut_train(examples, descriptions, data)
-    spans = row.spans(data, examples["train"])
+    pool = []
+    if data.fold is not None:
+        pool = _trained_on(examples["train"], data)
+        examples, descriptions = _of_fold(pool, descriptions["train"], data, name)
+    else:
+        if data.dev is None:
+            is_file = hasattr(data, "format")
+            reason = "there is no dev file" if is_file else "data.dev names no split"
+            with_dev(examples, descriptions, name, reason, scored=data.held_out is not None)
+        examples, descriptions = _held_out(examples, descriptions, data, cut_together)
+        _cut_train(examples, descriptions, data)
     return Splits(
-        name, data.kind, labels, None, label_range, scheme, examples, descriptions, spans=spans
+        name,
+        data.kind,
+        labels,
+        None,
+        label_range,
+        scheme,
+        examples,
+        descriptions,
+        spans=row.spans(data, examples["train"]),
+        pool=pool,
     )
+
+
+def _of_fold(pool: list, described: str, data, name: str) -> tuple[dict, dict]:
+    """The splits of a fold, and their descriptions."""
+    fold = data.fold
+    numbers = numbers_of_folds(pool, data.kind, fold.of, fold.seed, name)
+    share = HELD_OUT if data.held_out is None else data.held_out
+    examples = of_fold(pool, numbers, fold.leave_out, fold.seed, share, name)
+    parts = {
+        "train": "",
+        "dev": ", which play dev",
+        "test": f": fold {fold.leave_out} of {fold.of}",
+    }
+    return examples, {
+        split: f"{described}: {len(some)} of {len(pool)} examples{parts[split]}"
+        for split, some in examples.items()
+    }
+
+
+def numbers_of_folds(pool: list, kind: str, folds: int, seed: int, name: str) -> np.ndarray:
+    """The fold of each example; see `fold_numbers`."""
+    return fold_numbers(pool, KINDS[kind].strata(pool), folds, seed, name)

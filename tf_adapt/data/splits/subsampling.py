@@ -25,8 +25,8 @@ def part_of(examples: Sequence, count: int, seed: int) -> list:
     return [examples[index] for index in indices(examples, count, seed)]
 
 
-def without_fold(examples: Sequence, left_out: int, folds: int, seed: int) -> list:
-    """All examples but those of one of `folds` equal parts, in the order of the file.
+def without_part(examples: Sequence, left_out: int, count: int, seed: int) -> list:
+    """All examples but those of one of `count` equal parts, in the order of the file.
 
     Every example is in one part, which is random with the seed. Documents of tagged sentences stay
     whole if they are marked: the parts have equally many documents.
@@ -36,12 +36,12 @@ def without_fold(examples: Sequence, left_out: int, folds: int, seed: int) -> li
     """
     names = _units(examples)
     units = np.random.default_rng(seed).permutation(np.unique(names))
-    if len(units) < folds:
+    if len(units) < count:
         raise ConfigError(
-            "data.fold.of: expected at most as many parts as train has "
-            f"{'documents' if has_documents(examples) else 'examples'} ({len(units)}), got {folds}"
+            "data.leave_out.of: expected at most as many parts as train has "
+            f"{'documents' if has_documents(examples) else 'examples'} ({len(units)}), got {count}"
         )
-    kept = ~np.isin(names, units[left_out::folds])
+    kept = ~np.isin(names, units[left_out::count])
     return [examples[index] for index in np.flatnonzero(kept)]
 
 
@@ -58,8 +58,8 @@ def document_indices(sentences: Sequence[TaggedSentence], count: int, seed: int)
     return sorted(indices[:count].tolist())
 
 
-def fold_units(examples: Sequence) -> int:
-    """The number of examples, or of marked documents, that folds are made of."""
+def units_of(examples: Sequence) -> int:
+    """The number of examples, or of marked documents, that parts are made of."""
     return len(np.unique(_units(examples)))
 
 

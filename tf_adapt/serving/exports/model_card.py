@@ -60,11 +60,16 @@ class Origin:
 
 @dataclass(frozen=True)
 class OverSeeds:
-    """The score of a comparison's cell: mean and standard deviation over the seeds that trained."""
+    """The score of a comparison's cell: mean and standard deviation over the seeds that trained.
+
+    Attributes:
+        folds: of a cross-validation, of which the seeds are repeats; 0: there is none.
+    """
 
     seeds: int
     mean: float | None
     deviation: float | None
+    folds: int = 0
 
 
 def with_precision(card: str, precision: str | None) -> str:
@@ -246,12 +251,20 @@ def _scores(metrics: dict[str, Any] | None, over_seeds: OverSeeds | None) -> str
     text = "\n".join(lines) + f"\n\nScores × 100 (but the loss), of one seed ({metrics['seed']})"
     text += ". The epoch was chosen on dev, so its scores are a little too good."
     if over_seeds is not None:
-        reached = words.mean_and_deviation(over_seeds.mean, over_seeds.deviation)
-        text += (
-            f" Over {words.counted(over_seeds.seeds, 'seed')} of the comparison that it comes "
-            f"from: {words.metric_name(metrics['metric'])} {reached} on test."
-        )
+        text += _of_comparison(over_seeds, words.metric_name(metrics["metric"]))
     return text
+
+
+def _of_comparison(over: OverSeeds, metric: str) -> str:
+    reached = f"{metric} {words.mean_and_deviation(over.mean, over.deviation)}"
+    if not over.folds:
+        seeds = words.counted(over.seeds, "seed")
+        return f" Over {seeds} of the comparison that it comes from: {reached} on test."
+    return (
+        f" The model is trained on all examples but those of dev. In the comparison that it comes "
+        f"from the same procedure has {reached} on examples that a model did not see "
+        f"({words.counted(over.seeds, 'repeat')} of {over.folds} folds)."
+    )
 
 
 def _adaptation(origin: Origin, metrics: dict[str, Any] | None) -> str:

@@ -36,9 +36,20 @@ def saved_config(folder: Path) -> Config | None:
         return None
     content, locations = saved
     try:
-        return config_from(content, str(folder / run_folder.CONFIG), locations)
+        return config_from(_as_now(content), str(folder / run_folder.CONFIG), locations)
     except ConfigError as error:
         raise ArtifactError(f"run folder: {error}") from None
+
+
+def _as_now(content: dict[str, Any]) -> dict[str, Any]:
+    """A config with `data.leave_out`, which was called `fold` where dev or test is given."""
+    sections = [content, *(content.get("tasks") or {}).values()]
+    for data in [section["data"] for section in sections if isinstance(section.get("data"), dict)]:
+        fold = data.get("fold")
+        if fold and any(data.get(name) for name in ("dataset", "dev", "test")):
+            part = {"part" if key == "leave_out" else key: value for key, value in fold.items()}
+            data |= {"fold": None, "leave_out": part}
+    return content
 
 
 def check_same_run(folder: Path, started: Config, wanted: Config) -> None:

@@ -1,0 +1,108 @@
+"""Folds of a cross-validation: parts of the examples, each scored by a model of the others.
+
+Examples that share a text or a group are in one fold (`groups.inseparable`), and each fold has
+about as many examples of each label. The folds are a function of the texts, the labels and the
+seed, whatever the order of the lines.
+"""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off, digest_of
+from tf_adapt.data.splits.groups import inseparable
+
+HELD_OUT = 0.1  # of the examples that a fold leaves, to choose on
+
+
+def fold_numbers(
+    examples: Sequence[Record | TaggedSentence],
+    strata: Sequence[Sequence[Hashable]],
+    folds: int,
+    seed: int,
+    where: str,
+) -> np.ndarray:
+    """The fold of each example, numbers from 0.
+
+    Groups are dealt one by one, the largest first and equal ones in an order that is random with
+    the seed, each to the fold that lacks most of its strata: with `share = count of the stratum in
+    the fold / count in all`, the one with the least sum of shares over the strata of the group's
+    examples, of equals the one with the fewest examples.
+
+    Shapes: → `[examples] int64`.
+
+    Args:
+        strata: of each example, what all folds are to have equally much of, such as its label.
+        where: names the examples in messages.
+
+    Raises:
+        SplitError: there are too few examples, or too few groups of them.
+    """
+    groups = inseparable(list(examples))
+    count = int(groups.max(initial=-1)) + 1
+    if len(examples) < FEWEST or count < folds:
+        raise SplitError(
+            f"{where}: expected at least {FEWEST} examples in at least {folds} groups that share "
+            f"no text, for {folds} folds, got {len(examples)} in {count}; add examples, or set "
+            "compare.folds to 0 and give others as data.dev and data.test"
+        )
+    contents, totals = _strata_of_groups(groups, strata, count)
+    sizes = np.bincount(groups)
+    first = _first_digests(examples, groups, seed)
+    filled, held = np.zeros((folds, len(totals))), np.zeros(folds, np.int64)
+    fold_of = np.zeros(count, np.int64)
+    for group in sorted(range(count), key=lambda group: (-sizes[group], first[group])):
+        numbers, counts = contents[group]
+        shares = (filled[:, numbers] / totals[numbers] * counts).sum(1).round(9)
+        fold = min(range(folds), key=lambda fold: (shares[fold], held[fold], fold))
+        fold_of[group] = fold
+        filled[fold, numbers] += counts
+        held[fold] += sizes[group]
+    return fold_of[groups]
+
+
+def of_fold(
+    examples: list, numbers: np.ndarray, leave_out: int | None, seed: int, share: float, where: str
+) -> dict[str, list]:
+    """The splits of a model: `test`, the fold that is left out; of the others `dev` and `train`.
+
+    Args:
+        numbers: `fold_numbers`.
+        leave_out: None: no fold, and there is no test.
+        share: of the others that plays dev, picked with the seed.
+
+    Raises:
+        SplitError: as `cut_off`.
+    """
+    rest = [e for e, number in zip(examples, numbers, strict=True) if number != leave_out]
+    dev, train = cut_off(rest, max(1, round(share * len(rest))), f"dev {seed}", where)
+    splits = {"train": train, "dev": dev}
+    if leave_out is None:
+        return splits
+    left = [e for e, number in zip(examples, numbers, strict=True) if number == leave_out]
+    return splits | {"test": left}
+
+
+def _strata_of_groups(
+    groups: np.ndarray, strata: Sequence[Sequence[Hashable]], count: int
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+    """The strata in each group, as numbers and counts, and how often each is in all examples."""
+    names: dict[Hashable, int] = {}
+    of_groups: list[list[int]] = [[] for _ in range(count)]
+    for group, of_example in zip(groups.tolist(), strata, strict=True):
+        of_groups[group] += [names.setdefault(name, len(names)) for name in of_example]
+    contents = [np.unique(np.array(some, np.int64), return_counts=True) for some in of_groups]
+    totals = np.zeros(len(names))
+    for numbers, counts in contents:
+        totals[numbers] += counts
+    return contents, totals
+
+
+def _first_digests(examples: Sequence, groups: np.ndarray, seed: int) -> dict[int, bytes]:
+    """The least digest of the texts of each group."""
+    first: dict[int, bytes] = {}
+    for example, group in zip(examples, groups.tolist(), strict=True):
+        digest = digest_of(example, f"fold {seed}")
+        first[group] = min(digest, first.get(group, digest))
+    return first
