@@ -169,8 +169,10 @@ def test_heads_of_slices_are_a_signal(write, tmp_path):
     path.write_text(yaml.safe_dump(content), "utf-8")
     (cell,) = load_comparison(path).cells  # the slices are those of the own task
     assert cell.config.of_task("words").slices == comparison.slices
-    folds = write({"x": {"slice_heads": True, "folds": 2}})
-    with pytest.raises(ConfigError, match="x.slice_heads: expected false together with folds"):
+    folds = write({"x": {"slice_heads": True, "leave_out_parts": 2}})
+    with pytest.raises(
+        ConfigError, match="x.slice_heads: expected false together with leave_out_parts"
+    ):
         load_comparison(folds)
 
 
@@ -244,9 +246,18 @@ MISTAKES = [
     ),
     ({"x": TOGETHER | {"ensemble": 2}}, "x.ensemble: expected null together with tasks, got 2"),
     ({"x": {"ensemble": 1}}, "compare.signals.x.ensemble: expected a whole number from 2"),
-    ({"x": {"folds": 1}}, "compare.signals.x.folds: expected a whole number from 2"),
-    ({"x": TOGETHER | {"folds": 3}}, "x.folds: expected null together with tasks, got 3"),
-    ({"x": {"ensemble": 2, "folds": 3}}, "x.folds: expected null together with ensemble, got"),
+    (
+        {"x": {"leave_out_parts": 1}},
+        "compare.signals.x.leave_out_parts: expected a whole number from 2",
+    ),
+    (
+        {"x": TOGETHER | {"leave_out_parts": 3}},
+        "x.leave_out_parts: expected null together with tasks, got 3",
+    ),
+    (
+        {"x": {"ensemble": 2, "leave_out_parts": 3}},
+        "x.leave_out_parts: expected null together with ensemble, got",
+    ),
     ({"x": {"teacher": {"weight": 0.5}}}, "x.teacher: expected either run or signal, got nei"),
     (
         {"big": {}, "x": {"teacher": {"signal": "bgi"}}},
@@ -403,7 +414,7 @@ def test_members_of_an_ensemble_have_the_same_part_of_train(write, tmp_path):
 
 
 def test_each_member_leaves_out_another_part(write, tmp_path):
-    signals = {"both": {"ensemble": 3}, "parts": {"folds": 3}}
+    signals = {"both": {"ensemble": 3}, "parts": {"leave_out_parts": 3}}
     path = write(signals, data={"train_examples": None}, train_examples=[30], seeds=2)
     outcomes = Outcomes(load_comparison(path), tmp_path / "out").of_sizes()[0]
     cell = named(outcomes.comparison)["parts"]
@@ -414,28 +425,34 @@ def test_each_member_leaves_out_another_part(write, tmp_path):
             config = load_config(path_of_cell(member, outcomes), overrides_of(member))
             assert config.data.train_examples_seed == config.data.fold.seed == run.seed
             assert config.data.fold.of == 3
-            folds.append(config.data.fold.leave_out)
+            folds.append(config.data.leave_out.part)
         assert folds == [0, 1, 2]
     folders = {run.folder for one in runs for run in (one, *one.members)}
     assert len(folders) == 2 + 2 * 3
 
 
 def test_c1_a_part_is_left_out_already(write):
-    path = write({"parts": {"folds": 2}}, data={"fold": {"of": 3, "leave_out": 1}})
-    with pytest.raises(ConfigError, match=r"config.yaml:\d+: data.fold: .* null beside folds"):
+    path = write({"parts": {"leave_out_parts": 2}}, data={"leave_out": {"of": 3, "part": 1}})
+    with pytest.raises(
+        ConfigError, match=r"config.yaml:\d+: data.leave_out: .* null beside leave_out_parts"
+    ):
         load_comparison(path)
 
 
 def test_c1_more_parts_than_examples(write, tmp_path):
-    path = write({"parts": {"folds": 5}}, data={"train_examples": None}, train_examples=[4])
+    path = write(
+        {"parts": {"leave_out_parts": 5}}, data={"train_examples": None}, train_examples=[4]
+    )
     for refused in (dry_run, lambda comparison: compare(comparison, tmp_path / "out")):
-        with pytest.raises(ConfigError, match="signals.parts.folds: expected at most 4, .*got 5"):
+        with pytest.raises(
+            ConfigError, match="signals.parts.leave_out_parts: expected at most 4, .*got 5"
+        ):
             refused(load_comparison(path))
 
 
 SIGNALS = {
     "after_pairs": {"start": {"config": "first.yaml"}},
-    "parts": {"folds": 2},
+    "parts": {"leave_out_parts": 2},
     "small": {"encoder": {"keep_layers": [0]}, "teacher": {"signal": "parts"}},
 }
 
@@ -508,9 +525,9 @@ def test_an_ensemble_and_its_student_are_cells(beside):
     shown = {cell.settings["signal"]: cell for cell in content.cells}
     parts, small = shown["parts"], shown["small"]
     trained = sorted(out.glob("runs/*-parts/*/seed_*/config.yaml"))
-    folds = [yaml.safe_load(one.read_text())["data"]["fold"] for one in trained]
+    folds = [yaml.safe_load(one.read_text())["data"]["leave_out"] for one in trained]
     assert folds == [
-        {"of": 2, "leave_out": number, "seed": seed} for seed in (0, 1) for number in (0, 1)
+        {"of": 2, "part": number, "seed": seed} for seed in (0, 1) for number in (0, 1)
     ]
     folders = sorted(out.glob("runs/*-parts/*/seed_[01]"))
     tables = [json.loads((folder / "ensemble.json").read_text()) for folder in folders]
@@ -521,7 +538,7 @@ def test_an_ensemble_and_its_student_are_cells(beside):
     assert content.signals["small"][1].startswith(
         f"each run, from that with its seed: the first learns from the answers of {folders[0]}"
     )
-    for changed in ({"folds": 3}, {"ensemble": 2}, {}):
+    for changed in ({"leave_out_parts": 3}, {"ensemble": 2}, {}):
         with pytest.raises(ConfigError, match="the ensembles have changed since .*parts"):
             compare(load_comparison(write(SIGNALS | {"parts": changed}, seeds=2)), out, jobs=1)
     comparison = load_comparison(write(SIGNALS, seeds=2))
@@ -546,7 +563,7 @@ def test_signals_are_in_report_and_verdict(beside, monkeypatch):
             assert len(cell.curves) == 2 and cell.costs.training_seconds
     assert content.teacher is None
     report = (out / "report.md").read_text("utf-8")
-    assert "signal small" in report and "Signal parts: folds: 2" in report
+    assert "signal small" in report and "Signal parts: leave_out_parts: 2" in report
     assert json.loads((out / "report.json").read_text())["signals"].keys() == SIGNALS.keys()
     assert " signal " in content.verdict.sentence
     # Of an ensemble too; its card is that of its own export.

@@ -306,9 +306,9 @@ def test_of_train_alone_one_part_chooses_and_one_is_scored(tmp_path):
     write(tmp_path, train=table(reviews(100, copies=3)))
     found = load_splits(own_files(tmp_path, dev=None, held_out=0.1))
     assert {name: len(part) for name, part in found.examples.items()} == {
-        "train": 243,
-        "dev": 27,
-        "test": 30,
+        "train": 135,
+        "dev": 15,
+        "test": 150,
     }
     texts = [{one.text_a for one in part} for part in found.examples.values()]
     assert sum(map(len, texts)) == len(set.union(*texts)) == 100

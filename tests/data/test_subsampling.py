@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from tf_adapt.config.data_sections import FilesConfig, FoldConfig
+from tf_adapt.config.data_sections import FilesConfig, LeaveOutConfig
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.read_splits import load_splits
-from tf_adapt.data.splits.subsampling import missing_labels, part_of, without_fold
+from tf_adapt.data.splits.subsampling import missing_labels, part_of, without_part
 from tf_adapt.errors import ConfigError
 
 
@@ -64,21 +64,21 @@ def test_documents_stay_whole_but_for_the_last():
 def test_folds_are_a_partition(examples, folds):
     left_out = []
     for number in range(folds):
-        kept = without_fold(examples, number, folds, 3)
+        kept = without_part(examples, number, folds, 3)
         assert kept == [one for one in examples if one in kept]  # in order
         assert len(kept) in (len(examples) - len(examples) // folds + one for one in (0, -1))
         left_out += [one for one in examples if one not in kept]
     assert sorted(map(examples.index, left_out)) == list(range(len(examples)))
-    assert without_fold(examples, 0, folds, 3) == without_fold(examples, 0, folds, 3)
-    assert without_fold(examples, 0, folds, 3) != without_fold(examples, 0, folds, 4)
+    assert without_part(examples, 0, folds, 3) == without_part(examples, 0, folds, 3)
+    assert without_part(examples, 0, folds, 3) != without_part(examples, 0, folds, 4)
 
 
 def test_folds_are_of_whole_documents():
     examples, left_out = sentences([3, 9, 4, 20, 7]), []
     for number in range(2):
-        kept = {one.document for one in without_fold(examples, number, 2, 0)}
+        kept = {one.document for one in without_part(examples, number, 2, 0)}
         assert sum(one.document in kept for one in examples) == len(
-            without_fold(examples, number, 2, 0)
+            without_part(examples, number, 2, 0)
         )
         left_out += set(range(5)) - kept
     assert sorted(left_out) == [0, 1, 2, 3, 4]
@@ -87,13 +87,13 @@ def test_folds_are_of_whole_documents():
 @pytest.mark.parametrize(
     ("examples", "message"),
     [
-        (texts(4), r"data.fold.of: .*as train has examples \(4\), got 5"),
-        (sentences([30, 30]), r"data.fold.of: .*as train has documents \(2\), got 5"),
+        (texts(4), r"data.leave_out.of: .*as train has examples \(4\), got 5"),
+        (sentences([30, 30]), r"data.leave_out.of: .*as train has documents \(2\), got 5"),
     ],
 )
 def test_more_folds_than_examples(examples, message):
     with pytest.raises(ConfigError, match=message):
-        without_fold(examples, 0, 5, 0)
+        without_part(examples, 0, 5, 0)
 
 
 def test_labels_that_a_part_lacks():
@@ -130,8 +130,8 @@ def test_of_own_files_labels_and_other_splits_are_those_of_all_of_train(tmp_path
     assert parts[0].examples["train"] != parts[1].examples["train"]
     left_out = []
     for number in range(4):
-        fold = FoldConfig(of=4, leave_out=number, seed=5)
-        changes = {"train_examples": 9, "train_examples_seed": 0, "fold": fold}
+        part = LeaveOutConfig(of=4, part=number, seed=5)
+        changes = {"train_examples": 9, "train_examples_seed": 0, "leave_out": part}
         part = load_splits(whole.model_copy(update=changes))
         assert part.labels == ["no", "rare", "yes"]
         assert part.examples["dev"] == found.examples["dev"]

@@ -3,7 +3,7 @@
 import collections
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -84,6 +84,11 @@ class Features:
         if self.part.key == "pooled":
             return {"pooled": rows[:, 0]}
         return {self.part.key: rows} | ({"lengths": lengths} if self.part.key == "states" else {})
+
+    def at(self, places: Sequence[int]) -> "Features":
+        """Those of some of the texts, in another order."""
+        rows = {name: getattr(self, name)[places] for name in ("shard", "starts", "lengths")}
+        return replace(self, **rows)
 
     def rows(self, example: int) -> np.ndarray:
         """The rows of one text, `[rows, …]`."""

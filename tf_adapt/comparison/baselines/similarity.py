@@ -14,6 +14,8 @@ from tf_adapt.comparison.execution.runs import Outcomes, config_name
 from tf_adapt.comparison.plan.cells import Cell, encoder_in_words
 
 FOLDER = "baselines"
+# In place of a split: all examples of a cross-validation.
+ALL = "all"
 
 
 def no_similarities(outcomes: Outcomes, split: str) -> dict[str, list[float]]:
@@ -30,6 +32,7 @@ def similarities(outcomes: Outcomes, split: str) -> dict[str, list[float]]:
         ArtifactError: a file is damaged.
         TfAdaptError: the process failed.
     """
+    split = ALL if outcomes.comparison.folds else split
     cells = {}
     for cell in outcomes.comparison.cells:
         if cell.pretrained:

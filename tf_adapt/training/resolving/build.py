@@ -130,7 +130,7 @@ def build_parts(config: Config, start: FinishedRun | None = None) -> Parts:
     _check_threshold(config, splits)
     model = started_model(config, task_of(splits), start)
     anchor = penalised(config.penalties, model)
-    data = _prepared(config, splits, model.encoder)
+    data = prepared_splits(config, splits, model.encoder)
     weigh_labels(config, model, data["train"])
     if splits.weak is not None:
         soft_labels = tf.constant(splits.weak.posteriors, tf.float32)
@@ -169,7 +169,7 @@ def _parts_of_tasks(config: Config, start: FinishedRun | None) -> Parts:
             of_task,
             model.models[name],
             _head_name(config.of_task(name), model.models[name], learning),
-            _prepared(config, of_task, model.encoder),
+            prepared_splits(config, of_task, model.encoder),
         )
         for name, of_task in splits.items()
     }
@@ -177,16 +177,25 @@ def _parts_of_tasks(config: Config, start: FinishedRun | None) -> Parts:
     return Parts(target.splits, model, learning, anchor, target.data, tasks)
 
 
-def _prepared(config: Config, splits: Splits, encoder: HubEncoder) -> dict[str, PreparedData]:
-    # A divisor of `max_length`, so that no row is padded beyond it.
-    length_step = math.gcd(LENGTH_STEP, encoder.max_length)
+def prepared_splits(config: Config, splits: Splits, encoder: HubEncoder) -> dict[str, PreparedData]:
+    """The prepared examples of each split; see `prepared`."""
     return {
-        split: replace(
-            prepare(examples, task_of(splits), encoder, *config.training.limits),
-            length_step=length_step if config.training.jit_compile else 1,
-        )
+        split: prepared(config, splits, encoder, examples)
         for split, examples in splits.examples.items()
     }
+
+
+def prepared(config: Config, splits: Splits, encoder: HubEncoder, examples: list) -> PreparedData:
+    """Examples as a run reads them.
+
+    Raises:
+        DataError: as `prepare`.
+    """
+    # A divisor of `max_length`, so that no row is padded beyond it.
+    length_step = math.gcd(LENGTH_STEP, encoder.max_length)
+    prepared_examples = prepare(examples, task_of(splits), encoder, *config.training.limits)
+    step = length_step if config.training.jit_compile else 1
+    return replace(prepared_examples, length_step=step)
 
 
 def settings_of(config: Config, parts: Parts) -> Settings:

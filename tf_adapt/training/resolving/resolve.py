@@ -1,5 +1,6 @@
 """From the config of a run to the run: data, model and settings, each made once."""
 
+import functools
 import time
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving import run_config
-from tf_adapt.training.resolving.build import Parts, Settings, settings_of
+from tf_adapt.training.resolving.build import Parts, Settings, prepared, settings_of
 from tf_adapt.training.resolving.compiled_model import precision
+from tf_adapt.training.resolving.fold_features import with_fold_features
 from tf_adapt.training.resolving.identity import run_identity
 from tf_adapt.training.resolving.session import Session
 from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
@@ -122,17 +124,18 @@ def _with_features(
         return data
     if KINDS[model.task.kind].head_encoder(model) is None:
         return data
-    return {
-        split: with_features(
-            prepared,
-            model.encoder,
-            **dict(config.features),
-            head_inputs=head_inputs_of(model.head),
-            own_folder=None if settings.in_several_processes else folder / run_folder.FEATURES,
-            progress=writes,
-        )
-        for split, prepared in data.items()
-    }
+    add = functools.partial(
+        with_features,
+        encoder=model.encoder,
+        **dict(config.features),
+        head_inputs=head_inputs_of(model.head),
+        own_folder=None if settings.in_several_processes else folder / run_folder.FEATURES,
+        progress=writes,
+    )
+    if parts.splits.pool:
+        pool = prepared(config, parts.splits, model.encoder, parts.splits.pool)
+        return with_fold_features(parts.splits, data, pool, add)
+    return {split: add(of_split) for split, of_split in data.items()}
 
 
 def _restored(

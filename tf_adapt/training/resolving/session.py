@@ -6,6 +6,7 @@ those of a run in a process of its own.
 """
 
 import gc
+from dataclasses import replace
 
 import keras
 
@@ -13,11 +14,12 @@ from tf_adapt.adaptation.unfreezing import make_trainable
 from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.reading import without_trial
 from tf_adapt.config.sections import Config
+from tf_adapt.data.packing.prepare import task_of
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs.finished_run import FinishedRun
 from tf_adapt.training.kinds import KINDS
-from tf_adapt.training.resolving.build import Parts, build_parts
+from tf_adapt.training.resolving.build import Parts, build_parts, prepared_splits
 from tf_adapt.training.resolving.warm_start import started_model
 from tf_adapt.training.results.memory import forget_peak
 from tf_adapt.training.state import copy_state
@@ -25,7 +27,7 @@ from tf_adapt.training.state import copy_state
 
 class Session:
     """Returns the data and model of each run; those of the previous run, traced already, if only
-    seed and learning rate differ."""
+    seed, learning rate and fold differ."""
 
     def __init__(self):
         self._config: Config | None = None
@@ -48,15 +50,19 @@ class Session:
             self._forget()
             parts = build_parts(config, start)
         if _changes_variables_only(config, parts.model):
-            self._config, self._parts = without_trial(config), parts
+            self._config, self._parts = _shared(config), parts
         return parts
 
     def _parts_before(self, config: Config, start: FinishedRun | None) -> Parts | None:
         parts = self._parts
-        if self._config is None or self._config != without_trial(config):
+        if self._config is None or self._config != _shared(config):
             return None
-        if load_splits(config.data, config.weak) != parts.splits:
-            return None
+        splits = load_splits(config.data, config.weak)
+        if splits != parts.splits:
+            if not splits.pool or task_of(splits) != parts.model.task:
+                return None
+            data = prepared_splits(config, splits, parts.model.encoder)
+            parts = self._parts = replace(parts, splits=splits, data=data)
         new = started_model(config, parts.model.task, start)
         if new.encoder.module_hash != parts.model.encoder.module_hash:
             keras.utils.set_random_seed(config.training.seed)
@@ -77,6 +83,15 @@ class Session:
         if self._parts is not None:
             self._config = self._parts = None
             gc.collect()  # a model has reference cycles; two models need twice the memory
+
+
+def _shared(config: Config) -> Config:
+    """What the runs of a process have in common: all but seed, learning rate and fold."""
+    if config.data is None or getattr(config.data, "fold", None) is None:
+        return without_trial(config)
+    fold = config.data.fold.model_copy(update={"leave_out": None, "seed": 0})
+    data = config.data.model_copy(update={"fold": fold})
+    return without_trial(config).model_copy(update={"data": data})
 
 
 def _changes_variables_only(config: Config, model: AdaptedModel) -> bool:

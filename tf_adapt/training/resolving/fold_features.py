@@ -1,0 +1,38 @@
+"""Outputs of a frozen encoder for the folds of a cross-validation: computed once for all of them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tf_adapt.data.packing.prepared import PreparedData
+from tf_adapt.data.splits.read_splits import Splits
+
+
+def with_fold_features(
+    splits: Splits,
+    data: dict[str, PreparedData],
+    pool: PreparedData,
+    with_features: Callable[[PreparedData], PreparedData],
+) -> dict[str, PreparedData]:
+    """The prepared splits with their rows of the outputs for all examples.
+
+    Where an example is not one row (long sentences and contexts are), each split has its own.
+
+    Args:
+        pool: all examples, prepared.
+        with_features: adds the outputs, from a cache where they are there.
+    """
+    parts = {"pool": (splits.pool, pool)} | {
+        name: (splits.examples[name], prepared) for name, prepared in data.items()
+    }
+    if any(len(examples) != len(prepared.lengths) for examples, prepared in parts.values()):
+        return {name: with_features(prepared) for name, prepared in data.items()}
+    features = with_features(pool).features
+    if features is None:
+        return data
+    place_of = {id(example): place for place, example in enumerate(splits.pool)}
+    with_rows = {}
+    for name, prepared in data.items():
+        places = [place_of[id(example)] for example in splits.examples[name]]
+        columns = [[part.at(places) for part in column] for column in features]
+        with_rows[name] = replace(prepared, features=columns)
+    return with_rows
