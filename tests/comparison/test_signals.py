@@ -444,9 +444,7 @@ def test_c1_more_parts_than_examples(write, tmp_path):
         {"parts": {"leave_out_parts": 5}}, data={"train_examples": None}, train_examples=[4]
     )
     for refused in (dry_run, lambda comparison: compare(comparison, tmp_path / "out")):
-        with pytest.raises(
-            ConfigError, match="signals.parts.leave_out_parts: expected at most 4, .*got 5"
-        ):
+        with pytest.raises(ConfigError, match="parts.leave_out_parts: expected at most 4, .*got 5"):
             refused(load_comparison(path))
 
 

@@ -1,4 +1,4 @@
-"""Outputs of a frozen encoder for the folds of a cross-validation: computed once for all of them."""
+"""Outputs of a frozen encoder for folds of a cross-validation, computed once for all."""
 
 from collections.abc import Callable
 from dataclasses import replace
