@@ -12,7 +12,6 @@ from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, FoldConfig, TfdsConfig
 from tf_adapt.config.messages import Problems
 from tf_adapt.data.splits.folds import HELD_OUT
-from tf_adapt.data.splits.groups import inseparable
 from tf_adapt.data.splits.read_splits import has_test, load_splits
 from tf_adapt.errors import ConfigError
 
@@ -71,9 +70,7 @@ def settled(comparison: Comparison) -> Comparison:
 def _default_folds(data: FilesConfig | TfdsConfig) -> int:
     whole = FoldConfig(of=2)
     pool = load_splits(data.model_copy(update={"fold": whole})).pool
-    if len(pool) >= ENOUGH_FOR_A_SPLIT:
-        return 0
-    return min(FOLDS, int(inseparable(pool).max()) + 1)
+    return FOLDS if len(pool) < ENOUGH_FOR_A_SPLIT else 0
 
 
 def _against_folds(comparison: Comparison) -> str | None:

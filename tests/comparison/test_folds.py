@@ -1,0 +1,198 @@
+"""A comparison whose examples are all scored, each by a model of the other folds."""
+
+import json
+from dataclasses import replace
+
+import finished_runs
+import numpy as np
+import pytest
+
+from tf_adapt.comparison.answers import fold_of_examples
+from tf_adapt.comparison.execution.fold_runs import FoldOutcomes
+from tf_adapt.comparison.execution.runs import remember_failure
+from tf_adapt.comparison.inputs import comparison_splits
+from tf_adapt.comparison.plan.scored_split import settled
+from tf_adapt.comparison.results import results
+from tf_adapt.comparison.verdict.interim_analyses import analyses_at
+from tf_adapt.data.splits.read_splits import load_splits
+from tf_adapt.errors import ConfigError
+from tf_adapt.runs import run_folder
+from tf_adapt.training.resolving import run_config
+
+TASK = {"kind": "classification", "labels": ["a", "b"], "metric": "accuracy", "scheme": "IOB2"}
+
+
+@pytest.fixture
+def in_a_file(comparison_of, tmp_path):
+    """A comparison on one file of so many texts."""
+
+    def make(count=100, group="", **changes):
+        rows = "".join(f"text {n}\t{'ab'[n % 2]}\t{group or n}\n" for n in range(count))
+        (tmp_path / "all.tsv").write_text("t\tl\tg\n" + rows, "utf-8")
+        data = {
+            "format": "tsv",
+            "kind": "classification",
+            "train": str(tmp_path / "all.tsv"),
+            "columns": {"text": "t", "label": "l", "group": "g"},
+            **changes.pop("data", {}),
+        }
+        return comparison_of({"dataset": None, "source": None} | data, **changes)
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def own_file_alone(monkeypatch):
+    """`comparison_of` writes the keys of a named dataset, which None removes."""
+    import yaml
+
+    dump = yaml.safe_dump
+
+    def without_nulls(content, *arguments, **keywords):
+        if isinstance(content, dict) and isinstance(content.get("data"), dict):
+            data = {key: value for key, value in content["data"].items() if value is not None}
+            content = content | {"data": data}
+        return dump(content, *arguments, **keywords)
+
+    monkeypatch.setattr(yaml, "safe_dump", without_nulls)
+
+
+def test_of_one_small_file_five_folds_are_the_default(in_a_file, tmp_path):
+    small = settled(in_a_file(seeds=None))
+    assert (small.folds, small.seeds) == (5, (0, 1))
+    assert settled(in_a_file(seeds=None, folds=0)).seeds == (0, 1, 2, 3, 4)
+    assert settled(in_a_file(seeds=3, folds=4)).folds == 4
+    assert settled(in_a_file(2000)).folds == 0
+    (tmp_path / "dev.tsv").write_text("t\tl\tg\nother\ta\t1\nmore\tb\t2\n", "utf-8")
+    assert settled(in_a_file(data={"dev": str(tmp_path / "dev.tsv")})).folds == 0
+    assert settled(in_a_file(train_examples=[20, "all"])).folds == 0
+
+
+def test_one_split_of_a_small_file_scores_half_and_others_than_play_dev(in_a_file):
+    comparison = settled(in_a_file(600, folds=0))
+    scored = load_splits(comparison.data).examples["test"]
+    alone = load_splits(comparison.data.model_copy(update={"held_out": None})).examples["dev"]
+    assert (len(scored), len(alone)) == (300, 60)
+    assert not {record.text_a for record in alone} <= {record.text_a for record in scored}
+
+
+REFUSED = {
+    "dev": ({"data": {"dev": "dev.tsv"}}, "compare.folds: expected 0 or null beside data.dev"),
+    "curve": ({"train_examples": [9]}, "compare.folds: .* beside compare.train_examples"),
+    "given": ({"data": {"fold": {"of": 2}}}, "data.fold: expected null in a comparison"),
+    "parts": (
+        {"signals": {"x": {"leave_out_parts": 2}}},
+        "leave_out_parts: expected null beside compare.folds",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), REFUSED.values(), ids=REFUSED)
+def test_c1_beside_other_designs(in_a_file, tmp_path, changes, message):
+    (tmp_path / "dev.tsv").write_text("t\tl\tg\nother\ta\t1\n", "utf-8")
+    if "data" in changes and "dev" in changes["data"]:
+        changes = {"data": {"dev": str(tmp_path / "dev.tsv")}}
+    with pytest.raises(ConfigError, match=message):
+        in_a_file(folds=5, **changes)
+
+
+def test_c1_a_named_dataset_has_no_folds(comparison_of):
+    with pytest.raises(ConfigError, match="compare.folds: .* for a named dataset"):
+        comparison_of(folds=5)
+
+
+def finish(run, dev=0.5, answers=()):
+    table = "".join(f"{line}\t0.5\n" for line in ["prediction", *answers])
+    run_config.start(run.folder, run.cell.config)
+    run_folder.write_task(run.folder, TASK | {"label_range": None}, "abc")
+    run_folder.write_history(run.folder, [{"epoch": 1, "dev_accuracy": dev}])
+    scores = {"dev": {"accuracy": dev}, "test": {"accuracy": 0.5}}
+    cut = {"train": 0, "dev": 0, "test": 0}
+    finished_runs.finish(run.folder, {"test": table}, truncated=cut, **scores)
+
+
+def test_rates_are_chosen_fold_by_fold_and_the_chosen_run_is_scored(in_a_file, tmp_path):
+    comparison = in_a_file(adaptations=["fine_tuning"], learning_rates=[1e-3, 3e-4], folds=3)
+    comparison = settled(comparison)
+    outcomes, (cell,) = FoldOutcomes(comparison, tmp_path / "out"), comparison.cells
+    trials = list(outcomes.waiting())
+    assert [(run.rate, run.fold.leave_out, run.fold.seed) for run in trials] == [
+        (rate, fold, 0) for fold in range(3) for rate in (1e-3, 3e-4)
+    ]
+    assert outcomes.counts() == (0, 9) and outcomes.final_runs(cell) == []
+    arguments = trials[2].arguments()
+    fold = json.loads(next(a for a in arguments if a.startswith("data.fold=")).partition("=")[2])
+    assert fold == {"of": 3, "leave_out": 1, "seed": 0}
+    for run, dev in zip(trials, (0.5, 0.6, 0.7, 0.6, 0.5, 0.5), strict=True):
+        finish(run, dev)
+    rest = list(outcomes.waiting())
+    assert outcomes.chosen_rates(cell) == [3e-4, 1e-3, 1e-3] and outcomes.chosen_rate(cell) == 1e-3
+    assert [(run.rate, run.fold.leave_out, run.fold.seed) for run in rest] == [
+        (3e-4, 0, 1),
+        (1e-3, 1, 1),
+        (1e-3, 2, 1),
+    ]
+    first, second = outcomes.final_runs(cell)
+    assert {run.folder for run in first.folds} < {run.folder for run in trials}
+    assert len({run.seed for run in (*first.folds, *second.folds)}) == 6
+    remember_failure(rest[0], "not finite")
+    finish(rest[1])
+    finish(rest[2])
+    assert outcomes.failed(second) and not outcomes.failed(first)
+    assert outcomes.counts() == (9, 9) and list(outcomes.waiting()) == []
+
+
+def test_the_model_to_export_is_trained_on_all_examples(in_a_file, tmp_path):
+    comparison = settled(in_a_file(adaptations=["fine_tuning"], learning_rates=[1e-3, 3e-4]))
+    outcomes, (cell,) = FoldOutcomes(comparison, tmp_path / "out"), comparison.cells
+    for _ in range(2):
+        for run in list(outcomes.waiting()):
+            finish(run)
+    outcomes.refit = cell
+    runs = list(outcomes.waiting())
+    assert [(run.rate, run.fold.leave_out) for run in runs] == [(1e-3, None), (3e-4, None)]
+    finish(runs[0], 0.5)
+    finish(runs[1], 0.9)
+    assert list(outcomes.waiting()) == []
+    assert outcomes.best_on_dev(outcomes.export_runs(cell)).rate == 3e-4
+
+
+def right_or_wrong(label, is_right):
+    return label if is_right else {"a": "b", "b": "a"}[label]
+
+
+def test_all_answers_together_are_scored_and_tested(in_a_file, tmp_path):
+    """❄ is wrong on every third text, 🔥 on every tenth: the score is that of the answers of ten
+    models, in the order of the file."""
+    comparison = settled(in_a_file())
+    splits, outcomes = comparison_splits(comparison), FoldOutcomes(comparison, tmp_path / "out")
+    every = {"feature_extraction": 3, "fine_tuning": 10}
+    gold = [record.label for record in splits.examples["test"]]
+    assert len(gold) == 100
+    for cell in comparison.cells:
+        step = every[cell.config.adaptation.name]
+        for repeat in outcomes.final_runs(cell):
+            fold_of = fold_of_examples(splits, 5, repeat.seed)
+            for number, run in enumerate(repeat.folds):
+                places = np.flatnonzero(fold_of == number)
+                finish(run, answers=[right_or_wrong(gold[n], n % step) for n in places])
+    found = results(outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command="")
+    scores = {cell.adaptation: cell.results.scores for cell in found.cells}
+    assert scores == {
+        "feature_extraction": pytest.approx([0.66, 0.66]),
+        "fine_tuning": pytest.approx([0.90, 0.90]),
+    }
+    (pair,) = found.pairs
+    assert pair.decided and pair.difference == pytest.approx(-0.24)
+    assert found.items.count == 100 and found.items.overlap_with_train == 0
+    assert {len(cell.commands) for cell in found.cells} == {10}
+    one = replace(comparison, seeds=(0,))
+    (pair,) = results(
+        FoldOutcomes(one, tmp_path / "out"),
+        splits,
+        analyses_at(outcomes, ()),
+        data={},
+        machine="",
+        command="",
+    ).pairs
+    assert not pair.decided and pair.why == "few_seeds"
