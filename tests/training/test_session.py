@@ -101,6 +101,37 @@ def test_a_run_after_another_has_the_bits_of_a_run_alone(make_config, tmp_path, 
     assert outcome(tmp_path / "after")[1] != outcome(tmp_path / "first")[1]
 
 
+def test_folds_share_traced_steps_and_have_the_bits_of_a_run_alone(
+    make_config, tmp_path, monkeypatch
+):
+    rows = "".join(f"text {n} of {n % 7}\t{'ab'[n % 2]}\n" for n in range(50))
+    (tmp_path / "all.tsv").write_text("t\tl\n" + rows, "utf-8")
+    own = {
+        "format": "tsv",
+        "kind": "classification",
+        "train": str(tmp_path / "all.tsv"),
+        "columns": {"text": "t", "label": "l"},
+    }
+    traced, compute_loss = [], keras.Model.compute_loss
+    monkeypatch.setattr(
+        keras.Model,
+        "compute_loss",
+        lambda *arguments, **options: traced.append(1) or compute_loss(*arguments, **options),
+    )
+    session = Session()
+    for number in range(2):
+        fold = {"of": 2, "leave_out": number, "seed": 4}
+        data = own | {"fold": fold}
+        config = make_config(number, 1e-2)
+        config = config_from(config.model_dump() | {"data": data}, "test")
+        train(config, tmp_path / f"fold_{number}", session)
+        traced.append("run")
+    count = traced.index("run")
+    assert traced[count + 1 :] == ["run"] and count >= 1
+    train(config, tmp_path / "alone")
+    assert_same(tmp_path / "fold_1", tmp_path / "alone")
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"auxiliary": {"distillation": {"weight": 0.1}}}, {"training": {"devices": "cpu:1"}}],

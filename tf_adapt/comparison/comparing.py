@@ -12,7 +12,6 @@ from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.extending import extend, outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison
-from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.record import begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import (
@@ -64,8 +63,8 @@ def compare(
         ArtifactError, TrainingError: a run failed.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
-    out, comparison = Path(out).absolute(), settled(comparison)
-    splits, data = checked_splits(comparison)
+    out = Path(out).absolute()
+    comparison, splits, data = checked_splits(comparison)
     inputs = input_hashes(comparison)
     kept = cache or comparison.cells[0].config.features.cache
     check_new_students(comparison, out)

@@ -6,6 +6,7 @@ from pathlib import Path
 from tf_adapt.comparison.execution.runs import config_name
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.plan.parts import check_parts
+from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.plan.students import check_students
 from tf_adapt.config.data_sections import FoldConfig
@@ -17,19 +18,21 @@ from tf_adapt.runs.teachers import identity_of
 from tf_adapt.training.resolving.input_hashes import content_hash, input_places
 
 
-def checked_splits(comparison: Comparison) -> tuple[Splits, dict[str, str]]:
-    """The data of all cells, after a check of sizes, folds and slices; the hash of each split.
+def checked_splits(comparison: Comparison) -> tuple[Comparison, Splits, dict[str, str]]:
+    """The comparison with its folds and seeds, the data of all cells, after a check of sizes, parts
+    and slices, and the hash of each split.
 
     Raises:
         ConfigError, DataError: as `load_splits`, `known_sizes`, `check_parts` and
             `checked_members`.
     """
+    comparison = settled(comparison)
     splits = comparison_splits(comparison)
     known_sizes(comparison.sizes, len(splits.examples["train"]))
     check_parts(comparison, splits.examples["train"])
     checked_members(comparison.slices, splits, comparison.slice_heads)
     examples = {"train": splits.pool} if comparison.folds else splits.examples
-    return splits, {name: fingerprint(some) for name, some in examples.items()}
+    return comparison, splits, {name: fingerprint(some) for name, some in examples.items()}
 
 
 def comparison_splits(comparison: Comparison) -> Splits:

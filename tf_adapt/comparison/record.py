@@ -83,11 +83,11 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
     together = {cell.name: cell.members for cell in comparison.cells}
     if is_begun(out):
         before = read_record(out)
-        _check_number("folds", before["folds"], comparison.folds or 0, out)
         for cell in comparison.cells:
             _check_cell(cell, without_trial, out)
         for start in comparison.starts.values():
             _check_cell(start, lambda config: config, out)
+        _check_number("folds", before["folds"], comparison.folds, out)
         check_same("the data", before["data"], data, out, DataError)
         # Added cells may have other inputs.
         inputs = before["inputs"] | inputs

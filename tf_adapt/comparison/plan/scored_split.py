@@ -11,6 +11,7 @@ from dataclasses import replace
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, FoldConfig, TfdsConfig
 from tf_adapt.config.messages import Problems
+from tf_adapt.data.splits.cut import SplitError
 from tf_adapt.data.splits.folds import HELD_OUT
 from tf_adapt.data.splits.read_splits import has_test, load_splits
 from tf_adapt.errors import ConfigError
@@ -68,8 +69,11 @@ def settled(comparison: Comparison) -> Comparison:
 
 
 def _default_folds(data: FilesConfig | TfdsConfig) -> int:
-    whole = FoldConfig(of=2)
-    pool = load_splits(data.model_copy(update={"fold": whole})).pool
+    folds = FoldConfig(of=FOLDS)
+    try:
+        pool = load_splits(data.model_copy(update={"fold": folds})).pool
+    except SplitError:
+        return 0
     return FOLDS if len(pool) < ENOUGH_FOR_A_SPLIT else 0
 
 

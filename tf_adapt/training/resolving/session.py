@@ -59,7 +59,9 @@ class Session:
             return None
         splits = load_splits(config.data, config.weak)
         if splits != parts.splits:
-            if not splits.pool or task_of(splits) != parts.model.task:
+            # Weights of labels are counted in train.
+            counted = config.training.class_weight is not None
+            if not splits.pool or counted or task_of(splits) != parts.model.task:
                 return None
             data = prepared_splits(config, splits, parts.model.encoder)
             parts = self._parts = replace(parts, splits=splits, data=data)
