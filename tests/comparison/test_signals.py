@@ -423,8 +423,8 @@ def test_each_member_leaves_out_another_part(write, tmp_path):
         folds = []
         for member in run.members:
             config = load_config(path_of_cell(member, outcomes), overrides_of(member))
-            assert config.data.train_examples_seed == config.data.fold.seed == run.seed
-            assert config.data.fold.of == 3
+            assert config.data.train_examples_seed == config.data.leave_out.seed == run.seed
+            assert config.data.leave_out.of == 3
             folds.append(config.data.leave_out.part)
         assert folds == [0, 1, 2]
     folders = {run.folder for one in runs for run in (one, *one.members)}
