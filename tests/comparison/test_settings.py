@@ -354,6 +354,7 @@ def test_each_of_two_stages_is_a_whole_training_unless_the_config_says_otherwise
     found, (whole, plain) = stages()
     assert found == [(15, 15 + 3), (1, 3)]
     assert (whole.schedule.per_phase, plain.schedule.per_phase) == (True, False)
+    assert whole.schedule.first_phase == 3.1  # 2e-3 / 6.5e-4
     found, (whole, _) = stages("compare.settings.two_stage.schedule.per_phase=false")
     assert found[0] == (15, 18) and not whole.schedule.per_phase
     assert stages("compare.epochs.tune=5")[0] == [(15, 15 + 5), (1, 3)]

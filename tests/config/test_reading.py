@@ -266,6 +266,7 @@ UNFIT = [
         "schedule.per_phase=true; adaptation={name: two_stage, patience: 1}",
         "schedule.per_phase: expected false together with adaptation.patience",
     ),
+    ("schedule.first_phase=9.0", "schedule.first_phase: expected 1 without schedule.per_phase"),
     ("penalties.l2_sp={alpha: 0.0}", "penalties.l2_sp.alpha: expected a number above 0"),
     ("adaptation=freeze; penalties.l2_sp={alpha: 1.0}", "l2_sp: expected null with feature_ext"),
     ("auxiliary.distillation={weight: 0.0}", "auxiliary.distillation.weight: .* above 0"),

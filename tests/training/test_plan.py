@@ -32,7 +32,10 @@ def make_config(tiny_elmo):
 
 
 def stretches(adaptation, epochs):
-    return Plan(adaptation, tuple(GROUPS), epochs, 10, lambda total: Constant(1.0, 0)).stretches()
+    plan = Plan(adaptation, tuple(GROUPS), epochs, 10, lambda total, factor: Constant(factor, 0))
+    return plan.stretches()
+        adaptation, tuple(GROUPS), epochs, 10, lambda total, factor: Constant(factor, 0)
+    ).stretches()
 
 
 def test_the_steps_of_each_phase():
@@ -58,6 +61,14 @@ def test_a_schedule_for_each_phase(make_config):
     first = [0, 3 / 4, 2 / 4, 1 / 4]
     second = [0, 1 / 2, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
     assert [rate(step) for step in range(12)] == pytest.approx(first + second)
+
+
+def test_the_first_phase_has_a_rate_of_its_own(make_config):
+    config = make_config(
+        "two_stage", epochs=3, schedule={"name": "constant", "per_phase": True, "first_phase": 30.0}
+    )
+    rate = plan_of(config, GROUPS, 4).rate
+    assert [rate(step) for step in (1, 3, 4, 6, 11)] == pytest.approx([30, 30, 0, 1, 1])
 
 
 def test_each_schedule_by_name(make_config):

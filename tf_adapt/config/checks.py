@@ -148,6 +148,12 @@ def _learning_problems(config: Config) -> Found:
             "expected a share above 0 and below 1 with schedule.name: slanted_triangular, whose "
             f"rate first rises, got {config.training.warmup}",
         )
+    if config.schedule.first_phase != 1 and not config.schedule.per_phase:
+        yield (
+            ("schedule", "first_phase"),
+            f"expected 1 without schedule.per_phase, got {config.schedule.first_phase}; one "
+            "schedule for the whole run has no rate of the first phase",
+        )
     if config.schedule.per_phase and config.adaptation.patience is not None:
         yield (
             ("schedule", "per_phase"),

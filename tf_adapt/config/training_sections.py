@@ -178,6 +178,8 @@ class ScheduleConfig(Section):
     """Shape of the schedule."""
     per_phase: bool = Field(False, description="true or false")
     """Restart the schedule in each phase of the adaptation."""
+    first_phase: float = Field(1.0, gt=0, description="a number above 0 (with per_phase)")
+    """Learning rate of the first phase, that of the head, relative to training.learning_rate."""
     ratio: float = Field(32.0, ge=1, description="a number of at least 1 (slanted_triangular)")
     """Peak learning rate divided by the lowest."""
     denominator: Literal["allennlp", "ulmfit"] = Field(

@@ -25,8 +25,9 @@ class Plan:
 
     Attributes:
         groups: names of the model's groups, bottom to top, the head last.
-        schedule: number of steps → schedule.
+        schedule: number of steps, and what the rate is multiplied by → schedule.
         per_phase: whether each phase has its own schedule.
+        first_phase: what the rate of the first phase is multiplied by then.
         last_from, last_steps: see `EpochLengths`.
     """
 
@@ -34,8 +35,9 @@ class Plan:
     groups: tuple[str, ...]
     epochs: int
     steps_per_epoch: int
-    schedule: Callable[[int], Schedule]
+    schedule: Callable[[int, float], Schedule]
     per_phase: bool = False
+    first_phase: float = 1.0
     last_from: int | None = None
     last_steps: int | None = None
 
@@ -107,8 +109,11 @@ class Plan:
     def _schedules(self) -> list[tuple[int, Schedule]]:
         """(first step, schedule) of each schedule."""
         if not self.per_phase:
-            return [(0, self.schedule(self.steps))]
-        return [(start, self.schedule(max(1, end - start))) for start, end in self.stretches()]
+            return [(0, self.schedule(self.steps, 1.0))]
+        return [
+            (start, self.schedule(max(1, end - start), 1.0 if start else self.first_phase))
+            for start, end in self.stretches()
+        ]
 
     def _schedule_at(self, step: int) -> tuple[int, Schedule]:
         return [begun for begun in self._schedules if begun[0] <= step][-1]

@@ -64,6 +64,7 @@ from tf_adapt.config.task_checks import kind_of
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
+from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import did_you_mean
 from tf_adapt.runs.kinds import combinations_of
 
@@ -337,7 +338,8 @@ def _cell(
     rates = entry.pop("learning_rates", None) or varied.learning_rates
     if rates is None:
         handle = (laid and laid.encoder.handle) or encoder.handle
-        rates = {"default": default_rates(handle, adaptation.name, head)}
+        names = {"default": adaptation.name, FROZEN: FROZEN}
+        rates = {key: default_rates(handle, name, head) for key, name in names.items()}
     tried = _rates_of(adaptation, rates, problems)
     settings = _of(adaptation, varied.settings)
     if settings is not None:
@@ -359,7 +361,8 @@ def _cell(
         "training": training,
     }
     if laid is None or "epochs" not in laid.training.model_fields_set:
-        content = with_whole_stages(content, varied.epochs or {})
+        frozen_rates = rates.get(FROZEN, rates.get("default", ()))
+        content = with_whole_stages(content, varied.epochs or {}, tried, frozen_rates)
     if laid is not None:
         content, problems = with_signal(content, laid, (*KEY, signal), problems)
     config = checked_config(content, problems)

@@ -266,10 +266,10 @@ def plan_of(
     Args:
         target_steps: steps of the last epochs, on the target of several tasks.
     """
-    peak, warmup = float(config.training.learning_rate), config.training.warmup
-    named = config.schedule
+    warmup, named = config.training.warmup, config.schedule
 
-    def schedule(total: int) -> Schedule:
+    def schedule(total: int, factor: float) -> Schedule:
+        peak = factor * config.training.learning_rate
         match named.name:
             case "slanted_triangular":
                 return SlantedTriangular(peak, total, warmup, named.ratio, named.denominator)
@@ -289,5 +289,6 @@ def plan_of(
         steps_per_epoch,
         schedule,
         named.per_phase,
+        named.first_phase,
         *(last if training.target_epochs else ()),
     )
