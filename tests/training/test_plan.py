@@ -34,8 +34,6 @@ def make_config(tiny_elmo):
 def stretches(adaptation, epochs):
     plan = Plan(adaptation, tuple(GROUPS), epochs, 10, lambda total, factor: Constant(factor, 0))
     return plan.stretches()
-        adaptation, tuple(GROUPS), epochs, 10, lambda total, factor: Constant(factor, 0)
-    ).stretches()
 
 
 def test_the_steps_of_each_phase():

@@ -36,7 +36,9 @@ def in_words(comparison: Comparison, names: Mapping[str, str]) -> list[str]:
     Args:
         names: of cells, by id.
     """
-    by = "the seeds' curves" if comparison.trials == 1 else "the trials, which are not scored"
+    by = "the trials, which are not scored"
+    if comparison.trials == 1 or comparison.folds:
+        by = "the curves of the folds" if comparison.folds else "the seeds' curves"
     sentences = []
     for adaptation, extension in comparison.extensions.items():
         added = " and ".join(_ADDED[what] for what in extension.added)
