@@ -114,6 +114,7 @@ def results(
             overlap_with_dev=0 if folds else overlap(splits.examples[CHOSEN_ON], examples),
         ),
         seeds=list(comparison.seeds),
+        folds=comparison.folds or None,
         trials=comparison.trials,
         extended=in_words(comparison, describe_all(shown)) or None,
         different=different_settings(comparison.cells),
