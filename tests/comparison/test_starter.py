@@ -42,13 +42,14 @@ def test_the_config_runs_as_it_is(tmp_path, monkeypatch, make):
     result = run("compare", "config.yaml", "--dry-run", "--json", *one)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
-    assert found["examples"] == {"train": 49, "dev": 5, "test": 6}
-    heads = {reviews: ["bcn", "linear", "linear"], tagged: ["bilstm_crf", "linear_tagger", "crf"]}
-    assert [cell["head"] for cell in found["cells"]] == heads[make]
-    adaptations = ["feature_extraction", "feature_extraction", "fine_tuning"]
+    assert found["examples"] == {"train": 43, "dev": 5, "test": 60}
+    head = {reviews: "linear", tagged: "linear_tagger"}[make]
+    assert [cell["head"] for cell in found["cells"]] == [head, head]
+    adaptations = ["feature_extraction", "fine_tuning"]
     assert [cell["adaptation"] for cell in found["cells"]] == adaptations
-    cells = load_comparison("config.yaml").cells
-    assert [cell.config.adaptation.name for cell in cells] == adaptations * 2
+    # Two rates in the first of two repeats, the second with the chosen ones; one model for export.
+    assert (found["folds"], found["runs"]) == (5, 2 * 5 * 3 + 2)
+    assert any("10 points in" in line for line in said.stdout.splitlines())
 
 
 @pytest.mark.parametrize("name", examples())
@@ -97,7 +98,7 @@ def test_any_name_of_a_column_or_file_is_read_back(tmp_path, monkeypatch):
         write_config(path.name, f"{number}.yaml")
         data = load_comparison(f"{number}.yaml").cells[0].config.data
         assert (data.columns.text_a, data.train) == (name, str(path))
-        assert len(load_splits(data).examples["train"]) == 49
+        assert len(load_splits(data).examples["train"]) == 27
 
 
 def test_an_existing_file_is_never_overwritten(tmp_path):
@@ -114,7 +115,7 @@ def test_what_a_run_would_refuse_is_refused_at_once(tmp_path):
     with pytest.raises(DataError, match="reviews.csv:122: expected a text in column 'review'"):
         write_config(path, tmp_path / "config.yaml")
     path.write_text("review;stars\n" + "a long text;x\na short text;y\n" * 20)
-    _, (warning,) = write_config(path, tmp_path / "config.yaml")
+    _, (warning,), _ = write_config(path, tmp_path / "config.yaml")
     assert "expected at least 50 examples" in warning
     assert run("init", tmp_path / "absent.csv").exit_code == 3
     nowhere = run("init", reviews(tmp_path), "--out", tmp_path / "absent" / "config.yaml")

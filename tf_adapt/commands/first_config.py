@@ -49,9 +49,9 @@ def init(
     if example is None:
         if len(texts) > 2:
             raise ConfigError(f"--text: expected one column, or two, got {len(texts)}")
-        guessed, warnings = write_config(file, out, Given(texts, label, kind))
-        result = asdict(guessed) | {"config": out, "warnings": warnings}
-        print_result(result, lines(guessed, warnings, out), as_json)
+        guessed, warnings, power = write_config(file, out, Given(texts, label, kind))
+        result = asdict(guessed) | {"config": out, "warnings": warnings, "power": power}
+        print_result(result, lines(guessed, warnings, power, out), as_json)
         return
     if example not in examples():
         raise ConfigError(f"--example: expected one of {', '.join(examples())}, got {example!r}")

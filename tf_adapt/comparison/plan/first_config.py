@@ -6,21 +6,31 @@ import shlex
 from pathlib import Path
 
 from tf_adapt.comparison.kinds import KINDS
+from tf_adapt.comparison.plan.design_power import power_lines
+from tf_adapt.comparison.plan.scored_split import FOLDS, REPEATS, all_examples, folds_of
+from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.data.guesses import Given, Guess, guess
 from tf_adapt.data.splits.cut import SplitError
+from tf_adapt.data.splits.folds import HELD_OUT
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.printing.words import counted
+from tf_adapt.statistics.power import Design
 
+_SCORED = {
+    False: "A part of train plays dev, and another one test.",
+    True: "Each example is scored, by a model that did not see it.",
+}
 # Plain scalars that YAML reads as strings.
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z_][\w./-]*", re.IGNORECASE)
 
 
 def write_config(
     path: str | Path, out: str | Path, given: Given | None = None
-) -> tuple[Guess, list[str]]:
-    """Writes a config for a data file and returns the guesses about the file, and warnings.
+) -> tuple[Guess, list[str], list[str]]:
+    """Writes a config for a data file and returns the guesses about the file, warnings, and how
+    large a difference the comparison can decide.
 
     Raises:
         ConfigError: `out` exists already; as `guess`.
@@ -29,12 +39,27 @@ def write_config(
     """
     _check_new(out)
     guessed = guess(path, given)
-    warnings = _warnings(guessed, path)
-    _write(out, _text(guessed, str(path), str(out)))
-    return guessed, warnings
+    data = _section(guessed, path)
+    warnings, folds = _warnings(guessed, data), folds_of(data)
+    _write(out, _text(guessed, str(path), str(out), folds))
+    design = Design(REPEATS * folds, REPEATS, len(all_examples(data))) if folds else None
+    return guessed, warnings, power_lines(design, 2) if folds else []
 
 
-def _warnings(guessed: Guess, path: str | Path) -> list[str]:
+def _section(guessed: Guess, path: str | Path) -> FilesConfig:
+    columns = {"text_a" if key == "text" else key: name for key, name in guessed.columns.items()}
+    return FilesConfig(
+        format=guessed.format,
+        kind=guessed.kind,
+        train=str(path),
+        columns=columns,
+        delimiter=guessed.delimiter,
+        held_out=HELD_OUT,
+        skip_unlabelled=guessed.unlabelled > 0,
+    )
+
+
+def _warnings(guessed: Guess, data: FilesConfig) -> list[str]:
     """What a comparison would refuse or leave out.
 
     Raises:
@@ -44,15 +69,6 @@ def _warnings(guessed: Guess, path: str | Path) -> list[str]:
     if guessed.unlabelled:
         without = f"{counted(guessed.unlabelled, 'example')} without a label"
         warnings.append(f"{without}: data.skip_unlabelled leaves them out")
-    columns = {"text_a" if key == "text" else key: name for key, name in guessed.columns.items()}
-    section = {"format": guessed.format, "kind": guessed.kind, "train": str(path)}
-    data = FilesConfig(
-        **section,
-        columns=columns,
-        delimiter=guessed.delimiter,
-        held_out=0.1,
-        skip_unlabelled=guessed.unlabelled > 0,
-    )
     try:
         load_splits(data)  # raises the errors that a run would
     except SplitError as error:
@@ -95,8 +111,9 @@ def _write(out: str | Path, content: str) -> None:
         raise ArtifactError(f"{out}: not writable ({error.strerror}); give another --out") from None
 
 
-def lines(guessed: Guess, warnings: list[str], out: str) -> list[str]:
-    """The guesses, the warnings and the next command, as lines for a terminal."""
+def lines(guessed: Guess, warnings: list[str], power: list[str], out: str) -> list[str]:
+    """The guesses, the warnings, what can be decided and the next command, as lines for a
+    terminal."""
     answers = [f"{key}: {value}" for key, value in guessed.columns.items()]
     answers += [f"delimiter: {guessed.delimiter!r}"] if guessed.delimiter else []
     return [
@@ -105,6 +122,7 @@ def lines(guessed: Guess, warnings: list[str], out: str) -> list[str]:
         *answers,
         *([guessed.reasons["columns"]] if "columns" in guessed.reasons else []),
         *(f"warning: {warning}" for warning in warnings),
+        *power,
         *next_lines(out),
     ]
 
@@ -114,7 +132,7 @@ def next_lines(out: str) -> list[str]:
     return [f"config: {out}", f"next: {shlex.join(['tf-adapt', 'compare', out, '--dry-run'])}"]
 
 
-def _text(guessed: Guess, path: str, out: str) -> str:
+def _text(guessed: Guess, path: str, out: str, folds: int) -> str:
     delimiter = [f"  delimiter: {_scalar(guessed.delimiter)}"] if guessed.delimiter else []
     columns = [f"    {key}: {_scalar(name)}" for key, name in guessed.columns.items()]
     reasons = guessed.reasons
@@ -128,14 +146,37 @@ def _text(guessed: Guess, path: str, out: str) -> str:
         f"  # guessed: {_comment(reasons['kind'])}",
         f"  kind: {guessed.kind}",
         f"  train: {_scalar(path)}",
-        "  # A part of train plays dev, and another one test. With files of their own:",
+        f"  # {_SCORED[folds > 0]} With files of their own:",
         "  # dev: FILE",
         "  # test: FILE",
         *KINDS[guessed.kind].column_lines(columns, unused),
         *(["  skip_unlabelled: true"] if guessed.unlabelled else []),
-        *_body("[bert_small, elmo_small]", guessed.kind),
+        *(_few_cells(guessed.kind) if folds else _body("[bert_small, elmo_small]", guessed.kind)),
     ]
     return "\n".join(parts) + "\n"
+
+
+def _few_cells(kind: str) -> list[str]:
+    """The section `compare` of a cross-validation, of which ten models a cell are trained."""
+    row = KINDS[kind]
+    heads = row.frozen_heads(EncoderEntry(handle="bert_small"), "bert") or ["default"]
+    return [
+        "compare:",
+        f"  # {FOLDS} folds, {REPEATS} times: ten trainings a cell. One split: `folds: 0`",
+        f"  seeds: {REPEATS}",
+        "  # They ship too, and make more cells: elmo_small, lm_small, lstm_small.",
+        "  # Others: a folder with a module, or the address of one.",
+        "  encoders: [bert_small]",
+        "  # freeze: the encoder stays as it is. tune: all of it learns.",
+        "  adaptations: [freeze, tune]",
+        "  # A larger head on the frozen encoder beside it: remove the line.",
+        f"  heads: [{', '.join(heads)}]",
+        "  # Each is tried; more of them find better ones: `learning_rates: null`",
+        "  learning_rates: {freeze: [3.0e-2, 1.0e-2], tune: [3.0e-4, 1.0e-4]}",
+        "  # Passes over the training data; those with a frozen encoder cost little.",
+        "  epochs: {freeze: 30, tune: 6}",
+        *_training(kind, 6, 16),
+    ]
 
 
 def _head(out: str, more: str = "") -> list[str]:
@@ -163,10 +204,16 @@ def _body(encoders: str, kind: str) -> list[str]:
         "  # From how many examples on does tuning pay? `train_examples: [100, 300, all]`",
         "  # Every run is repeated with so many seeds; more of them decide smaller differences.",
         "  seeds: 5",
+        *_training(kind, 4, 32),
+    ]
+
+
+def _training(kind: str, epochs: int, batch_size: int) -> list[str]:
+    return [
         "training:",
-        "  epochs: 4",
-        "  batch_size: 32",
-        f"  # Texts that are longer than an encoder takes {row.over_long}.",
+        f"  epochs: {epochs}",
+        f"  batch_size: {batch_size}",
+        f"  # Texts that are longer than an encoder takes {KINDS[kind].over_long}.",
         "  truncate: true",
     ]
 

@@ -62,19 +62,32 @@ def settled(comparison: Comparison) -> Comparison:
     """
     folds = comparison.folds
     if folds is None:
-        folds = 0 if _against_folds(comparison) else _default_folds(comparison.data)
+        folds = 0 if _against_folds(comparison) else folds_of(comparison.data)
     folds = folds if folds > 1 else 0
     seeds = comparison.seeds or tuple(range(REPEATS if folds else SEEDS))
     return replace(comparison, folds=folds, seeds=seeds)
 
 
-def _default_folds(data: FilesConfig | TfdsConfig) -> int:
-    folds = FoldConfig(of=FOLDS)
+def folds_of(data: FilesConfig | TfdsConfig) -> int:
+    """The default number of folds of data without dev and test; 0: one split.
+
+    Raises:
+        DataError: as `load_splits`.
+    """
     try:
-        pool = load_splits(data.model_copy(update={"fold": folds})).pool
+        pool = all_examples(data)
     except SplitError:
         return 0
     return FOLDS if len(pool) < ENOUGH_FOR_A_SPLIT else 0
+
+
+def all_examples(data: FilesConfig | TfdsConfig) -> list:
+    """The examples that a cross-validation scores.
+
+    Raises:
+        SplitError, DataError: as `load_splits`.
+    """
+    return load_splits(data.model_copy(update={"fold": FoldConfig(of=FOLDS)})).pool
 
 
 def _against_folds(comparison: Comparison) -> str | None:
