@@ -63,7 +63,7 @@ def _picture(content: Content, order: list[Ranked]) -> Picture:
     if tests_against_best(order, content):
         right = (
             " On the right the difference from the best cell, with its interval (for this pair "
-            "alone): where it holds 0, nothing is shown."
+            "alone); an interval that holds 0 shows no difference."
         )
     return Picture(
         "scores",
