@@ -1,14 +1,13 @@
 """Freeze the pretrained model, tune it, or something in between?
 
 Names are imported on first use, so that `import tf_adapt` and the command line start without
-loading TensorFlow. If Keras is loaded already, `import tf_adapt` registers the models and layers of
-this package, so that `keras.saving.load_model` can load `.keras` files that contain them; if it is
-not, the first name that needs it does.
+loading TensorFlow. Once Keras is loaded, before or after, the models and layers of this package are
+registered, so that `keras.saving.load_model` can load `.keras` files that contain them.
 """
 
 import importlib
-import sys
 
+from tf_adapt.models.after_keras import register, watch
 from tf_adapt.version import __version__
 
 _HOMES = {
@@ -83,7 +82,7 @@ def __getattr__(name: str):
     if name not in _HOMES:
         raise AttributeError(f"module 'tf_adapt' has no attribute {name!r}")
     attribute = getattr(importlib.import_module(_HOMES[name]), name)
-    _register()
+    register()
     return attribute
 
 
@@ -91,10 +90,4 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _register() -> None:
-    """With Keras loaded, the next call may be `load_model` on a file that contains our models."""
-    if "keras" in sys.modules:
-        importlib.import_module("tf_adapt.models.serializables")
-
-
-_register()
+watch()

@@ -130,7 +130,7 @@ assert all((one != w.numpy()).any() for one, w in zip(before, model.trainable_we
 """
 SCRIPTS = {
     "keras first": "import keras; import tf_adapt as ta" + LOADS + GOES_ON,
-    "keras last": "import tf_adapt as ta; ta.Task; import keras" + LOADS,
+    "keras last": "import tf_adapt as ta; import keras" + LOADS,
 }
 
 

@@ -13,6 +13,7 @@ import click
 
 from hub_modules.engines.names import ENGINES, TENSORFLOW
 from hub_modules.storage.files import why_no_name
+from tf_adapt.models.after_keras import unwatch
 from tf_adapt.printing.streams import printable, printable_json, quiet, shows_unicode
 from tf_adapt.printing.words import counted, probability
 
@@ -99,6 +100,7 @@ def start_tensorflow() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if not os.environ.get(DEBUG):
         click.get_current_context().with_resource(_quiet_descriptor())
+    unwatch()
     with _unseen("sklearn", "matplotlib"):
         import tensorflow as tf
 

@@ -1,14 +1,20 @@
 """Batches for Keras: bucketed by length, in an order that depends on (seed, epoch) alone."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from tf_adapt.data.in_memory.named_columns import (
+    canonical,
+    column_names,
+    refuse_columns,
+    renamed,
+)
 from tf_adapt.data.packing.prepare import prepare
-from tf_adapt.data.packing.prepared import PreparedData
+from tf_adapt.data.packing.prepared import PreparedData, with_weights
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks.task import Task
 
@@ -42,13 +48,15 @@ def batches(
     first_epoch: int = 0,
     skip: int = 0,
     document_context: bool = False,
+    columns: Mapping[str, str] | None = None,
+    sample_weight: Sequence[float] | None = None,
 ) -> tf.data.Dataset:
     """Examples as a dataset for `fit`, `evaluate` and `predict`; one pass is one epoch.
 
     Shapes: `({"a": inputs}, targets)`, for pairs that are encoded separately `({"a": …, "b": …},
-    targets)`; without labels only the inputs. Targets `[batch]`, multilabel `[batch, labels]`
-    float32 of 0 and 1, tagging `[batch, words]` with −1 at padding. Every tensor is padded to the
-    longest of its batch.
+    targets)`; without labels only the inputs; with `sample_weight` the weights `[batch]` too.
+    Targets `[batch]`, multilabel `[batch, labels]` float32 of 0 and 1, tagging `[batch, words]`
+    with −1 at padding. Every tensor is padded to the longest of its batch.
 
     Args:
         records: from `load_dataset` or a file reader; or your own data, in one of these forms.
@@ -68,11 +76,20 @@ def batches(
         shuffle: with False, batches keep the order of the records.
         max_length, truncate, document_context: see `prepare`.
         first_epoch, skip: see `batches_from`.
+        columns: of a frame, a dict or rows that are dicts: which hold `text` (pairs: `text_a`,
+            `text_b`), `label` and `group`, for tagging `words` and `tags`; others are left out.
+        sample_weight: of each record, by which its loss is multiplied; of labelled records only.
 
     Raises:
         ConfigError, DataError: see `prepare`.
     """
+    if columns is not None:
+        if column_names(records) is None:
+            raise refuse_columns("records")
+        records = renamed(records, canonical(columns), "records")
     prepared = prepare(records, task, encoder, max_length, truncate, document_context)
+    if sample_weight is not None:
+        prepared = with_weights(prepared, sample_weight)
     return batches_from(prepared, batch_size, seed, shuffle, first_epoch, skip)
 
 

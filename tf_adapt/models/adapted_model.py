@@ -21,7 +21,7 @@ from tf_adapt.heads.size import check_size, is_wide
 from tf_adapt.layers.global_mean import weights_like
 from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.models.kinds import KINDS
-from tf_adapt.models.phased_model import PhasedModel
+from tf_adapt.models.phased_model import PhasedModel, refuse_texts
 from tf_adapt.models.signals.auxiliary_loss import AuxiliaryLoss, text_columns
 from tf_adapt.models.signals.consistency import Consistency
 from tf_adapt.models.signals.signal_annealing import SignalAnnealing
@@ -170,10 +170,11 @@ class AdaptedModel(PhasedModel):
         self.train_function = None  # the traced steps have the old ones
 
     @functools.wraps(keras.Model.evaluate)
-    def evaluate(self, *args, **kwargs):
+    def evaluate(self, x=None, *args, **kwargs):
+        refuse_texts("evaluate", x)
         self._evaluates = True
         try:
-            return super().evaluate(*args, **kwargs)
+            return super().evaluate(x, *args, **kwargs)
         finally:
             self._evaluates = False
 
@@ -294,6 +295,7 @@ class AdaptedModel(PhasedModel):
         return row.inputs(self.encoder), row.targets(self.task), None
 
     def get_config(self) -> dict:
+        check_registered(self.head)
         parts = {"task": self.task, "encoder": self.encoder, "head": self.head}
         config = {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
         serialized = [keras.saving.serialize_keras_object(part) for part in self.auxiliaries]
@@ -326,6 +328,23 @@ def _check_task_name(encoder: HubEncoder, name: str | None, auxiliaries: Sequenc
         raise ConfigError(
             "auxiliaries: expected none with task_attention, whose encoder is called for a task"
         )
+
+
+def check_registered(head: keras.layers.Layer) -> None:
+    """Checks that a saved head can be found again: its class is Keras' or registered.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    for layer in head._flatten_layers():
+        found, name = type(layer), keras.saving.get_registered_name(type(layer))
+        of_keras = found.__module__.partition(".")[0] == "keras"
+        if not of_keras and keras.saving.get_registered_object(name) is not found:
+            raise ConfigError(
+                f"head: expected layers that can be loaded again, got {found.__name__}, which is "
+                f"not registered; write @keras.saving.register_keras_serializable() above its "
+                "class, or save model.save_weights(…) alone"
+            )
 
 
 def refuse_language_model(task: Task) -> None:

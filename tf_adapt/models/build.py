@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 import keras
 
+from hub_modules.families import FAMILIES
 from tf_adapt.adaptation.adaptations import as_adaptation
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import make_trainable
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.heads.table import build_head
+from tf_adapt.heads.vector_head import as_head
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.adapted_model import AdaptedModel
@@ -40,7 +42,8 @@ def build_model(
         encoder: a `HubEncoder`.
         head: "default" (the paper's for this task, encoder and adaptation: see
             `tf_adapt.paper.HEADS`), another name of `tf_adapt.heads.table.HEADS`, or a Keras layer
-            of your own: see below.
+            of your own: one with one input, as `Dense(4)`, is called on the vector that `linear`
+            reads (`head_pooling` chooses it); for others see below.
         adaptation: which groups are trained when: a name, or an object such as `ta.lora(rank=4)`
             (`tf_adapt.adaptation.adaptations`); None: the trainable weights of the encoder. The
             encoder is given the weights that it adds (LoRA, adapters), once. All groups that it
@@ -111,6 +114,8 @@ def build_model(
             head_word_pieces,
         )
         unread += [] if head_inputs_of(head).pooled else ["pooler"]
+    else:
+        head = as_head(head, task, not FAMILIES[encoder.family].is_like_elmo, head_pooling)
     encoder.leave_unread(unread)
     model = AdaptedModel(task, encoder, head, auxiliaries, adaptation, task_name)
     if by_name and any(

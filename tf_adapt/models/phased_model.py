@@ -3,8 +3,10 @@
 import contextlib
 import functools
 import inspect
+from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from hub_modules.native.untracked import Untracked
@@ -15,6 +17,22 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.train_steps import TrainSteps
 from tf_adapt.tasks.class_weights import Given
+
+
+def refuse_texts(method: str, x: Any) -> None:
+    """Refuses texts and labels as they are, in place of the batches that a model reads.
+
+    Raises:
+        ConfigError: `x` is a text, a list, an array, a column or a frame.
+    """
+    if not isinstance(x, str | list | tuple | np.ndarray) and not hasattr(x, "to_dict"):
+        return
+    better = "ta.predict(model, texts), or " if method == "predict" else ""
+    data = "texts" if method == "predict" else "(texts, labels)"
+    raise ConfigError(
+        f"model.{method}: expected batches of token ids, got {type(x).__name__}; write {better}"
+        f"model.{method}(ta.batches({data}, model.task, model.encoder))"
+    )
 
 
 class PhasedModel(TrainSteps):
@@ -39,9 +57,15 @@ class PhasedModel(TrainSteps):
         groups = [weights for name, weights in self.encoder.layer_groups if name in ever]
         return [*groups, self.trainable_weights]
 
+    @functools.wraps(keras.Model.predict)
+    def predict(self, x, *args, **kwargs):
+        refuse_texts("predict", x)
+        return super().predict(x, *args, **kwargs)
+
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):
         given = inspect.signature(keras.Model.fit).bind(self, *args, **kwargs).arguments
+        refuse_texts("fit", given.get("x"))
         if self._has_phases():
             given["callbacks"] = with_unfreezing(
                 given.get("callbacks"), self._own_unfreezing(given.get("verbose", "auto"))

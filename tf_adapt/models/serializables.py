@@ -30,6 +30,7 @@ import tf_adapt.heads.max_pooling  # noqa: F401
 import tf_adapt.heads.sentence_pair  # noqa: F401
 import tf_adapt.heads.span_extractor  # noqa: F401
 import tf_adapt.heads.tagger  # noqa: F401
+import tf_adapt.heads.vector_head  # noqa: F401
 import tf_adapt.layers.bi_lstm  # noqa: F401
 import tf_adapt.layers.crf  # noqa: F401
 import tf_adapt.layers.maxout  # noqa: F401

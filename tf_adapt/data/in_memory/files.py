@@ -9,6 +9,7 @@ from typing import Any
 
 from tf_adapt.data import kinds as files
 from tf_adapt.data.in_memory.kinds import KINDS
+from tf_adapt.data.in_memory.named_columns import canonical, column_names, refuse_columns, renamed
 from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.errors import ConfigError, DataError
 
@@ -56,7 +57,7 @@ def file_text(data: Any, form: Form, columns: Mapping[str, str] | None, name: st
     chosen = _chosen(data, form, columns, name)
     try:
         records = in_memory_records(chosen, form)
-        called = {} if columns is None else _canonical(columns)
+        called = {} if columns is None else canonical(columns)
         return KINDS[form.kind].lines(records, form.kind, called)
     except DataError as error:
         raise DataError(f"{name}: {error}") from None
@@ -67,51 +68,20 @@ def file_columns(text: str, form: Form) -> dict[str, str | int]:
     return KINDS[form.kind].file_columns(text)
 
 
-def _canonical(columns: Mapping[str, str]) -> dict[str, str]:
-    return {"text_a" if role == "text" else role: column for role, column in columns.items()}
-
-
 def _chosen(data: Any, form: Form, columns: Mapping[str, str] | None, name: str) -> Any:
     """Data with named columns as a dict of those that are used, or such rows; others as they are.
 
     Raises:
         ConfigError, DataError: as `file_text`.
     """
-    names = _names(data)
+    names = column_names(data)
     if names is None:
         if columns is not None:
-            raise ConfigError(
-                f"columns: expected none for {name}, whose columns have no names; leave it out, or "
-                "give a pandas frame, a dict of columns or rows that are dicts"
-            )
+            raise refuse_columns(name)
         return data
-    roles = _canonical({column: column for column in names} if columns is None else columns)
+    roles = canonical({column: column for column in names} if columns is None else columns)
     _check_roles(roles, form, columns is not None, name)
-    lacking = [column for column in roles.values() if names.count(column) != 1]
-    if lacking:
-        raise DataError(
-            f"{name}: expected one column {lacking[0]!r}, got the columns "
-            f"{', '.join(map(repr, names))}; correct `columns`"
-        )
-    if not isinstance(data, list):
-        return {role: data[column] for role, column in roles.items()}
-    for number, row in enumerate(data, 1):
-        absent = [column for column in roles.values() if column not in row]
-        if absent:
-            raise DataError(
-                f"{name}: example {number}: expected a field {absent[0]!r}, got "
-                f"{', '.join(map(repr, row))}; add it"
-            )
-    return [{role: row[column] for role, column in roles.items()} for row in data]
-
-
-def _names(data: Any) -> list | None:
-    """The names of the columns of a frame, a dict or rows that are dicts; None without names."""
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a pandas frame
-        return list(data.columns)
-    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
-        data = data[0]
-    return list(data) if isinstance(data, Mapping) else None
+    return renamed(data, roles, name)
 
 
 def _check_roles(roles: Mapping, form: Form, were_given: bool, name: str) -> None:

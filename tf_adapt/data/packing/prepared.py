@@ -1,7 +1,8 @@
 """Tokenized examples, and their conversion to batches of model inputs."""
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import tensorflow as tf
 from tf_adapt.data.packing.context import pack_windows
 from tf_adapt.data.packing.last_pieces import with_last_piece
 from tf_adapt.data.packing.span_windows import SpanWindows, pack_spans
+from tf_adapt.errors import ConfigError
 
 TARGETS = "targets"
 # Keys of the first text's inputs, in training with a teacher.
@@ -78,6 +80,7 @@ class PreparedData:
             in place of the targets; or None.
         slice_targets: `[examples, slices] int32`, the targets of the members of each slice, −1 for
             other examples; or None.
+        weights: `[examples] float32`, by which the losses are multiplied; or None.
         length_step: rows are padded to a multiple of this length, so that there are few shapes.
     """
 
@@ -97,6 +100,7 @@ class PreparedData:
     labelled: tf.Tensor | None = None
     soft_labels: tf.Tensor | None = None
     slice_targets: tf.Tensor | None = None
+    weights: tf.Tensor | None = None
     length_step: int = 1
 
     @functools.cached_property
@@ -155,7 +159,9 @@ class PreparedData:
         targets = tf.gather(self.targets, index)
         if isinstance(targets, tf.RaggedTensor):
             targets = self._padded(TARGETS, targets.to_tensor(-1))
-        return inputs, targets
+        if self.weights is None:
+            return inputs, targets
+        return inputs, targets, tf.gather(self.weights, index)
 
     def _taught(self, index: tf.Tensor) -> dict:
         answers = tf.gather(self.teacher, index)
@@ -171,3 +177,33 @@ class PreparedData:
         missing = tf.math.floormod(-tf.shape(tensor)[1], self.length_step)
         paddings = [[0, 0], [0, missing], *([[0, 0]] * (tensor.shape.rank - 2))]
         return tf.pad(tensor, paddings, constant_values=FILLERS.get(name, 0))
+
+
+def with_weights(prepared: PreparedData, weights: Sequence[float]) -> PreparedData:
+    """Labelled examples with a weight for each record; the parts of a record have its weight.
+
+    Raises:
+        ConfigError: examples without labels; another number of weights, or one that is none.
+    """
+    given = np.asarray(weights, np.float32)
+    records = _record_of(prepared)
+    count = int(records.max()) + 1
+    if prepared.targets is None or given.shape != (count,):
+        got = "examples without labels" if prepared.targets is None else f"shape {given.shape}"
+        raise ConfigError(
+            f"sample_weight: expected one number for each of {count} labelled examples, got {got}"
+        )
+    if not (np.isfinite(given) & (given >= 0)).all():
+        raise ConfigError("sample_weight: expected finite numbers from 0, got others")
+    return replace(prepared, weights=tf.constant(given[records]))
+
+
+def _record_of(prepared: PreparedData) -> np.ndarray:
+    """The number of each example's record, `[examples]`."""
+    if prepared.record_of is not None:
+        return prepared.record_of
+    if prepared.sentence_splits is None:
+        return np.arange(len(prepared.lengths))
+    ends = np.cumsum(prepared.segments[0].row_lengths())
+    starts = np.concatenate([[0], ends[:-1]])
+    return np.searchsorted(prepared.sentence_splits, starts, "right") - 1
