@@ -8,7 +8,6 @@ import tensorflow_text
 
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.added_tokens import AddedTokens
-from hub_modules.preprocess.segments import truncate
 from hub_modules.preprocess.whole_texts import pack_texts
 from hub_modules.preprocess.word_pieces import UNKNOWN, WordPieceTokenizer, WordRules
 
@@ -95,10 +94,6 @@ class BertPreprocessor(tf.Module):
     def pack_words(self, word_pieces: tf.RaggedTensor) -> dict:
         """As `pack`, with the position of each word's first piece: see `pack_word_pieces`."""
         return pack_word_pieces(word_pieces, self.special_token_ids)
-
-    def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
-        """See `hub_modules.preprocess.truncate`; `limit` without special tokens."""
-        return truncate(segments, limit)
 
 
 def pack_segments(

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from hub_modules.preprocess.segments import one_segment, truncate
+from hub_modules.preprocess.segments import one_segment
 from hub_modules.preprocess.whole_texts import pack_texts
 
 # Run-time ids of bilm-tf: a byte's id is its value + 1, so that 0 is free for padding words.
@@ -71,10 +71,6 @@ class ElmoPreprocessor(tf.Module):
     def pack_words(self, word_tokens: tf.RaggedTensor) -> dict:
         """`[batch, (words), (1)]` → as `pack`."""
         return self.pack([word_tokens.merge_dims(1, 2)])
-
-    def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
-        """See `hub_modules.preprocess.truncate`."""
-        return truncate(segments, limit)
 
 
 class ElmoTokensPreprocessor(ElmoPreprocessor):

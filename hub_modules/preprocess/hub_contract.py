@@ -128,10 +128,6 @@ class SavedModelPreprocessor(tf.Module):
         """See `hub_modules.preprocess.bert.pack_word_pieces`."""
         return pack_word_pieces(word_pieces, self.special_token_ids)
 
-    def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
-        """See `hub_modules.preprocess.truncate`; `limit` without special tokens."""
-        return truncate(segments, limit)
-
 
 def _special_token_ids(module) -> dict[str, int]:
     described = getattr(getattr(module, "tokenize", None), "get_special_tokens_dict", None)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from hub_modules.preprocess.lower_case import lower_case_utf8
-from hub_modules.preprocess.segments import one_segment, truncate
+from hub_modules.preprocess.segments import one_segment
 from hub_modules.preprocess.whole_texts import pack_texts
 
 UNKNOWN_WORD, PADDING_WORD, BEGIN_WORD = "xxunk", "xxpad", "xxbos"
@@ -109,10 +109,6 @@ class LstmPreprocessor(tf.Module):
         places = tf.cast(offsets, tf.int32) + self.special_tokens(1)
         first = word_tokens.with_values(places).to_tensor(-1)
         return self.pack([word_tokens.merge_dims(1, 2)]) | {"first_piece": first}
-
-    def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
-        """See `hub_modules.preprocess.truncate`; `limit` without the begin of a text."""
-        return truncate(segments, limit)
 
     def _with_begin(self, segment: tf.RaggedTensor) -> tf.RaggedTensor:
         if self.begin_id is None:

@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from hub_modules.preprocess.added_tokens import AddedTokens
 from hub_modules.preprocess.bert import fill_empty, pack_segments, pack_word_pieces
-from hub_modules.preprocess.segments import truncate
 from hub_modules.preprocess.whole_texts import pack_texts
 
 
@@ -88,7 +87,3 @@ class PiecePreprocessor(tf.Module):
     def pack_words(self, word_pieces: tf.RaggedTensor) -> dict:
         """See `hub_modules.preprocess.bert.pack_word_pieces`."""
         return pack_word_pieces(word_pieces, self.special_token_ids)
-
-    def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
-        """See `hub_modules.preprocess.truncate`; `limit` without special tokens."""
-        return truncate(segments, limit)

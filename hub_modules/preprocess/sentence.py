@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from hub_modules.errors import ConfigError
-from hub_modules.preprocess.segments import one_segment, truncate
+from hub_modules.preprocess.segments import one_segment
 from hub_modules.preprocess.whole_texts import pack_texts
 
 
@@ -58,7 +58,3 @@ class SentencePreprocessor(tf.Module):
         """
         texts, _ = one_segment(segments, length, "a sentence module")
         return {"text": texts.to_tensor("", shape=[None, 1])[:, 0]}
-
-    def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
-        """See `hub_modules.preprocess.truncate`; no text is cut."""
-        return truncate(segments, limit)

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.errors import DataError
+from hub_modules.preprocess.segments import truncate as cut_to
 
 
 def pack_texts(
@@ -34,7 +35,7 @@ def pack_texts(
     if max_length is not None:
         budget = max_length - preprocessor.special_tokens(len(segments))
         if truncate:
-            segments = preprocessor.truncate(segments, budget)[0]
+            segments = cut_to(segments, budget)[0]
         else:
             segments = _checked_lengths(segments, budget, max_length)
     return preprocessor.pack(segments)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from hub_modules.preprocess.lower_case import lower_case_utf8
-from hub_modules.preprocess.segments import one_segment, truncate
+from hub_modules.preprocess.segments import one_segment
 from hub_modules.preprocess.whole_texts import pack_texts
 
 PADDING, UNKNOWN, FIRST = 0, 1, 2
@@ -67,10 +67,6 @@ class WordsPreprocessor(tf.Module):
     def pack_words(self, word_tokens: tf.RaggedTensor) -> dict:
         """`[batch, (words), (1)]` → as `pack`."""
         return self.pack([word_tokens.merge_dims(1, 2)])
-
-    def truncate(self, segments: list[tf.RaggedTensor], limit: int) -> tuple[list, tf.Tensor]:
-        """See `hub_modules.preprocess.truncate`."""
-        return truncate(segments, limit)
 
     def _ids(self, words: tf.Tensor) -> tf.Tensor:
         words = lower_case_utf8(words) if self.lower_case else words

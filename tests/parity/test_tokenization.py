@@ -12,6 +12,7 @@ from hub_modules.preprocess import (
     ElmoPreprocessor,
     SavedModelPreprocessor,
     hub_preprocessor,
+    truncate,
 )
 
 # What each of the other tokenizer's ids differ in, and why.
@@ -81,10 +82,10 @@ def test_packed_pairs_are_huggingface_s(reference, preprocessor):
     limit = expected["input_word_ids"].shape[1] - preprocessor.special_tokens(2)
     texts = [tf.constant(column) for column in zip(*pairs, strict=True)]
     first, second = [preprocessor.tokenize(text) for text in texts]
-    (a, b), cut = preprocessor.truncate([first, second], limit)
+    (a, b), cut = truncate([first, second], limit)
     # Of two texts cut to halves of an odd number, google-research/bert gives the first the larger
     # half; HuggingFace's fast tokenizer the second.
-    (d, c), _ = preprocessor.truncate([second, first], limit)
+    (d, c), _ = truncate([second, first], limit)
     length = limit + preprocessor.special_tokens(2)
     packed, other = preprocessor.pack([a, b], length), preprocessor.pack([c, d], length)
     assert not cut.numpy().all()

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.preprocess import truncate
 from tf_adapt.data.formats import Record, check_text
 from tf_adapt.data.packing.lengths import in_chunks, long_words, refuse_long, refuse_long_words
 from tf_adapt.data.packing.prepared import Limits, PreparedData
@@ -47,7 +48,7 @@ def prepare_texts(
         refuse_long(lengths.max(axis=0), budget, limits.tokens, where, hint=hint)
     cut = (lengths > budget).any(axis=0)
     cut[list(too_long)] = True
-    kept = [segment for group in groups for segment in preprocessor.truncate(group, budget)[0]]
+    kept = [segment for group in groups for segment in truncate(group, budget)[0]]
     return PreparedData(
         preprocessor=preprocessor,
         segments=kept,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.preprocess import truncate
 from tf_adapt.data.formats import Record
 from tf_adapt.data.packing.prepared import Limits
 from tf_adapt.serving.exports.length_check import length_check
@@ -101,7 +102,7 @@ def packed(texts: list[tf.Tensor], preprocessor: Any, joint: bool, limits: Limit
 def _fitted(segments: list, preprocessor: Any, limits: Limits) -> list:
     limit = limits.tokens - preprocessor.special_tokens(len(segments))
     if limits.may_cut:
-        return preprocessor.truncate(segments, limit)[0]
+        return truncate(segments, limit)[0]
     lengths = sum(segment.row_lengths() for segment in segments)
     with tf.control_dependencies(length_check(lengths, limit, "an input")):
         return [tf.identity(segment) for segment in segments]
