@@ -152,6 +152,13 @@ def test_not_decided_recommends_the_best_mean():
         assert found.alternatives == ["cold"]
 
 
+def test_cells_with_the_same_answers_keep_no_others_from_being_decided():
+    same = pair(0.0, [0.0, 0.0], why="identical")
+    found = judged([WARM, replace(WARM, id="twin"), COLD], same, OPEN, OPEN)
+    assert (found.decided, found.next_step) == (False, "seeds")
+    assert found.first[0].startswith("Run 4 to 27 more seeds")
+
+
 def test_labels_are_asked_for_to_decide_two_points_at_least():
     small = replace(pair(0.001, [-0.05, 0.05], why="more_test_examples"), larger_design=[5, 4800])
     found = judged([COLD, WARM], small)

@@ -42,7 +42,8 @@ def more_seeds(seeds: int) -> NextStep:
 
 
 def to_decide(ranking: Ranking, pairs: Sequence[PairTest]) -> NextStep:
-    """The step that would probably decide the open pairs.
+    """The step that would probably decide the open pairs; nothing decides those that give the same
+    answers.
 
     More seeds while that takes at most `MOST_TIMES` as many as there are; else more scored
     examples; else any number of seeds.
@@ -50,6 +51,7 @@ def to_decide(ranking: Ranking, pairs: Sequence[PairTest]) -> NextStep:
     if ranking.close and len(ranking.close) == len(ranking.open):
         return _cheaper(ranking)
     seeds = len(ranking.content.seeds)
+    pairs = [pair for pair in pairs if pair.why != "identical"]
     reasons = {pair.why for pair in pairs}
     if "few_seeds" in reasons:
         return more_seeds(seeds) if seeds < FEWEST_SEEDS else train_safely()
