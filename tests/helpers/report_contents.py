@@ -20,7 +20,16 @@ from tf_adapt.report.content import (
     SizedCell,
     Verdict,
 )
-from tf_adapt.report.scored_cells import Costs, FailedSeeds, ScoredCell, SeedResults, Trial
+from tf_adapt.report.scored_cells import (
+    Costs,
+    FailedSeeds,
+    LabelQuality,
+    Reliability,
+    ScoredCell,
+    SeedResults,
+    Spread,
+    Trial,
+)
 from tf_adapt.statistics.relation import PairTest
 
 LABELS = ["NEUTRAL", "ENTAILMENT", "CONTRADICTION"]
@@ -109,6 +118,20 @@ def cell(
             [120, 300 - 2 * number, 10 + 2 * number],
             [70, 15, 200],
         ],
+        labels={
+            label: LabelQuality(precision=0.7, recall=best, f1=0.65, support=100 * place + 12)
+            for place, label in enumerate(LABELS)
+        }
+        if known
+        else None,
+        reliability=Reliability(
+            ece=Spread(0.04, 0.01),
+            counts=[20, 180, 300],
+            probabilities=[0.4, 0.7, 0.95],
+            shares=[0.35, 0.6, 0.9],
+        )
+        if known
+        else None,
         commands=[
             f"tf-adapt train runs/sick_e/{name.replace(' ', '-')}/config.yaml --seed {seed} "
             f"--out runs/sick_e/{name.replace(' ', '-')}/seed-{seed}"

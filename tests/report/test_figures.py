@@ -314,7 +314,7 @@ def test_letters_can_be_read_on_a_phone(reports):
     figures = re.findall(
         r'<svg [^>]*viewBox="0 0 (\S+) [^>]*min-width:(\d+)px(.*?)</svg>', text, re.S
     )
-    assert len(figures) == 5
+    assert len(figures) == 6
     for width, least, inside in figures:
         sizes = [
             float(size) for size in re.findall(r"(?:font-size:|font:(?: \w+)*) ([\d.]+)px", inside)

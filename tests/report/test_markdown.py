@@ -100,7 +100,8 @@ def test_the_verdict_is_the_title_and_sections_are_in_order(reports):
                 "What this rests on", "Scores",
                 "Learning curves: how many labels tuning needs", "Costs", "Pairwise tests",
                 "Learning curves", "Which layers are used", "Which labels are confused",
-                "Where the cells disagree", "How it was chosen", "To repeat it",
+                "Where the cells disagree", "Each label", "Can probabilities be trusted",
+                    "How it was chosen", "To repeat it",
             )
         ),
     ]  # fmt: skip

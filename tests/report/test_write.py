@@ -67,7 +67,8 @@ def test_figures_of_an_earlier_report_do_not_stay(reports, tmp_path):
     write_report(contents.one_cell(), tmp_path)
     assert hashes(tmp_path) == hashes(reports / "one_cell")
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
-        "curves.png", "curves.svg", "scores.png", "scores.svg",
+        "curves.png", "curves.svg", "reliability.png", "reliability.svg",
+        "scores.png", "scores.svg",
     ]  # fmt: skip
 
 
@@ -166,7 +167,11 @@ def test_with_folds_each_example_is_scored():
 
 
 def test_a_page_is_folded_below_the_first_lines():
-    page = to_html("", sections(contents.one_cell()), {"scores": DRAWING, "curves": DRAWING})
+    page = to_html(
+        "",
+        sections(contents.one_cell()),
+        {"scores": DRAWING, "curves": DRAWING, "reliability": DRAWING},
+    )
     above, *folded = page.split('<details class="section">')
     for part in ("<h1", "<figure>", '<div class="split">'):
         assert above.count(part) == 1
@@ -191,7 +196,7 @@ def nothing_trained(outcomes):
         if scores == [None] * 3:
             changes |= dict.fromkeys(("mean", "deviation", "min", "max"))
             cell = replace(cell, learning_rate=None, curves=[], layer_weights=None,
-                           costs=contents.UNKNOWN_COSTS)  # fmt: skip
+                           labels=None, reliability=None, costs=contents.UNKNOWN_COSTS)  # fmt: skip
         cells.append(contents.with_results(cell, **changes))
         assert known or cells[-1].results.mean is None
     verdict = Verdict(

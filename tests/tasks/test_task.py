@@ -207,7 +207,7 @@ def test_a_task_is_a_value_and_survives_serialization(task):
     assert again == task
     assert hash(again) == hash(task)
     expected = {"kind", "labels", "metric", "scheme", "label_range", "thresholds", "spans"}
-    assert set(task.get_config()) == expected
+    assert set(task.get_config()) == expected | {"temperature"}
 
 
 # Kind, family → what Peters, Ruder and Smith put on a frozen encoder, and on one that is tuned:

@@ -66,7 +66,9 @@ def test_its_answers_are_its_probabilities(tiny_bert, votes, runs, tmp_path):
     np.testing.assert_allclose(found, [one.scores for one in said], atol=1e-6)
     assert (found < 1e-6).any()  # labels without a vote
     reached = evaluate_file(votes, DEV)
-    assert answers.facts["dev"] == pytest.approx(reached)
+    assert answers.facts["dev"] == pytest.approx(
+        {name: value for name, value in reached.items() if not isinstance(value, dict)}
+    )
     sizes = [sum(int(np.prod(w.shape)) for w in ta.load_run(run).weights) for run in runs]
     assert answers.facts["parameters"] == sum(sizes)
     assert answers.facts["megabytes"] == pytest.approx(4 * sum(sizes) / 1e6, abs=2e-3)

@@ -147,7 +147,10 @@ def test_its_files_are_the_ensembles_answers(equal, tmp_path):
     written = json.loads((equal / "ensemble.json").read_text("utf-8"))
     reached = evaluate_file(equal, dev)
     assert reached["accuracy"] == pytest.approx(written["results"]["dev"]["ensemble"])
-    assert reached.keys() == {"accuracy", "matthews", "macro_f1", "balanced_accuracy"}
+    of_labels = {"labels", "calibration"}
+    assert reached.keys() - of_labels == {"accuracy", "matthews", "macro_f1", "balanced_accuracy"}
+    assert sum(one["support"] for one in reached["labels"].values()) == 60
+    assert sum(reached["calibration"]["counts"]) == 60
 
 
 @pytest.mark.slow

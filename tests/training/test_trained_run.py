@@ -101,7 +101,10 @@ def tags_of(path: Path) -> list[tuple[str, ...]]:
 def test_a_files_scores_are_those_of_the_training(run, files):
     expected = dev_scores(run)
     assert expected["span_f1"] > 0.2
-    assert evaluate_file(run, files / "dev.txt") == pytest.approx(expected, abs=1e-5)
+    found = evaluate_file(run, files / "dev.txt")
+    qualities = json.loads((run / "metrics.json").read_text("utf-8"))["quality"]["dev"]
+    assert {name: found.pop(name) for name in ("labels", "calibration")} == qualities
+    assert found == pytest.approx(expected, abs=1e-5)
 
 
 def test_what_was_recognised_in_the_files_is_in_the_config_of_the_run(run):

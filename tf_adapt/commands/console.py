@@ -15,7 +15,7 @@ from hub_modules.engines.names import ENGINES, TENSORFLOW
 from hub_modules.storage.files import why_no_name
 from tf_adapt.models.after_keras import unwatch
 from tf_adapt.printing.streams import printable, printable_json, quiet, shows_unicode
-from tf_adapt.printing.words import counted, probability
+from tf_adapt.printing.words import counted, probability, visible
 
 DEBUG = "TF_ADAPT_DEBUG"
 
@@ -123,6 +123,18 @@ def score_line(scores: dict[str, float | None]) -> str:
         f"{name} {'undefined' if value is None else f'{value:.4f}'}"
         for name, value in scores.items()
     )
+
+
+def label_lines(labels: dict[str, dict[str, float]]) -> list[str]:
+    """A line for each label: its precision, recall, F1 and support, below their names."""
+    if not labels:
+        return []
+    width = max(len("label"), *(len(visible(name)) for name in labels))
+    lines = [f"  {'label':{width}}  precision  recall      f1  support"]
+    for name, of in labels.items():
+        ratios = f"{of['precision']:9.4f}  {of['recall']:6.4f}  {of['f1']:6.4f}"
+        lines.append(f"  {visible(name):{width}}  {ratios}  {of['support']:7,}")
+    return lines
 
 
 def slice_lines(slices: dict[str, dict | None], metric: str = "score") -> list[str]:

@@ -10,6 +10,7 @@ from tf_adapt.commands.console import (
     check_out,
     engine_option,
     json_option,
+    label_lines,
     print_result,
     quiet_option,
     score_line,
@@ -97,8 +98,11 @@ def evaluate(
     from tf_adapt.training.finished.trained_run import evaluate_file
 
     scores = evaluate_file(run, data, trust, task, engine)
-    whole = {name: value for name, value in scores.items() if name != "slices"}
-    lines = [score_line(whole), *slice_lines(scores.get("slices", {}))]
+    whole = {name: value for name, value in scores.items() if not isinstance(value, dict)}
+    lines = [score_line(whole), *label_lines(scores.get("labels", {}))]
+    if "calibration" in scores:
+        lines.append(f"expected calibration error {scores['calibration']['ece']:.4f}")
+    lines += slice_lines(scores.get("slices", {}))
     print_result(scores, lines, as_json)
 
 
@@ -175,10 +179,20 @@ def predict(
     type=click.Choice(("bfloat16",)),
     help="In which the model of one RUN computes; else float32.",
 )
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Divide the logits of one classifier by the temperature that is best on dev.",
+)
 @trust_option
 @quiet_option
 def export(
-    runs: tuple[str, ...], out: str, shared_encoder: bool, precision: str | None, trust: bool
+    runs: tuple[str, ...],
+    out: str,
+    shared_encoder: bool,
+    precision: str | None,
+    calibrate: bool,
+    trust: bool,
 ) -> None:
     """Writes a trained RUN, or an ensemble, as a SavedModel that takes raw text.
 
@@ -189,15 +203,16 @@ def export(
             f"export: expected one run, got {len(runs)}; with --shared-encoder they become one "
             "SavedModel, else export them one by one"
         )
-    if shared_encoder and precision is not None:
-        raise click.UsageError("--precision is for one run: leave out one of the two options")
+    for name, given in (("--precision", precision), ("--calibrate", calibrate)):
+        if shared_encoder and given:
+            raise click.UsageError(f"{name} is for one run: leave out one of the two options")
     start_tensorflow()
     from tf_adapt.training.finished.run_export import export_run, export_runs
 
     folder = (
         export_runs(runs, out, trust)
         if shared_encoder
-        else export_run(runs[0], out, trust, precision)
+        else export_run(runs[0], out, trust, precision, calibrate)
     )
     click.echo(f"export: {folder}")
 

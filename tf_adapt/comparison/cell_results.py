@@ -9,6 +9,7 @@ import numpy as np
 from hub_modules.families import joins_pairs
 from tf_adapt.comparison.answers import Predictions, confusion
 from tf_adapt.comparison.baseline import Baseline, gold_labels, outcome_of
+from tf_adapt.comparison.cell_quality import label_qualities, reliability
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.plan.cells import Cell, encoder_in_words
 from tf_adapt.data.splits.read_splits import Splits
@@ -99,6 +100,8 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         ],
         layer_weights=_mean_layer_weights(metrics),
         confusion=confusion(final, scored.splits, SCORED_ON, scored.predictions),
+        labels=label_qualities(_qualities(metrics, "labels")),
+        reliability=reliability(_qualities(metrics, "calibration")),
         forgetting=_forgetting(metrics),
         commands=[
             shlex.join(["tf-adapt", *trained_run.arguments()])
@@ -169,6 +172,12 @@ def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:
         serving_seconds_per_1000=mean([f["seconds"].get("serving_per_1000") for f in metrics]),
         task_megabytes=mean([count * run_schemas.BYTES_PER_WEIGHT / 1e6 for count in trainable]),
     )
+
+
+def _qualities(metrics: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """A part of the `quality` of the scored split, of each run that has it."""
+    splits = [(of_run.get("quality") or {}).get(SCORED_ON) or {} for of_run in metrics]
+    return [split[name] for split in splits if split.get(name)]
 
 
 def _forgetting(metrics: list[dict[str, Any]]) -> Forgetting | None:

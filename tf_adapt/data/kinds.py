@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.data import label_reports
+from tf_adapt.data.by_kind import labelled_parts as parts
 from tf_adapt.data.by_kind.tagging import column_problems, read_sentences, with_shown_columns
 from tf_adapt.data.by_kind.texts import TABLES, count_missing, read_table
 from tf_adapt.data.by_kind.to_predict import Read, sentences_to_predict, texts_to_predict
@@ -60,6 +61,7 @@ class Row:
         features: of TensorFlow Datasets that labels may be; none: no dataset by `columns`.
         gold: an example → its label, in the form of `tf_adapt.runs.prediction_files`.
         is_right: a prediction, gold → whether it is right.
+        labelled_parts: an answer or gold, the tag scheme → its parts, each with label and place.
         label_report: of examples, as plain values for a report on data.
     """
 
@@ -78,6 +80,7 @@ class Row:
     features: Readers = field(default_factory=dict)
     gold: Callable[[Example], Any] = _label
     is_right: Callable[[Any, Any], bool] = operator.eq
+    labelled_parts: Callable[[Any, str | None], parts.Parts] = parts.one_label
     label_report: Callable[[Sequence[Example]], dict[str, Any]] = label_reports.label_counts
 
 
@@ -95,6 +98,7 @@ _NUMBER = replace(
     read=partial(read_table, label=dict.fromkeys(TABLES, number_label)),
     features=NUMBERS,
     gold=lambda example: float(example.label),
+    labelled_parts=parts.none,
     label_report=label_reports.target_range,
 )
 _PAIR = {
@@ -112,6 +116,7 @@ KINDS = {
             label={"tsv": joined_labels, "csv": joined_labels, "jsonl": listed_labels},
         ),
         features=SETS,
+        labelled_parts=parts.set_of_labels,
         label_report=label_reports.set_counts,
     ),
     "regression": _NUMBER,
@@ -129,6 +134,7 @@ KINDS = {
         recognised=with_shown_columns,
         read_tfds=examples.sentences,
         gold=lambda example: list(example.tags),
+        labelled_parts=parts.entities,
     ),
     # The keys of SQuAD's JSON are fixed.
     "span_extraction": Row(
@@ -137,6 +143,7 @@ KINDS = {
         read_tfds=examples.questions,
         gold=lambda example: example.label.texts,
         is_right=exact_match,
+        labelled_parts=parts.none,
         label_report=label_reports.answer_counts,
     ),
     "language_model": Row(

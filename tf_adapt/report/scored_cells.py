@@ -108,6 +108,32 @@ class Forgetting:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LabelQuality:
+    """The scores of the predictions of one label, means over seeds, and how often it is true."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reliability:
+    """How well probabilities fit.
+
+    Attributes:
+        ece: the expected calibration error, over seeds.
+        counts, probabilities, shares: of the predictions of all seeds in each bin of probabilities:
+            their number, their mean probability, and the share that came true.
+    """
+
+    ece: Spread
+    counts: list[int]
+    probabilities: list[float]
+    shares: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScoredCell:
     """One encoder with one adaptation and one head, and the results of its runs.
 
@@ -128,6 +154,9 @@ class ScoredCell:
             seed.
         layer_weights: the learned mix, bottom to top, mean over seeds, `[layers]`.
         confusion: counts over seeds, `[true labels][predicted labels]`.
+        labels: the scores of each label, or type of entity, by name; None: unknown, or the kind of
+            task has none.
+        reliability: None: unknown, or no probabilities of labels.
         commands: the command of each seed's run.
         forgetting: None where it was not measured.
     """
@@ -152,4 +181,6 @@ class ScoredCell:
     layer_weights: list[float] | None
     confusion: list[list[int]] | None
     commands: list[str]
+    labels: dict[str, LabelQuality] | None = None
+    reliability: Reliability | None = None
     forgetting: Forgetting | None = None

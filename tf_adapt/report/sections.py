@@ -24,6 +24,7 @@ from tf_adapt.report.figures.score_figure import (
     tests_against_best,
 )
 from tf_adapt.report.forgetting import forgetting
+from tf_adapt.report.labels import labels_section, reliability_section
 from tf_adapt.report.learning_curves import learning_curves
 from tf_adapt.report.pairs import pair_tables
 from tf_adapt.report.paper_table import paper_table
@@ -51,6 +52,8 @@ def sections(content: Content) -> list:
         *_learning(content, order),
         *_weights(order),
         *_errors(content, order),
+        *labels_section(order),
+        *reliability_section(order),
         _choices(content, order),
         _origin(content, order),
     ]

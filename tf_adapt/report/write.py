@@ -9,14 +9,21 @@ from tf_adapt.report.content import Content, to_json
 from tf_adapt.report.figures.cost_figure import cost_figure, has_costs
 from tf_adapt.report.figures.drawing import Drawing, draw
 from tf_adapt.report.figures.examples_figure import examples_figure
-from tf_adapt.report.figures.panels import curve_figure, weight_figure, with_curves, with_weights
+from tf_adapt.report.figures.panels import (
+    curve_figure,
+    reliability_figure,
+    weight_figure,
+    with_curves,
+    with_weights,
+)
 from tf_adapt.report.figures.score_figure import score_figure
 from tf_adapt.report.html import to_html
+from tf_adapt.report.labels import with_reliability
 from tf_adapt.report.markdown import to_markdown
 from tf_adapt.report.sections import sections
 from tf_adapt.report.verdict_blocks import title
 
-FIGURES = ("scores", "examples", "costs", "curves", "layer_weights")
+FIGURES = ("scores", "examples", "costs", "curves", "layer_weights", "reliability")
 
 
 def write_report(content: Content, folder: str | Path) -> None:
@@ -60,4 +67,6 @@ def _drawings(content: Content) -> dict[str, Drawing]:
         drawings["curves"] = draw(curve_figure, order, content)
     if with_weights(order):
         drawings["layer_weights"] = draw(weight_figure, order)
+    if with_reliability(order):
+        drawings["reliability"] = draw(reliability_figure, order)
     return drawings

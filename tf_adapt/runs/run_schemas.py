@@ -27,6 +27,7 @@ class TaskArguments(Schema):
     label_range: tuple[float, float] | None
     thresholds: tuple[float, ...] | None = None
     spans: SpanArguments | None = None
+    temperature: float | None = None
 
     # JSON has no tuples.
     _tuples = field_validator("label_range", "thresholds", mode="before")(
@@ -154,6 +155,32 @@ class Weak(Schema):
     undecided: float
 
 
+class LabelScores(Schema):
+    """The scores of the predictions of one label, and how often it is true."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int = Field(ge=0)
+
+
+class Calibration(Schema):
+    """The calibration error, and for each bin of probabilities count, mean, and share that came
+    true; see `tf_adapt.statistics.calibration`."""
+
+    ece: float
+    counts: list[int]
+    probabilities: list[float]
+    shares: list[float]
+
+
+class Quality(Schema):
+    """Of the predictions of one split."""
+
+    labels: dict[str, LabelScores] = {}
+    calibration: Calibration | None = None
+
+
 class Metrics(Schema):
     """Content of `metrics.json`; of several tasks what the target has, and `tasks` by name."""
 
@@ -172,6 +199,7 @@ class Metrics(Schema):
     slice_heads: dict[str, int] | None = None
     dev: Scores
     test: Scores | None = None
+    quality: dict[str, Quality] | None = None
     slices: dict[str, dict[str, SliceMetrics | None]] | None = None
     metric: str
     best_epoch: int = Field(ge=1)

@@ -1,5 +1,6 @@
 """What the arguments of a `Task` may be, for several kinds of task. Imports no TensorFlow."""
 
+import math
 from collections.abc import Callable
 from numbers import Integral
 from typing import TYPE_CHECKING
@@ -47,6 +48,18 @@ def checked_labels(
         if fault := fault_of(label):
             raise ConfigError(f"labels[{position}]: {fault}, got {label!r}; rename it")
     return labels
+
+
+def checked_temperature(task: "Task", name: str) -> float | None:
+    """The divisor of the logits; None: 1.
+
+    Raises:
+        ConfigError: it is no number above 0.
+    """
+    given = task.temperature
+    if given is not None and (isinstance(given, bool) or not 0 < given < math.inf):
+        raise ConfigError(f"temperature: expected a number above 0, got {given!r}")
+    return given
 
 
 def num_labels(task: "Task") -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tf_adapt.tasks.arguments import checked_labels, num_labels
+from tf_adapt.tasks.arguments import checked_labels, checked_temperature, num_labels
 from tf_adapt.tasks.by_kind.multilabel_classification import checked_names, checked_thresholds
 from tf_adapt.tasks.by_kind.regression import checked_range
 from tf_adapt.tasks.by_kind.span_extraction import checked_spans
@@ -49,7 +49,7 @@ def _classification(texts: tuple[str, ...]) -> Row:
         texts,
         "label",
         ("accuracy", "matthews", "macro_f1", "balanced_accuracy"),
-        {"labels": checked_labels},
+        {"labels": checked_labels, "temperature": checked_temperature},
         label_counts=of_classes,
     )
 
@@ -66,7 +66,11 @@ KINDS = {
         ONE_TEXT,
         "label",
         ("micro_f1", "macro_f1"),
-        {"labels": checked_names, "thresholds": checked_thresholds},
+        {
+            "labels": checked_names,
+            "thresholds": checked_thresholds,
+            "temperature": checked_temperature,
+        },
         label_counts=of_sets,
     ),
     "regression": _regression(ONE_TEXT),

@@ -31,6 +31,7 @@ class Task:
             is predicted, above 0 and at most 1; None: 0.5. See
             `tf_adapt.tasks.thresholds.best_thresholds`.
         spans: for span extraction: how answers are looked for; None: as by default.
+        temperature: of a classifier of texts or pairs: divides the logits in predictions; None: 1.
 
     Raises:
         ConfigError: an argument is unknown, missing, or does not fit the kind.
@@ -43,6 +44,7 @@ class Task:
     label_range: tuple[float, float] | None = None
     thresholds: tuple[float, ...] | None = None
     spans: SpanSearch | None = None
+    temperature: float | None = None
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -103,5 +105,6 @@ _ARGUMENTS = {
     "label_range": refused,
     "thresholds": refused,
     "spans": refused,
+    "temperature": refused,
     "scheme": unchecked,
 }

@@ -44,6 +44,8 @@ class Row:
         as_in_task: the labelled examples of a file, of a `data` section, as the task has them.
         known_labels: the same, where labels that the task has not are refused.
         file_label: a predicted label as in the files of a run folder.
+        outcomes: task, examples, arrays → the probabilities of what may come true of each choice,
+            and the number of what did; None: its probabilities are not calibrated.
     """
 
     build: Callable[..., AdaptedModel] = build_model
@@ -62,9 +64,10 @@ class Row:
     as_in_task: Callable[[list, Any, Task, str], list] = classification.as_read
     known_labels: Callable[[list, Any, Task, str], list] = classification.as_read
     file_label: Callable[[Any], Any] = classification.same
+    outcomes: Callable[[Task, list, Answer], tuple[np.ndarray, np.ndarray]] | None = None
 
 
-_CLASSIFICATION = Row()
+_CLASSIFICATION = Row(outcomes=classification.outcomes)
 _REGRESSION = Row(teacher_logits=regression.scores, placeholder=regression.with_lowest_score)
 KINDS: dict[str, Row] = {
     "classification": _CLASSIFICATION,
@@ -74,6 +77,7 @@ KINDS: dict[str, Row] = {
         teacher_logits=multilabel_classification.log_odds,
         placeholder=multilabel_classification.with_no_label,
         file_label=multilabel_classification.sorted_set,
+        outcomes=multilabel_classification.choices,
     ),
     "regression": _REGRESSION,
     "pair_classification": _CLASSIFICATION,

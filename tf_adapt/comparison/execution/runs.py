@@ -25,7 +25,7 @@ CHOOSING_SEED = 1000
 # The first seed of the members of ensembles: beyond all others.
 MEMBERS_SEED = 2000
 # Keys of a member's `metrics.json` that are not those of its ensemble.
-_OF_ONE = ("layer_weights", "forgetting", "slices")
+_OF_ONE = ("layer_weights", "forgetting", "slices", "quality")
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def predictions(model, outputs, inputs: dict) -> dict:
     """`label` and `probabilities`: see `AdaptedModel.predictions`."""
     return {
         "label": _largest(outputs),
-        "probabilities": tf.nn.softmax(outputs),
+        "probabilities": tf.nn.softmax(outputs / (model.task.temperature or 1.0)),
     }
 
 

@@ -14,7 +14,7 @@ def targets(task: Task) -> tf.Tensor:
 
 def predictions(model, outputs, inputs: dict) -> dict:
     """`probabilities`: see `AdaptedModel.predictions`."""
-    return {"probabilities": tf.sigmoid(outputs)}
+    return {"probabilities": tf.sigmoid(outputs / (model.task.temperature or 1.0))}
 
 
 def choice_weights(weights, targets, decodes: bool):

@@ -10,6 +10,7 @@ from tf_adapt.printing import words
 from tf_adapt.report.cells import SEPARATOR, Ranked
 from tf_adapt.report.content import Content
 from tf_adapt.report.figures.drawing import FAINT, INK, WIDTH, colour_of, marker, numbers
+from tf_adapt.report.labels import with_reliability
 
 COLUMNS = 3
 PANEL, GAP, MARGIN = 1.15, 0.5, 0.22  # inches: a panel, its title, the caption at the bottom
@@ -68,6 +69,29 @@ def weight_figure(order: list[Ranked]) -> Figure:
         axes.set_xlim(-0.6, len(weights) - 0.4)
         axes.yaxis.set_major_locator(MaxNLocator(3))
     _describe(figure, "weight of each layer, 0 the lowest; dashed: all alike")
+    return figure
+
+
+def reliability_figure(order: list[Ranked]) -> Figure:
+    """The share that came true against the probability, a dot for each bin."""
+    shown = with_reliability(order)
+    figure, panels = _panels(shown)
+    for axes, entry in zip(panels, shown, strict=True):
+        found = entry.cell.reliability
+        most = max(found.counts)
+        axes.plot([0, 1], [0, 1], color=INK, linewidth=0.9, linestyle=(0, (3, 3)))
+        axes.plot(found.probabilities, found.shares, color=FAINT, linewidth=0.8)
+        axes.scatter(
+            found.probabilities,
+            found.shares,
+            [6 + 44 * count / most for count in found.counts],
+            color=colour_of(entry.cell.adaptation),
+            zorder=3,
+        )
+        axes.set_xlim(-0.03, 1.03)
+        axes.set_ylim(-0.03, 1.03)
+        axes.grid()
+    _describe(figure, "share of predictions that came true, by their probability")
     return figure
 
 

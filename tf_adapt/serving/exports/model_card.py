@@ -16,10 +16,11 @@ from tf_adapt.runs.finished_run import chain_in_words
 from tf_adapt.serving.kinds import KINDS
 
 CARD = "README.md"
+_NOT_CALIBRATED = "- Probabilities are the model's own; they were not calibrated.\n"
 _LIMITS = (
     "- The scores are those of one dataset. Texts of another kind (topic, time, length, language) "
     "were not tried.\n"
-    "- Probabilities are the model's own; they were not calibrated.\n"
+    f"{_NOT_CALIBRATED}"
     "- What the data and the pretrained text say of people, the model may repeat."
 )
 _LICENCE = (
@@ -80,6 +81,11 @@ def with_precision(card: str, precision: str | None) -> str:
     return f"{card}\n{section('Precision', text)}\n"
 
 
+def with_calibration(card: str, text: str) -> str:
+    """A card of an export whose probabilities are calibrated, as the text says."""
+    return f"{card.replace(_NOT_CALIBRATED, '')}\n{section('Calibration', text)}\n"
+
+
 def export_card(
     origin: Origin,
     task: dict[str, Any],
@@ -101,6 +107,7 @@ def export_card(
         section("Labels", _labels(task)),
         section("Data", _data(origin, metrics)),
         section("Scores", _scores(metrics, over_seeds)),
+        section("Scores of each label", _label_scores(metrics)),
         section("Adaptation", _adaptation(origin, metrics)),
         section("Costs", _costs(metrics)),
         section("Limits", f"{_length(origin)}\n{_LIMITS}"),
@@ -264,6 +271,26 @@ def _of_comparison(over: OverSeeds, metric: str) -> str:
         f" The model is trained on all examples but those of dev. In the comparison that it comes "
         f"from the same procedure has {reached} on examples that a model did not see "
         f"({words.counted(over.seeds, 'repeat')} of {over.folds} folds)."
+    )
+
+
+def _label_scores(metrics: dict[str, Any] | None) -> str:
+    """Those of test, or of dev where there is no test."""
+    qualities = (metrics or {}).get("quality") or {}
+    split = next((name for name in ("test", "dev") if name in qualities), None)
+    labels = qualities[split].get("labels") if split else None
+    if not labels:
+        return ""
+    lines = ["| label | precision | recall | F1 | true in |", "| --- | --- | --- | --- | --- |"]
+    for name, of in labels.items():
+        ratios = " | ".join(words.score(of[ratio]) for ratio in ("precision", "recall", "f1"))
+        lines.append(f"| {words.visible(name)} | {ratios} | {of['support']:,} |")
+    text = "\n".join(lines) + f"\n\nScores × 100 on {split}."
+    measured = qualities[split].get("calibration")
+    if measured is None:
+        return text
+    return (
+        f"{text} Expected calibration error of the probabilities: {words.score(measured['ece'])}."
     )
 
 

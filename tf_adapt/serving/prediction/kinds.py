@@ -14,6 +14,7 @@ from tf_adapt.serving.by_kind import (
     tagging,
 )
 from tf_adapt.serving.by_kind.classification import PAIR, TEXT, Answer
+from tf_adapt.serving.prediction import certainties as certain
 from tf_adapt.serving.prediction.answers import Prediction
 from tf_adapt.tasks.task import Task
 
@@ -31,6 +32,8 @@ class Row:
         of_examples: an output of a batch, its inputs → what of it belongs to each example.
         joined: what belongs to each example → one array.
         rows: examples → the length of this array.
+        certainties: labels of the task, a prediction, gold → probabilities that were given, and
+            whether they came true.
         scores: task, labelled examples, predictions → the metrics, but the loss.
     """
 
@@ -41,19 +44,23 @@ class Row:
     joined: Callable[[list], np.ndarray] = np.stack
     rows: Callable[[list], int] = len
     scores: Callable[[Task, list, list[Prediction]], dict[str, float]] = classification.label_scores
+    certainties: Callable[..., list[tuple[float, bool]]] = certain.of_label
 
 
-def _row(predictions: Predictions, served: Callable) -> Row:
-    return Row(predictions, served, predictions)
+def _row(predictions: Predictions, served: Callable, **more: Callable) -> Row:
+    return Row(predictions, served, predictions, **more)
 
 
 _LABEL = _row(classification.predictions, partial(classification.served, names=TEXT))
-_NUMBER = _row(regression.predictions, partial(regression.served, names=TEXT))
+_NUMBER = _row(
+    regression.predictions, partial(regression.served, names=TEXT), certainties=certain.none
+)
 KINDS = {
     "classification": _LABEL,
     "multilabel_classification": _row(
         multilabel_classification.predictions,
         partial(multilabel_classification.served, names=TEXT),
+        certainties=certain.of_set,
     ),
     "regression": _NUMBER,
     "pair_classification": replace(_LABEL, served=partial(classification.served, names=PAIR)),
@@ -66,10 +73,12 @@ KINDS = {
         np.concatenate,
         tagging.number_of_words,
         tagging.sentence_scores,
+        certain.of_tags,
     ),
     "span_extraction": Row(
         span_extraction.predictions,
         span_extraction.served,
         span_extraction.served_predictions,
+        certainties=certain.none,
     ),
 }

@@ -84,3 +84,8 @@ def as_read(records: list, section: Any, task: Task, path: str) -> list:
 def same(label: Any) -> Any:
     """A predicted label, in the form of `tf_adapt.runs.prediction_files`."""
     return label
+
+
+def outcomes(task: Task, records: list, answer: Answer) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of each example's labels, and the id of the true one."""
+    return answer["probabilities"], np.array([task.labels.index(one.label) for one in records])

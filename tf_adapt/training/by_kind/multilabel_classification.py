@@ -56,3 +56,10 @@ def with_no_label(record: Record, task: Task) -> Record:
 def sorted_set(labels: tuple[str, ...]) -> tuple[str, ...]:
     """Predicted labels, in the form of `tf_adapt.runs.prediction_files`."""
     return tuple(sorted(labels))
+
+
+def choices(task: Task, records: list, answer: Answer) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of each choice, without the label and with it, and which is true."""
+    having = answer["probabilities"].reshape(-1).astype("float64")
+    targets = [int(label in record.label) for record in records for label in task.labels]
+    return np.stack([1 - having, having], axis=1), np.array(targets)

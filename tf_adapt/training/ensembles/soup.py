@@ -34,6 +34,7 @@ from tf_adapt.training.ensembles.ensemble_scores import (
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.run_config import saved_config
 from tf_adapt.training.results.finish import layer_weights, versions
+from tf_adapt.training.results.model_scores import quality
 from tf_adapt.training.results.slices import scores_of_predictions
 
 log = logging.getLogger(__name__)
@@ -259,6 +260,10 @@ def _metrics(
     }
     metrics.pop("forgetting", None)  # not measured of the mean
     metrics |= reached
+    metrics["quality"] = {
+        name: quality(of_mean.task, examples[name], predictions)
+        for name, predictions in of_mean.predictions.items()
+    }
     if slices:
         metrics["slices"] = {
             name: scores_of_predictions(slices, of_mean.task, examples[name], predictions)

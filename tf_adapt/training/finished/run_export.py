@@ -10,9 +10,10 @@ from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.runs.ensemble_folder import read as read_ensemble
 from tf_adapt.serving.exports.export import export, next_version
-from tf_adapt.serving.exports.model_card import ensemble_card, with_precision
+from tf_adapt.serving.exports.model_card import ensemble_card, with_calibration, with_precision
 from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
 from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
+from tf_adapt.training.finished.calibrated import calibrate
 from tf_adapt.training.finished.load_run import loaded_tasks
 from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving import compiled_model
@@ -24,6 +25,7 @@ def export_run(
     folder: str | os.PathLike,
     trust: bool = False,
     precision: str | None = None,
+    calibrated: bool = False,
 ) -> Path:
     """Exports a run or an ensemble to the next numbered folder under `folder`; returns that folder.
 
@@ -32,10 +34,11 @@ def export_run(
     Args:
         precision: "bfloat16" or "float16", in which the model of a run of one task computes; None:
             float32.
+        calibrated: divides the logits of a classifier by the temperature that is best on dev.
 
     Raises:
         ArtifactError: as `load_run`, `load_ensemble` and `export`.
-        ConfigError: the run is a language model, or half precision is not for it.
+        ConfigError: the run is a language model, or half precision or calibration is not for it.
     """
     if is_ensemble(Path(run)):
         if precision is not None:
@@ -43,14 +46,18 @@ def export_run(
                 f"{run}: expected a run for an export in {precision}, got an ensemble; leave "
                 "--precision out"
             )
+        if calibrated:
+            raise ConfigError(f"{run}: expected a run to calibrate, got an ensemble; leave it out")
         ensemble, reading = loaded_ensemble(Path(run), trust)
         card = ensemble_card(read_ensemble(Path(run)))
         return ensemble.export(next_version(folder), _how_to_read(reading), card)
     with compiled_model.precision(precision):
-        served = _served_tasks(run, trust)
+        loaded = loaded_tasks(Path(run), trust)
+    said = calibrate(*_only(run, loaded)) if calibrated else None
+    served = {name: _served_task(*of_task) for name, of_task in loaded.items()}
     if None not in served:
         return export_shared(served, next_version(folder))
-    task = served[None]
+    task, card = served[None], with_precision(run_card(Path(run)), precision)
     return export(
         task.model,
         next_version(folder),
@@ -58,8 +65,15 @@ def export_run(
         task.truncate,
         task.data,
         task.document_context,
-        with_precision(run_card(Path(run)), precision),
+        card if said is None else with_calibration(card, said),
     )
+
+
+def _only(run: str | os.PathLike, loaded: dict) -> tuple[AdaptedModel, Reading]:
+    """The model of a run of one task."""
+    if None not in loaded:
+        raise ConfigError(f"{run}: expected a run of one task to calibrate, got several")
+    return loaded[None]
 
 
 def export_runs(

@@ -28,7 +28,7 @@ from tf_adapt.training.finished.data_files import (
     labelled_examples,
 )
 from tf_adapt.training.finished.load_run import loaded_run
-from tf_adapt.training.results.model_scores import scores_on
+from tf_adapt.training.results.model_scores import described_scores, quality
 from tf_adapt.training.results.slices import scores_of_predictions
 
 
@@ -43,6 +43,7 @@ def evaluate_file(
 
     The file is read as in `predict_file`, but with labels. With slices in the run's config, of an
     ensemble in that of its first member, their scores are under `slices`. An ensemble has no loss.
+    The scores of each label are under `labels`, how well probabilities fit under `calibration`.
 
     Args:
         trust, name: see `load_run`.
@@ -61,6 +62,7 @@ def evaluate_file(
         records = labelled_examples(path, ensemble.task, reading.data)
         predictions = to_predictions(ensemble.task, records, ensemble.answer(records))
         scores = ensemble_scores(ensemble.task, records, predictions)
+        scores |= quality(ensemble.task, records, predictions)
         if not reading.slices:
             return scores
         of_slices = scores_of_predictions(reading.slices, ensemble.task, records, predictions)
@@ -69,7 +71,7 @@ def evaluate_file(
     model.encoder.engine = engine
     records = labelled_examples(path, model.task, reading.data)
     prepared = prepare(records, model.task, model.encoder, *reading.limits)
-    return scores_on(model, records, prepared, reading.batch_size, reading.slices)
+    return described_scores(model, records, prepared, reading.batch_size, reading.slices)
 
 
 def _no_task(folder: str | os.PathLike, name: str | None) -> None:

@@ -28,6 +28,7 @@ from tf_adapt.training.callbacks import plain_numbers
 from tf_adapt.training.event_files import write_slices
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.results.memory import peak_memory
+from tf_adapt.training.results.model_scores import quality
 from tf_adapt.training.results.slices import Scores, scores_of_run
 from tf_adapt.training.run import Run
 from tf_adapt.version import __version__
@@ -99,9 +100,10 @@ def _scores(run: Run) -> dict[str, dict[str, float | None]]:
     if "test" in run.data:
         given = run.data["test"], run.splits.examples["test"], run.settings.batch_size
         scores["test"] = plain_numbers(row.evaluated_last(run.model, *given))
-    for split, of_split in _predict(run, row.predicted_splits(list(scores), run.writes)).items():
+    predicted, qualities = _predict(run, row.predicted_splits(list(scores), run.writes))
+    for split, of_split in predicted.items():
         scores[split] |= of_split
-    return scores
+    return scores | ({"quality": qualities} if any(qualities.values()) else {})
 
 
 def versions() -> dict[str, str]:
@@ -115,12 +117,10 @@ def versions() -> dict[str, str]:
     }
 
 
-def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float | None]]:
-    """Writes the predictions of the splits; returns the scores computed from them.
-
-    See `tf_adapt.training.kinds.Row.predicted_scores`.
-    """
-    size, scores = run.settings.batch_size, {}
+def _predict(run: Run, names: list[str]) -> tuple[dict[str, Scores], dict[str, dict]]:
+    """Writes the predictions of the splits; returns the scores computed from them, see
+    `tf_adapt.training.kinds.Row.predicted_scores`, and their `quality`."""
+    size, scores, qualities = run.settings.batch_size, {}, {}
     answers = {split: batch_predictions(run.model, run.data[split], size) for split in names}
     task = run.model.task
     row = KINDS[task.kind]
@@ -136,7 +136,8 @@ def _predict(run: Run, names: list[str]) -> dict[str, dict[str, float | None]]:
             text = predictions_text(form, task, examples, predictions)
             write_predictions(run.folder, split, text, run.task)
         scores[split] = plain_numbers(row.predicted_scores(task, examples, answer, predictions))
-    return scores
+        qualities[split] = quality(task, examples, predictions)
+    return scores, qualities
 
 
 def _slice_scores(run: Run) -> dict[str, Scores]:
@@ -192,7 +193,8 @@ def _taught(run: Run, scores: dict[str, dict]) -> dict[str, Any]:
     """The teacher and its student side by side, if there is a teacher."""
     if run.teacher is None:
         return {}
-    return {"taught": run.teacher | {"student": scores | costs_of(run.model, run.data["dev"])}}
+    of_splits = {split: scores[split] for split in run.data if split in scores}
+    return {"taught": run.teacher | {"student": of_splits | costs_of(run.model, run.data["dev"])}}
 
 
 def _slice_heads(run: Run) -> dict[str, dict[str, int]]:

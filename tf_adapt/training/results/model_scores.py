@@ -3,34 +3,76 @@
 from typing import Any
 
 from tf_adapt.data.batches import PreparedData
+from tf_adapt.data.gold_answers import gold_answers, label_scores
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs.slices import Slices
+from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.serving.prediction.kinds import KINDS as PREDICTIONS
 from tf_adapt.serving.prediction.predict import batch_predictions, to_predictions
+from tf_adapt.statistics.calibration import calibration
+from tf_adapt.tasks.kinds import KINDS as TASKS
+from tf_adapt.tasks.task import Task
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.results.slices import scores_of_predictions
 
 
 def scores_on(
+    model: AdaptedModel, records: list, prepared: PreparedData, batch_size: int
+) -> dict[str, Any]:
+    """Loss and metrics of a model, which is compiled for it, on records and their prepared data."""
+    scores = _evaluated(model, records, prepared, batch_size)
+    if KINDS[model.task.kind].file_scores is None:
+        return scores
+    answer = batch_predictions(model, prepared, batch_size)
+    return scores | _of_answer(model, records, answer, to_predictions(model.task, records, answer))
+
+
+def described_scores(
     model: AdaptedModel,
     records: list,
     prepared: PreparedData,
     batch_size: int,
     slices: Slices | None = None,
 ) -> dict[str, Any]:
-    """Loss and metrics of a model, which is compiled for it, on records and their prepared data.
-
-    With slices their scores are under `slices`.
-    """
-    task = model.task
-    row = KINDS[task.kind]
-    model.compile(loss=task.loss, metrics=task.metrics, jit_compile=False)
-    scores: dict[str, Any] = row.evaluated_last(model, prepared, records, batch_size)
-    if row.file_scores is None and not slices:
+    """As `scores_on`, with the `quality` of the predictions, and with slices their scores under
+    `slices`; of a language model, which predicts no labels, as `scores_on`."""
+    scores, task = _evaluated(model, records, prepared, batch_size), model.task
+    if TASKS[task.kind].target is None:
         return scores
     answer = batch_predictions(model, prepared, batch_size)
     predictions = to_predictions(task, records, answer)
-    if row.file_scores is not None:
-        scores |= row.file_scores(task, records, answer, predictions)
+    scores |= _of_answer(model, records, answer, predictions) | quality(task, records, predictions)
     if slices:
         scores["slices"] = scores_of_predictions(slices, task, records, predictions)
     return scores
+
+
+def quality(task: Task, records: list, predictions: list[Prediction]) -> dict[str, Any]:
+    """`labels`, see `label_scores`, and `calibration`, see the function of this name; nothing for a
+    kind of task without labels."""
+    gold = gold_answers(records, task.kind)
+    predicted = [prediction.label for prediction in predictions]
+    of_labels = label_scores(predicted, gold, task.kind, task.scheme)
+    certainties = PREDICTIONS[task.kind].certainties
+    certain = [
+        pair
+        for prediction, label in zip(predictions, gold, strict=True)
+        for pair in certainties(task.labels, prediction, label)
+    ]
+    found = {"labels": of_labels} if of_labels else {}
+    return found | ({"calibration": calibration(*zip(*certain, strict=True))} if certain else {})
+
+
+def _evaluated(
+    model: AdaptedModel, records: list, prepared: PreparedData, batch_size: int
+) -> dict[str, Any]:
+    task = model.task
+    model.compile(loss=task.loss, metrics=task.metrics, jit_compile=False)
+    return KINDS[task.kind].evaluated_last(model, prepared, records, batch_size)
+
+
+def _of_answer(
+    model: AdaptedModel, records: list, answer: dict, predictions: list[Prediction]
+) -> dict[str, Any]:
+    scores = KINDS[model.task.kind].file_scores
+    return {} if scores is None else scores(model.task, records, answer, predictions)
