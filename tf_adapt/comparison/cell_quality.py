@@ -16,7 +16,7 @@ def label_qualities(of_seeds: Sequence[dict[str, Any]]) -> dict[str, LabelQualit
     """The scores of each label, means over seeds; a seed that never says a label has 0.
 
     Args:
-        of_seeds: the `labels` of the scored split in the `metrics.json` of each run that has them.
+        of_seeds: `label_scores` of each run on the scored split.
     """
     names = sorted({name for labels in of_seeds for name in labels})
     nothing = dict.fromkeys(RATIOS, 0.0)
@@ -36,7 +36,7 @@ def reliability(of_seeds: Sequence[dict[str, Any]]) -> Reliability | None:
     """The calibration error over seeds, and the bins of all seeds together.
 
     Args:
-        of_seeds: as `label_qualities`, of `calibration`.
+        of_seeds: the `calibration` of each training, of a fold too.
     """
     if not of_seeds:
         return None

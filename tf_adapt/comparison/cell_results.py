@@ -12,6 +12,7 @@ from tf_adapt.comparison.baseline import Baseline, gold_labels, outcome_of
 from tf_adapt.comparison.cell_quality import label_qualities, reliability
 from tf_adapt.comparison.execution.runs import CellRun, Outcomes
 from tf_adapt.comparison.plan.cells import Cell, encoder_in_words
+from tf_adapt.data.gold_answers import label_scores
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.scored_cells import (
@@ -100,8 +101,8 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         ],
         layer_weights=_mean_layer_weights(metrics),
         confusion=confusion(final, scored.splits, SCORED_ON, scored.predictions),
-        labels=label_qualities(_qualities(metrics, "labels")),
-        reliability=reliability(_qualities(metrics, "calibration")),
+        labels=label_qualities(_label_scores(final, scored)),
+        reliability=reliability(_calibrations(outcomes, final)),
         forgetting=_forgetting(metrics),
         commands=[
             shlex.join(["tf-adapt", *trained_run.arguments()])
@@ -174,10 +175,21 @@ def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:
     )
 
 
-def _qualities(metrics: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """A part of the `quality` of the scored split, of each run that has it."""
+def _label_scores(runs: list[CellRun], scored: Scored) -> list[dict[str, dict[str, float]]]:
+    """The scores of each label, of each run that has finished."""
+    splits, gold = scored.splits, gold_labels(scored.splits, SCORED_ON)
+    return [
+        label_scores(scored.predictions[run.folder], gold, splits.kind, splits.scheme)
+        for run in runs
+        if run.folder in scored.predictions
+    ]
+
+
+def _calibrations(outcomes: Outcomes, runs: list[CellRun]) -> list[dict[str, Any]]:
+    """The calibration of each training on the scored split, or on its fold, where it is known."""
+    metrics = [outcomes.metrics(part) or {} for run in runs for part in run.folds or (run,)]
     splits = [(of_run.get("quality") or {}).get(SCORED_ON) or {} for of_run in metrics]
-    return [split[name] for split in splits if split.get(name)]
+    return [split["calibration"] for split in splits if split.get("calibration")]
 
 
 def _forgetting(metrics: list[dict[str, Any]]) -> Forgetting | None:
