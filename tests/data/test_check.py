@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -71,3 +72,32 @@ def test_fingerprint_is_of_texts_and_labels_in_order():
     assert tagged != fingerprint([TaggedSentence(("a",), ("B-X",))])
     # A document is one test item, and its sentences are each other's context.
     assert tagged != fingerprint([TaggedSentence(("a",), ("O",), document=1)])
+
+
+def records(split, *pairs):
+    return [
+        Record(text, label=label, where=f"{split}:{line}")
+        for line, (text, label) in enumerate(pairs, start=2)
+    ]
+
+
+def test_what_is_suspicious_about_labels():
+    train = records(
+        "train",
+        *[("a b", "SHIPPING"), ("c", "shipping"), ("a b", "shipping")],
+        *[("d", "x"), ("e", "x"), ("f", "SHIPPING")],
+    )
+    dev = records("dev", ("d", "shipping"), ("g", "x"))
+    splits = replace(
+        splits_of("classification", train=[*train, *records("t", ("h", "rare"))], dev=dev),
+        labels=["SHIPPING", "rare", "shipping", "x", "never"],
+    )
+    assert check_data(splits)["warnings"] == [
+        "once in train: 'rare'; nothing can be learnt from one example",
+        "not in train: 'never'",
+        "not in dev: 'SHIPPING', 'rare' and 'never'",
+        "labels that differ in case or space alone: 'SHIPPING' and 'shipping'; are they one?",
+        "one text, several labels: 'a b': SHIPPING (train:2); shipping (train:4)",
+        "one text, several labels: 'd': x (train:5); shipping (dev:2)",
+    ]
+    assert check_data(splits_of("regression", train=[Record("a", label=1.0)]))["warnings"] == []

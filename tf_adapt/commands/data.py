@@ -61,4 +61,7 @@ def _check_comparison(comparison, as_json: bool) -> None:
 
 
 def _print(report: dict, as_json: bool) -> None:
-    print_result(report, [f"{name}: {value}" for name, value in flat(report)], as_json)
+    lines = []
+    for name, value in flat(report):
+        lines += [f"{name}: {one}" for one in (value if isinstance(value, list) else [value])]
+    print_result(report, lines, as_json)

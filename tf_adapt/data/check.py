@@ -7,12 +7,14 @@ import numpy as np
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.kinds import KINDS
+from tf_adapt.data.splits.label_warnings import label_warnings
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import DataError
 
 
 def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The report as plain values: a section for each split, texts that are repeated.
+    """The report as plain values: `warnings` about labels, a section for each split, texts that are
+    repeated.
 
     `duplicates` are the distinct texts that are there more than once with one label,
     `contradictions` those with several.
@@ -22,6 +24,7 @@ def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[s
         prepared: the tokenized examples of each split, for `token_lengths`; None leaves them out.
     """
     report: dict[str, Any] = {"dataset": splits.name, "kind": splits.kind}
+    report["warnings"] = label_warnings(splits)
     for split, examples in splits.examples.items():
         report[split] = {
             "what": splits.descriptions[split],
