@@ -10,6 +10,7 @@ import numpy as np
 from hub_modules.storage.machine import has_gpu
 from tf_adapt.config.training_sections import FeaturesConfig
 from tf_adapt.data.batches import PreparedData, epoch_batches, prepare
+from tf_adapt.encoder.feature_arrays import BATCH_SIZE, shard_orders
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel
@@ -71,12 +72,13 @@ def measured_costs(
     passes = _seconds(lambda: model.evaluate(all_batches, verbose=0))
     count = len(data.lengths)
     evaluation = passes / count
+    per_example = seconds * float(train.lengths.mean()) / _padded(sample.lengths)
     return MeasuredCosts(
         tracing=max(0.0, first_step + first_pass - (steps + passes) / batches),
         step=steps / batches,
         evaluation=evaluation,
-        features=seconds / count,
-        serving=evaluation + seconds / count,
+        features=per_example,
+        serving=evaluation + per_example,
         memory_mb=peak_memory()["peak_memory_mb"],
     )
 
@@ -90,6 +92,14 @@ def _typical(lengths: np.ndarray, size: int) -> np.ndarray:
     middles = len(order) * (np.arange(BATCHES) + 0.5) / BATCHES
     starts = (middles - size / 2).astype(int)
     return np.concatenate([order[start : start + size] for start in starts])
+
+
+def _padded(lengths: np.ndarray) -> int:
+    """The tokens, with padding, of the batches in which features are computed; of all of the data,
+    in the order of their lengths, hardly any are padding."""
+    orders = [order[start : start + BATCH_SIZE] for order in shard_orders(lengths)
+              for start in range(0, len(order), BATCH_SIZE)]  # fmt: skip
+    return sum(len(batch) * int(lengths[batch].max()) for batch in orders)
 
 
 def _with_features(
