@@ -7,7 +7,12 @@ from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.plan import dry_run as planned
-from tf_adapt.comparison.plan.expected_costs import CellCosts, costs_lines, expected_costs
+from tf_adapt.comparison.plan.expected_costs import (
+    WRITING,
+    CellCosts,
+    costs_lines,
+    expected_costs,
+)
 from tf_adapt.training.measured_costs import measured_costs
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
@@ -194,14 +199,14 @@ def test_costs_are_the_sum_over_runs():
         threads=1,
         jobs=2,
     )
-    # Building, 3 epochs of 10 steps, dev 4 times and test twice, serving of dev twice.
-    run = 1.0 + 30 * 0.1 + (4 * 20 + 2 * 50) * 0.01 + 40 * 0.03
+    # Building, writing, 3 epochs of 10 steps, dev 4 times and test twice, serving of dev twice.
+    run = 1.0 + WRITING + 30 * 0.1 + (4 * 20 + 2 * 50) * 0.01 + 40 * 0.03
     cell = 6.0 + 5.0 + 4 * run
     features = 0.02 * 165  # once for both cells that share them
     assert found.cpu_seconds == pytest.approx(3 * cell + features)
     assert found.seconds == pytest.approx((3 * cell + features) / 2)
     assert (found.memory_mb, found.unknown) == (900.0, ["taught"])
     (line,) = costs_lines(found, 2)
-    assert line.startswith("takes about 60 seconds on idle cores (2 minutes of CPU time in 2 proc")
+    assert line.startswith("takes about 72 seconds on idle cores (2 minutes of CPU time in 2 proc")
     assert line.endswith("with up to 900 MB each, by a timed step and pass of each cell; without "
                          "taught")  # fmt: skip

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 # `tf_adapt.training.results.finish` measures serving on that many examples of dev, twice.
 SERVED = 512
+# CPU seconds of a run for its folder: checkpoints, event files, predictions, scores.
+WRITING = 2.0
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,13 @@ def expected_costs(
 
 
 def _run(cell: CellCosts, train: int, examples: dict[str, int]) -> float:
-    """Building, steps, the scores on dev after each epoch, the predictions at the end."""
+    """Building, writing, steps, the scores on dev after each epoch, the predictions at the end."""
     dev, test = examples["dev"], examples.get("test", 0)
     steps = cell.epochs * -(-train // cell.batch_size)
     evaluated = cell.epochs * dev + dev + 2 * test
     return (
-        cell.building
+        WRITING
+        + cell.building
         + steps * cell.step
         + evaluated * cell.evaluation
         + min(SERVED, 2 * dev) * cell.serving
