@@ -16,6 +16,9 @@ from tf_adapt.commands.console import (
 from tf_adapt.paper import FAMILIES
 from tf_adapt.tasks.kinds import labelled_kinds
 
+# The exit code of `compare --strict` where the tests decide nothing.
+UNDECIDED = 6
+
 
 @click.command()
 @click.argument("config", type=PATH)
@@ -39,6 +42,9 @@ from tf_adapt.tasks.kinds import labelled_kinds
     help="One analysis at the whole level of 5 %; nothing may be added to the comparison after it.",
 )
 @click.option(
+    "--strict", is_flag=True, help=f"Exit with code {UNDECIDED} where nothing is decided."
+)
+@click.option(
     "--dry-run", is_flag=True, help="Show cells and runs, and find what cannot work; no training."
 )
 @set_option
@@ -52,10 +58,11 @@ def compare(
     cache: str | None,
     export_anyway: bool,
     final: bool,
+    strict: bool,
     dry_run: bool,
     overrides: tuple[str, ...],
     as_json: bool,
-) -> None:
+) -> int:
     """To tune or not to tune: runs every cell of CONFIG, tests, and says which to use.
 
     The report is DIR/report.html.
@@ -69,7 +76,7 @@ def compare(
     if dry_run:
         start_tensorflow()
         _show_cells(comparison, as_json)
-        return
+        return 0
     from tf_adapt.comparison.comparing import compare as compare_cells
     from tf_adapt.report.content import to_json
     from tf_adapt.report.lines import comparison_lines
@@ -77,6 +84,7 @@ def compare(
     command = shlex.join(["tf-adapt", *sys.argv[1:]])
     content = compare_cells(comparison, out, jobs, cache, command, export_anyway, final)
     print_result(to_json(content), comparison_lines(content, out), as_json)
+    return UNDECIDED if strict and not content.verdict.decided else 0
 
 
 def _show_cells(comparison, as_json: bool) -> None:

@@ -11,6 +11,9 @@ from tf_adapt.commands.console import (
     start_tensorflow,
 )
 
+# What of a report is printed first where it is not 0.
+_PROBLEMS = ("contradictions", "in both", "duplicates", "warning", "longer than the limit")
+
 
 @click.group()
 def data() -> None:
@@ -61,7 +64,10 @@ def _check_comparison(comparison, as_json: bool) -> None:
 
 
 def _print(report: dict, as_json: bool) -> None:
-    lines = []
+    first, rest = [], []
     for name, value in flat(report):
-        lines += [f"{name}: {one}" for one in (value if isinstance(value, list) else [value])]
-    print_result(report, lines, as_json)
+        for one in value if isinstance(value, list) else [value]:
+            matters = one and any(problem in name for problem in _PROBLEMS)
+            (first if matters else rest).append((name, one))
+    lines = [f"look at {name}: {one}" for name, one in first]
+    print_result(report, [*lines, *(f"{name}: {one}" for name, one in rest)], as_json)
