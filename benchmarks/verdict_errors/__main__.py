@@ -31,6 +31,7 @@ CASES = (
     "baseline",
     "seeds-needed",
     "power",
+    "folds",
 )
 OUT = Path(__file__).parents[2] / "docs" / "verdict_errors.md"
 
