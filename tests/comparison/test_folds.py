@@ -8,16 +8,20 @@ import numpy as np
 import pytest
 
 from tf_adapt.comparison.answers import fold_of_examples
+from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution.fold_runs import FoldOutcomes
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.inputs import comparison_splits
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
+from tf_adapt.config.data_sections import FoldConfig
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
+from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.training.resolving import run_config
+from tf_adapt.training.resolving.run_config import saved_config as load_run_config
 
 TASK = {"kind": "classification", "labels": ["a", "b"], "metric": "accuracy", "scheme": "IOB2"}
 
@@ -196,3 +200,36 @@ def test_all_answers_together_are_scored_and_tested(in_a_file, tmp_path):
         command="",
     ).pairs
     assert not pair.decided and pair.why == "few_seeds"
+
+
+@pytest.mark.slow
+def test_v1_each_text_is_scored_by_a_model_that_did_not_see_it(in_a_file, tiny_bert, tmp_path):
+    """And the states of the frozen encoder are computed once for all folds."""
+    frozen = {"encoders": [str(tiny_bert)], "adaptations": ["feature_extraction"]}
+    comparison = in_a_file(60, **frozen, heads=["linear"], folds=2)
+    out, cache = tmp_path / "out", tmp_path / "cache"
+    content = compare(comparison, out, jobs=2, cache=cache, export_anyway=True)
+    assert (content.folds, content.seeds, content.items.count) == (2, [0, 1], 60)
+    assert len(list(cache.glob("*/features"))) == 1
+    texts = {record.text_a for record in comparison_splits(settled(comparison)).pool}
+    for cell in content.cells:
+        for repeat in (0, 1):
+            scored = []
+            for fold in (0, 1):
+                folder = out / "runs" / cell.id / f"fold_{fold}" / "rate_0.001"
+                run = folder / f"seed_{2 * repeat + fold}"
+                config = load_run_config(run)
+                assert config.data.fold == FoldConfig(of=2, leave_out=fold, seed=repeat)
+                splits = load_splits(config.data)
+                seen = {r.text_a for name in ("train", "dev") for r in splits.examples[name]}
+                test = [record.text_a for record in splits.examples["test"]]
+                predictions = read_predictions(run, "test", "classification")
+                assert seen.isdisjoint(test) and len(predictions) == len(test)
+                scored += test
+            assert sorted(scored) == sorted(texts)
+    card = (out / content.verdict.exported / "README.md").read_text("utf-8")
+    assert "from the same procedure has" in card and "2 repeats of 2 folds" in card
+    again = compare(comparison, out, jobs=2, cache=cache, export_anyway=True)
+    assert replace(again, command="") == replace(content, command="")
+    with pytest.raises(ConfigError, match="compare.folds: expected 2 as when this comparison was"):
+        compare(replace(comparison, folds=3), out)
