@@ -37,7 +37,7 @@ def without_times(content: dict) -> dict:
         for name in TIMES:
             del cell["costs"][name]
         del cell["commands"]
-    del content["verdict"]["evidence"]
+    del content["verdict"]["evidence"], content["verdict"]["first"]
     del content["command"]
     return content
 

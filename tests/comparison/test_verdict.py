@@ -47,7 +47,7 @@ def test_decided():
         "Use it: predict with it, serve it.",
         "Items of the tests: 500 pairs in 480 groups.",
         "The cell is above the baseline (40.0) by 30.0 points.",
-        "It costs 60 s to train a seed, 900 MB of memory, 3.0 s to serve 1,000 examples.",
+        "It costs 60 s a training, 900 MB of memory, 3.0 s to serve 1,000 examples.",
     ]
     assert list(found.evidence) == [
         "Decision", "Scores and seeds", "Cost", "Data and split", "What to do next",

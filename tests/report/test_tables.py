@@ -84,7 +84,7 @@ def test_every_seed_says_how_it_ended():
         ("50.0", "failed"),
         ("–", ""),
     ]
-    assert "of the seeds that trained (where none did, of all)" in table.caption
+    assert "of those that trained (where none did, of all)" in table.caption
     assert "Failed: one answer to everything" in table.caption
     other = tables.seeds_table(ranked([contents.cell("bert", TUNED, (0.7, None))]), [0, 1])
     assert "Failed" not in other.caption

@@ -7,6 +7,7 @@ not points (0.021 is 2.1 points); cells are referred to by their ids. Imports no
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+from tf_adapt.printing.words import counted
 from tf_adapt.report.scored_cells import INLINE, ScoredCell, SeedResults
 from tf_adapt.statistics.relation import BaselineTest, PairTest
 from tf_adapt.statistics.slice_score import SliceScore
@@ -307,6 +308,17 @@ class Content:
     weak: dict[str, Any] | None = None
     signals: dict[str, list[str]] | None = field(default=None, metadata=OMITTED)
     verdict: Verdict | None = None
+
+    @property
+    def seed(self) -> str:
+        """What stands in a column of scores: `seed`, with folds `repeat`."""
+        return "repeat" if self.folds else "seed"
+
+    @property
+    def runs(self) -> str:
+        """`5 seeds`, `2 repeats of 5 folds`."""
+        runs = counted(len(self.seeds), self.seed)
+        return f"{runs} of {self.folds} folds" if self.folds else runs
 
 
 def to_json(content: Content) -> dict[str, Any]:

@@ -129,7 +129,8 @@ def _score_entry(cell: ScoredCell, tones: dict[str, tuple[str, float]], seeds: i
 
 def _caption(content: Content) -> str:
     cells, seeds = content.cells, len(content.seeds)
-    spread = f"mean ± deviation over {seeds} seeds" if seeds > 1 else "one seed, so no deviation"
+    none = f"one {content.seed}, so no deviation"
+    spread = f"mean ± deviation over {content.runs}" if seeds > 1 else none
     if any(cell.results.failed.total and cell.results.trained for cell in cells):
         spread += "; where some failed, over those that trained"
     sentences = [

@@ -78,7 +78,7 @@ def _picture(content: Content, order: list[Ranked]) -> Picture:
 
 
 def _scores(content: Content, order: list[Ranked]) -> Section:
-    every = Folded("Every score", [tables.seeds_table(order, content.seeds)])
+    every = Folded("Every score", [tables.seeds_table(order, content.seeds, content.seed)])
     return Section("Scores", [paper_table(content), every])
 
 

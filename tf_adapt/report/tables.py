@@ -11,10 +11,10 @@ from tf_adapt.report.scored_cells import DIVERGED, ONE_ANSWER, Costs, Trial
 from tf_adapt.runs.run_schemas import BYTES_PER_WEIGHT
 
 
-def seeds_table(order: list[Ranked], seeds: list[int]) -> Table:
-    """Every score: one column for each seed."""
+def seeds_table(order: list[Ranked], seeds: list[int], name: str = "seed") -> Table:
+    """Every score: one column for each seed, with folds each repeat (`name`)."""
     columns = ["cell", "mean ± deviation", "lowest", "highest"]
-    columns += [f"seed {visible(seed)}" for seed in seeds]
+    columns += [f"{name} {visible(seed)}" for seed in seeds]
     rows = []
     for entry in order:
         results = entry.cell.results
@@ -22,7 +22,7 @@ def seeds_table(order: list[Ranked], seeds: list[int]) -> Table:
         ended = zip(results.scores, results.outcomes, strict=True)
         rows.append([*_row(entry.name, *summary), *([_seed_entry(*end)] for end in ended)])
     caption = (
-        "Every score × 100; mean, lowest and highest are of the seeds that trained "
+        "Every score × 100; mean, lowest and highest are of those that trained "
         "(where none did, of all)"
     )
     if any(entry.cell.results.failed.one_answer for entry in order):

@@ -94,7 +94,7 @@ def _what(content: Content) -> str:
     counts = ", ".join(f"{split} {count:,}" for split, count in content.examples.items())
     return (
         f"Compared: {counted(len(content.cells), 'cell')} with "
-        f"{counted(len(content.seeds), 'seed')} each on {visible(content.dataset)} "
+        f"{content.runs} each on {visible(content.dataset)} "
         f"({visible(content.kind)}; examples: {visible(counts)})."
     )
 

@@ -6,7 +6,7 @@ from tf_adapt.statistics.power import Design, cheapest_design, power, seeds_on
 
 POINTS = (1, 2, 5, 10)
 WANTED = 5  # points
-SEEDS = (3, 5, 10, 20)
+SEEDS, REPEATS = (3, 5, 10, 20), (2, 3, 4, 6, 10)
 ITEMS = (100, 200, 500, 1000, 2000, 5000)
 
 
@@ -30,6 +30,14 @@ def power_lines(design: Design, cells: int) -> list[str]:
 def _cheapest(design: Design, level: float) -> str:
     if power(WANTED / 100, design, level=level) >= 0.8:
         return "this design does"
+    folds = design.trainings // design.answers
+    if folds > 1:
+        more = [Design(folds * repeats, repeats, design.items) for repeats in REPEATS]
+        enough = cheapest_design(WANTED / 100, more, level=level)
+        if enough is not None:
+            repeats = counted(enough.answers, "repeat")
+            return f"{repeats} would (`--seeds {enough.answers}`)"
+        return f"no number of repeats up to {REPEATS[-1]}; label more examples"
     here = cheapest_design(
         WANTED / 100, [seeds_on(seeds, design.items) for seeds in SEEDS], level=level
     )

@@ -184,7 +184,7 @@ def _short_baseline(ranking: Ranking) -> str:
 
 def _short_costs(costs: Costs) -> str:
     return (
-        f"It costs {costs.training_seconds:.0f} s to train a seed, "
+        f"It costs {costs.training_seconds:.0f} s a training, "
         f"{costs.peak_memory_mb:,.0f} MB of memory, "
         f"{costs.serving_seconds_per_1000:.1f} s to serve 1,000 examples."
     )
