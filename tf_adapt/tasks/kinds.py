@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tf_adapt.tasks.arguments import checked_labels, checked_temperature, num_labels
 from tf_adapt.tasks.by_kind.multilabel_classification import checked_names, checked_thresholds
 from tf_adapt.tasks.by_kind.regression import checked_range
@@ -14,7 +12,9 @@ from tf_adapt.tasks.by_kind.tagging import checked_scheme
 from tf_adapt.tasks.label_counts import of_classes, of_sets
 from tf_adapt.tasks.tag_schemes import WORDS
 
-if TYPE_CHECKING:  # it imports TensorFlow
+if TYPE_CHECKING:  # it imports TensorFlow, and help does not wait for NumPy
+    import numpy as np
+
     from tf_adapt.tasks.task import Task
 
 ONE_TEXT = ("text_a",)
@@ -41,7 +41,7 @@ class Row:
     arguments: Mapping[str, Callable[["Task", str], Any]] = field(default_factory=dict)
     num_outputs: Callable[["Task"], int] = num_labels
     metrics_of_schemes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    label_counts: Callable[[np.ndarray, int], np.ndarray] | None = None
+    label_counts: Callable[["np.ndarray", int], "np.ndarray"] | None = None
 
 
 def _classification(texts: tuple[str, ...]) -> Row:
