@@ -16,6 +16,7 @@ from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
 from tf_adapt.config.data_sections import FoldConfig
+from tf_adapt.config.reading import dump_config, load_config
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
@@ -200,6 +201,40 @@ def test_all_answers_together_are_scored_and_tested(in_a_file, tmp_path):
         command="",
     ).pairs
     assert not pair.decided and pair.why == "few_seeds"
+
+
+def test_a_student_learns_from_the_ensemble_of_its_fold(in_a_file, tmp_path):
+    """Which saw no more of the data than the student."""
+    signals = {"both": {"ensemble": 2}, "small": {"teacher": {"signal": "both"}}}
+    comparison = settled(in_a_file(adaptations=["fine_tuning"], signals=signals, folds=2, seeds=2))
+    outcomes = FoldOutcomes(comparison, tmp_path / "out")
+    both, small = comparison.cells
+    assert outcomes.counts() == (0, 2 * 2 * 3 + 2 * 2)
+    first, second = outcomes.final_runs(both)
+    members = [member for run in (*first.folds, *second.folds) for member in run.members]
+    assert [run.folder for run in outcomes.waiting()] == [run.folder for run in members]
+    assert len({run.seed for run in members}) == 8
+    assert {(run.fold.leave_out, run.fold.seed) for run in members[:2]} == {(0, 0)}
+    students = [run for repeat in outcomes.final_runs(small) for run in repeat.folds]
+    assert [run.teacher.folder for run in students] == [
+        run.folder for repeat in (first, second) for run in repeat.folds
+    ]
+
+
+def test_the_config_of_a_fold_run(in_a_file, tmp_path):
+    slices = {"long": {"longer_than": 2}}
+    comparison = settled(in_a_file(adaptations=["fine_tuning"], learning_rates=[1e-3]))
+    (cell,) = comparison.cells
+    cell = replace(cell, config=cell.config.model_copy(update={"slices": slices}))
+    outcomes = FoldOutcomes(replace(comparison, cells=(cell,)), tmp_path / "out")
+    run = outcomes.final_runs(cell)[1].folds[3]
+    run.config.parent.mkdir(parents=True)
+    run.config.write_text(dump_config(comparison.cells[0].config), "utf-8")
+    arguments = run.arguments()
+    given = [arguments[n + 1] for n, one in enumerate(arguments) if one == "--set"]
+    config = load_config(run.config, given)
+    assert config.data.fold == FoldConfig(of=5, leave_out=3, seed=1)
+    assert config.slices == {} and arguments[-1] == "8"
 
 
 @pytest.mark.slow

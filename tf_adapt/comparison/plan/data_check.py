@@ -1,11 +1,13 @@
 """A report on the data of a comparison, tokenized by each encoder. Trains nothing."""
 
+from dataclasses import replace
 from typing import Any
 
+from tf_adapt.comparison.inputs import comparison_splits
 from tf_adapt.comparison.plan.cells import Cell, Comparison, short_name
+from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.data.check import check_data, token_lengths
 from tf_adapt.data.packing.prepare import checked_limit
-from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.training.resolving.data_report import read_by
 
 
@@ -16,7 +18,11 @@ def inspect_comparison_data(comparison: Comparison) -> dict[str, Any]:
         ConfigError, DataError, ArtifactError: as
             `tf_adapt.training.resolving.data_report.inspect_data`.
     """
-    splits = load_splits(comparison.data, comparison.weak)
+    comparison = settled(comparison)
+    splits = comparison_splits(comparison)
+    if comparison.folds:  # each example trains, chooses and is scored in turn
+        described = {"train": splits.descriptions["test"]}
+        splits = replace(splits, examples={"train": splits.pool}, descriptions=described)
     report = check_data(splits) | {"encoders": {}}
     for name, config in {reading(cell): cell.config for cell in comparison.cells}.items():
         encoder, prepared = read_by(config.encoder, config.training, splits)
