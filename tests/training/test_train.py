@@ -14,8 +14,7 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError, DataError, TrainingError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training import callbacks as monitoring
-from tf_adapt.training.finished import same_data
-from tf_adapt.training.resolving import run_config
+from tf_adapt.training.resolving import finished_before, run_config
 from tf_adapt.training.resolving.compiled_model import compiled_model, precision
 from tf_adapt.training.resolving.configured_splits import splits_of
 from tf_adapt.training.steps import Steps
@@ -146,14 +145,14 @@ def test_changed_data_of_a_finished_run(finished_run, monkeypatch, caplog):
     splits = splits_of(config)
     first, *others = splits.examples["dev"]
     splits.examples["dev"] = [replace(first, label="time"), *others]
-    monkeypatch.setattr(same_data, "splits_of", lambda config: splits)
+    monkeypatch.setattr(finished_before, "splits_of", lambda config: splits)
     with pytest.raises(DataError, match="expected the dev examples of this finished run"):
         train(config, folder)
 
     def gone(config):
         raise DataError("train.tsv: no such file")
 
-    monkeypatch.setattr(same_data, "splits_of", gone)
+    monkeypatch.setattr(finished_before, "splits_of", gone)
     assert train(config, folder) == run_folder.finished_metrics(folder)
     assert "cannot be read now: train.tsv: no such file" in caplog.text
 
