@@ -8,12 +8,14 @@ import sys
 import click
 import h5py
 import pytest
+import report_contents
 from click.testing import CliRunner
 
 from hub_modules.programs import program_check
 from hub_modules.sources import tf1_elmo
 from tf_adapt.commands import console, modules
 from tf_adapt.commands.main import cli
+from tf_adapt.comparison import comparing
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TrainingError
 from tf_adapt.printing import streams
 from tf_adapt.printing.progress import progress_console
@@ -451,3 +453,13 @@ def test_what_cannot_be_the_name_of_a_file(name, tmp_path, monkeypatch):
         assert result.exit_code in (2, 3, 4), (command, last_line(result))
         assert last_line(result).split(":")[0] in ("ConfigError", "DataError", "ArtifactError")
         assert list(tmp_path.iterdir()) == [], command
+
+
+@pytest.mark.parametrize(("decided", "code"), [(True, 0), (False, 6)])
+def test_strict_tells_by_the_exit_code_whether_it_is_decided(decided, code, monkeypatch, tmp_path):
+    content = report_contents.complete()
+    content = report_contents.with_verdict(content, decided=decided)
+    monkeypatch.setattr(comparing, "compare", lambda *arguments: content)
+    command = ["compare", "configs/quickstart.yaml", "--out", str(tmp_path / "out")]
+    assert run(*command, "--strict").exit_code == code
+    assert run(*command).exit_code == 0
