@@ -11,7 +11,7 @@ from tf_adapt.comparison.answers import fold_of_examples
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution.fold_runs import FoldOutcomes
 from tf_adapt.comparison.execution.runs import remember_failure
-from tf_adapt.comparison.inputs import comparison_splits
+from tf_adapt.comparison.inputs import checked_splits, comparison_splits
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
@@ -79,6 +79,15 @@ def test_one_split_of_a_small_file_scores_half_and_others_than_play_dev(in_a_fil
     alone = load_splits(comparison.data.model_copy(update={"held_out": None})).examples["dev"]
     assert (len(scored), len(alone)) == (300, 60)
     assert not {record.text_a for record in alone} <= {record.text_a for record in scored}
+
+
+def test_suspicious_labels_are_said_before_anything_is_trained(in_a_file, tmp_path, caplog):
+    comparison = in_a_file()
+    rows = "".join(f"text {n}\t{['a', 'b', 'B'][n % 3]}\t{n}\n" for n in range(99))
+    (tmp_path / "all.tsv").write_text(f"t\tl\tg\n{rows}text 1\trare\t1\n", "utf-8")
+    checked_splits(comparison)
+    for said in ("once in train: 'rare'", "case or space alone: 'B' and 'b'", "several labels"):
+        assert said in caplog.text
 
 
 REFUSED = {

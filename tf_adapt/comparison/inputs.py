@@ -1,5 +1,6 @@
 """The data and the other inputs of a comparison."""
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +10,17 @@ from tf_adapt.comparison.plan.parts import check_parts
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.plan.students import check_students
-from tf_adapt.config.data_sections import FoldConfig
+from tf_adapt.config.data_sections import DatasetConfig, FoldConfig
+from tf_adapt.data.splits.label_warnings import label_warnings
 from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
 from tf_adapt.runs.finished_run import finished_run
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.runs.teachers import KEY as TEACHER_KEY
 from tf_adapt.runs.teachers import identity_of
 from tf_adapt.training.resolving.input_hashes import content_hash, input_places
+
+MOST_WARNINGS = 5
+_log = logging.getLogger(__name__)
 
 
 def checked_splits(comparison: Comparison) -> tuple[Comparison, Splits, dict[str, str]]:
@@ -32,7 +37,17 @@ def checked_splits(comparison: Comparison) -> tuple[Comparison, Splits, dict[str
     check_parts(comparison, splits.examples["train"])
     checked_members(comparison.slices, splits, comparison.slice_heads)
     examples = {"train": splits.pool} if comparison.folds else splits.examples
+    if not isinstance(comparison.data, DatasetConfig):
+        _warn(label_warnings(replace(splits, examples=examples)))
     return comparison, splits, {name: fingerprint(some) for name, some in examples.items()}
+
+
+def _warn(warnings: list[str]) -> None:
+    """Logs what is suspicious about a user's labels, before hours are spent on it."""
+    for warning in warnings[:MOST_WARNINGS]:
+        _log.warning("%s", warning)
+    if len(warnings) > MOST_WARNINGS:
+        _log.warning("%d more of labels: `tf-adapt data check`", len(warnings) - MOST_WARNINGS)
 
 
 def comparison_splits(comparison: Comparison) -> Splits:
