@@ -11,14 +11,16 @@ from tf_adapt.comparison.answers import fold_of_examples
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution.fold_runs import FoldOutcomes
 from tf_adapt.comparison.execution.runs import remember_failure
+from tf_adapt.comparison.extending import extensions
 from tf_adapt.comparison.inputs import checked_splits, comparison_splits
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
 from tf_adapt.config.data_sections import FoldConfig
 from tf_adapt.config.reading import dump_config, load_config
+from tf_adapt.config.signal_sections import StartConfig
 from tf_adapt.data.splits.read_splits import load_splits
-from tf_adapt.errors import ConfigError
+from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.training.resolving import run_config
@@ -169,6 +171,80 @@ def test_the_model_to_export_is_trained_on_all_examples(in_a_file, tmp_path):
     finish(runs[1], 0.9)
     assert list(outcomes.waiting()) == []
     assert outcomes.best_on_dev(outcomes.export_runs(cell)).rate == 3e-4
+
+
+def test_the_ensemble_to_export_has_members_of_its_own(in_a_file, tmp_path):
+    signals = {"both": {"ensemble": 2}}
+    comparison = settled(in_a_file(adaptations=["fine_tuning"], signals=signals, folds=2, seeds=1))
+    outcomes, (cell,) = FoldOutcomes(comparison, tmp_path / "out"), comparison.cells
+    (run,) = outcomes.export_runs(cell)
+    assert [member.fold.leave_out for member in outcomes._leaves(run)] == [None, None]
+    two = settled(
+        in_a_file(
+            adaptations=["fine_tuning"], signals=signals, folds=2, learning_rates=[1e-3, 1e-4]
+        )
+    )
+    outcomes, (cell,) = FoldOutcomes(two, tmp_path / "two"), two.cells
+    chosen = outcomes.export_runs(cell)
+    for run, dev in zip(chosen, (0.5, 0.6), strict=True):
+        finish(run, dev)
+    (run,) = outcomes.export_runs(cell)
+    assert (run.rate, run.together) == (1e-4, 2) and not outcomes.is_over(run)
+
+
+def test_a_fold_that_diverged_stops_no_other(in_a_file, tmp_path):
+    comparison = settled(in_a_file(adaptations=["fine_tuning"], folds=3))
+    outcomes, (cell,) = FoldOutcomes(comparison, tmp_path / "out"), comparison.cells
+    remember_failure(next(outcomes.waiting()), "not finite")
+    assert len(list(outcomes.waiting())) == 5 and outcomes.counts() == (1, 6)
+    trials = in_a_file(adaptations=["fine_tuning"], folds=2, learning_rates=[1e-3, 1e-4])
+    trials = settled(trials)
+    outcomes, (cell,) = FoldOutcomes(trials, tmp_path / "two"), trials.cells
+    first, second, *others = outcomes.trials(cell)
+    for run in (first, second):
+        remember_failure(run, "not finite")
+    for run in others:
+        finish(run)
+    assert outcomes.is_hopeless(cell)
+    assert extensions(outcomes, comparison_splits(trials)) == {}
+
+
+def test_most_folds_with_one_answer_are_a_failed_repeat(in_a_file, tmp_path):
+    comparison = settled(in_a_file(adaptations=["fine_tuning"]))
+    splits, outcomes = comparison_splits(comparison), FoldOutcomes(comparison, tmp_path / "out")
+    (cell,) = comparison.cells
+    for repeat, constant in zip(outcomes.final_runs(cell), (2, 3), strict=True):
+        fold_of = fold_of_examples(splits, 5, repeat.seed)
+        for number, run in enumerate(repeat.folds):
+            count = int((fold_of == number).sum())
+            label = "ab"[number % 2]
+            varied = ["a", "b"] * (count // 2)
+            finish(run, answers=[label] * count if number < constant else varied)
+    found = results(outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command="")
+    assert found.cells[0].results.outcomes == ["trained", "one_answer"]
+
+
+def test_large_groups_that_leave_a_fold_nothing_to_choose_on(in_a_file, tmp_path):
+    """Found before anything is trained; by default one split is scored."""
+    comparison = in_a_file(seeds=None)
+    groups = [f"big {n % 8}" for n in range(96)] + [f"own {n}" for n in range(8)]
+    rows = "".join(f"text {n}\t{'ab'[n % 2]}\t{group}\n" for n, group in enumerate(groups))
+    (tmp_path / "all.tsv").write_text("t\tl\tg\n" + rows, "utf-8")
+    assert settled(comparison).folds == 0
+    with pytest.raises(DataError, match="give a file of their own"):
+        settled(replace(comparison, folds=5))
+
+
+def test_c1_a_start_that_saw_the_file(in_a_file, tmp_path):
+    """Its weights know the labels of every fold."""
+    comparison = in_a_file(adaptations=["fine_tuning"], seeds=None)
+    (cell,) = comparison.cells
+    start = StartConfig(config="first.yaml")
+    cell = replace(cell, config=cell.config.model_copy(update={"start": start}))
+    seen = replace(comparison, cells=(cell,), starts={"first.yaml": comparison.cells[0]})
+    assert settled(seen).folds == 0
+    with pytest.raises(ConfigError, match="beside start.config first.yaml, which was trained on"):
+        settled(replace(seen, folds=5))
 
 
 def right_or_wrong(label, is_right):

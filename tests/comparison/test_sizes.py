@@ -63,8 +63,8 @@ def test_train_is_not_cut_in_two_places(load):
         load([10, 30], train_examples=50)
     with pytest.raises(ConfigError, match=r"data.train_examples_seed: expected null .* got 1"):
         load([10, 30], train_examples_seed=1)
-    with pytest.raises(ConfigError, match=r"data.fold: expected null beside .* got"):
-        load([10, 30], fold={"of": 3, "leave_out": 0})
+    with pytest.raises(ConfigError, match=r"data.leave_out: expected null beside .* got"):
+        load([10, 30], leave_out={"of": 3, "part": 0})
     assert load([10, 30], train_examples=None).sizes == (10, 30)
     assert load(None, train_examples=50).cells[0].config.data.train_examples == 50
 

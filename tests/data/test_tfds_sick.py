@@ -52,5 +52,5 @@ def test_a_faulty_file_is_named_with_its_line(tmp_path):
     manual = _manual_folder(tmp_path)
     for name in ("SICK_train.txt", "SICK_trial.txt"):
         (manual / name).write_text(HEADER + "1\tOne.\tTwo.\t4.5\tYES\n")
-    with pytest.raises(DataError, match=r"SICK_train\.txt:2: expected as label one of"):
+    with pytest.raises(DataError, match=r"SICK_train\.txt:2: .*: expected as label one of"):
         load_dataset("sick_e", "train", source="tfds", data_dir=tmp_path)

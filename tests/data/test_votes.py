@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, FoldConfig
+from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, LeaveOutConfig
 from tf_adapt.config.signal_sections import WeakConfig
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.data.votes import read_votes
@@ -121,8 +121,8 @@ def test_a_row_for_each_example(folder, rows):
         load_splits(data_of(folder), weak(folder))
 
 
-@pytest.mark.parametrize("fold", [None, FoldConfig(of=3, leave_out=1)])
-def test_a_sample_of_train_has_its_own_rows(folder, fold):
+@pytest.mark.parametrize("without", [None, LeaveOutConfig(of=3, part=1)])
+def test_a_sample_of_train_has_its_own_rows(folder, without):
     """Of a named dataset, whose labels are not those of the votes."""
     data = DatasetConfig(dataset="sample_classification", source="sample")
     whole = load_splits(data)
@@ -132,7 +132,7 @@ def test_a_sample_of_train_has_its_own_rows(folder, fold):
         lines.append("\t".join(random.choice(whole.labels, 3)))
     (folder / "many.tsv").write_text("\n".join(lines) + "\n", "utf-8")
     section = weak(folder, "dawid_skene", "many.tsv")
-    part = data.model_copy(update={"train_examples": 40, "fold": fold})
+    part = data.model_copy(update={"train_examples": 40, "leave_out": without})
     found = load_splits(part, section)
     texts = [one.text_a for one in whole.examples["train"]]
     rows = [texts.index(one.text_a) for one in load_splits(part).examples["train"]]

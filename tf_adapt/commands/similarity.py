@@ -7,7 +7,7 @@ import sys
 from hub_modules.storage.files import write_text
 from tf_adapt.commands.main import run
 from tf_adapt.comparison.baselines.similarity import ALL
-from tf_adapt.comparison.plan.scored_split import all_examples
+from tf_adapt.comparison.plan.scored_split import every_fold
 from tf_adapt.comparison.plan.signals import own_data
 from tf_adapt.config.reading import load_config
 from tf_adapt.data.splits.read_splits import load_splits
@@ -18,7 +18,7 @@ def write_similarities(config_path: str, split: str, file: str) -> None:
     `ALL` that a cross-validation scores."""
     config = load_config(config_path)
     data = own_data(config)
-    pairs = all_examples(data) if split == ALL else load_splits(data).examples[split]
+    pairs = every_fold(data) if split == ALL else load_splits(data).examples[split]
     # After the reading, which tells of mistakes at once: they import TensorFlow.
     from tf_adapt.analysis.similarity import text_similarities
     from tf_adapt.training.resolving.compiled_model import configured_encoder

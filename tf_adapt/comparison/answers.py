@@ -16,23 +16,23 @@ SHOWN_DISAGREEMENTS = 20
 Predictions = dict[Path, list]  # by run folder
 
 
-def predictions_of(run: CellRun, splits: Splits, split: str) -> list:
+def predictions_of(run: CellRun, splits: Splits, split: str) -> Predictions:
     """A run's predictions on a split, one for each example, in input order; of a repeat those of
-    the fold runs that did not see the example.
+    the fold runs that did not see the example, and beside them each fold run's own.
 
     Raises:
         ArtifactError: the predictions are missing or damaged, or their number is wrong.
     """
     if not run.folds:
-        return _of_run(run, splits.kind, split, len(splits.examples[split]))
+        return {run.folder: _of_run(run, splits.kind, split, len(splits.examples[split]))}
     fold_of = fold_of_examples(splits, len(run.folds), run.seed)
-    predictions = [None] * len(fold_of)
+    predictions, of_folds = [None] * len(fold_of), {}
     for number, fold in enumerate(run.folds):
         places = np.flatnonzero(fold_of == number)
-        answers = _of_run(fold, splits.kind, split, len(places))
-        for place, answer in zip(places, answers, strict=True):
+        of_folds[fold.folder] = _of_run(fold, splits.kind, split, len(places))
+        for place, answer in zip(places, of_folds[fold.folder], strict=True):
             predictions[place] = answer
-    return predictions
+    return of_folds | {run.folder: predictions}
 
 
 def fold_of_examples(splits: Splits, folds: int, repeat: int) -> np.ndarray:

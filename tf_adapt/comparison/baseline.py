@@ -52,8 +52,9 @@ def outcome_of(
 ) -> str | None:
     """The outcome of a seed: TRAINED, ONE_ANSWER or DIVERGED; None while unfinished.
 
-    A seed fails if it diverges, or gives one answer to everything; its score must not decide that,
-    which would leave out bad luck. An untrained encoder with one answer is a result, no failure.
+    A seed fails if it diverges, or gives one answer to everything, a repeat if most of its folds
+    do; its score must not decide that, which would leave out bad luck. An untrained encoder with
+    one answer is a result, no failure.
 
     Args:
         predictions: of each finished run, by run folder.
@@ -62,8 +63,11 @@ def outcome_of(
         return DIVERGED
     if outcomes.metrics(run) is None:
         return None
-    answers = len(set(KINDS[kind].answers(predictions[run.folder])))
-    return TRAINED if answers > 1 or not run.cell.pretrained else ONE_ANSWER
+    if not run.cell.pretrained:
+        return TRAINED
+    parts = [predictions[part.folder] for part in run.folds or (run,)]
+    constant = [len(set(KINDS[kind].answers(answers))) < 2 for answers in parts]
+    return ONE_ANSWER if 2 * sum(constant) > len(constant) else TRAINED
 
 
 def gold_labels(splits: Splits, split: str) -> list:

@@ -113,13 +113,20 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
 
 
 def tried_rates(outcomes: Outcomes, cell: Cell) -> list[Trial]:
-    """The dev score of each learning rate that was tried; with folds the mean over the folds."""
-    of_rates: dict[float, list[float | None]] = {}
+    """The dev score of each learning rate that was tried; with folds the mean over those in which
+    every rate has one."""
+    of_folds: dict[Any, dict[float, float | None]] = {}
     for run in outcomes.trials(cell):
-        of_rates.setdefault(run.rate, []).append(outcomes.score(run, CHOSEN_ON))
+        of_folds.setdefault(run.fold, {})[run.rate] = outcomes.score(run, CHOSEN_ON)
+    scored = list(of_folds.values())
+    if len(scored) > 1:
+        scored = [scores for scores in scored if None not in scores.values()]
+    tried = cell.rates if of_folds else ()
     return [
-        Trial(rate, None if None in scores else float(np.mean(scores)))
-        for rate, scores in of_rates.items()
+        Trial(rate, float(np.mean([scores[rate] for scores in scored])) if scored else None)
+        if len(of_folds) > 1
+        else Trial(rate, scored[0][rate])
+        for rate in tried
     ]
 
 

@@ -9,7 +9,7 @@ from tf_adapt.comparison.execution.display import Display
 from tf_adapt.comparison.execution.jobs import jobs_at_once, machine_in_words
 from tf_adapt.comparison.execution.running import run_all
 from tf_adapt.comparison.execution.runs import Outcomes
-from tf_adapt.comparison.extending import extend, outcomes_of
+from tf_adapt.comparison.extending import Run, extend, outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.record import begin, is_begun, read_record, write_record
@@ -91,9 +91,7 @@ def compare(
                 outcomes, splits, analyses, data=data, machine=machine, command=command
             )
             content = _judged(outcomes, content, analyses)
-            outcomes.refit = cell_to_export(outcomes, content, export_anyway)
-            run(outcomes)
-            content = _report(outcomes, content, export_anyway)
+            content = _report(outcomes, content, export_anyway, run)
         if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content
@@ -106,9 +104,15 @@ def _judged(outcomes: Outcomes, content: Content, analyses: InterimAnalyses) -> 
     return replace(content, verdict=verdict(content))
 
 
-def _report(outcomes: Outcomes, content: Content, anyway: bool) -> Content:
-    """The content with the place of the export, after export and report are written."""
+def _report(outcomes: Outcomes, content: Content, anyway: bool, run: Run) -> Content:
+    """The content with the place of the export, after export and report are written.
+
+    Args:
+        run: trains what is to be exported, with folds a model of all examples.
+    """
     try:
+        outcomes.refit = cell_to_export(outcomes, content, anyway)
+        run(outcomes)
         exported = export_best(outcomes, content, anyway)
         content = replace(content, verdict=replace(content.verdict, exported=exported))
     finally:  # the report is written even if the export fails

@@ -30,12 +30,15 @@ from tf_adapt.comparison.verdict.training_ended import (
 )
 from tf_adapt.data.splits.read_splits import Splits
 
+# Trains all unfinished runs.
+Run = Callable[[Outcomes], None]
+
 
 def extend(
     comparison: Comparison,
     splits: Splits,
     out: Path,
-    run: Callable[[Outcomes], None],
+    run: Run,
     say: Callable[[str], None],
 ) -> None:
     """Decides what is added, and writes it into the record, unless it was decided before.
@@ -118,7 +121,10 @@ def _shortfalls(outcomes: Outcomes, splits: Splits) -> list[tuple[Cell, Shortfal
 
 
 def _judged(outcomes: Outcomes, cell: Cell) -> list[CellRun]:
-    """The finished trainings that decide: trials; without any, those of the scored seeds."""
+    """The finished trainings that decide: trials; without any, those of the scored seeds. None of a
+    cell that has no learning rate left."""
+    if outcomes.is_hopeless(cell):
+        return []
     seeds = [run for final in outcomes.scored_runs(cell) for run in final.members or [final]]
     return [run for run in outcomes.trials(cell) or seeds if outcomes.metrics(run)]
 

@@ -67,8 +67,8 @@ def compare(
         train, dev, test: data in memory instead of the config's, in the forms that `ta.batches`
             takes: a pandas frame, a dict of columns, rows in a list, `(texts, labels)`. Without
             `dev`, a part of train serves as dev; without `test`, dev is scored. The config's
-            section `data` may then only have `labels`, `label_range`, `scheme`, `held_out`, `fold`
-            and `train_examples`.
+            section `data` may then only have `labels`, `label_range`, `scheme`, `held_out`,
+            `leave_out` and `train_examples`.
         kind: of data in memory: classification, regression, pair_classification, pair_regression,
             multilabel_classification or tagging.
         columns: of data in memory: the names of the columns, by `text` (pairs: `text_a`, `text_b`),

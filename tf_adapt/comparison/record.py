@@ -15,6 +15,7 @@ from hub_modules.storage.strict_yaml import parse_yaml
 from tf_adapt.comparison.execution.runs import config_name
 from tf_adapt.comparison.plan.cells import HIGHER, LOWER, Cell, Comparison
 from tf_adapt.comparison.winner_export import EXPORT_NAMES
+from tf_adapt.config.data_sections import DatasetConfig
 from tf_adapt.config.reading import config_from, dump_config, without_trial
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ArtifactError, ConfigError, DataError, TfAdaptError
@@ -57,7 +58,8 @@ class _Look(Schema):
 class _Record(Schema):
     """Content of `comparison.json`: hashes of data and other inputs, threads, interim
     analyses; the kind and size of each cell's ensemble; what was added to cells by adaptation
-    (None: not decided; earlier versions added nothing); the folds of a cross-validation."""
+    (None: not decided; earlier versions added nothing); the folds of a cross-validation (None: an
+    earlier version, which had none)."""
 
     data: dict[str, str]
     inputs: dict[str, str]
@@ -65,7 +67,7 @@ class _Record(Schema):
     looks: list[_Look]
     together: dict[str, str] = {}
     extended: dict[str, _Extension] | None = {}
-    folds: int = 0
+    folds: int | None = None
 
 
 def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path) -> None:
@@ -87,7 +89,7 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
             _check_cell(cell, without_trial, out)
         for start in comparison.starts.values():
             _check_cell(start, lambda config: config, out)
-        _check_number("folds", before["folds"], comparison.folds, out)
+        _check_folds(before["folds"], comparison, out)
         check_same("the data", before["data"], data, out, DataError)
         # Added cells may have other inputs.
         inputs = before["inputs"] | inputs
@@ -151,6 +153,17 @@ def check_same(
             f"{out}: {what} have changed since this comparison was begun "
             f"({', '.join(changed)}); bring them back, or choose another --out"
         )
+
+
+def _check_folds(before: int | None, comparison: Comparison, out: Path) -> None:
+    """Earlier versions scored another part of a train without dev and test."""
+    data = comparison.data
+    if before is None and not isinstance(data, DatasetConfig) and data.dev is None:
+        raise ConfigError(
+            f"{out}: this comparison was begun by an earlier version, which scored another part of "
+            "train; its report stays readable: choose another --out"
+        )
+    _check_number("folds", before or 0, comparison.folds, out)
 
 
 def _check_number(key: str, before: int, now: int, out: Path) -> None:

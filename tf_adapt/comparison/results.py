@@ -76,9 +76,10 @@ def results(
         baseline_of(splits, metric, CHOSEN_ON, SCORED_ON),
         item_groups(examples),
         {
-            run.folder: predictions_of(run, splits, SCORED_ON)
+            folder: predictions
             for of_size in of_sizes
             for run in _finished(of_size)
+            for folder, predictions in predictions_of(run, splits, SCORED_ON).items()
         },
         {run.cell.config.encoder.handle: outcomes.metrics(run)["family"] for run in finished},
     )

@@ -23,9 +23,11 @@ def refuse_texts(method: str, x: Any) -> None:
     """Refuses texts and labels as they are, in place of the batches that a model reads.
 
     Raises:
-        ConfigError: `x` is a text, a list, an array, a column or a frame.
+        ConfigError: `x` is a text, a list, an array of texts, a column or a frame.
     """
-    if not isinstance(x, str | list | tuple | np.ndarray) and not hasattr(x, "to_dict"):
+    is_array_of_texts = isinstance(x, np.ndarray) and x.dtype.kind in "OUS"
+    given = isinstance(x, str | list | tuple) or hasattr(x, "to_dict")
+    if not (given or is_array_of_texts):
         return
     better = "ta.predict(model, texts), or " if method == "predict" else ""
     data = "texts" if method == "predict" else "(texts, labels)"

@@ -72,17 +72,17 @@ class FoldOutcomes(Outcomes):
         return self.comparison.folds * super().scored_count(cell) - trials
 
     def export_runs(self, cell: Cell) -> list[CellRun]:
-        """The runs on all examples: one for each learning rate, or an ensemble with the best."""
-        fold = Fold(self.comparison.folds, None, 0)
+        """The runs on all examples: one for each learning rate, or an ensemble with the best, which
+        has a seed of its own."""
+        fold, teacher = Fold(self.comparison.folds, None, 0), self._teacher(cell, 0, 0)
+        seed = CHOOSING_SEED + 1 if cell.together else CHOOSING_SEED
         runs = [
-            replace(
-                self.run(cell, rate, CHOOSING_SEED), fold=fold, teacher=self._teacher(cell, 0, 0)
-            )
-            for rate in cell.rates
+            replace(self.run(cell, rate, seed), fold=fold, teacher=teacher) for rate in cell.rates
         ]
-        if not cell.together or not all(map(self.is_over, runs)):
+        if not cell.together or (len(runs) > 1 and not all(map(self.is_over, runs))):
             return runs
-        return [replace(self.best_on_dev(runs), together=cell.together)]
+        best = self.best_on_dev(runs)
+        return [replace(best, seed=CHOOSING_SEED, together=cell.together)]
 
     def waiting(self) -> Iterator[CellRun]:
         """As `Outcomes.waiting`; at last those on all examples."""
@@ -103,7 +103,13 @@ class FoldOutcomes(Outcomes):
             key: {name: _mean([metrics[key][name] for metrics in of_folds]) for name in first[key]}
             for key in ("test", "dev", "seconds")
         }
-        return first | means | {"peak_memory_mb": max(m["peak_memory_mb"] for m in of_folds)}
+        cut = sum(metrics["truncated"].get("test", 0) for metrics in of_folds)
+        return (
+            first
+            | means
+            | {"peak_memory_mb": max(metrics["peak_memory_mb"] for metrics in of_folds)}
+            | {"truncated": first["truncated"] | {"test": cut}}
+        )
 
     def _trials_of(self, cell: Cell, number: int) -> list[CellRun]:
         runs = [self._run(cell, rate, 0, number) for rate in cell.rates]

@@ -351,11 +351,12 @@ class Outcomes:
                 yield from self._leaves(run)
 
     def _leaves(self, run: CellRun) -> list[CellRun]:
-        """The run, or those that it needs first; none if it has ended."""
-        if self.is_over(run):
+        """The run, or those that it needs first; none if it has ended. All folds are trained, even
+        if one diverged."""
+        if not run.folds and self.is_over(run):
             return []
         needed = [leaf for part in (*run.folds, *run.members) for leaf in self._leaves(part)]
-        return needed or [run]
+        return needed or ([] if run.folds else [run])
 
     def counts(self) -> tuple[int, int]:
         """The number of ended runs, and of all runs, over all sizes."""

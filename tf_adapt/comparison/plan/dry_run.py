@@ -106,6 +106,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "slices": {name: int(mask.sum()) for name, mask in in_slices.items()},
         "folds": folds,
         "runs": _runs_of_cell(comparison, tried) * len(cells) * len(numbers)
+        + (folds * sum(1 for cell in comparison.cells if cell.together and tried))
         + (max(tried, 1) if folds else 0)
         + max(1, folds) * members * len(numbers)
         + len(comparison.starts),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.comparison.plan.design_power import power_lines
-from tf_adapt.comparison.plan.scored_split import FOLDS, REPEATS, all_examples, folds_of
+from tf_adapt.comparison.plan.scored_split import FOLDS, REPEATS, every_fold, folds_of
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.data.guesses import Given, Guess, guess
@@ -42,7 +42,7 @@ def write_config(
     data = _section(guessed, path)
     warnings, folds = _warnings(guessed, data), folds_of(data)
     _write(out, _text(guessed, str(path), str(out), folds))
-    design = Design(REPEATS * folds, REPEATS, len(all_examples(data))) if folds else None
+    design = Design(REPEATS * folds, REPEATS, len(every_fold(data))) if folds else None
     return guessed, warnings, power_lines(design, 2) if folds else []
 
 

@@ -6,15 +6,19 @@ train as dev. With neither a dev nor a test file and few examples each fold of t
 once a repeat, scored by a model of the others.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, FoldConfig, TfdsConfig
 from tf_adapt.config.messages import Problems
+from tf_adapt.config.sections import Config
 from tf_adapt.data.splits.cut import SplitError
-from tf_adapt.data.splits.folds import HELD_OUT
-from tf_adapt.data.splits.read_splits import has_test, load_splits
+from tf_adapt.data.splits.folds import HELD_OUT, of_fold
+from tf_adapt.data.splits.read_splits import has_test, load_splits, numbers_of_folds
 from tf_adapt.errors import ConfigError
+from tf_adapt.training.resolving.run_config import saved_config
 
 SEEDS, REPEATS, FOLDS = 5, 2, 5  # the defaults
 # From so many examples on one split scores enough of them.
@@ -60,34 +64,81 @@ def settled(comparison: Comparison) -> Comparison:
         ConfigError, DataError: as `load_splits`, which reads train where the config does not say
             the number of folds.
     """
-    folds = comparison.folds
+    folds, repeats = comparison.folds, comparison.seeds or tuple(range(REPEATS))
     if folds is None:
-        folds = 0 if _against_folds(comparison) else folds_of(comparison.data)
+        against = _against_folds(comparison) or _seen_before(comparison)
+        folds = 0 if against else folds_of(comparison.data, repeats)
+    elif folds > 1:
+        _check_every_fold(comparison, folds, repeats)
     folds = folds if folds > 1 else 0
-    seeds = comparison.seeds or tuple(range(REPEATS if folds else SEEDS))
+    seeds = comparison.seeds or (repeats if folds else tuple(range(SEEDS)))
     return replace(comparison, folds=folds, seeds=seeds)
 
 
-def folds_of(data: FilesConfig | TfdsConfig) -> int:
+def _check_every_fold(comparison: Comparison, folds: int, repeats: Sequence[int]) -> None:
+    seen = _seen_before(comparison)
+    if seen is not None:
+        raise ConfigError(
+            f"compare.folds: expected 0 or null {seen}, got {folds}: it has seen the labels of "
+            "every fold"
+        )
+    every_fold(comparison.data, folds, repeats)
+
+
+def folds_of(data: FilesConfig | TfdsConfig, repeats: Sequence[int] = range(REPEATS)) -> int:
     """The default number of folds of data without dev and test; 0: one split.
 
     Raises:
         DataError: as `load_splits`.
     """
     try:
-        pool = all_examples(data)
+        pool = every_fold(data, FOLDS, repeats)
     except SplitError:
         return 0
     return FOLDS if len(pool) < ENOUGH_FOR_A_SPLIT else 0
 
 
-def all_examples(data: FilesConfig | TfdsConfig) -> list:
-    """The examples that a cross-validation scores.
+def every_fold(
+    data: FilesConfig | TfdsConfig, folds: int = FOLDS, repeats: Sequence[int] = (0,)
+) -> list:
+    """The examples that a cross-validation scores, after each of its folds was tried: large groups
+    may leave one without examples to choose on.
 
     Raises:
         SplitError, DataError: as `load_splits`.
     """
-    return load_splits(data.model_copy(update={"fold": FoldConfig(of=FOLDS)})).pool
+    splits = load_splits(data.model_copy(update={"fold": FoldConfig(of=folds)}))
+    share = data.held_out or HELD_OUT
+    for repeat in repeats:
+        numbers = numbers_of_folds(splits.pool, splits.kind, folds, repeat, splits.name)
+        for number in range(folds):
+            of_fold(splits.pool, numbers, number, repeat, share, splits.name)
+    return splits.pool
+
+
+def _seen_before(comparison: Comparison) -> str | None:
+    """`beside start.run, which was trained on the same file`, if a run before the cells' own, or a
+    further task of theirs, reads the train that is to be cut into folds."""
+    train = comparison.data.train
+    befores = {f"start.config {path}": cell.config for path, cell in comparison.starts.items()}
+    for cell in comparison.cells:
+        config = cell.config
+        if config.start is not None and config.start.run is not None:
+            befores["start.run"] = saved_config(Path(config.start.run))
+        if config.teacher is not None and cell.teacher is None:
+            befores["teacher.run"] = saved_config(Path(config.teacher.run))
+        if config.tasks is not None:
+            others = (name for name in config.tasks if name != config.target)
+            befores |= {f"tasks.{name}": config.of_task(name) for name in others}
+    for name, before in befores.items():
+        if before is not None and _train_of(before) == train:
+            return f"beside {name}, which was trained on the same file"
+    return None
+
+
+def _train_of(config: Config) -> str | None:
+    config = config if config.tasks is None else config.of_task(config.target)
+    return getattr(config.data, "train", None)
 
 
 def _against_folds(comparison: Comparison) -> str | None:

@@ -135,7 +135,8 @@ def _weakly_labelled(data, weak) -> Splits:
     votes = read_votes(weak.votes, splits.labels)
     train = splits.examples["train"]
     check_rows(votes, len(train), splits.descriptions["train"])
-    rows = _trained_on(range(len(train)), data)
+    row_of = {id(example): row for row, example in enumerate(train)}
+    rows = [row_of[id(example)] for example in _trained_on(train, data)]
     _cut_train(splits.examples, splits.descriptions, data)
     splits.weak = weak_labels(votes, rows, weak.aggregate)
     splits.examples["train"] = with_probable_labels(

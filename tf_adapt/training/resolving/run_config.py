@@ -42,11 +42,11 @@ def saved_config(folder: Path) -> Config | None:
 
 
 def _as_now(content: dict[str, Any]) -> dict[str, Any]:
-    """A config with `data.leave_out`, which was called `fold` where dev or test is given."""
+    """A config with `data.leave_out`, which was called `fold` before there were folds."""
     sections = [content, *(content.get("tasks") or {}).values()]
     for data in [section["data"] for section in sections if isinstance(section.get("data"), dict)]:
         fold = data.get("fold")
-        if fold and any(data.get(name) for name in ("dataset", "dev", "test")):
+        if fold and "leave_out" not in data:
             part = {"part" if key == "leave_out" else key: value for key, value in fold.items()}
             data |= {"fold": None, "leave_out": part}
     return content
