@@ -1,6 +1,7 @@
 """The power of a design, against simulated comparisons."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,14 +9,17 @@ import pytest
 
 from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.statistics.power import (
+    TYPICAL,
+    Design,
     Scatter,
     cheapest_design,
     items_needed,
+    larger_design,
     power,
     scatter_of,
     seeds_on,
 )
-from tf_adapt.statistics.two_cells import compare_cells, sample_of
+from tf_adapt.statistics.two_cells import compare_cells, sample_of, sample_of_values
 
 ERRORS = Path(__file__).parents[2] / "docs" / "verdict_errors.md"
 # | difference | items | seeds | first look before | first look after |
@@ -59,6 +63,49 @@ def test_the_items_that_a_pair_needs_decide_it():
     assert needed < 5000
     p = [compare_cells(*drawn(random, needed)).p for _ in range(400)]
     assert np.mean(np.array(p) <= 0.03) == pytest.approx(0.8, abs=0.07)
+
+
+def of_folds(random, expected, deviation, residual, repeats, folds):
+    """A cell of repeats of folds, with what all its trainings have in common."""
+    shape = (repeats, len(expected))
+    fold_of = np.stack([random.permutation(len(expected)) % folds for _ in range(repeats)])
+    trainings = deviation * random.standard_normal((repeats, folds))
+    values = expected + np.take_along_axis(trainings, fold_of, 1)
+    values += deviation / np.sqrt(folds - 1) * random.standard_normal()
+    values += np.sqrt(residual) * random.standard_normal(shape)
+    return sample_of_values(values.mean(1), values, fold_of)
+
+
+@pytest.mark.parametrize(
+    "points, repeats, items, deviation", [(5, 2, 400, 0.01), (5, 2, 1000, 0.01), (6, 4, 500, 0.03)]
+)
+def test_with_folds_it_is_that_of_simulated_ones(points, repeats, items, deviation):
+    random, folds, residual = np.random.default_rng(3), 5, TYPICAL.residual[0]
+
+    def is_decided():
+        parts = np.sqrt(TYPICAL.items / 2) * random.standard_normal((2, items))
+        a, b = (of_folds(random, part, deviation, residual, repeats, folds) for part in parts)
+        test = compare_cells(replace(a, scores=a.scores + points / 100), b)
+        return test.p <= 0.03 and test.difference > 0
+
+    simulated = np.mean([is_decided() for _ in range(800)])
+    design = Design(repeats * folds, repeats, items)
+    scatter = replace(TYPICAL, seeds=(deviation**2, deviation**2))
+    assert power(points / 100, design, scatter) == pytest.approx(simulated, abs=0.05)
+
+
+def test_one_repeat_of_folds_decides_nothing():
+    assert power(0.5, Design(5, 1, 1000)) == 0 < power(0.5, Design(6, 2, 1000))
+
+
+def test_a_larger_design_with_folds_has_folds():
+    random = np.random.default_rng(8)
+    a, b = (of_folds(random, np.zeros(800), 0.01, 1 / 18, 2, 5) for _ in range(2))
+    repeats, items = larger_design(a, b, 0.02)
+    scatter = scatter_of(a, b)
+    assert repeats == 2 and scatter.seeds[0] == pytest.approx(4 * a.shared)
+    assert power(0.02, Design(10, 2, items), scatter) >= 0.8
+    assert power(0.02, Design(10, 2, int(0.9 * items)), scatter) < 0.8
 
 
 def test_it_grows_with_each_part_of_a_design():

@@ -347,3 +347,10 @@ def test_false_positive_rate_of_a_correlation(seeds, items):
         return [pearson_cell(side, gold) for side in gold + 1.02 * scales * noise]
 
     assert rejections(1000, draw) < 0.071
+
+
+def test_against_a_constant_it_is_the_t_test_of_one_sample():
+    """One prediction for all seeds has no variance over them, and takes no degrees of freedom."""
+    scores = np.array([0.71, 0.74, 0.70, 0.76])
+    cell, constant = mean_cell(np.tile(scores[:, None], 50)), mean_cell(np.full((1, 50), 0.69))
+    assert compare_cells(cell, constant).p == pytest.approx(ttest_1samp(scores, 0.69).pvalue)

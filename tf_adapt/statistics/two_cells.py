@@ -109,17 +109,28 @@ def _sample_of_folds(scores: np.ndarray, values: np.ndarray, folds: np.ndarray) 
     count = int(folds.max()) + 1
     within = values.var(0, ddof=1).mean()
     apart = (values - values.mean(0)) * seeds / (seeds - 1)
-    means = [
-        np.bincount(fold, weights=row, minlength=count) / np.bincount(fold, minlength=count)
+    sizes = np.array([np.bincount(fold, minlength=count) for fold in folds])
+    sums = [
+        np.bincount(fold, weights=row, minlength=count)
         for row, fold in zip(apart, folds, strict=True)
     ]
-    over_folds = np.var(means, axis=1, ddof=1).mean()
-    noise = seeds / (seeds - 1) * count / items
-    training = (over_folds - noise * within) / (1 + 1 / (count * (seeds - 1)) - noise)
-    training = min(max(float(training), 0.0), float(within))
+    over_folds = np.var(sums / sizes, axis=1, ddof=1).mean()
+    noise = seeds / (seeds - 1) * (1 / sizes).mean()
+    training = float(variance_of_trainings(over_folds, within, noise, seeds, count))
     residual = float(within) - training
     variance = training / count + residual / items
     return CellSample(scores, values.mean(0), variance, residual, count, training / (count - 1))
+
+
+def variance_of_trainings(over_folds, within, noise: float, repeats: int, folds: int):
+    """`training` of `_sample_of_folds`, from 0 to `within`. Numbers or arrays.
+
+    Args:
+        over_folds, within: the variances over the folds of a repeat and over the repeats.
+        noise: the mean of `R/(R − 1)/n` over the folds.
+    """
+    training = (over_folds - noise * within) / (1 + 1 / (folds * (repeats - 1)) - noise)
+    return np.clip(training, 0.0, within)
 
 
 def compare_cells(
@@ -144,7 +155,8 @@ def compare_cells(
     alone. `t = difference / √variance` has
     `variance′² / (likely² / (S_min − 1) + items² / (I − 1))` degrees of freedom: Satterthwaite's
     for seeds and items, with Welch's lower bound for the seeds of the two cells together, the
-    degrees of freedom of the cell with fewer. In it the variance over seeds is not the estimate,
+    degrees of freedom of the cell with fewer, of those with several seeds: a constant prediction
+    has one and no variance over seeds. In it the variance over seeds is not the estimate,
     which few seeds often have too small by chance, but a likely one, with which `variance′` is
     that of above: `likely = seeds·(S_min − 1) / χ²₀.₄(S_min − 1)`, the 40 % quantile. With the
     estimate itself, equal cells whose deviations differ most are decided in 5 to 7 % of the
@@ -184,7 +196,8 @@ def compare_cells(
         p = 1.0 if abs(difference) < ROUNDING else 2.0 ** (1 - len(a.items))
         alike = 2.0 ** (1 - len(a.items)) if abs(difference) < margin else 1.0
         return CellDifference(difference, (difference, difference), p, alike)
-    of_seeds = min(cell.freedom(len(cell.scores)) for cell in (a, b))
+    several = [cell for cell in (a, b) if len(cell.scores) > 1]
+    of_seeds = min((cell.freedom(len(cell.scores)) for cell in several), default=1)
     freedom = degrees_of_freedom(seeds.sum(), items, residual, of_seeds, len(a.items))
     error = np.sqrt(variance)
     half = float(error * stdtrit(freedom, (1 + level) / 2))
