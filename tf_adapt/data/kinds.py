@@ -34,7 +34,7 @@ def _as_given(data: Any) -> Any:
 
 
 def _texts_alone(path: KnownLines, data: Any, read: Read) -> list[Example]:
-    return read(path, False)
+    return read(path, data, False)
 
 
 def _label(example: Record) -> Any:
