@@ -6,10 +6,12 @@ import pytest
 from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
+from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.first_config import examples, write_config
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.statistics.power import Design
 
 
 def run(*arguments):
@@ -120,3 +122,12 @@ def test_what_a_run_would_refuse_is_refused_at_once(tmp_path):
     assert run("init", tmp_path / "absent.csv").exit_code == 3
     nowhere = run("init", reviews(tmp_path), "--out", tmp_path / "absent" / "config.yaml")
     assert nowhere.exit_code == 4
+
+
+def test_equal_texts_decide_as_one(tmp_path):
+    """The tests count them as one item."""
+    path = tmp_path / "double.tsv"
+    rows = [f"text {n % 60}\t{'ab'[n % 2]}\n" for n in range(120)]
+    path.write_text("text\tlabel\n" + "".join(rows), "utf-8")
+    _, _, lines = write_config(path, tmp_path / "config.yaml")
+    assert lines == power_lines(Design(10, 2, 60), 2) != power_lines(Design(10, 2, 120), 2)

@@ -186,6 +186,26 @@ CASES = {
         ),
         (True, "use", "warm"),
     ),
+    "folds, undecided": (
+        lambda: judged(
+            [frozen(0.7, 0.72), tuned(0.72, 0.75)], _labels(2, 2100), seeds=2, folds=5,
+            **texts(1200),
+        ),
+        (False, "label", "warm"),
+    ),
+    "folds, one repeat": (
+        lambda: judged(
+            [frozen(0.7), tuned(0.8)], pair(-0.1, [-0.2, 0.01], why="few_seeds"), seeds=1, folds=5,
+        ),
+        (False, "seeds", "warm"),
+    ),
+    "folds, a failed repeat": (
+        lambda: judged(
+            [frozen(0.7, 0.72), tuned(0.8, None)], pair(-0.1, [-0.2, 0.01], why="few_seeds"),
+            seeds=2, folds=5,
+        ),
+        (False, "train", "warm"),
+    ),
     "not trained to the end": (lambda: judged([_rising(), WARM], FAR), (True, "use", "warm")),
     "undecided, and not trained to the end": (
         lambda: judged([COLD, _at_edge()], OPEN), (False, "train", "warm"),

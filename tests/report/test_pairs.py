@@ -90,6 +90,15 @@ def test_what_it_would_take():
         assert decision(a_pair(seeds_needed=needed, why=why), 3) == expected
 
 
+def test_with_folds_it_takes_repeats():
+    for needed, why, expected in [
+        ([7, 30], "more_seeds", "no: 7 to 30 repeats in all needed"),
+        (None, "few_seeds", "no: fewer than two repeats trained, which no test can judge"),
+        (None, "identical", "no: the same answers with every repeat"),
+    ]:
+        assert decision(a_pair(seeds_needed=needed, why=why), 2, "repeat") == expected
+
+
 RELATIONS = [
     (True, False, "alike: within a point"),
     (True, True, "alike: within a point, though decided"),

@@ -99,7 +99,7 @@ def test_negative_scores():
 def test_confusion_shares_are_of_the_row():
     cell = contents.cell("bert", TUNED, (0.5, 0.6))
     order = ranked([replace(cell, confusion=[[3, 1, 0], [0, 0, 0], [1, 1, 2]])])
-    table = tables.confusion_table(order[0], contents.LABELS, 2)
+    table = tables.confusion_table(order[0], contents.LABELS, "2 seeds")
     found = [[(entry.text, entry.note, entry.share) for (entry,) in row[1:]] for row in table.rows]
     assert found == [
         [("3", "75 %", 0.75), ("1", "25 %", 0.25), ("0", "0 %", 0.0)],

@@ -164,6 +164,10 @@ def test_with_folds_each_example_is_scored():
     assert line.startswith("to train on 289 ■")
     assert "scored 80 ■■■■■; 5 times with other parts, so that each of 401 examples is" in line
     assert "scored by a model that did not see it" in line
+    page = to_markdown(sections(content))
+    (tried,) = [line for line in page.splitlines() if "learning rates tried in each" in line]
+    assert "the runs with the chosen ones are scored; the chosen one was run with" in tried
+    assert "repeats of 5 folds" in tried and "not scored" not in page
 
 
 def test_a_page_is_folded_below_the_first_lines():

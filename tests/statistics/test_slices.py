@@ -206,3 +206,34 @@ def test_slices_that_are_no_harder_are_rarely_challenging():
         rows = np.stack([right.astype(float), np.ones((3, 200))], -1)
         wrong += slice_score("accuracy", rows, members, groups).p <= 0.05
     assert wrong / times <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / times)
+
+
+def of_folds(random, members, deviation=0.05, repeats=2, folds=5):
+    """Right or wrong `[repeats, items, 2]` and the folds; slice and rest vary over trainings."""
+    count = len(members)
+    fold_of = np.stack([random.permutation(count) % folds for _ in range(repeats)])
+    expected = np.where(random.random(count) < 0.8, 0.93, 0.15)
+    for part in (np.ones(count, bool), members):
+        trainings = deviation * random.standard_normal((repeats, folds))
+        shared = deviation / np.sqrt(folds - 1) * random.standard_normal()
+        expected = expected + part * (np.take_along_axis(trainings, fold_of, 1) + shared)
+    right = random.random((repeats, count)) < expected
+    return np.stack([right, np.ones_like(right)], -1).astype(float), fold_of
+
+
+def test_false_positive_rate_with_folds():
+    """Taken as two seeds, the repeats of these reject 6 %."""
+    random, members = np.random.default_rng(4), np.arange(400) < 100
+    items = np.arange(400)
+    p = [
+        slice_score("accuracy", rows, members, items, folds=fold_of).p
+        for rows, fold_of in (of_folds(random, members) for _ in range(600))
+    ]
+    assert np.mean(np.array(p) <= 0.05) < 0.05 + 2 * np.sqrt(0.05 * 0.95 / 600)
+
+
+def test_a_slice_that_folds_lack():
+    members = np.arange(60) < 3
+    rows, fold_of = of_folds(np.random.default_rng(0), members)
+    found = slice_score("accuracy", rows, members, ALONE, folds=fold_of)
+    assert found == slice_score("accuracy", rows, members, ALONE)

@@ -136,7 +136,7 @@ def results(
         ),
         baseline=_baseline(scored, statistics, analyses.number, folds),
         references=_references(outcomes, scored, statistics, analyses.number, folds),
-        slices=data_slices(slices, members, metric, rows, scored.groups, analyses.number),
+        slices=data_slices(slices, members, metric, rows, scored.groups, analyses.number, folds),
         disagreements=disagreements(outcomes, splits, SCORED_ON, scored.predictions),
         versions=first.get("versions", {}),
         modules={
@@ -239,15 +239,9 @@ def _by_outcome(
 def _folds(outcomes: Outcomes, scored: Scored, failed: bool = False) -> dict[str, np.ndarray]:
     """Of a cross-validation, by cell the fold of each item, `[repeats, items]`, of the repeats that
     trained, and then of those that failed; else empty."""
-    count, groups = outcomes.comparison.folds, scored.groups
-    if not count:
+    if not outcomes.comparison.folds:
         return {}
-    # Groups are whole in a fold, so that their first examples stand for them.
-    _, first = np.unique(groups, return_index=True)
-    of_repeats = {
-        repeat: fold_of_examples(scored.splits, count, repeat)[first]
-        for repeat in outcomes.comparison.seeds
-    }
+    of_repeats = _folds_of_repeats(outcomes, scored)
     by_cell = {}
     for cell in outcomes.comparison.cells:
         trained, failures = _by_outcome(outcomes, cell, scored)
@@ -255,6 +249,17 @@ def _folds(outcomes: Outcomes, scored: Scored, failed: bool = False) -> dict[str
         if trained:
             by_cell[cell.name] = np.stack([of_repeats[run.seed] for run in runs])
     return by_cell
+
+
+def _folds_of_repeats(outcomes: Outcomes, scored: Scored) -> dict[int, np.ndarray]:
+    """Of a cross-validation, by repeat the fold of each item."""
+    count = outcomes.comparison.folds
+    # Groups are whole in a fold, so that their first examples stand for them.
+    _, first = np.unique(scored.groups, return_index=True)
+    return {
+        repeat: fold_of_examples(scored.splits, count, repeat)[first]
+        for repeat in outcomes.comparison.seeds
+    }
 
 
 def _with_failed(
@@ -293,11 +298,12 @@ def _references(
         return []
     found = references(outcomes, scored.splits, scored.metric)
     rows = _of_items({reference.name: reference.statistics for reference in found}, scored.groups)
+    own = np.stack([*_folds_of_repeats(outcomes, scored).values()]) if folds else None
     return [
         ReferenceScores(
             name=name,
             score=float(score_of(scored.metric, of_model.sum(axis=1)).mean()),
-            cells=above_baseline(scored.metric, statistics, of_model, analysis, folds),
+            cells=above_baseline(scored.metric, statistics, of_model, analysis, folds, own),
         )
         for name, of_model in rows.items()
     ]

@@ -1,6 +1,7 @@
 """The scores of the cells on the slices of the data."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,6 +18,7 @@ def data_slices(
     statistics: Mapping[str, np.ndarray],
     groups: np.ndarray,
     analysis: int,
+    folds: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> list[DataSlice]:
     """Each slice of the scored split, with the scores of the cells that trained.
 
@@ -26,11 +28,14 @@ def data_slices(
     Args:
         statistics: `item_statistics` by cell, `[seeds, examples, k]`.
         groups: the item of each example.
+        folds: of a cross-validation, by cell the fold of each item, `[repeats, items]`.
     """
     scores = [
-        slice_score(metric, rows, members[name], groups, tested=rules.wrong_in is None)
+        slice_score(
+            metric, rows, members[name], groups, rules.wrong_in is None, folds=folds.get(cell)
+        )
         for name, rules in slices.items()
-        for rows in statistics.values()
+        for cell, rows in statistics.items()
     ]
     scored = iter(with_challenging(scores, level_of(analysis)))
     return [

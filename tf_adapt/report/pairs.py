@@ -7,10 +7,10 @@ from tf_adapt.report.content import Content
 from tf_adapt.statistics.relation import PairTest
 
 REASONS = {
-    "identical": "the same answers with every seed",
+    "identical": "the same answers with every {seed}",
     "few_items": "too few test items",
-    "few_seeds": "fewer than three seeds trained, which no test can judge",
-    "more_test_examples": "more test examples needed: seeds alone would hardly do",
+    "few_seeds": "fewer than {fewest} {seed}s trained, which no test can judge",
+    "more_test_examples": "more test examples needed: {seed}s alone would hardly do",
     "no_analysis_left": "no interim analysis is left that may decide",
 }
 # Reasons without a meaningful p-value and interval.
@@ -39,10 +39,9 @@ def pair_tables(content: Content, order: list[Ranked]) -> tuple[Table | None, Ta
         turned_pair for turned_pair in turned if best not in (turned_pair[2].a, turned_pair[2].b)
     ]
     tested = sum(pair.p_holm is not None for pair in content.pairs)
-    seeds = len(content.seeds)
     return (
-        _table(f"Against the {kind} cell", against_best, tested, seeds),
-        _table("The other pairs", others, tested, seeds),
+        _table(f"Against the {kind} cell", against_best, tested, content),
+        _table("The other pairs", others, tested, content),
     )
 
 
@@ -51,7 +50,7 @@ def _turned(pair: PairTest, places: dict[str, Ranked]) -> Turned:
     return first, second, pair.seen_from(first.cell.id)
 
 
-def _table(title: str, turned: list[Turned], tested: int, seeds: int) -> Table | None:
+def _table(title: str, turned: list[Turned], tested: int, content: Content) -> Table | None:
     if not turned:
         return None
     levels = sorted({pair.level for _, _, pair in turned})
@@ -64,7 +63,7 @@ def _table(title: str, turned: list[Turned], tested: int, seeds: int) -> Table |
         "p after Holm",
         "decided",
     ]
-    rows = [[field_of(second.name), *_values(pair, seeds)] for _, second, pair in turned]
+    rows = [[field_of(second.name), *_values(pair, content)] for _, second, pair in turned]
     firsts = [first.name for first, _, _ in turned]
     if len(set(firsts)) == 1:
         title = f"{title}: first is always {firsts[0]}"
@@ -76,7 +75,7 @@ def _table(title: str, turned: list[Turned], tested: int, seeds: int) -> Table |
     return Table(caption, columns, rows, left=(columns.index("second"), len(columns) - 1))
 
 
-def _values(pair: PairTest, seeds: int) -> list[list[Entry]]:
+def _values(pair: PairTest, content: Content) -> list[list[Entry]]:
     known = pair.why not in WITHOUT_NUMBERS
     return [
         field_of(text)
@@ -85,22 +84,24 @@ def _values(pair: PairTest, seeds: int) -> list[list[Entry]]:
             words.interval(pair.interval if known else None),
             words.probability(pair.p if known else None),
             words.probability(pair.p_holm),
-            decision(pair, seeds),
+            decision(pair, len(content.seeds), content.seed),
         )
     ]
 
 
-def decision(pair: PairTest, seeds: int) -> str:
+def decision(pair: PairTest, seeds: int, seed: str = "seed") -> str:
     """`yes`, `alike …`, or `no: …` with what would decide it."""
     if pair.alike:
         return "alike: within a point" + (", though decided" if pair.decided else "")
     if pair.decided:
         return "yes"
     if pair.why != "more_seeds":
-        return f"no: {REASONS.get(pair.why, words.visible(pair.why))}"
+        fewest = "three" if seed == "seed" else "two"
+        reason = REASONS.get(pair.why, words.visible(pair.why))
+        return f"no: {reason.format(seed=seed, fewest=fewest)}"
     fewest, most = (max(n or MANY + 1, seeds + 1) for n in pair.seeds_needed)
     if fewest > MANY:
-        return f"no: over {MANY} seeds in all needed"
+        return f"no: over {MANY} {seed}s in all needed"
     if most > MANY:
-        return f"no: {fewest} seeds in all needed, or many more"
-    return f"no: {fewest if fewest == most else f'{fewest} to {most}'} seeds in all needed"
+        return f"no: {fewest} {seed}s in all needed, or many more"
+    return f"no: {fewest if fewest == most else f'{fewest} to {most}'} {seed}s in all needed"

@@ -70,9 +70,9 @@ def _picture(content: Content, order: list[Ranked]) -> Picture:
         )
     return Picture(
         "scores",
-        "A dot for each seed, the mean as a line, ± the deviation over seeds as a band; the best "
-        f"cell first; {dashed}.{right} The numbers of the cells are the same everywhere in this "
-        "report.",
+        f"A dot for each {content.seed}, the mean as a line, ± the deviation over {content.seed}s "
+        f"as a band; the best cell first; {dashed}.{right} The numbers of the cells are the same "
+        "everywhere in this report.",
         "Scores of the cells, best first: " + _summary(order),
     )
 
@@ -113,7 +113,9 @@ def _tests(content: Content, order: list[Ranked]) -> Section:
     blocks = []
     without = [entry.name for entry in order if not entry.cell.results.trained]
     if without:
-        blocks.append(Paragraph(f"In no pair, since no seed trained: {'; '.join(without)}."))
+        blocks.append(
+            Paragraph(f"In no pair, since no {content.seed} trained: {'; '.join(without)}.")
+        )
     blocks += [against_best] if against_best else []
     if others:
         blocks.append(Folded(f"The other pairs: {len(others.rows)}", [others]))
@@ -159,10 +161,7 @@ def _errors(content: Content, order: list[Ranked]) -> list:
         entry for entry in (best_of(order, frozen=True), best_of(order, frozen=False)) if entry
     ]
     matrices = [
-        tables.confusion_table(
-            entry, content.labels, sum(score is not None for score in entry.cell.results.scores)
-        )
-        for entry in chosen
+        tables.confusion_table(entry, content.labels, _runs(content, entry)) for entry in chosen
     ]
     if matrices:
         text = (
@@ -178,6 +177,10 @@ def _errors(content: Content, order: list[Ranked]) -> list:
     return parts
 
 
+def _runs(content: Content, entry: Ranked) -> str:
+    return counted(sum(score is not None for score in entry.cell.results.scores), content.seed)
+
+
 def _choices(content: Content, order: list[Ranked]) -> Section:
     chosen_on, scored_on = visible(content.chosen_on), visible(content.scored_on)
     seeds = ", ".join(visible(seed) for seed in content.seeds)
@@ -185,14 +188,16 @@ def _choices(content: Content, order: list[Ranked]) -> Section:
     trials = content.trials
     chosen = "epochs" if trials == 1 else "epochs and learning rates"
     texts.append(f"{chosen} were chosen on {chosen_on}; the scores above are on {scored_on}.")
-    run_with = f"was run with {counted(len(content.seeds), 'seed')} ({seeds})."
+    run_with = f"was run with {content.runs} ({seeds})."
     if trials == 1:
         texts.append(f"One learning rate in each cell, which {run_with}")
     else:
-        texts.append(
-            f"{trials} learning rates tried in each cell, with a seed that is not scored; the "
-            f"chosen one {run_with}"
+        unscored = f"{trials} learning rates tried in each cell, with a seed that is not scored"
+        of_folds = (
+            f"{trials} learning rates tried in each fold of the first repeat of each cell, where "
+            "the runs with the chosen ones are scored"
         )
+        texts.append(f"{of_folds if content.folds else unscored}; the chosen one {run_with}")
     texts += map(visible, content.extended or ())
     if content.start is not None:
         texts.append(f"Every run starts from {content.start}.")
@@ -206,7 +211,7 @@ def _choices(content: Content, order: list[Ranked]) -> Section:
         warning = f"{chosen_on} both chose and scored: the scores are too good by that much."
         blocks.append(Paragraph(warning, warning=True))
     sources = [] if content.weak is None else [tables.sources_table(content.weak["sources"])]
-    table = tables.tried_table(order, chosen_on)
+    table = tables.tried_table(order, chosen_on, content.folds)
     return Section("How it was chosen", [*blocks, *sources, table])
 
 

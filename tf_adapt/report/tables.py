@@ -105,7 +105,7 @@ def sources_table(sources: dict[str, dict[str, Any]]) -> Table:
     return Table(caption, ["source", "votes", "estimated accuracy × 100"], rows)
 
 
-def tried_table(order: list[Ranked], chosen_on: str) -> Table:
+def tried_table(order: list[Ranked], chosen_on: str, folds: int | None = None) -> Table:
     """The learning rates tried in each cell, and their scores."""
     most = max((len(entry.cell.tried) for entry in order), default=0)
     if not most:
@@ -118,10 +118,10 @@ def tried_table(order: list[Ranked], chosen_on: str) -> Table:
         trials = [_trial(trial, chosen) for trial in entry.cell.tried]
         trials += [field_of("")] * (most - len(trials))
         rows.append([field_of(entry.name), field_of(words.rate(chosen)), *trials])
-    caption = (
-        f"Learning rates tried, and their scores × 100 on {visible(chosen_on)}, with a seed that "
-        "is not scored"
+    where = (
+        "means over the folds of the first repeat" if folds else "with a seed that is not scored"
     )
+    caption = f"Learning rates tried, and their scores × 100 on {visible(chosen_on)}, {where}"
     return Table(caption, columns, rows)
 
 
@@ -138,7 +138,7 @@ def weights_table(order: list[Ranked]) -> Table:
     return Table("Learned weights of the layers; layer 0 is the lowest", columns, rows)
 
 
-def confusion_table(entry: Ranked, labels: list[str] | None, seeds: int) -> Table:
+def confusion_table(entry: Ranked, labels: list[str] | None, seeds: str) -> Table:
     """The confusion matrix of a cell, with shares of each row."""
     matrix = entry.cell.confusion
     names = [visible(label) for label in labels or range(len(matrix))]
@@ -150,10 +150,7 @@ def confusion_table(entry: Ranked, labels: list[str] | None, seeds: int) -> Tabl
             for count in counts
         ]
         rows.append([field_of(name), *row])
-    caption = (
-        f"{entry.name}: examples counted over {words.counted(seeds, 'seed')}, and their share of "
-        "the row"
-    )
+    caption = f"{entry.name}: examples counted over {seeds}, and their share of the row"
     return Table(caption, ["true label", *(f"predicted {name}" for name in names)], rows)
 
 

@@ -4,7 +4,7 @@ from tf_adapt.printing.words import counted, visible
 from tf_adapt.report.blocks import Banner, Items, Paragraph, Section, Split
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Agreement, Content, Verdict
-from tf_adapt.statistics.relation import FEWEST_SEEDS
+from tf_adapt.statistics.relation import FEWEST_REPEATS, FEWEST_SEEDS
 
 AGREES = {
     True: "This comparison agrees with it.",
@@ -101,7 +101,7 @@ def _what(content: Content) -> str:
 
 def _missing(content: Content, order: list[Ranked]) -> str:
     """The warning on cells with failed seeds; empty if there are none."""
-    seeds, lacking = len(content.seeds), []
+    seeds, seed, lacking = len(content.seeds), content.seed, []
     for entry in order:
         diverged, low = entry.cell.results.failed.diverged, entry.cell.results.failed.one_answer
         clauses = [f"diverged in {diverged} of {seeds}"] if diverged else []
@@ -109,11 +109,12 @@ def _missing(content: Content, order: list[Ranked]) -> str:
         lacking += [f"{entry.name}: {', '.join(clauses)}"] if clauses else []
     if not lacking:
         return ""
-    means = "Means and tests are of the seeds that trained"
+    means = f"Means and tests are of the {seed}s that trained"
+    fewest = FEWEST_REPEATS if content.folds else FEWEST_SEEDS
     results = [entry.cell.results for entry in order]
     if any(of_cell.mean is not None and not of_cell.trained for of_cell in results):
         means += " (means, where none did, of those with a score)"
     return (
-        f"Seeds that failed: {'; '.join(lacking)}. {means}; a cell of which fewer than "
-        f"{FEWEST_SEEDS} did is not decided."
+        f"{seed.capitalize()}s that failed: {'; '.join(lacking)}. {means}; a cell of which fewer "
+        f"than {fewest} did is not decided."
     )

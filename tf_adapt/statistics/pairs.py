@@ -157,6 +157,7 @@ def above_baseline(
     baseline: np.ndarray,
     analysis: int = 1,
     folds: Mapping[str, np.ndarray] = MappingProxyType({}),
+    own_folds: np.ndarray | None = None,
 ) -> dict[str, BaselineTest]:
     """Whether each cell is above a baseline, by the same test.
 
@@ -164,9 +165,9 @@ def above_baseline(
     about this one model. With fewer than `FEWEST_ITEMS` test items `above` is False.
 
     Shapes: statistics by cell `[seeds, items, k]`; baseline `[items, k]` of a constant prediction,
-    `[seeds, items, k]` of a model.
+    `[seeds, items, k]` of a model; own_folds of a model `[seeds, items]`, as `folds` of each cell.
     """
-    tested = sample_of(metric, baseline if baseline.ndim == 3 else baseline[None])
+    tested = sample_of(metric, baseline if baseline.ndim == 3 else baseline[None], own_folds)
     alpha, enough = level_of(analysis) or LEVELS[-1], baseline.shape[-2] >= FEWEST_ITEMS
     cells = [sample_of(metric, rows, folds.get(name)) for name, rows in statistics.items()]
     results = [compare_cells(cell, tested) for cell in cells]

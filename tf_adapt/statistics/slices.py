@@ -20,6 +20,7 @@ def slice_score(
     members: np.ndarray,
     groups: np.ndarray,
     tested: bool = True,
+    folds: np.ndarray | None = None,
 ) -> SliceScore:
     """The score of a slice with its interval, and the test of the difference from the rest.
 
@@ -37,8 +38,9 @@ def slice_score(
     slice and in the rest: a small slice that is all right, or all wrong, has no variance of its
     own. `t = D / √variance` has `variance² / (seeds² / (S − 1) + items² / (m − 1))` degrees of
     freedom, m the smaller of the two (Welch's lower bound). With one seed the test is about this
-    one run. The interval of the score is made in the same way from the pseudo-values of the slice's
-    items, with the first of the two variances.
+    one run; with folds the variance over seeds is that of `two_cells.sample_of_values`. The
+    interval of the score is made in the same way from the pseudo-values of the slice's items, with
+    the first of the two variances.
 
     In simulated slices that are no harder (accuracy, Pearson, span F1; 1, 3 and 5 seeds; 20, 40 and
     100 of 400 items; 1,200 each) p is at most 0.05 in 0 to 5.0 %.
@@ -52,14 +54,17 @@ def slice_score(
         statistics: `item_statistics` of each seed's run.
         groups: the item of each example, see `tf_adapt.data.splits.groups`.
         tested: False for a slice that was chosen by its predictions: no test would be one.
+        folds: as for `two_cells.sample_of_values`, `[seeds, items] int`.
     """
     inside, outside = (_of_items(statistics, side, groups) for side in (members, ~members))
-    sums = inside[:, np.unique(groups[members])]
-    score, interval = _score_and_interval(metric, sums)
+    chosen = np.unique(groups[members])
+    score, interval = _score_and_interval(
+        metric, inside[:, chosen], None if folds is None else folds[:, chosen]
+    )
     rest = _mean_score(metric, outside)
     p, counts = None, [len(np.unique(groups[side])) for side in (members, ~members)]
     if tested and min(counts) >= FEWEST_ITEMS and None not in (score, rest):
-        p = _p_of_equal(metric, inside, outside, counts)
+        p = _p_of_equal(metric, inside, outside, counts, folds)
     return SliceScore(examples=int(members.sum()), score=score, interval=interval, rest=rest, p=p)
 
 
@@ -105,11 +110,13 @@ def _mean_score(metric: str, items: np.ndarray) -> float | None:
     return float(score_of(metric, sums).mean()) if is_defined(metric, sums[0]) else None
 
 
-def _score_and_interval(metric: str, items: np.ndarray) -> tuple[float | None, list[float] | None]:
+def _score_and_interval(
+    metric: str, items: np.ndarray, folds: np.ndarray | None
+) -> tuple[float | None, list[float] | None]:
     score = _mean_score(metric, items)
     if score is None or items.shape[1] < 2:
         return score, None
-    sample = sample_of(metric, items)
+    sample = sample_of(metric, items, _if_full(folds))
     variance, freedom = _variance(sample, _variance_over_items(sample.items), items.shape[1])
     if variance < ROUNDING**2:
         return score, None
@@ -119,14 +126,19 @@ def _score_and_interval(metric: str, items: np.ndarray) -> tuple[float | None, l
 
 
 def _p_of_equal(
-    metric: str, inside: np.ndarray, outside: np.ndarray, counts: Sequence[int]
+    metric: str,
+    inside: np.ndarray,
+    outside: np.ndarray,
+    counts: Sequence[int],
+    folds: np.ndarray | None,
 ) -> float:
     """The two-sided p-value of equal expected scores, from sums `[seeds, items, k]`."""
     totals = inside.sum(1, keepdims=True), outside.sum(1, keepdims=True)
     difference = score_of(metric, totals[0]) - score_of(metric, totals[1])  # [seeds, 1]
     without = score_of(metric, totals[0] - inside) - score_of(metric, totals[1] - outside)
     number = inside.shape[1]
-    sample = sample_of_values(difference[:, 0], number * difference - (number - 1) * without)
+    values = number * difference - (number - 1) * without
+    sample = sample_of_values(difference[:, 0], values, folds)
     of_all = pseudo_values(metric, inside + outside).mean(0)
     pooled = float(np.var(of_all, ddof=1)) * sum(1 / count for count in counts)
     by_item = max(_variance_over_items(sample.items), pooled)
@@ -137,6 +149,16 @@ def _p_of_equal(
     return float(2 * stdtr(freedom, -distance / np.sqrt(variance)))
 
 
+def _if_full(folds: np.ndarray | None) -> np.ndarray | None:
+    """The folds, or None where one of a repeat has no item of a small slice: then the repeats are
+    compared as seeds are."""
+    if folds is None:
+        return None
+    count = int(folds.max()) + 1
+    full = all(np.bincount(repeat, minlength=count).all() for repeat in folds)
+    return folds if full and count > 1 else None
+
+
 def _variance_over_items(values: np.ndarray) -> float:
     return float(np.var(values, ddof=1) / len(values))
 
@@ -144,8 +166,8 @@ def _variance_over_items(values: np.ndarray) -> float:
 def _variance(sample: CellSample, by_item: float, fewest: int) -> tuple[float, float]:
     """The variance of a mean over seeds and items, and its degrees of freedom."""
     seeds = len(sample.scores)
-    by_seed = sample.seed_variance / seeds
+    by_seed = sample.seed_variance / seeds + sample.shared
     residual = sample.residual / (seeds * len(sample.items))
     variance = by_seed + by_item - min(by_seed, by_item, residual)
-    spread = by_seed**2 / max(seeds - 1, 1) + by_item**2 / (fewest - 1)
+    spread = by_seed**2 / sample.freedom(seeds) + by_item**2 / (fewest - 1)
     return variance, variance**2 / spread if spread > 0 else np.inf

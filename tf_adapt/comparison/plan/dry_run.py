@@ -32,6 +32,7 @@ from tf_adapt.comparison.plan.parts import check_parts
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.data.packing.prepare import prepare, task_of
+from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import TfAdaptError
 from tf_adapt.heads.table import head_name
@@ -98,6 +99,8 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "cells": cells,
         "splits": splits.descriptions,
         "examples": examples,
+        # The tests count examples that share a text once.
+        "items": int(item_groups(splits.examples[SCORED_ON]).max(initial=-1)) + 1,
         "chosen_on": CHOSEN_ON,
         "scored_on": SCORED_ON,
         "seeds": list(comparison.seeds),
@@ -150,8 +153,8 @@ def lines(plan: dict[str, Any]) -> list[str]:
 
 
 def _power(plan: dict[str, Any]) -> list[str]:
-    repeats, items = len(plan["seeds"]), plan["examples"][plan["scored_on"]]
-    design = Design(repeats * max(1, plan["folds"]), repeats, items)
+    repeats = len(plan["seeds"])
+    design = Design(repeats * max(1, plan["folds"]), repeats, plan["items"])
     return power_lines(design, len(plan["cells"]))
 
 

@@ -13,6 +13,7 @@ from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.data.guesses import Given, Guess, guess
 from tf_adapt.data.splits.cut import SplitError
 from tf_adapt.data.splits.folds import HELD_OUT
+from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.printing.words import counted
@@ -42,8 +43,12 @@ def write_config(
     data = _section(guessed, path)
     warnings, folds = _warnings(guessed, data), folds_of(data)
     _write(out, _text(guessed, str(path), str(out), folds))
-    design = Design(REPEATS * folds, REPEATS, len(every_fold(data))) if folds else None
-    return guessed, warnings, power_lines(design, 2) if folds else []
+    return guessed, warnings, _power(data, folds) if folds else []
+
+
+def _power(data: FilesConfig, folds: int) -> list[str]:
+    items = int(item_groups(every_fold(data)).max()) + 1
+    return power_lines(Design(REPEATS * folds, REPEATS, items), 2)
 
 
 def _section(guessed: Guess, path: str | Path) -> FilesConfig:

@@ -43,7 +43,7 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
             *_references(ranking),
             *_pretraining(ranking),
         ],
-        COST: [_costs(ranking.cells[recommended].costs, ranking.names[recommended])],
+        COST: [_costs(ranking.cells[recommended].costs, ranking.names[recommended], content.seed)],
         DATA: [
             _items(content),
             *_truncated(content.truncated, ranking.names),
@@ -190,12 +190,12 @@ def _short_costs(costs: Costs) -> str:
     )
 
 
-def _costs(costs: Costs, name: str) -> str:
+def _costs(costs: Costs, name: str, seed: str) -> str:
     return (
         f"{name} trains {costs.trainable_parameters:,} of {costs.total_parameters:,} "
         f"parameters in {costs.training_seconds:.0f} s, with {costs.peak_memory_mb:,.0f} MB "
         f"of memory, needs {costs.serving_seconds_per_1000:.1f} s for 1,000 examples, and "
-        f"{costs.task_megabytes:.1f} MB a task beside the module (means over the seeds, of "
+        f"{costs.task_megabytes:.1f} MB a task beside the module (means over the {seed}s, of "
         "memory the least)."
     )
 

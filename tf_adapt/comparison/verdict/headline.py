@@ -76,17 +76,17 @@ def headline(ranking: Ranking) -> Headline:
     if any(cell.results.failed.total for cell in failing) and not ranking.ahead_with_failed:
         failed = max(cell.results.failed.total for cell in failing)
         reason = (
-            f"Not decided: {failed} of {len(content.seeds)} seeds failed, and with the baseline's "
-            "answers in their place it is not ahead of every other cell"
+            f"Not decided: {failed} of {len(content.seeds)} {content.seed}s failed, and with the "
+            "baseline's answers in their place it is not ahead of every other cell"
         )
-        return Headline(_for_now(ranking, reason), train_safely(), tells_failures=True)
+        return Headline(_for_now(ranking, reason), train_safely(content), tells_failures=True)
     if ranking.untrained_open:
         return _untrained_open(ranking)
     if not above[ranking.recommended].above:
         reached_by = f"{score(content.baseline.score)} {metric_name(content.metric)}"
         reason = f"Not decided: it is not shown to be above the baseline's {reached_by}"
-        wanted = 2 * len(content.seeds)
-        step = NextStep(SEEDS, [f"Run more seeds (`--seeds {wanted}`), or label more examples."])
+        more = f"more {content.seed}s (`--seeds {2 * len(content.seeds)}`)"
+        step = NextStep(SEEDS, [f"Run {more}, or label more examples."])
         return Headline(_for_now(ranking, reason), step)
     if not ranking.rivals:
         sentence = (
@@ -177,8 +177,8 @@ def _one_seed(ranking: Ranking) -> Headline:
         nearest = max(rivals, key=lambda other: ranking.cells[other].results.mean)
         points = score(abs(ranking.pair(nearest).difference))
         ahead = f"{points} points ahead of the next best cell, but "
-    reason = f"Not decided: {ahead}one seed says nothing about others"
-    return Headline(_for_now(ranking, reason), more_seeds(1))
+    reason = f"Not decided: {ahead}one {ranking.content.seed} says nothing about others"
+    return Headline(_for_now(ranking, reason), more_seeds(ranking.content))
 
 
 def _untrained_ahead(ranking: Ranking) -> Headline:
@@ -200,7 +200,10 @@ def _undecided(ranking: Ranking) -> Headline:
     pair = ranking.pair(nearest)
     if pair.why == "identical":
         same = [ranking.names[n] for n in ranking.open if ranking.pair(n).why == "identical"]
-        reason = f"Not decided: it gives the same answers as {_others(len(same))} with every seed"
+        reason = (
+            f"Not decided: it gives the same answers as {_others(len(same))} with every "
+            f"{ranking.content.seed}"
+        )
         qualified = [f"It answers as {listed(same)}: check what is to differ between them."]
         return Headline(_for_now(ranking, reason), step, qualified=qualified)
     more = f"; open against {len(ranking.open)} of {len(ranking.rivals)} other cells"
@@ -211,7 +214,10 @@ def _undecided(ranking: Ranking) -> Headline:
 def _cheaper_than_best(ranking: Ranking) -> str:
     pair = ranking.between(ranking.recommended, ranking.best)
     if pair.why == "identical":
-        return "it gives the same answers as the best cell with every seed, and is cheaper"
+        return (
+            f"it gives the same answers as the best cell with every {ranking.content.seed}, and is "
+            "cheaper"
+        )
     if not pair.alike:
         return f"{lead(pair, 'the best cell')}, and cheaper"
     near = f"within a point of the best cell ({interval_text(pair)}) and cheaper"
@@ -222,8 +228,8 @@ def _lead_of(ranking: Ranking, pair: PairTest) -> str:
     """The lead over the next best cell, and why it decides nothing where its interval does not say
     it."""
     if pair.why == "few_seeds":
-        points = score(abs(pair.difference))
-        return f"{points} points ahead of the next best cell, but too few of the seeds trained"
+        points, seed = score(abs(pair.difference)), ranking.content.seed
+        return f"{points} points ahead of the next best cell, but too few of the {seed}s trained"
     shown = lead(pair, "the next best cell")
     if pair.interval and pair.interval[0] > 0:
         tested = sum(test.p_holm is not None for test in ranking.content.pairs)
@@ -254,7 +260,8 @@ def _use(ranking: Ranking) -> Headline:
     used = f"Use {ranking.names[name]}: {reached(content, cell, _lowest(ranking))}. Decided: "
     if not ranking.alike:
         trained = "" if all(cell.results.trained for cell in content.cells) else " that trained"
-        failed = ", its failed seeds counted at the baseline" if cell.results.failed.total else ""
+        failed = f", its failed {content.seed}s counted at the baseline"
+        failed = failed if cell.results.failed.total else ""
         others = [other for other in ranking.cells if other != name]
         nearest = max(others, key=lambda other: ranking.cells[other].results.mean)
         shown = lead(ranking.pair(nearest), f"the next best cell{trained}")

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tf_adapt.comparison.plan.scored_split import ENOUGH_FOR_A_SPLIT
 from tf_adapt.comparison.verdict.phrases import cheaper
 from tf_adapt.comparison.verdict.ranking import Ranking
 from tf_adapt.printing.words import counted, score
+from tf_adapt.report.content import Content
 from tf_adapt.statistics.power import POWER, two_digits
-from tf_adapt.statistics.relation import FEWEST_SEEDS, WORTH, PairTest
+from tf_adapt.statistics.relation import FEWEST_REPEATS, FEWEST_SEEDS, WORTH, PairTest
 
 USE, LABEL, SEEDS, TRAIN, CHEAPER = "use", "label", "seeds", "train", "cheaper"
 # Of `compare.seeds`.
@@ -29,14 +31,16 @@ class NextStep:
     sentences: list[str] = field(default_factory=list)
 
 
-def more_seeds(seeds: int) -> NextStep:
+def more_seeds(content: Content) -> NextStep:
     """`Run 4 more seeds: `--seeds 5`.`, from fewer than the tests need."""
-    wanted = max(DEFAULT_SEEDS, seeds + 2)
+    seeds = len(content.seeds)
+    fewest = FEWEST_REPEATS if content.folds else FEWEST_SEEDS
+    wanted = fewest if content.folds else max(DEFAULT_SEEDS, seeds + 2)
     return NextStep(
         SEEDS,
         [
-            f"Run {counted(wanted - seeds, 'more seed')} (`--seeds {wanted}`): the tests need "
-            f"{FEWEST_SEEDS} seeds of each cell that train."
+            f"Run {counted(wanted - seeds, f'more {content.seed}')} (`--seeds {wanted}`): the "
+            f"tests need {counted(fewest, content.seed)} of each cell that train."
         ],
     )
 
@@ -50,23 +54,28 @@ def to_decide(ranking: Ranking, pairs: Sequence[PairTest]) -> NextStep:
     """
     if ranking.close and len(ranking.close) == len(ranking.open):
         return _cheaper(ranking)
-    seeds = len(ranking.content.seeds)
+    content, seeds = ranking.content, len(ranking.content.seeds)
     pairs = [pair for pair in pairs if pair.why != "identical"]
     reasons = {pair.why for pair in pairs}
     if "few_seeds" in reasons:
-        return more_seeds(seeds) if seeds < FEWEST_SEEDS else train_safely()
+        fewest = FEWEST_REPEATS if content.folds else FEWEST_SEEDS
+        return more_seeds(content) if seeds < fewest else train_safely(content)
     ranges = [pair.seeds_needed for pair in pairs if pair.why == "more_seeds"]
     lows = [low for low, _ in ranges]
     if reasons == {"more_seeds"} and None not in lows and max(lows) <= MOST_TIMES * seeds:
-        return NextStep(SEEDS, [_seeds(ranges, seeds)])
-    return _label(ranking, pairs) or _new_comparison(ranges, seeds, "no_analysis_left" in reasons)
+        return NextStep(SEEDS, [_seeds(ranges, content)])
+    is_over = "no_analysis_left" in reasons
+    return _label(ranking, pairs) or _new_comparison(ranges, content, is_over)
 
 
-def train_safely() -> NextStep:
+def train_safely(content: Content) -> NextStep:
     """Where failed seeds stand in the way."""
     return NextStep(
         TRAIN,
-        ["Train again with a lower learning rate or a longer warm-up, so that no seed fails."],
+        [
+            "Train again with a lower learning rate or a longer warm-up, so that no "
+            f"{content.seed} fails."
+        ],
     )
 
 
@@ -89,26 +98,27 @@ def _alike(ranking: Ranking) -> str:
         if ranking.pair(name).why != "identical"
     ]
     if not intervals:
-        return "give the same answers with every seed"
+        return f"give the same answers with every {ranking.content.seed}"
     widest = max(abs(bound) for ends in intervals for bound in ends)
     return f"are at most {score(widest)} points apart"
 
 
-def _seeds(ranges: Sequence[Sequence[int | None]], seeds: int) -> str:
+def _seeds(ranges: Sequence[Sequence[int | None]], content: Content) -> str:
+    seeds, more = len(content.seeds), f"more {content.seed}"
     fewest = max(seeds + 1, *(low for low, _ in ranges))
     most = None if any(high is None for _, high in ranges) else max(high for _, high in ranges)
     if most is None:
         return (
-            f"Run at least {counted(fewest - seeds, 'more seed')} (`--seeds {fewest}`); many more "
+            f"Run at least {counted(fewest - seeds, more)} (`--seeds {fewest}`); many more "
             "may be needed."
         )
     if most <= fewest:
         return (
-            f"Run {counted(fewest - seeds, 'more seed')} (`--seeds {fewest}`), which would "
+            f"Run {counted(fewest - seeds, more)} (`--seeds {fewest}`), which would "
             "probably decide it."
         )
     return (
-        f"Run {fewest - seeds} to {most - seeds} more seeds (`--seeds {fewest}` to `{most}`), "
+        f"Run {fewest - seeds} to {counted(most - seeds, more)} (`--seeds {fewest}` to `{most}`), "
         "which would probably decide it."
     )
 
@@ -127,7 +137,11 @@ def _label(ranking: Ranking, pairs: Sequence[PairTest]) -> NextStep | None:
     more = two_digits(round((items - now) * examples / now))
     wanted = max(WORTH, min(abs(pair.difference) for pair in pairs))
     seen = "as seen here" if wanted > WORTH else "more than seen here"
-    run = f" and run {seeds} seeds" if seeds > len(content.seeds) else ""
+    further = [f"run {counted(seeds, content.seed)}"] if seeds > len(content.seeds) else []
+    # By default so many examples would have one split, which scores fewer.
+    if content.folds and examples + more >= ENOUGH_FOR_A_SPLIT:
+        further.append(f"keep `compare.folds: {content.folds}`")
+    run = "".join(f" and {step}" for step in further)
     return NextStep(
         LABEL,
         [
@@ -138,10 +152,15 @@ def _label(ranking: Ranking, pairs: Sequence[PairTest]) -> NextStep | None:
     )
 
 
-def _new_comparison(ranges: Sequence[Sequence[int | None]], seeds: int, is_over: bool) -> NextStep:
+def _new_comparison(
+    ranges: Sequence[Sequence[int | None]], content: Content, is_over: bool
+) -> NextStep:
     known = [low for low, _ in ranges if low is not None]
-    wanted = max([2 * seeds, *known])
+    wanted = max([2 * len(content.seeds), *known])
     why = ": no interim analysis is left in this one"
     if not is_over:
-        why = ", or be content, since hardly any number of seeds or labels would decide it"
-    return NextStep(SEEDS, [f"Run {wanted} seeds in a new folder (`--seeds {wanted}`){why}."])
+        why = (
+            f", or be content, since hardly any number of {content.seed}s or labels would decide it"
+        )
+    runs = counted(wanted, content.seed)
+    return NextStep(SEEDS, [f"Run {runs} in a new folder (`--seeds {wanted}`){why}."])

@@ -33,7 +33,7 @@ def reached(content: Content, cell: ScoredCell, note: str = "") -> str:
         note: behind the seeds.
     """
     results = cell.results
-    over = counted(results.trained or len(content.seeds), "repeat" if content.folds else "seed")
+    over = counted(results.trained or len(content.seeds), content.seed)
     if results.deviation is not None:
         over = f"deviation {score(results.deviation)} over {over}"
     mean = f"{score(results.mean)} {metric_name(content.metric)}"
@@ -77,20 +77,21 @@ def cheaper(costs: Costs, others: Sequence[Costs]) -> str:
     return f"{trained} {but} serves 1,000 examples in {served[0]:.1f} s ({served[1]:.1f} s)"
 
 
-def failures(results: SeedResults, seeds: int) -> str:
+def failures(results: SeedResults, content: Content) -> str:
     """`failed in 2 of 3 seeds (1 diverged, 1 with one answer to everything): 81.0 without
     them, 54.2 with them`."""
     failed, total = results.failed, results.failed.total
+    seeds = f"{len(content.seeds)} {content.seed}s"
     kinds = {
         "diverged": failed.diverged,
         "with one answer to everything": failed.one_answer,
     }
     counts = {words: count for words, count in kinds.items() if count}
     if len(counts) == 1 and failed.diverged:
-        text = f"diverged in {total} of {seeds} seeds"
+        text = f"diverged in {total} of {seeds}"
     else:
         why = ", ".join(f"{n} {words}" if len(counts) > 1 else words for words, n in counts.items())
-        text = f"failed in {total} of {seeds} seeds ({why})"
+        text = f"failed in {total} of {seeds} ({why})"
     if not results.trained:
         return text
     pronoun = "it" if total == 1 else "them"

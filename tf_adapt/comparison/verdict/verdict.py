@@ -69,7 +69,8 @@ def _sentence(headline: Headline, content: Content) -> str:
     cells not trained to the end, of scored examples with a text of train or dev, and a simple model
     that is as good."""
     failed = sum(cell.results.failed.total for cell in content.cells if cell.pretrained)
-    told = [] if not failed or headline.tells_failures else [f"{counted(failed, 'seed')} failed"]
+    told = [f"{counted(failed, content.seed)} failed"]
+    told = [] if not failed or headline.tells_failures else told
     unended = len(not_trained_to_the_end(content))
     told += [f"{counted(unended, 'cell')} not trained to the end"] if unended else []
     told += [f"of the scored examples {overlap}" for overlap in overlaps(content, SHARED)]
@@ -88,12 +89,11 @@ def _references(content: Content) -> list[str]:
 
 def _failed_cells(content: Content, names: dict[str, str]) -> list[str]:
     """`B diverged in 2 of 3 seeds (…).` for each pretrained cell with failed seeds, or a total."""
-    seeds = len(content.seeds)
     failed = [cell for cell in content.cells if cell.pretrained and cell.results.failed.total]
     if len(failed) <= 2:
-        return [f"{names[cell.id]} {failures(cell.results, seeds)}." for cell in failed]
+        return [f"{names[cell.id]} {failures(cell.results, content)}." for cell in failed]
     total = sum(cell.results.failed.total for cell in failed)
-    return [f"{counted(total, 'seed')} failed in {len(failed)} cells."]
+    return [f"{counted(total, content.seed)} failed in {len(failed)} cells."]
 
 
 def _nothing_trained(content: Content) -> Verdict:
@@ -103,7 +103,8 @@ def _nothing_trained(content: Content) -> Verdict:
     failed = _failed_cells(content, describe_all(content.cells))
     if best is None:
         headlined = Headline(
-            "Nothing to judge: no pretrained cell has finished with any seed", train_safely()
+            f"Nothing to judge: no pretrained cell has finished with any {content.seed}",
+            train_safely(content),
         )
         first, why = [*headlined.step.sentences, *failed], {SEEDS: failed}
     else:
