@@ -256,3 +256,15 @@ def test_plain_values_for_a_comparison_of_full_size():
     assert {type(end) for pair in pairs for end in pair.interval} == {float}
     assert {pair.why for pair in pairs} == {"decided", "more_seeds"}
     json.dumps(values, allow_nan=False)
+
+
+def test_a_simple_model_of_folds_is_tested_as_a_cell_of_folds():
+    random = np.random.default_rng(2)
+    folds = np.stack([random.permutation(100) % 5 for _ in range(2)])
+    cell, model = (
+        np.stack([random.random((2, 100)) < share, np.ones((2, 100))], -1).astype(float)
+        for share in (0.8, 0.7)
+    )
+    found = above_baseline("accuracy", {"a": cell}, model, 1, {"a": folds}, folds)["a"]
+    as_pair = compare_pairs("accuracy", {"a": cell, "b": model}, 1, (), {"a": folds, "b": folds})
+    assert (found.difference, found.p) == (as_pair[0].difference, as_pair[0].p)

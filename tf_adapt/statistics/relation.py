@@ -29,9 +29,9 @@ class PairTest:
         alike: whether the difference is shown to be within a point.
         seeds_needed: `[fewest, most]` seeds of each cell with which a decision is to be expected,
             None for more than 100; None unless `why` is "more_seeds".
-        larger_design: `[seeds of each cell, items]` with which a new comparison would decide the
-            difference, or `WORTH` if it is smaller, with probability 0.8; None where none would, or
-            there is nothing open.
+        larger_design: `[seeds or repeats of each cell, items]` with which a new comparison would
+            decide the difference, or `WORTH` if it is smaller, with probability 0.8; None where
+            none would, or there is nothing open.
         why: "decided", "alike", or what stands in the way, see `pairs.compare_pairs`.
     """
 
