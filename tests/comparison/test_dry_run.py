@@ -76,7 +76,7 @@ def test_cells_runs_and_splits(config, tmp_path, measured):
     assert top["kept"]["outputs"] == ["layer_0"]
     costs = found["costs"]
     assert costs["unknown"] == []
-    assert 20 < costs["cpu_seconds"] < 1000
+    assert costs["cpu_seconds"] > 20
     assert costs["cpu_seconds"] / found["jobs"] / 2 <= 1.01 * costs["seconds"]
     assert 300 < costs["memory_mb"] < 3000
     assert {one["home"] for one in top["kept"]["splits"].values()} == {"memory"}

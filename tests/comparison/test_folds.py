@@ -348,7 +348,7 @@ def test_v1_each_text_is_scored_by_a_model_that_did_not_see_it(in_a_file, tiny_b
                 scored += test
             assert sorted(scored) == sorted(texts)
     card = (out / content.verdict.exported / "README.md").read_text("utf-8")
-    assert "from the same procedure has" in card and "2 repeats of 2 folds" in card
+    assert "from the same procedure has" in card and "repeats of 2 folds" in card
     again = compare(comparison, out, jobs=2, cache=cache, export_anyway=True)
     assert replace(again, command="") == replace(content, command="")
     with pytest.raises(ConfigError, match="compare.folds: expected 2 as when this comparison was"):
