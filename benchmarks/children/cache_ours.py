@@ -35,7 +35,7 @@ def prepared(job: dict) -> Work:
             variable.assign(value)
         given = prepare(records[:64] if turn is None else records, task, encoder)
         limit = LIMIT_MB[job["kept"]]
-        ready = with_features(given, encoder, limit_mb=limit, reads=model.head.reads)
+        ready = with_features(given, encoder, limit_mb=limit, head_inputs=model.head.head_inputs)
         dataset = batches_from(ready, 32, shuffle=False)
         epochs = 1 if turn is None else job["epochs"]
         return model.fit(dataset, epochs=epochs, verbose=0).history["loss"][-1]

@@ -58,7 +58,7 @@ def kept(job: dict, model, given, folder: Path):
     """The data with what is frozen, as a run of `tf-adapt train` keeps it."""
     if not job["top"]:
         return with_features(
-            given, model.encoder, **LIMITS, reads=model.head.reads, own_folder=folder
+            given, model.encoder, **LIMITS, head_inputs=model.head.head_inputs, own_folder=folder
         )
     states = KeptStates(model.encoder, **LIMITS, folder=folder)
     below = model.encoder.layer_names[-2]

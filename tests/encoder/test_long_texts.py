@@ -159,7 +159,7 @@ def test_a_frozen_encoders_features_are_those_of_its_windows(tiny_bert, files, t
         head = ta.build_model(task, encoder, adaptation="feature_extraction").head
         prepared = prepare(records, task, encoder)
         kept = with_features(
-            prepared, encoder, cache=tmp_path / "cache", reads=head_inputs_of(head)
+            prepared, encoder, cache=tmp_path / "cache", head_inputs=head_inputs_of(head)
         )
         assert kept.features
     # Other windows are other features.
