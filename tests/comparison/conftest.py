@@ -39,7 +39,8 @@ def comparison_of(tmp_path) -> Callable[..., Comparison]:
             "extend": False,
             "seeds": 2,
         }
-        data = {"dataset": "sample_classification", "source": "sample"} | (data or {})
+        if "format" not in (data or {}):
+            data = {"dataset": "sample_classification", "source": "sample"} | (data or {})
         content = {"data": data, "compare": compare | changes, "penalties": penalties or {}}
         content["training"] = {"epochs": 2, "batch_size": 32}
         path = tmp_path / "config.yaml"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import finished_runs
 import numpy as np
@@ -236,7 +237,13 @@ def test_what_is_left_of_data_goes_into_the_config(compare, unreported, tmp_path
 
 def test_tagged_sentences_are_columns_of_words_and_tags(monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr(comparing, "compare", lambda *given, **more: asked.append(given[0]))
+    compared = SimpleNamespace(folds=None, seeds=[0])
+
+    def compare(asked_for, *given, **more):
+        asked.append(asked_for)
+        return compared
+
+    monkeypatch.setattr(comparing, "compare", compare)
     monkeypatch.setattr(in_python, "outcomes_of", lambda *given: None)
     words = [["Ann", "saw", f"town{number}"] for number in range(60)]
     tags = [["S-PER", "O", "S-LOC"]] * 60

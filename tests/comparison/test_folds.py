@@ -43,25 +43,9 @@ def in_a_file(comparison_of, tmp_path):
             "columns": {"text": "t", "label": "l", "group": "g"},
             **changes.pop("data", {}),
         }
-        return comparison_of({"dataset": None, "source": None} | data, **changes)
+        return comparison_of(data, **changes)
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def own_file_alone(monkeypatch):
-    """`comparison_of` writes the keys of a named dataset, which None removes."""
-    import yaml
-
-    dump = yaml.safe_dump
-
-    def without_nulls(content, *arguments, **keywords):
-        if isinstance(content, dict) and isinstance(content.get("data"), dict):
-            data = {key: value for key, value in content["data"].items() if value is not None}
-            content = content | {"data": data}
-        return dump(content, *arguments, **keywords)
-
-    monkeypatch.setattr(yaml, "safe_dump", without_nulls)
 
 
 def test_of_one_small_file_five_folds_are_the_default(in_a_file, tmp_path):

@@ -61,6 +61,18 @@ def make_config(tiny_bert):
     return make
 
 
+@pytest.fixture
+def traced(monkeypatch) -> list:
+    """An entry for each time that a loss is traced."""
+    traced, compute_loss = [], keras.Model.compute_loss
+    monkeypatch.setattr(
+        keras.Model,
+        "compute_loss",
+        lambda *arguments, **options: traced.append(1) or compute_loss(*arguments, **options),
+    )
+    return traced
+
+
 def outcome(folder) -> tuple:
     found = checkpoints.load_latest(folder / "checkpoint")
     arrays = {**found.arrays, "best": checkpoints.load_best(folder / "checkpoint").arrays["model"]}
@@ -81,14 +93,8 @@ def assert_same(folder, expected_folder):
     "case",
     [pytest.param(case, marks=() if case in QUICK else pytest.mark.large) for case in CASES],
 )
-def test_a_run_after_another_has_the_bits_of_a_run_alone(make_config, tmp_path, monkeypatch, case):
+def test_a_run_after_another_has_the_bits_of_a_run_alone(make_config, tmp_path, traced, case):
     """And its steps are not traced again."""
-    traced, compute_loss = [], keras.Model.compute_loss
-    monkeypatch.setattr(
-        keras.Model,
-        "compute_loss",
-        lambda *arguments, **options: traced.append(1) or compute_loss(*arguments, **options),
-    )
     session = Session()
     first, second = ((0, 1e-2), (1, 3e-3))
     train(make_config(*first, **CASES[case]), tmp_path / "first", session)
@@ -101,9 +107,7 @@ def test_a_run_after_another_has_the_bits_of_a_run_alone(make_config, tmp_path, 
     assert outcome(tmp_path / "after")[1] != outcome(tmp_path / "first")[1]
 
 
-def test_folds_share_traced_steps_and_have_the_bits_of_a_run_alone(
-    make_config, tmp_path, monkeypatch
-):
+def test_folds_share_traced_steps_and_have_the_bits_of_a_run_alone(make_config, tmp_path, traced):
     rows = "".join(f"text {n} of {n % 7}\t{'ab'[n % 2]}\n" for n in range(50))
     (tmp_path / "all.tsv").write_text("t\tl\n" + rows, "utf-8")
     own = {
@@ -112,12 +116,6 @@ def test_folds_share_traced_steps_and_have_the_bits_of_a_run_alone(
         "train": str(tmp_path / "all.tsv"),
         "columns": {"text": "t", "label": "l"},
     }
-    traced, compute_loss = [], keras.Model.compute_loss
-    monkeypatch.setattr(
-        keras.Model,
-        "compute_loss",
-        lambda *arguments, **options: traced.append(1) or compute_loss(*arguments, **options),
-    )
     session = Session()
     for number in range(2):
         fold = {"of": 2, "leave_out": number, "seed": 4}

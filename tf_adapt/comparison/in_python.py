@@ -3,6 +3,7 @@
 import hashlib
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.comparison import comparing, record
 from tf_adapt.comparison.comparison_result import ComparisonResult
 from tf_adapt.comparison.extending import outcomes_of
-from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.plain_values import plain_values
 from tf_adapt.data.in_memory.files import Form, file_columns, file_text
@@ -111,7 +111,9 @@ def compare(
         with run_folder.locked(out):
             text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
             records.write(out, record.CONFIG, text)
-    return ComparisonResult(compared, outcomes_of(settled(comparison), out))
+    # As the comparison settled them, so that the data are not read again.
+    comparison = replace(comparison, folds=compared.folds or 0, seeds=tuple(compared.seeds))
+    return ComparisonResult(compared, outcomes_of(comparison, out))
 
 
 def _check_jobs(jobs: int | None) -> None:
