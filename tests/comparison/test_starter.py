@@ -9,6 +9,7 @@ from tf_adapt.commands.main import cli
 from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.first_config import examples, write_config
 from tf_adapt.comparison.plan.settings import load_comparison
+from tf_adapt.data.splits import read_splits
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.statistics.power import Design
@@ -131,3 +132,13 @@ def test_equal_texts_decide_as_one(tmp_path):
     path.write_text("text\tlabel\n" + "".join(rows), "utf-8")
     _, _, lines = write_config(path, tmp_path / "config.yaml")
     assert lines == power_lines(Design(10, 2, 60), 2) != power_lines(Design(10, 2, 120), 2)
+
+
+def test_the_examples_of_a_file_are_read_once(tmp_path, monkeypatch):
+    reads = []
+    read = read_splits.read_file
+    monkeypatch.setattr(
+        read_splits, "read_file", lambda *given, **how: reads.append(given) or read(*given, **how)
+    )
+    write_config(reviews(tmp_path), tmp_path / "config.yaml")
+    assert len(reads) == 1

@@ -241,13 +241,19 @@ def test_the_headline_names_a_simple_model_that_no_cell_is_above():
     first = ReferenceScores(name="TF-IDF + logistic regression", score=0.5, cells=worse)
     second = ReferenceScores(name="untrained cosine of x", score=0.86, cells=better)
     found = judged([COLD, WARM], FAR, references=[first, second])
-    assert found.sentence.endswith("(no cell is shown to be above untrained cosine of x at 86.0).")
-    assert found.decided  # between the cells
+    assert found.sentence.startswith(
+        "Use the simple model, untrained cosine of x (86.0), or label more: no cell is shown to be "
+        "above it. Of the cells, use elmo_small with fine_tuning"
+    )
+    assert found.decided and found.next_step == "label"  # decided between the cells
     said_of(found, "TF-IDF + logistic regression has 50.0: elmo_small with fine_tuning (crf head) "
             "is above it, p 0.002")  # fmt: skip
     said_of(found, "untrained cosine of x has 86.0: elmo_small with fine_tuning (crf head) is 5.0 "
             "points below it, p 0.002")  # fmt: skip
     assert "TF-IDF" not in judged([COLD, WARM], FAR, references=[first]).sentence
+    nothing = judged([COLD, WARM], FAR, above=False, references=[second])
+    assert nothing.sentence.startswith("Use none of them yet")
+    assert nothing.sentence.endswith("above untrained cosine of x at 86.0).")
 
 
 def test_v4_an_ahead_cell_must_be_above_the_baseline_itself():

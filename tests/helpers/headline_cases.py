@@ -60,10 +60,10 @@ def _signals():
     ]
 
 
-def _simple_model_ahead():
+def _simple_model_ahead(*pairs):
     below = {name: BaselineTest(-0.05, 0.001, 0.002, False) for name in ("cold", "warm")}
     simple = ReferenceScores(name="TF-IDF + logistic regression", score=0.86, cells=below)
-    return judged([COLD, WARM], FAR, references=[simple])
+    return judged([COLD, WARM], *pairs, references=[simple])
 
 
 def _constant():
@@ -221,7 +221,10 @@ CASES = {
         (False, "seeds", "warm"),
     ),
     "one cell": (lambda: judged([COLD]), (False, "use", "cold")),
-    "a simple model is ahead": (_simple_model_ahead, (True, "use", "warm")),
+    "a simple model is ahead": (lambda: _simple_model_ahead(FAR), (True, "label", "warm")),
+    "a simple model is ahead, undecided": (
+        lambda: _simple_model_ahead(OPEN), (False, "label", "warm"),
+    ),
 }  # fmt: skip
 
 

@@ -36,6 +36,10 @@ def test_a_card_has_scores_with_their_seed_and_deviation():
     assert "| dev | accuracy | 50.0 |" in card
     assert "of one seed (0)" in card
     assert "Over 3 seeds of the comparison that it comes from: accuracy 70.0 ± 2.0 on test." in card
+    failed = "Over all seeds of the comparison that it comes from, each of which failed: accuracy"
+    assert failed in export_card(config(), task(), METRICS, OverSeeds(0, 0.5, 0.0))
+    repeats = "(all repeats of 5 folds, each of which failed)"
+    assert repeats in export_card(config(), task(), METRICS, OverSeeds(0, 0.5, 0.0, folds=5))
     assert "- dev: a part of train; 3 texts were cut at the limit" in card
     assert "- 1,000 of 5,000 parameters were trained" in card
     assert "`no`, `y\\u001bes`" in card

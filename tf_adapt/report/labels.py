@@ -5,6 +5,7 @@ from tf_adapt.printing import words
 from tf_adapt.printing.words import visible
 from tf_adapt.report.blocks import Folded, Paragraph, Picture, Section, Table, field_of
 from tf_adapt.report.cells import Ranked
+from tf_adapt.report.content import Content
 
 MANY_LABELS = 10
 
@@ -14,20 +15,20 @@ def with_reliability(order: list[Ranked]) -> list[Ranked]:
     return [entry for entry in order if entry.cell.reliability is not None]
 
 
-def labels_section(order: list[Ranked]) -> list[Section]:
+def labels_section(content: Content, order: list[Ranked]) -> list[Section]:
     """Precision, recall and F1 of each label: of the best frozen encoder, and of the best other
     cell."""
     known = [entry for entry in order if entry.cell.labels and entry.cell.pretrained]
     frozen = [entry for entry in known if entry.cell.adaptation == FROZEN][:1]
     others = [entry for entry in known if entry.cell.adaptation != FROZEN][:1]
-    tables = [_label_table(entry) for entry in frozen + others]
+    tables = [_label_table(content, entry) for entry in frozen + others]
     if not tables:
         return []
     many = len(tables[0].rows) > MANY_LABELS
     return [Section("Each label", [Folded("The tables", tables)] if many else tables)]
 
 
-def _label_table(entry: Ranked) -> Table:
+def _label_table(content: Content, entry: Ranked) -> Table:
     rows = [
         [
             field_of(visible(name)),
@@ -36,11 +37,11 @@ def _label_table(entry: Ranked) -> Table:
         ]
         for name, of in entry.cell.labels.items()
     ]
-    caption = f"{entry.name}: scores × 100 of each label, means over seeds"
+    caption = f"{entry.name}: scores × 100 of each label, means over {content.seed}s"
     return Table(caption, ["label", "precision", "recall", "F1", "true in"], rows)
 
 
-def reliability_section(order: list[Ranked]) -> list[Section]:
+def reliability_section(content: Content, order: list[Ranked]) -> list[Section]:
     """How far the probabilities of each cell are from the shares that come true."""
     shown = with_reliability(order)
     if not shown:
@@ -61,8 +62,9 @@ def reliability_section(order: list[Ranked]) -> list[Section]:
     )
     picture = Picture(
         "reliability",
-        "The share of predictions that came true against their probability, of all seeds; below "
-        "the diagonal a model is too sure of itself. The larger a dot, the more predictions.",
+        f"The share of predictions that came true against their probability, of all "
+        f"{content.seed}s; below the diagonal a model is too sure of itself. The larger a dot, the "
+        "more predictions.",
         f"Expected calibration errors × 100: {errors}",
     )
     text = (

@@ -14,7 +14,7 @@ from tf_adapt.report.blocks import (
     Section,
 )
 from tf_adapt.report.cells import Ranked, best_of, ranked
-from tf_adapt.report.content import Content, Teacher
+from tf_adapt.report.content import Content
 from tf_adapt.report.examples import examples
 from tf_adapt.report.figures.cost_figure import fastest_first, has_costs
 from tf_adapt.report.figures.panels import with_curves, with_weights
@@ -47,13 +47,13 @@ def sections(content: Content) -> list:
         *learning_curves(content, order),
         *slices(content, order),
         *forgetting(order),
-        _costs(order, content.teacher),
+        _costs(content, order),
         _tests(content, order),
         *_learning(content, order),
-        *_weights(order),
+        *_weights(content, order),
         *_errors(content, order),
-        *labels_section(order),
-        *reliability_section(order),
+        *labels_section(content, order),
+        *reliability_section(content, order),
         _choices(content, order),
         _origin(content, order),
     ]
@@ -86,12 +86,12 @@ def _summary(order: list[Ranked]) -> str:
     return "; ".join(f"{entry.name} {entry.cell.results.shown}" for entry in order)
 
 
-def _costs(order: list[Ranked], teacher: Teacher | None) -> Section:
-    blocks = []
+def _costs(content: Content, order: list[Ranked]) -> Section:
+    blocks, teacher = [], content.teacher
     if has_costs(order):
         front = "; ".join(entry.name for entry in fastest_first(order))
         trained = all(entry.cell.results.trained for entry in order)
-        without = "" if trained else " Cells of which no seed trained are not in it."
+        without = "" if trained else f" Cells of which no {content.seed} trained are not in it."
         blocks.append(
             Picture(
                 "costs",
@@ -100,7 +100,7 @@ def _costs(order: list[Ranked], teacher: Teacher | None) -> Section:
                 f"Score against seconds of training. No faster cell scores higher than: {front}",
             )
         )
-    blocks.append(tables.cost_table(order))
+    blocks.append(tables.cost_table(order, content.seed))
     blocks += [] if teacher is None else [tables.teacher_table(teacher, order)]
     return Section("Costs", blocks)
 
@@ -128,14 +128,14 @@ def _learning(content: Content, order: list[Ranked]) -> list:
         return []
     picture = Picture(
         "curves",
-        f"The score on {visible(content.chosen_on)} after each epoch, a line a seed; the other "
+        f"The score on {visible(content.chosen_on)} after each epoch, a line a training; the other "
         "cells faint behind.",
         "Learning curves of " + "; ".join(entry.name for entry in shown),
     )
     return [Section("Learning curves", [picture])]
 
 
-def _weights(order: list[Ranked]) -> list:
+def _weights(content: Content, order: list[Ranked]) -> list:
     shown = with_weights(order)
     if not shown:
         return []
@@ -145,7 +145,7 @@ def _weights(order: list[Ranked]) -> list:
     )
     picture = Picture(
         "layer_weights",
-        "How much each layer counts in the learned mix, mean over seeds.",
+        f"How much each layer counts in the learned mix, mean over {content.seed}s.",
         f"Learned weights of the layers; the heaviest: {heaviest}",
     )
     return [Section("Which layers are used", [picture, Folded("As numbers", [table])])]

@@ -54,9 +54,10 @@ def _table(content: Content, order: list[Ranked]) -> Table:
         ]
         for ranked in order
     ]
+    seed = content.seed
     caption = (
         f"Score × 100 on all of {visible(content.scored_on)} and on each slice (its examples), "
-        f"means over the seeds that trained; {100 * LEVEL:.0f} % intervals over seeds and test "
+        f"means over the {seed}s that trained; {100 * LEVEL:.0f} % intervals over {seed}s and test "
         "items. Challenging: below the rest, which is in brackets"
     )
     return Table(caption, columns, rows)

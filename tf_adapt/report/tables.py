@@ -37,8 +37,8 @@ def _seed_entry(score: float | None, outcome: str | None) -> Entry:
     return Entry(words.score(score), note)
 
 
-def cost_table(order: list[Ranked]) -> Table:
-    """The costs of each cell, with its score."""
+def cost_table(order: list[Ranked], name: str = "seed") -> Table:
+    """The costs of each cell, with its score; `name` as in `seeds_table`."""
     columns = [
         "cell",
         "score × 100",
@@ -59,7 +59,10 @@ def cost_table(order: list[Ranked]) -> Table:
             *(field_of(words.amount(value)) for value in measured),
             field_of(words.amount(costs.task_megabytes)),
         ])  # fmt: skip
-    title = "Costs, means over seeds (of memory the least; a process's first run traces steps too)"
+    title = (
+        f"Costs of a training, means over {name}s (of memory the least; a process's first run "
+        "traces steps too)"
+    )
     return Table(title, columns, rows)
 
 

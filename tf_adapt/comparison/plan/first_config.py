@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.comparison.plan.design_power import power_lines
-from tf_adapt.comparison.plan.scored_split import FOLDS, REPEATS, every_fold, folds_of
+from tf_adapt.comparison.plan.scored_split import FOLDS, REPEATS, default_folds
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.data.guesses import Given, Guess, guess
@@ -41,13 +41,14 @@ def write_config(
     _check_new(out)
     guessed = guess(path, given)
     data = _section(guessed, path)
-    warnings, folds = _warnings(guessed, data), folds_of(data)
+    folds, examples = default_folds(data)
+    warnings = _warnings(guessed, data, examples)
     _write(out, _text(guessed, str(path), str(out), folds))
-    return guessed, warnings, _power(data, folds) if folds else []
+    return guessed, warnings, _power(examples, folds) if folds else []
 
 
-def _power(data: FilesConfig, folds: int) -> list[str]:
-    items = int(item_groups(every_fold(data)).max()) + 1
+def _power(examples: list, folds: int) -> list[str]:
+    items = int(item_groups(examples).max()) + 1
     return power_lines(Design(REPEATS * folds, REPEATS, items), 2)
 
 
@@ -64,20 +65,17 @@ def _section(guessed: Guess, path: str | Path) -> FilesConfig:
     )
 
 
-def _warnings(guessed: Guess, data: FilesConfig) -> list[str]:
-    """What a comparison would refuse or leave out.
-
-    Raises:
-        DataError: the content of the file is wrong.
-    """
+def _warnings(guessed: Guess, data: FilesConfig, examples: list | None) -> list[str]:
+    """What a comparison would refuse or leave out; `examples`: None where they make no folds."""
     warnings = []
     if guessed.unlabelled:
         without = f"{counted(guessed.unlabelled, 'example')} without a label"
         warnings.append(f"{without}: data.skip_unlabelled leaves them out")
-    try:
-        load_splits(data)  # raises the errors that a run would
-    except SplitError as error:
-        warnings.append(f"{error}; until then a comparison refuses the file")
+    if examples is None:
+        try:
+            load_splits(data)
+        except SplitError as error:
+            warnings.append(f"{error}; until then a comparison refuses the file")
     return warnings
 
 

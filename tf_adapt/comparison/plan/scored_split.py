@@ -67,7 +67,7 @@ def settled(comparison: Comparison) -> Comparison:
     folds, repeats = comparison.folds, comparison.seeds or tuple(range(REPEATS))
     if folds is None:
         against = _against_folds(comparison) or _seen_before(comparison)
-        folds = 0 if against else folds_of(comparison.data, repeats)
+        folds = 0 if against else default_folds(comparison.data, repeats)[0]
     elif folds > 1:
         _check_every_fold(comparison, folds, repeats)
     folds = folds if folds > 1 else 0
@@ -85,8 +85,11 @@ def _check_every_fold(comparison: Comparison, folds: int, repeats: Sequence[int]
     every_fold(comparison.data, folds, repeats)
 
 
-def folds_of(data: FilesConfig | TfdsConfig, repeats: Sequence[int] = range(REPEATS)) -> int:
-    """The default number of folds of data without dev and test; 0: one split.
+def default_folds(
+    data: FilesConfig | TfdsConfig, repeats: Sequence[int] = range(REPEATS)
+) -> tuple[int, list | None]:
+    """The default number of folds of data without dev and test (0: one split), and the examples;
+    None where they cannot be cut into folds.
 
     Raises:
         DataError: as `load_splits`.
@@ -94,8 +97,8 @@ def folds_of(data: FilesConfig | TfdsConfig, repeats: Sequence[int] = range(REPE
     try:
         pool = every_fold(data, FOLDS, repeats)
     except SplitError:
-        return 0
-    return FOLDS if len(pool) < ENOUGH_FOR_A_SPLIT else 0
+        return 0, None
+    return FOLDS if len(pool) < ENOUGH_FOR_A_SPLIT else 0, pool
 
 
 def every_fold(

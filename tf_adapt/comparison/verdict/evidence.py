@@ -1,6 +1,7 @@
 """The evidence for a verdict: sentences by subject."""
 
 from tf_adapt.comparison.verdict.headline import Headline
+from tf_adapt.comparison.verdict.next_step import USE
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.comparison.verdict.ranking import Ranking
 from tf_adapt.comparison.verdict.training_ended import Shortfall, not_trained_to_the_end
@@ -78,14 +79,16 @@ def next_sentences(
     headline: Headline, reasons: dict[str, Shortfall], content: Content
 ) -> list[str]:
     """What to do next; cells that were not trained to the end come first."""
-    sentences = [*_to_the_end(reasons, content), *headline.step.sentences]
+    further, step = _to_the_end(reasons, content), headline.step
     simple = unbeaten_reference(content)
-    if simple is None or not headline.decided:
-        return sentences
-    better = (
-        f"{visible(simple.name)} has {score(simple.score)}, and no cell is shown to be above it"
-    )
-    return [f"Try the simple model before you rely on it: {better}.", *sentences]
+    if simple is None or not headline.names_cell:
+        return [*further, *step.sentences]
+    known = f"the simple model, {visible(simple.name)}, which has {score(simple.score)}"
+    return [
+        f"Use {known}, or label more examples: no cell is shown to be above it.",
+        *further,
+        *([] if step.kind == USE else step.sentences),
+    ]
 
 
 def unbeaten_reference(content: Content) -> ReferenceScores | None:

@@ -49,6 +49,7 @@ class Headline:
         decided: whether the tests decide which cell to use.
         qualified: sentences that qualify it: which cells are ahead, alike or undecided.
         tells_failures: whether the sentence mentions failed seeds already.
+        names_cell: whether the sentence is `Use CELL …`.
     """
 
     sentence: str
@@ -56,6 +57,7 @@ class Headline:
     decided: bool = False
     qualified: list[str] = field(default_factory=list)
     tells_failures: bool = False
+    names_cell: bool = True
 
 
 def headline(ranking: Ranking) -> Headline:
@@ -116,6 +118,7 @@ def few_items(content: Content, name: str, cell) -> Headline:
                 *NOT_LEARNT.sentences[1:],
             ],
         ),
+        names_cell=False,
     )
 
 
@@ -125,6 +128,7 @@ def nothing_learnt(content: Content, name: str, cell) -> Headline:
         "Use none of them yet: each seed of every cell diverged or gives one answer to everything. "
         f"The best on {content.scored_on} is {name}: {reached(content, cell)}",
         NOT_LEARNT,
+        names_cell=False,
     )
 
 
@@ -167,6 +171,7 @@ def _nothing_above(ranking: Ranking) -> Headline:
         f"{score(content.baseline.score)}. The best is {ranking.names[best]}: "
         f"{reached(content, ranking.cells[best])}",
         NOT_LEARNT,
+        names_cell=False,
     )
 
 
@@ -189,6 +194,7 @@ def _untrained_ahead(ranking: Ranking) -> Headline:
         f"Use no pretrained encoder yet: an untrained network is {shown}",
         NEARER,
         qualified=[f"The untrained network is {ranking.shown(ahead)}."],
+        names_cell=False,
     )
 
 

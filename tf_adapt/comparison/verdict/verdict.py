@@ -25,7 +25,7 @@ from tf_adapt.comparison.verdict.headline import (
     nothing_learnt,
     too_few_items,
 )
-from tf_adapt.comparison.verdict.next_step import TRAIN, train_safely
+from tf_adapt.comparison.verdict.next_step import LABEL, TRAIN, train_safely
 from tf_adapt.comparison.verdict.phrases import describe_all, failures
 from tf_adapt.comparison.verdict.ranking import alone, ranking
 from tf_adapt.comparison.verdict.training_ended import not_trained_to_the_end
@@ -59,32 +59,35 @@ def verdict(content: Content) -> Verdict:
 
 
 def _step(headlined: Headline, content: Content) -> str:
-    """Cells that are not trained to the end come before seeds and labels."""
-    unended = not headlined.decided and not_trained_to_the_end(content)
-    return TRAIN if unended else headlined.step.kind
+    """Cells that are not trained to the end come before seeds and labels; a cell that is not above
+    a simple model is not to be used yet."""
+    if not headlined.decided and not_trained_to_the_end(content):
+        return TRAIN
+    unbeaten = headlined.names_cell and unbeaten_reference(content) is not None
+    return LABEL if unbeaten else headlined.step.kind
 
 
 def _sentence(headline: Headline, content: Content) -> str:
     """The headline as a sentence, with what qualifies any verdict: the number of failed seeds, of
-    cells not trained to the end, of scored examples with a text of train or dev, and a simple model
-    that is as good."""
+    cells not trained to the end, of scored examples with a text of train or dev. Where a simple
+    model is as good, it comes first."""
     failed = sum(cell.results.failed.total for cell in content.cells if cell.pretrained)
     told = [f"{counted(failed, content.seed)} failed"]
     told = [] if not failed or headline.tells_failures else told
     unended = len(not_trained_to_the_end(content))
     told += [f"{counted(unended, 'cell')} not trained to the end"] if unended else []
     told += [f"of the scored examples {overlap}" for overlap in overlaps(content, SHARED)]
-    told += _references(content)
-    return f"{headline.sentence} ({'; '.join(told)})." if told else f"{headline.sentence}."
-
-
-def _references(content: Content) -> list[str]:
-    """`no cell is shown to be above TF-IDF + logistic regression at 64.0`, the best of these
-    models; nothing if no cell could be tested."""
-    best = unbeaten_reference(content)
-    if best is None:
-        return []
-    return [f"no cell is shown to be above {visible(best.name)} at {score(best.score)}"]
+    sentence, simple = headline.sentence, unbeaten_reference(content)
+    if simple is not None:
+        name, reached = visible(simple.name), score(simple.score)
+        if headline.names_cell:
+            sentence = (
+                f"Use the simple model, {name} ({reached}), or label more: no cell is shown to be "
+                f"above it. Of the cells, {sentence[0].lower()}{sentence[1:]}"
+            )
+        else:
+            told.append(f"no cell is shown to be above {name} at {reached}")
+    return f"{sentence} ({'; '.join(told)})." if told else f"{sentence}."
 
 
 def _failed_cells(content: Content, names: dict[str, str]) -> list[str]:
@@ -105,6 +108,7 @@ def _nothing_trained(content: Content) -> Verdict:
         headlined = Headline(
             f"Nothing to judge: no pretrained cell has finished with any {content.seed}",
             train_safely(content),
+            names_cell=False,
         )
         first, why = [*headlined.step.sentences, *failed], {SEEDS: failed}
     else:

@@ -64,6 +64,7 @@ class OverSeeds:
     """The score of a comparison's cell: mean and standard deviation over the seeds that trained.
 
     Attributes:
+        seeds: that trained; 0: all failed, and the score is that of the failed ones.
         folds: of a cross-validation, of which the seeds are repeats; 0: there is none.
     """
 
@@ -264,13 +265,15 @@ def _scores(metrics: dict[str, Any] | None, over_seeds: OverSeeds | None) -> str
 
 def _of_comparison(over: OverSeeds, metric: str) -> str:
     reached = f"{metric} {words.mean_and_deviation(over.mean, over.deviation)}"
+    name = "repeat" if over.folds else "seed"
+    seeds = words.counted(over.seeds, name) if over.seeds else f"all {name}s"
+    failed = "" if over.seeds else ", each of which failed"
     if not over.folds:
-        seeds = words.counted(over.seeds, "seed")
-        return f" Over {seeds} of the comparison that it comes from: {reached} on test."
+        return f" Over {seeds} of the comparison that it comes from{failed}: {reached} on test."
     return (
         f" The model is trained on all examples but those of dev. In the comparison that it comes "
         f"from the same procedure has {reached} on examples that a model did not see "
-        f"({words.counted(over.seeds, 'repeat')} of {over.folds} folds)."
+        f"({seeds} of {over.folds} folds{failed})."
     )
 
 
