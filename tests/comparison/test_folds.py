@@ -290,6 +290,27 @@ def test_a_student_learns_from_the_ensemble_of_its_fold(in_a_file, tmp_path):
     ]
 
 
+def test_a_student_to_export_learns_from_a_model_of_all_examples(in_a_file, tmp_path):
+    signals = {"big": {}, "small": {"teacher": {"signal": "big"}}}
+    comparison = settled(
+        in_a_file(adaptations=["fine_tuning"], signals=signals, learning_rates=[1e-3, 3e-4])
+    )
+    outcomes = FoldOutcomes(comparison, tmp_path / "out")
+    outcomes.refit = small = comparison.cells[1]
+
+    def of_all():
+        return [run for run in outcomes.waiting() if run.fold.leave_out is None]
+
+    teachers = of_all()
+    assert [(run.cell.signal, run.rate) for run in teachers] == [("big", 1e-3), ("big", 3e-4)]
+    finish(teachers[0], 0.5)
+    assert of_all() == teachers[1:]
+    finish(teachers[1], 0.9)
+    students = of_all()
+    assert students == outcomes.export_runs(small)
+    assert {run.teacher.folder for run in students} == {teachers[1].folder}
+
+
 def test_the_config_of_a_fold_run(in_a_file, tmp_path):
     slices = {"long": {"longer_than": 2}}
     comparison = settled(in_a_file(adaptations=["fine_tuning"], learning_rates=[1e-3]))

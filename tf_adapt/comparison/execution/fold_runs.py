@@ -74,7 +74,7 @@ class FoldOutcomes(Outcomes):
     def export_runs(self, cell: Cell) -> list[CellRun]:
         """The runs on all examples: one for each learning rate, or an ensemble with the best, which
         has a seed of its own."""
-        fold, teacher = Fold(self.comparison.folds, None, 0), self._teacher(cell, 0, 0)
+        fold, teacher = Fold(self.comparison.folds, None, 0), self._teacher_of_all(cell)
         seed = CHOOSING_SEED + 1 if cell.together else CHOOSING_SEED
         runs = [
             replace(self.run(cell, rate, seed), fold=fold, teacher=teacher) for rate in cell.rates
@@ -88,8 +88,7 @@ class FoldOutcomes(Outcomes):
         """As `Outcomes.waiting`; at last those on all examples."""
         yield from super().waiting()
         if self.refit is not None:
-            for run in self.export_runs(self.refit):
-                yield from self._leaves(run)
+            yield from self._to_export(self.refit)
 
     def metrics(self, run: CellRun) -> dict[str, Any] | None:
         """As `Outcomes.metrics`; of a repeat the means of its fold runs, and the most memory."""
@@ -110,6 +109,22 @@ class FoldOutcomes(Outcomes):
             | {"peak_memory_mb": max(metrics["peak_memory_mb"] for metrics in of_folds)}
             | {"truncated": first["truncated"] | {"test": cut}}
         )
+
+    def _to_export(self, cell: Cell) -> Iterator[CellRun]:
+        """Its unfinished runs on all examples, after those of the cell that teaches it."""
+        runs = self.export_runs(cell)
+        if cell.teacher is not None and runs[0].teacher is None:
+            yield from self._to_export(self._teaching_cell(cell))
+        else:
+            yield from (leaf for run in runs for leaf in self._leaves(run))
+
+    def _teacher_of_all(self, cell: Cell) -> CellRun | None:
+        """The run on all examples that teaches one to export; None: there is none, or it has not
+        ended."""
+        if cell.teacher is None:
+            return None
+        runs = self.export_runs(self._teaching_cell(cell))
+        return self.best_on_dev(runs) if all(map(self.is_over, runs)) else None
 
     def _trials_of(self, cell: Cell, number: int) -> list[CellRun]:
         runs = [self._run(cell, rate, 0, number) for rate in cell.rates]
