@@ -7,9 +7,13 @@ from pathlib import Path
 
 import keras
 import pytest
+import yaml
 
 import tf_adapt as ta
 import tf_adapt.models.serializables  # as `import tf_adapt` does where Keras is loaded already
+from tf_adapt.config.reading import config_from
+from tf_adapt.data.splits.read_splits import load_splits
+from tf_adapt.training.resolving.run_config import as_now, changed_keys
 
 WRITTEN = Path(__file__).parent / "written_before"
 # What version 0.1 predicted with them.
@@ -50,6 +54,26 @@ def test_a_run_folder(written):
     predictions = ta.predict(model, texts[1:])
     columns = dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True))
     assert [one.label for one in predictions] == list(columns["prediction"])
+
+
+@pytest.mark.parametrize("dev", [None, "data/dev.tsv"])
+def test_a_run_keeps_the_part_that_its_version_cut_off(written, dev):
+    moved_to(written / "run", written)
+    text = (written / "run/config.yaml").read_text("utf-8")
+    content = yaml.safe_load(text)
+    content["data"] |= {"dev": dev, "train": "data/long.tsv"}
+    rows = "".join(f"text {n}\t{'no' if n % 10 else 'yes'}\n" for n in range(100))
+    (written / "data/long.tsv").write_text("text\tlabel\n" + rows, "utf-8")
+    before = config_from(as_now(content), "config.yaml")
+    assert before.data.stratified == (dev is not None)
+    now = config_from({**content, "data": {**content["data"], "stratified": True}}, "config.yaml")
+    changed = changed_keys(before, now)
+    assert list(changed) == ([] if dev else ["data.stratified"])
+    if dev is None:
+        parts = [load_splits(config.data).examples["dev"] for config in (before, now)]
+        found = [int(one.text_a.split()[1]) for one in parts[0]]
+        assert found == [2, 4, 43, 44, 63, 71, 72, 86, 92, 93]  # what version 0.2 cut off
+        assert sum(one.label == "yes" for one in parts[1]) == 1
 
 
 def moved_to(run: Path, folder: Path) -> None:

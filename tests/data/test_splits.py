@@ -1,13 +1,18 @@
 import json
+import random
 import re
 from collections import Counter
 
 import pytest
+from sklearn.model_selection import train_test_split
 
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig
 from tf_adapt.data.datasets import read_file
+from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.own_files import recognised
 from tf_adapt.data.packing.prepare import task_of
+from tf_adapt.data.splits.cut import cut_off
+from tf_adapt.data.splits.kinds import KINDS
 from tf_adapt.data.splits.read_splits import fingerprint, has_test, load_splits
 from tf_adapt.errors import ConfigError, DataError
 
@@ -282,14 +287,54 @@ def test_train_alone_is_enough(tmp_path):
     part = "20 of its 200 examples"
     assert found.descriptions == {
         "train": f"{file}: without {part}, which play dev",
-        "dev": f"dev, a part of {file}: {part}, picked by a hash of the text ({seed}), equal "
-        "texts and groups together; there is no dev file",
+        "dev": f"dev, a part of {file}: {part}, picked by a hash of the text ({seed}), about its "
+        "share of each label, equal texts and groups together; there is no dev file",
     }
     # The part depends on the texts alone.
     write(tmp_path, train=table(reviews(200)[::-1]))
     again = load_splits(data).examples["dev"]
     assert {one.text_a for one in again} == {one.text_a for one in dev}
     assert [one.text_a for one in again] == [one.text_a for one in dev][::-1]
+
+
+STRATA = {
+    "classification": lambda draw: draw.choice(["often"] * 80 + ["some"] * 17 + ["rare"] * 3),
+    "multilabel_classification": lambda draw: tuple(x for x in "abcde" if draw.random() < 0.2),
+    "regression": lambda draw: draw.random() ** 3,
+}
+
+
+@pytest.mark.parametrize("count", [20, 50, 100])
+@pytest.mark.parametrize("kind", STRATA)
+def test_a_part_has_its_share_of_each_label(kind, count):
+    draw = random.Random(count)
+    some = [Record(f"t {n}", label=STRATA[kind](draw), where=str(n)) for n in range(200)]
+    strata = KINDS[kind].strata
+    cut, kept = cut_off(some, count, 13, "train", strata(some))
+    assert (len(cut), len(kept)) == (count, 200 - count)
+    of = dict(zip((one.text_a for one in some), strata(some), strict=True))
+    whole = Counter(stratum for one in some for stratum in of[one.text_a])
+    part = Counter(stratum for one in cut for stratum in of[one.text_a])
+    off = {stratum: abs(part[stratum] - count * whole[stratum] / 200) for stratum in whole}
+    assert max(off.values()) <= (1 if kind != "multilabel_classification" else 2)
+    turned, _ = cut_off(some[::-1], count, 13, "train", strata(some[::-1]))
+    assert turned == cut[::-1]
+    other, _ = cut_off(some, count, 14, "train", strata(some))
+    assert other != cut
+    if kind == "classification":
+        labels = [one.label for one in some]
+        theirs, _ = train_test_split(labels, train_size=count, stratify=labels, random_state=0)
+        assert all(abs(part[stratum] - Counter(theirs)[stratum]) <= 1 for stratum in whole)
+
+
+def test_rare_tags_are_in_the_part_that_is_cut_off():
+    some = [
+        TaggedSentence((f"w{n}",), ("B-X" if n % 25 == 0 else "O",), where=str(n))
+        for n in range(500)
+    ]
+    for seed in range(10):
+        cut, _ = cut_off(some, 50, seed, "train", KINDS["tagging"].strata(some))
+        assert Counter(one.tags for one in cut) == {("O",): 48, ("B-X",): 2}
 
 
 def test_a_test_file_without_a_dev_file(tmp_path):

@@ -181,7 +181,7 @@ def _check_cell(cell: Cell, compared: Callable[[Config], Config], out: Path) -> 
     if not (out / name).is_file():
         return
     content, _ = parse_yaml(records.read(out, name).decode("utf-8", "replace"), str(out / name))
-    before = compared(config_from(content, str(out / name)))
+    before = compared(config_from(run_config.as_now(content), str(out / name)))
     changed = run_config.changed_keys(before, compared(cell.config))
     if changed:
         raise ConfigError(

@@ -63,6 +63,9 @@ TrainExamplesSeed = whole(0, 2**32 - 1, default=29)
 # This share of train serves as dev, and dev serves as test; a test split is not read.
 HeldOut = Field(None, gt=0, lt=1, description="a share of train between 0 and 1, or null")
 """Fraction of train that serves as dev, while dev serves as test; a test split is not read."""
+Stratified = Field(True, description="true or false")
+"""Whether a part that is cut off train (dev, held_out) has about its share of each label, tag, or
+fifth of the scores; false: as runs of versions before 0.3 have it, to go on with one."""
 LabelRange = Field(
     None, min_length=2, max_length=2, description="two numbers [lowest, highest], or null"
 )
@@ -213,6 +216,7 @@ class FilesConfig(Section):
     fold: FoldConfig | None = Fold
     leave_out: LeaveOutConfig | None = LeaveOut
     held_out: float | None = HeldOut
+    stratified: bool = Stratified
     spans: SpansConfig | None = Spans
 
 
@@ -264,6 +268,7 @@ class TfdsConfig(Section):
     fold: FoldConfig | None = Fold
     leave_out: LeaveOutConfig | None = LeaveOut
     held_out: float | None = HeldOut
+    stratified: bool = Stratified
 
 
 class TextConfig(Section):

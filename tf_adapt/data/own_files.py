@@ -1,10 +1,12 @@
 """Defaults for a user's own files: their columns, a dev split."""
 
+from collections.abc import Callable
 from typing import Any
 
 from tf_adapt.data.datasets import DEV_PERCENT, DEV_SEED
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off
+from tf_adapt.data.splits.strata import Strata
 from tf_adapt.errors import DataError
 from tf_adapt.printing.words import counted
 
@@ -47,12 +49,14 @@ def with_dev(
     where: str,
     reason: str = "there is no dev file",
     scored: bool = False,
+    strata: Callable[[list], Strata | None] = lambda examples: None,
 ) -> None:
     """Cuts a part off train to serve as dev; the description of dev ends with the reason.
 
     Args:
         scored: whether scores count: the part is then another one, and larger: half of train, but
             no more than `ENOUGH_TO_SCORE` or a tenth.
+        strata: examples → as in `cut_off`.
 
     Raises:
         SplitError: train has too few examples or too few groups of them.
@@ -66,10 +70,12 @@ def with_dev(
     count = round(len(train) * DEV_PERCENT / 100)
     seed = SCORED_SEED if scored else DEV_SEED
     count = max(count, min(len(train) // 2, ENOUGH_TO_SCORE)) if scored else count
-    examples["dev"], examples["train"] = cut_off(train, count, seed, where)
+    of_each = strata(train)
+    examples["dev"], examples["train"] = cut_off(train, count, seed, where, of_each)
     part = f"{len(examples['dev'])} of its {len(train)} examples"
+    evenly = "about its share of each label, " if of_each and any(of_each) else ""
     descriptions["dev"] = (
         f"dev, a part of {descriptions['train']}: {part}, picked by a hash of the text (seed "
-        f"{seed}), {train[0].kept_together} together; {reason}"
+        f"{seed}), {evenly}{train[0].kept_together} together; {reason}"
     )
     descriptions["train"] += f": without {part}, which play dev"

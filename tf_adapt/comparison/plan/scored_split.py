@@ -16,7 +16,12 @@ from tf_adapt.config.messages import Problems
 from tf_adapt.config.sections import Config
 from tf_adapt.data.splits.cut import SplitError
 from tf_adapt.data.splits.folds import HELD_OUT, of_fold
-from tf_adapt.data.splits.read_splits import has_test, load_splits, numbers_of_folds
+from tf_adapt.data.splits.read_splits import (
+    has_test,
+    load_splits,
+    numbers_of_folds,
+    strata_of,
+)
 from tf_adapt.errors import ConfigError
 from tf_adapt.training.resolving.run_config import saved_config
 
@@ -115,7 +120,7 @@ def every_fold(
     for repeat in repeats:
         numbers = numbers_of_folds(splits.pool, splits.kind, folds, repeat, splits.name)
         for number in range(folds):
-            of_fold(splits.pool, numbers, number, repeat, share, splits.name)
+            of_fold(splits.pool, numbers, number, repeat, share, splits.name, strata_of(data))
     return splits.pool
 
 

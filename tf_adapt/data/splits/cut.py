@@ -2,15 +2,15 @@
 
 Related examples stay together: equal texts (of pairs either text) and examples of one `group`;
 for tagged sentences whole documents, or equal sentences if no documents are marked. The split is a
-function of the texts and the seed, independent of the order of the lines.
+function of the texts, the strata and the seed, independent of the order of the lines.
 """
 
-import hashlib
+from collections.abc import Mapping
 
 import numpy as np
 
-from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.groups import inseparable
+from tf_adapt.data.splits.strata import Strata, evenly_picked, first_digests
 from tf_adapt.errors import DataError
 
 # With fewer, a tenth is too small to select the best epoch.
@@ -21,40 +21,41 @@ class SplitError(DataError):
     """The examples are right, but no part of the asked size can be split off."""
 
 
-def cut_off(examples: list, count: int, seed: int | str, where: str) -> tuple[list, list]:
+def cut_off(
+    examples: list, count: int, seed: int | str, where: str, strata: Strata | None = None
+) -> tuple[list, list]:
     """About `count` examples, at most that many, and the others; both in the order of the file.
 
     Args:
         where: names the examples in messages.
+        strata: of each example, what both parts are to have about equally much of, such as its
+            label; None: the part is picked by the texts alone.
 
     Raises:
         SplitError: related examples are so many that less than half of `count` can be cut off.
     """
     together = inseparable(examples)
-    keys = [digest_of(example, seed) for example in examples]
-    first: dict[int, bytes] = {}
-    for number, key in zip(together.tolist(), keys, strict=True):
-        first[number] = min(key, first.get(number, key))
-    sizes = np.bincount(together)
-    picked, total = set(), 0
-    for number in sorted(first, key=first.__getitem__):
-        if total + sizes[number] <= count:
-            picked.add(number)
-            total += int(sizes[number])
+    first, sizes = first_digests(examples, together, seed), np.bincount(together)
+    if strata is None:
+        picked = _picked_in_order(first, sizes, count)
+    else:
+        picked = evenly_picked(together, first, strata, count)
+    total = sum(int(sizes[group]) for group in picked)
     if 2 * total < count:
         raise SplitError(
             f"{where}: expected {count} of {len(examples)} examples that share no text or group "
-            f"with the others, got {total}: {sizes.max()} belong together; give a file of their "
-            "own for dev and test"
+            f"with the others, got {total}: {sizes.max()} belong together; give "
+            "a file of their own for dev and test"
         )
-    numbers = together.tolist()
-    cut = [example for example, number in zip(examples, numbers, strict=True) if number in picked]
-    kept = [
-        example for example, number in zip(examples, numbers, strict=True) if number not in picked
-    ]
-    return cut, kept
+    is_cut = np.isin(together, list(picked)).tolist()
+    cut = [example for example, inside in zip(examples, is_cut, strict=True) if inside]
+    return cut, [example for example, inside in zip(examples, is_cut, strict=True) if not inside]
 
 
-def digest_of(example: Record | TaggedSentence, seed: int | str) -> bytes:
-    """A hash of the texts of an example, another with each seed."""
-    return hashlib.sha256("\0".join([str(seed), *example.strings]).encode()).digest()
+def _picked_in_order(first: Mapping[int, bytes], sizes: np.ndarray, count: int) -> set[int]:
+    picked, total = set(), 0
+    for group in sorted(first, key=first.__getitem__):
+        if total + sizes[group] <= count:
+            picked.add(group)
+            total += int(sizes[group])
+    return picked

@@ -5,20 +5,21 @@ about as many examples of each label. The folds are a function of the texts, the
 seed, whatever the order of the lines.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off, digest_of
+from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off
 from tf_adapt.data.splits.groups import inseparable
+from tf_adapt.data.splits.strata import Strata, first_digests, strata_of_groups
 
 HELD_OUT = 0.1  # of the examples that a fold leaves, to choose on
 
 
 def fold_numbers(
     examples: Sequence[Record | TaggedSentence],
-    strata: Sequence[Sequence[Hashable]],
+    strata: Strata,
     folds: int,
     seed: int,
     where: str,
@@ -47,9 +48,9 @@ def fold_numbers(
             f"no text, for {folds} folds, got {len(examples)} in {count}; add examples, or set "
             "compare.folds to 0 and give others as data.dev and data.test"
         )
-    contents, totals = _strata_of_groups(groups, strata, count)
+    contents, totals = strata_of_groups(groups, strata)
     sizes = np.bincount(groups)
-    first = _first_digests(examples, groups, seed)
+    first = first_digests(examples, groups, f"fold {seed}")
     filled, held = np.zeros((folds, len(totals))), np.zeros(folds, np.int64)
     fold_of = np.zeros(count, np.int64)
     for group in sorted(range(count), key=lambda group: (-sizes[group], first[group])):
@@ -63,7 +64,13 @@ def fold_numbers(
 
 
 def of_fold(
-    examples: list, numbers: np.ndarray, leave_out: int | None, seed: int, share: float, where: str
+    examples: list,
+    numbers: np.ndarray,
+    leave_out: int | None,
+    seed: int,
+    share: float,
+    where: str,
+    strata: Callable[[list], Strata | None],
 ) -> dict[str, list]:
     """The splits of a model: `test`, the fold that is left out; of the others `dev` and `train`.
 
@@ -71,38 +78,16 @@ def of_fold(
         numbers: `fold_numbers`.
         leave_out: None: no fold, and there is no test.
         share: of the others that plays dev, picked with the seed.
+        strata: examples → as in `cut_off`.
 
     Raises:
         SplitError: as `cut_off`.
     """
     rest = [e for e, number in zip(examples, numbers, strict=True) if number != leave_out]
-    dev, train = cut_off(rest, max(1, round(share * len(rest))), f"dev {seed}", where)
+    count = max(1, round(share * len(rest)))
+    dev, train = cut_off(rest, count, f"dev {seed}", where, strata(rest))
     splits = {"train": train, "dev": dev}
     if leave_out is None:
         return splits
     left = [e for e, number in zip(examples, numbers, strict=True) if number == leave_out]
     return splits | {"test": left}
-
-
-def _strata_of_groups(
-    groups: np.ndarray, strata: Sequence[Sequence[Hashable]], count: int
-) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
-    """The strata in each group, as numbers and counts, and how often each is in all examples."""
-    names: dict[Hashable, int] = {}
-    of_groups: list[list[int]] = [[] for _ in range(count)]
-    for group, of_example in zip(groups.tolist(), strata, strict=True):
-        of_groups[group] += [names.setdefault(name, len(names)) for name in of_example]
-    contents = [np.unique(np.array(some, np.int64), return_counts=True) for some in of_groups]
-    totals = np.zeros(len(names))
-    for numbers, counts in contents:
-        totals[numbers] += counts
-    return contents, totals
-
-
-def _first_digests(examples: Sequence, groups: np.ndarray, seed: int) -> dict[int, bytes]:
-    """The least digest of the texts of each group."""
-    first: dict[int, bytes] = {}
-    for example, group in zip(examples, groups.tolist(), strict=True):
-        digest = digest_of(example, f"fold {seed}")
-        first[group] = min(digest, first.get(group, digest))
-    return first

@@ -11,16 +11,20 @@ from tf_adapt.data.by_kind.span_extraction import span_search
 from tf_adapt.data.by_kind.tagging import in_task_scheme
 from tf_adapt.data.labels import label_set
 from tf_adapt.data.splits.cut import cut_off
+from tf_adapt.data.splits.strata import Strata
 from tf_adapt.data.splits.subsampling import document_indices, example_indices
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.span_search import SpanSearch
 
 HELD_OUT_SEED = 31
+StrataOf = Callable[[list], Strata | None]
 
 
-def cut_together(examples: list, count: int) -> tuple[list, list]:
+def cut_together(
+    examples: list, count: int, strata: StrataOf = lambda examples: None
+) -> tuple[list, list]:
     """About `count` examples with what belongs to them, and the others."""
-    return cut_off(examples, count, HELD_OUT_SEED, "data.held_out")
+    return cut_off(examples, count, HELD_OUT_SEED, "data.held_out", strata(examples))
 
 
 def cut_at_random(examples: list, count: int, indices: Callable) -> tuple[list, list]:
@@ -96,7 +100,7 @@ class Row:
         labels_and_scheme: the section as given and as recognised, examples, descriptions → the
             section's labels and the tag scheme of the task, to which examples are brought.
         spans: the section, train → how answers are looked for.
-        strata: examples → of each, what all folds are to have equally much of.
+        strata: examples → of each, what all folds and parts are to have equally much of.
     """
 
     held_out: Callable[[list, int], tuple[list, list]] = _cut_examples
@@ -104,7 +108,7 @@ class Row:
     check_train: Callable[[list, str], None] = check_varied
     labels_and_scheme: Callable[[Any, Any, dict, dict], tuple[list[str] | None, str]] = _as_in_files
     spans: Callable[[Any, list], SpanSearch | None] = lambda data, train: None
-    strata: Callable[[list], list[tuple]] = _by_label
+    strata: StrataOf = _by_label
 
 
 _LABELS = Row()

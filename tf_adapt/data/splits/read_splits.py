@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from tf_adapt.data.labels import check_labels
 from tf_adapt.data.own_files import labelled_only, recognised, with_dev
 from tf_adapt.data.splits.equal_splits import check_distinct
 from tf_adapt.data.splits.folds import HELD_OUT, fold_numbers, of_fold
-from tf_adapt.data.splits.kinds import KINDS, cut_together
+from tf_adapt.data.splits.kinds import KINDS, StrataOf, cut_together
 from tf_adapt.data.splits.subsampling import part_of, without_part
 from tf_adapt.data.votes import (
     WeakLabels,
@@ -312,8 +313,10 @@ def _of_user(
         if data.dev is None:
             is_file = hasattr(data, "format")
             reason = "there is no dev file" if is_file else "data.dev names no split"
-            with_dev(examples, descriptions, name, reason, scored=data.held_out is not None)
-        examples, descriptions = _held_out(examples, descriptions, data, cut_together)
+            scored = data.held_out is not None
+            with_dev(examples, descriptions, name, reason, scored, strata_of(data))
+        cut = partial(cut_together, strata=strata_of(data))
+        examples, descriptions = _held_out(examples, descriptions, data, cut)
         _cut_train(examples, descriptions, data)
     return Splits(
         name,
@@ -334,7 +337,7 @@ def _of_fold(pool: list, described: str, data, name: str) -> tuple[dict, dict]:
     fold = data.fold
     numbers = numbers_of_folds(pool, data.kind, fold.of, fold.seed, name)
     share = HELD_OUT if data.held_out is None else data.held_out
-    examples = of_fold(pool, numbers, fold.leave_out, fold.seed, share, name)
+    examples = of_fold(pool, numbers, fold.leave_out, fold.seed, share, name, strata_of(data))
     parts = {
         "train": "",
         "dev": ", which play dev",
@@ -344,6 +347,11 @@ def _of_fold(pool: list, described: str, data, name: str) -> tuple[dict, dict]:
         split: f"{described}: {len(some)} of {len(pool)} examples{parts[split]}"
         for split, some in examples.items()
     }
+
+
+def strata_of(data) -> StrataOf:
+    """Of what a part that is cut off train has its share; nothing: not `data.stratified`."""
+    return KINDS[data.kind].strata if data.stratified else lambda examples: None
 
 
 def numbers_of_folds(pool: list, kind: str, folds: int, seed: int, name: str) -> np.ndarray:

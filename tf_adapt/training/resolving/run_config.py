@@ -36,15 +36,19 @@ def saved_config(folder: Path) -> Config | None:
         return None
     content, locations = saved
     try:
-        return config_from(_as_now(content), str(folder / run_folder.CONFIG), locations)
+        return config_from(as_now(content), str(folder / run_folder.CONFIG), locations)
     except ConfigError as error:
         raise ArtifactError(f"run folder: {error}") from None
 
 
-def _as_now(content: dict[str, Any]) -> dict[str, Any]:
-    """A config with `data.leave_out`, which was called `fold` before there were folds."""
+def as_now(content: dict[str, Any]) -> dict[str, Any]:
+    """A config as earlier versions wrote it: `data.leave_out`, called `fold` before there were
+    folds; parts of a user's train that are not stratified."""
     sections = [content, *(content.get("tasks") or {}).values()]
     for data in [section["data"] for section in sections if isinstance(section.get("data"), dict)]:
+        is_cut = data.get("held_out") or data.get("fold") or data.get("dev") is None
+        if is_cut and not {"dataset", "stratified"} & data.keys() and data.get("format") != "text":
+            data["stratified"] = False
         fold = data.get("fold")
         if fold and "leave_out" not in data:
             part = {"part" if key == "leave_out" else key: value for key, value in fold.items()}
