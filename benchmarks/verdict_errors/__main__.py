@@ -28,10 +28,12 @@ CASES = (
     "groups",
     "together",
     "alike",
+    "cheaper",
     "baseline",
     "seeds-needed",
     "power",
     "folds",
+    "choosing-in-folds",
 )
 OUT = Path(__file__).parents[2] / "docs" / "verdict_errors.md"
 

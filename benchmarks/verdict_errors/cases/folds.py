@@ -37,13 +37,13 @@ FOLDS, REPEATS, SEEDS = 5, 2, 5
 
 def simulated(random, texts, features, behind) -> dict[str, bool | None]:
     """One set of labelled examples, compared in both ways."""
-    views, labels = _examples(random, texts + OTHERS, behind)
+    views, labels = examples(random, texts + OTHERS, behind)
     folds = np.stack([random.permutation(texts) % FOLDS for _ in range(REPEATS)])
     held_out = random.permutation(texts) % 10 == 0
     before, after, truth = [], [], []
     for view in views:
         split = np.stack([_right(random, view, labels, held_out, features) for _ in range(SEEDS)])
-        before.append(_sample(split[:, held_out.nonzero()[0]]))
+        before.append(sample(split[:, held_out.nonzero()[0]]))
         answers, others = np.zeros((REPEATS, texts)), []
         for repeat, of_repeat in enumerate(folds):
             for fold in range(FOLDS):
@@ -51,12 +51,13 @@ def simulated(random, texts, features, behind) -> dict[str, bool | None]:
                 right = _right(random, view, labels, left, features)
                 answers[repeat, left] = right[:texts][left]
                 others.append(right[texts:].mean())
-        after.append(_sample(answers, folds))
+        after.append(sample(answers, folds))
         truth.append(np.mean(others))
     return _told("before", before, truth, behind) | _told("after", after, truth, behind)
 
 
-def _examples(random, count: int, behind: float) -> tuple[list[np.ndarray], np.ndarray]:
+def examples(random, count: int, behind: float) -> tuple[list[np.ndarray], np.ndarray]:
+    """Two views of labelled examples, `[count, WIDTH]` each, and their labels."""
     labels = random.integers(0, 2, count)
     means = np.zeros(WIDTH)
     means[:MEANS] = 0.6
@@ -77,7 +78,8 @@ def _right(random, view, labels, left_out, features: int) -> np.ndarray:
     return (hidden @ weights > 0) == labels
 
 
-def _sample(right: np.ndarray, folds: np.ndarray | None = None) -> CellSample:
+def sample(right: np.ndarray, folds: np.ndarray | None = None) -> CellSample:
+    """The sample of a cell that is right on some items: `[seeds, items]`, or repeats of folds."""
     values = right.astype(np.float64)
     return sample_of_values(values.mean(1), values, folds)
 

@@ -80,7 +80,7 @@ def ranking(content: Content) -> Ranking | None:
     others = {n: relation(pairs[frozenset((best, n))], best) for n in able if n != best}
     alike = [name for name, how in others.items() if how == ALIKE]
     undecided = [name for name, how in others.items() if how in (OPEN, BEHIND)]
-    close = [name for name in undecided if _is_close(pairs[frozenset((best, name))])]
+    close = [name for name in undecided if is_close(pairs[frozenset((best, name))])]
     recommended = min([best, *alike, *close], key=lambda n: cells[n].costs.trainable_parameters)
     untrained = {
         name: relation(pairs[frozenset((recommended, name))], recommended)
@@ -102,7 +102,9 @@ def ranking(content: Content) -> Ranking | None:
     )
 
 
-def _is_close(pair: PairTest) -> bool:
+def is_close(pair: PairTest) -> bool:
+    """Whether an open pair has the same answers, or is less than a point apart, with an interval
+    within two."""
     if pair.why == "identical":
         return True
     widest = max(map(abs, pair.interval or [1.0]))
