@@ -293,6 +293,36 @@ def test_v3_items_that_belong_together_decide_in_at_most_6_per_cent(sizes):
     assert after("groups", row, 1000)["value"] <= GOAL
 
 
+@pytest.fixture
+def few_others(monkeypatch):
+    """Texts that tell which of two learners is truly better; the shares need few."""
+    for name in ("folds", "choosing-in-folds"):
+        monkeypatch.setattr(module_of(name), "OTHERS", 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "settings", "column"),
+    [
+        ("bad-seeds", {"seeds": 5}, "after"),
+        ("extending", {"by": "trials", "behind": 0, "deviations": (3, 1), "dev": 50}, "after"),
+        ("folds", {"texts": 200, "features": 60, "behind": 0.0}, "falsely decided after"),
+        ("choosing-in-folds", {"texts": 100, "chosen": "first", "behind": 0.0}, "falsely decided"),
+    ],
+)
+def test_v6_folds_and_rare_bad_seeds_decide_in_at_most_7_per_cent(
+    name, settings, column, few_others
+):
+    assert errors_of(name, row_of(name, **settings), 300)[column]["value"] <= 7
+
+
+@pytest.mark.slow
+def test_v7_six_points_are_seen_in_400_texts(few_others):
+    """The worse of two learners is recommended in at most 5 %."""
+    row = row_of("folds", texts=400, features=60, behind=0.3)
+    assert errors_of("folds", row, 200)["misled after"]["value"] <= 5
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("name", CASES)
 def test_v1_v2_v3_all_cases_stay_below_what_they_allow(name):

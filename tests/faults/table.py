@@ -14,7 +14,7 @@ CASES = [
     *(f"A{number}" for number in range(1, 9)),
     *(f"I{number}" for number in range(1, 11)),
     *(f"N{number}" for number in range(1, 5)),
-    *(f"V{number}" for number in range(1, 6)),
+    *(f"V{number}" for number in range(1, 8)),
     *(f"S{number}" for number in range(1, 6)),
     "P1",
     "P2",
