@@ -1,9 +1,11 @@
 """`tf-adapt compare --dry-run`: what would run, what cannot work; nothing is trained."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from step_costs import COSTS
 
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.plan import dry_run as planned
@@ -181,14 +183,13 @@ def test_numbers_of_training_examples_are_counted(write_config):
 
 
 def a_cell(name, reading, **changes):
-    return CellCosts(name=name, reading=reading, epochs=3, batch_size=10, building=1.0, **changes)
+    measured = replace(COSTS, **changes)
+    return CellCosts(name, (reading,), epochs=3, batch_size=10, building=1.0, measured=measured)
 
 
 def test_costs_are_the_sum_over_runs():
-    costs = {"tracing": 5.0, "step": 0.1, "evaluation": 0.01, "serving": 0.03}
-    frozen = a_cell("cold", ("a",), features=0.02, memory_mb=800.0, **costs)
-    same = a_cell("colder", ("a",), features=0.02, memory_mb=700.0, **costs)
-    tuned = a_cell("warm", ("b",), features=0.0, memory_mb=900.0, **costs)
+    frozen, same = a_cell("cold", "a"), a_cell("colder", "a", memory_mb=700.0)
+    tuned = a_cell("warm", "b", features=0.0, memory_mb=900.0)
     found = expected_costs(
         [frozen, same, tuned],
         ["taught"],

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,32 +13,11 @@ from tf_adapt.encoder.feature_arrays import BATCH_SIZE, shard_orders
 from tf_adapt.encoder.feature_cache import with_features
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.training.costs import MeasuredCosts
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.results.memory import forget_peak, peak_memory
 
 BATCHES = 3
-
-
-@dataclass(frozen=True)
-class MeasuredCosts:
-    """CPU seconds (with a GPU: seconds) and memory of one process.
-
-    Attributes:
-        tracing: what the first step and the first pass take more than later ones.
-        step: a training step.
-        evaluation: an example in evaluation, from kept features where there are any.
-        features: an example through a frozen encoder whose outputs are kept, once for all runs; 0
-            where they are not.
-        serving: an example from prepared text to prediction.
-        memory_mb: the peak.
-    """
-
-    tracing: float
-    step: float
-    evaluation: float
-    features: float
-    serving: float
-    memory_mb: float
 
 
 def measured_costs(

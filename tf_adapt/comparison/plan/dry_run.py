@@ -287,7 +287,7 @@ def _costs(
     if training.devices is not None or training.strategy is not None:
         return None
     with precision(training.mixed_precision):
-        costs = measured_costs(
+        measured = measured_costs(
             model,
             data["train"],
             splits.examples["train"],
@@ -301,7 +301,7 @@ def _costs(
         epochs=training.epochs,
         batch_size=training.batch_size,
         building=building,
-        **asdict(costs),
+        measured=measured,
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tf_adapt.training.costs import MeasuredCosts
+
 # `tf_adapt.training.results.finish` measures serving on that many examples of dev, twice.
 SERVED = 512
 # CPU seconds of a run for its folder: checkpoints, event files, predictions, scores.
@@ -11,10 +13,10 @@ WRITING = 2.0
 
 @dataclass(frozen=True)
 class CellCosts:
-    """What is measured of a cell, in CPU seconds (`tf_adapt.training.measured_costs`).
+    """The costs of a cell, in CPU seconds.
 
     Attributes:
-        building: its model.
+        building: of its model.
         reading: what its encoder and its texts have in common with other cells: features are
             computed once for all cells of one reading.
     """
@@ -24,12 +26,7 @@ class CellCosts:
     epochs: int
     batch_size: int
     building: float
-    tracing: float
-    step: float
-    evaluation: float
-    features: float
-    serving: float
-    memory_mb: float
+    measured: MeasuredCosts
 
 
 @dataclass(frozen=True)
@@ -71,31 +68,33 @@ def expected_costs(
         jobs: processes at a time.
     """
     of_cells = [
-        starting + cell.tracing + sum(runs * _run(cell, number, examples) for number in train)
+        starting
+        + cell.measured.tracing
+        + sum(runs * _run(cell, number, examples) for number in train)
         for cell in cells
     ]
-    features = {cell.reading: cell.features * sum(examples.values()) for cell in cells}
+    features = {cell.reading: cell.measured.features * sum(examples.values()) for cell in cells}
     total = sum(of_cells) + sum(features.values())
     longest = max(of_cells, default=0.0) + max(features.values(), default=0.0)
     return ExpectedCosts(
         cpu_seconds=total,
         seconds=max(total / jobs, longest) / threads,
-        memory_mb=max((cell.memory_mb for cell in cells), default=0.0),
+        memory_mb=max((cell.measured.memory_mb for cell in cells), default=0.0),
         unknown=unknown,
     )
 
 
 def _run(cell: CellCosts, train: int, examples: dict[str, int]) -> float:
     """Building, writing, steps, the scores on dev after each epoch, the predictions at the end."""
-    dev, test = examples["dev"], examples.get("test", 0)
+    dev, test, measured = examples["dev"], examples.get("test", 0), cell.measured
     steps = cell.epochs * -(-train // cell.batch_size)
     evaluated = cell.epochs * dev + dev + 2 * test
     return (
         WRITING
         + cell.building
-        + steps * cell.step
-        + evaluated * cell.evaluation
-        + min(SERVED, 2 * dev) * cell.serving
+        + steps * measured.step
+        + evaluated * measured.evaluation
+        + min(SERVED, 2 * dev) * measured.serving
     )
 
 
