@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from tf_adapt.comparison.baselines import bag_of_words, references, similarity, word_tagger
-from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
 from tf_adapt.data.formats import Record, TaggedSentence

@@ -15,7 +15,7 @@ import yaml
 
 from hub_modules.storage import records
 from tf_adapt.comparison import comparing
-from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.report.content import to_json

@@ -8,7 +8,8 @@ import pytest
 
 from hub_modules.storage import records
 from tf_adapt.comparison import comparing, extending
-from tf_adapt.comparison.execution.runs import CHOOSING_SEED, Outcomes, remember_failure
+from tf_adapt.comparison.execution.outcomes import CHOOSING_SEED, Outcomes
+from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.extending import extensions, judging, outcomes_of
 from tf_adapt.comparison.plan.cells import HIGHER, LOWER, Extension
 from tf_adapt.comparison.plan.extension import extended, next_rate

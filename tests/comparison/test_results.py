@@ -12,7 +12,8 @@ from hub_modules.manifest import write_manifest
 from hub_modules.storage import records
 from tf_adapt.comparison import comparing, winner_export
 from tf_adapt.comparison.baseline import baseline_of
-from tf_adapt.comparison.execution.runs import Outcomes, remember_failure
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
 from tf_adapt.comparison.verdict.phrases import answer_text

@@ -10,8 +10,8 @@ import pytest
 
 from tf_adapt import __version__
 from tf_adapt.comparison.execution import running
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import Worker
-from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
 

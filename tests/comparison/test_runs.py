@@ -3,7 +3,8 @@
 import finished_runs
 import pytest
 
-from tf_adapt.comparison.execution.runs import Outcomes, remember_failure
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.errors import ArtifactError
 
 

@@ -13,7 +13,8 @@ from tf_adapt.comparison import comparing, winner_export
 from tf_adapt.comparison.cell_results import seed_results
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution import running
-from tf_adapt.comparison.execution.runs import Outcomes, remember_failure
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.plan.cells import different_settings
 from tf_adapt.comparison.plan.dry_run import dry_run, lines
 from tf_adapt.comparison.plan.settings import load_comparison

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import finished_runs
 import pytest
 
-from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.verdict.interim_analyses import (
     InterimAnalyses,

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tf_adapt.comparison import comparing
-from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.dry_run import dry_run, lines
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.comparison.results import results

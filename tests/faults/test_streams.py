@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.execution import running
-from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ArtifactError

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from tf_adapt.comparison.baseline import gold_labels
-from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.data.splits.read_splits import Splits, numbers_of_folds
 from tf_adapt.errors import ArtifactError

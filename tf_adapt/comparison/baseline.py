@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.splits.read_splits import Splits

@@ -10,7 +10,8 @@ from hub_modules.families import joins_pairs
 from tf_adapt.comparison.answers import Predictions, confusion
 from tf_adapt.comparison.baseline import Baseline, gold_labels, outcome_of
 from tf_adapt.comparison.cell_quality import label_qualities, reliability
-from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.plan.cells import Cell, encoder_in_words
 from tf_adapt.data.gold_answers import label_scores
 from tf_adapt.data.splits.read_splits import Splits

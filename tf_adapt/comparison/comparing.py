@@ -7,8 +7,8 @@ from pathlib import Path
 from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.execution.display import Display
 from tf_adapt.comparison.execution.jobs import jobs_at_once, machine_in_words
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import run_all
-from tf_adapt.comparison.execution.runs import Outcomes
 from tf_adapt.comparison.extending import Run, extend, outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison

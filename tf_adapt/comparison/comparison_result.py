@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.errors import ConfigError
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import Content

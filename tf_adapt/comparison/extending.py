@@ -15,8 +15,9 @@ import numpy as np
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.baselines.references import dev_scores
 from tf_adapt.comparison.cell_results import CHOSEN_ON, dev_curve, tried_rates
-from tf_adapt.comparison.execution.fold_runs import FoldOutcomes
-from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.plan.cells import EPOCHS, Cell, Comparison, Extension
 from tf_adapt.comparison.plan.extension import extended, in_words
 from tf_adapt.comparison.record import read_record, write_record

@@ -14,7 +14,7 @@ from tf_adapt.comparison.by_kind import (
     span_extraction,
     tagging,
 )
-from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.data.gold_answers import right_answers
 from tf_adapt.data.splits.read_splits import Splits

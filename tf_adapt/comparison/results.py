@@ -17,7 +17,8 @@ from tf_adapt.comparison.cell_results import (
     scored_cell,
     seed_results,
 )
-from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.plan.cells import Cell, different_settings
 from tf_adapt.comparison.plan.extension import in_words
 from tf_adapt.comparison.signal_results import signals_in_words

@@ -6,7 +6,7 @@ Imports no TensorFlow.
 from typing import Any
 
 from tf_adapt.comparison.cell_results import SCORED_ON
-from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.cells import Cell
 from tf_adapt.comparison.plan.signals import in_words
 from tf_adapt.printing import words

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from hub_modules.storage.files import write_text
 from hub_modules.storage.strict_yaml import float_text
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import check_ended
-from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.plan.cells import Cell
 from tf_adapt.report.content import Content
 from tf_adapt.runs.exports_in import EXPORTS

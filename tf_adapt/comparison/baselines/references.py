@@ -6,7 +6,7 @@ import numpy as np
 
 from tf_adapt.comparison.answers import fold_of_examples
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
-from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.config.data_sections import FoldConfig
 from tf_adapt.data.gold_answers import gold_answers

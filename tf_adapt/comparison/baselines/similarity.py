@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 
 from hub_modules.storage import records
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import check_ended
-from tf_adapt.comparison.execution.runs import Outcomes, config_name
+from tf_adapt.comparison.execution.runs import config_name
 from tf_adapt.comparison.plan.cells import Cell, encoder_in_words
 
 FOLDER = "baselines"

@@ -9,7 +9,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tf_adapt.comparison.execution.runs import CellRun, Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.plan.cells import Cell
 from tf_adapt.printing import words
 from tf_adapt.printing.progress import progress_console

@@ -18,7 +18,8 @@ from typing import IO
 
 from tf_adapt import errors
 from tf_adapt.comparison.execution.display import Display
-from tf_adapt.comparison.execution.runs import CellRun, Outcomes, remember_failure
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.runs import CellRun, remember_failure
 from tf_adapt.errors import ArtifactError, TrainingError
 from tf_adapt.runs import run_folder
 

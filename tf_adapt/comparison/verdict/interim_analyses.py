@@ -9,7 +9,7 @@ and the difference keeps its sign.
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tf_adapt.comparison.execution.runs import Outcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.errors import ConfigError
 from tf_adapt.statistics.alpha_spending import FINAL, FINAL_LEVEL
 from tf_adapt.statistics.relation import PairTest

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from tf_adapt.comparison.execution.runs import CHOOSING_SEED, CellRun, Fold, Outcomes
+from tf_adapt.comparison.execution.outcomes import CHOOSING_SEED, Outcomes
+from tf_adapt.comparison.execution.runs import CellRun, Fold
 from tf_adapt.comparison.plan.cells import Cell
 from tf_adapt.statistics.scores import summary
 
