@@ -85,24 +85,39 @@ def train(
     help="In the format of the run's dataset, or of tables by suffix: .tsv, .csv, .jsonl; - for "
     "standard input.",
 )
+@click.option(
+    "--out",
+    type=PATH,
+    metavar="DIR",
+    help="Gets errors.csv (the errors, the most confident first) and confusion.csv (which labels, "
+    "or types of entity, are taken for which).",
+)
 @engine_option
 @task_option
 @trust_option
 @json_option
 @quiet_option
 def evaluate(
-    run: str, data: str, engine: str, task: str | None, trust: bool, as_json: bool
+    run: str,
+    data: str,
+    out: str | None,
+    engine: str,
+    task: str | None,
+    trust: bool,
+    as_json: bool,
 ) -> None:
     """Scores a trained RUN, or an ensemble, on a labelled file."""
     start_tensorflow()
+    from tf_adapt.runs.answer_files import ERRORS
     from tf_adapt.training.finished.trained_run import evaluate_file
 
-    scores = evaluate_file(run, data, trust, task, engine)
+    scores = evaluate_file(run, data, trust, task, engine, out)
     whole = {name: value for name, value in scores.items() if not isinstance(value, dict)}
     lines = [score_line(whole), *label_lines(scores.get("labels", {}))]
     if "calibration" in scores:
         lines.append(f"expected calibration error {scores['calibration']['ece']:.4f}")
     lines += slice_lines(scores.get("slices", {}))
+    lines += [] if out is None else [f"errors: {Path(out) / ERRORS}"]
     print_result(scores, lines, as_json)
 
 

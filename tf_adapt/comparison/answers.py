@@ -1,5 +1,6 @@
 """The predictions of a comparison's runs: reading, confusion matrices, disagreements."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,16 +25,36 @@ def predictions_of(run: CellRun, splits: Splits, split: str) -> Predictions:
     Raises:
         ArtifactError: the predictions are missing or damaged, or their number is wrong.
     """
+    of_folds: Predictions = {}
+
+    def of_run(one: CellRun, expected: int) -> list:
+        of_folds[one.folder] = _of_run(one, splits.kind, split, expected)
+        return of_folds[one.folder]
+
+    return {run.folder: assembled(run, splits, split, of_run)} | of_folds
+
+
+def assembled(
+    run: CellRun, splits: Splits, split: str, read: Callable[[CellRun, int], list | None]
+) -> list | None:
+    """What is read of each example of a split, in input order; of a repeat from the fold runs that
+    did not see the example.
+
+    Args:
+        read: a run and the number of its examples → what is read of each; None: there is nothing.
+    """
     if not run.folds:
-        return {run.folder: _of_run(run, splits.kind, split, len(splits.examples[split]))}
+        return read(run, len(splits.examples[split]))
     fold_of = fold_of_examples(splits, len(run.folds), run.seed)
-    predictions, of_folds = [None] * len(fold_of), {}
+    of_examples = [None] * len(fold_of)
     for number, fold in enumerate(run.folds):
         places = np.flatnonzero(fold_of == number)
-        of_folds[fold.folder] = _of_run(fold, splits.kind, split, len(places))
-        for place, answer in zip(places, of_folds[fold.folder], strict=True):
-            predictions[place] = answer
-    return of_folds | {run.folder: predictions}
+        of_fold = read(fold, len(places))
+        if of_fold is None:
+            return None
+        for place, answer in zip(places, of_fold, strict=True):
+            of_examples[place] = answer
+    return of_examples
 
 
 def fold_of_examples(splits: Splits, folds: int, repeat: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from tf_adapt.comparison.execution.display import Display
 from tf_adapt.comparison.execution.jobs import jobs_at_once, machine_in_words
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import run_all
-from tf_adapt.comparison.extending import Run, extend, outcomes_of
+from tf_adapt.comparison.extending import extend, outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.record import begin, is_begun, read_record, write_record
@@ -21,9 +21,8 @@ from tf_adapt.comparison.verdict.interim_analyses import (
     read_analyses,
 )
 from tf_adapt.comparison.verdict.verdict import verdict
-from tf_adapt.comparison.winner_export import cell_to_export, export_best
+from tf_adapt.comparison.written_report import reported
 from tf_adapt.report.content import Content
-from tf_adapt.report.write import write_report
 from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.run_folder import locked
 
@@ -91,7 +90,7 @@ def compare(
                 outcomes, splits, analyses, data=data, machine=machine, command=command
             )
             content = _judged(outcomes, content, analyses)
-            content = _report(outcomes, content, export_anyway, run)
+            content = reported(outcomes, splits, content, export_anyway, run)
         if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content
@@ -102,19 +101,3 @@ def _judged(outcomes: Outcomes, content: Content, analyses: InterimAnalyses) -> 
     out = outcomes.out
     write_record(out, read_record(out) | {"looks": analyses.to_record(content.pairs)})
     return replace(content, verdict=verdict(content))
-
-
-def _report(outcomes: Outcomes, content: Content, anyway: bool, run: Run) -> Content:
-    """The content with the place of the export, after export and report are written.
-
-    Args:
-        run: trains what is to be exported, with folds a model of all examples.
-    """
-    try:
-        outcomes.refit = cell_to_export(outcomes, content, anyway)
-        run(outcomes)
-        exported = export_best(outcomes, content, anyway)
-        content = replace(content, verdict=replace(content.verdict, exported=exported))
-    finally:  # the report is written even if the export fails
-        write_report(content, outcomes.out)
-    return content

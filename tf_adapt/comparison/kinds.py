@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from tf_adapt.comparison.baselines import bag_of_words, word_tagger
 from tf_adapt.comparison.baselines.similarity import no_similarities, similarities
 from tf_adapt.comparison.by_kind import (
@@ -35,6 +37,7 @@ class Row:
         right_answers: predictions by cell, gold, kind → which are right; empty where none is
             right or wrong.
         confusion: predictions of several runs, gold, labels → their confusion matrix, or None.
+        questions: gold, probabilities, labels → what is asked of each example, one by one.
         constant: an example, the answer to everything → the prediction for the example.
         simple_models: name of each model that is tried first → train, dev, the scored examples, and
             the score of answers on dev → the answers on the scored ones.
@@ -53,6 +56,9 @@ class Row:
     answers: Callable[[list], Iterable]
     right_answers: Callable[[Mapping[str, list], list, str], dict[str, list[bool]]]
     confusion: Callable[[Sequence[list], list, Sequence[str]], list[list[int]] | None]
+    questions: Callable[[list, np.ndarray, Sequence[str]], list[classification.Question]] = (
+        classification.one_question
+    )
     constant: Callable[[Any, Any], Any] = lambda example, answer: answer
     simple_models: Mapping[str, Callable[..., list]] = field(default_factory=dict)
     untrained_models: Callable[[Outcomes, str], dict[str, list]] = no_similarities
@@ -128,6 +134,7 @@ KINDS: dict[str, Row] = {
         answers=multilabel_classification.sets,
         right_answers=_right_answers,
         confusion=_no_confusion,
+        questions=multilabel_classification.question_of_each_label,
         simple_models={LOGISTIC: bag_of_words.label_sets},
         frozen_lines=_MEAN,
     ),

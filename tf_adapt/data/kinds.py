@@ -9,6 +9,7 @@ from typing import Any
 
 from tf_adapt.data import label_reports
 from tf_adapt.data.by_kind import labelled_parts as parts
+from tf_adapt.data.by_kind.choices import LABEL, NUMBER, SET, SPAN, TAGS, Choices
 from tf_adapt.data.by_kind.tagging import column_problems, read_sentences, with_shown_columns
 from tf_adapt.data.by_kind.texts import TABLES, count_missing, read_table
 from tf_adapt.data.by_kind.to_predict import Read, sentences_to_predict, texts_to_predict
@@ -62,6 +63,7 @@ class Row:
         gold: an example → its label, in the form of `tf_adapt.runs.prediction_files`.
         is_right: a prediction, gold → whether it is right.
         labelled_parts: an answer or gold, the tag scheme → its parts, each with label and place.
+        choices: what an answer chooses, beside what is true.
         label_report: of examples, as plain values for a report on data.
     """
 
@@ -81,6 +83,7 @@ class Row:
     gold: Callable[[Example], Any] = _label
     is_right: Callable[[Any, Any], bool] = operator.eq
     labelled_parts: Callable[[Any, str | None], parts.Parts] = parts.one_label
+    choices: Choices = LABEL
     label_report: Callable[[Sequence[Example]], dict[str, Any]] = label_reports.label_counts
 
 
@@ -99,6 +102,7 @@ _NUMBER = replace(
     features=NUMBERS,
     gold=lambda example: float(example.label),
     labelled_parts=parts.none,
+    choices=NUMBER,
     label_report=label_reports.target_range,
 )
 _PAIR = {
@@ -117,6 +121,7 @@ KINDS = {
         ),
         features=SETS,
         labelled_parts=parts.set_of_labels,
+        choices=SET,
         label_report=label_reports.set_counts,
     ),
     "regression": _NUMBER,
@@ -135,6 +140,7 @@ KINDS = {
         read_tfds=examples.sentences,
         gold=lambda example: list(example.tags),
         labelled_parts=parts.entities,
+        choices=TAGS,
     ),
     # The keys of SQuAD's JSON are fixed.
     "span_extraction": Row(
@@ -144,6 +150,7 @@ KINDS = {
         gold=lambda example: example.label.texts,
         is_right=exact_match,
         labelled_parts=parts.none,
+        choices=SPAN,
         label_report=label_reports.answer_counts,
     ),
     "language_model": Row(

@@ -217,6 +217,21 @@ class Verdict:
     exported: str | None = None
 
 
+@dataclass(frozen=True)
+class AnswerFiles:
+    """The files on the answers of one cell, beside the report.
+
+    Attributes:
+        cell: its id.
+        names: of the files.
+        label_errors: the number of likely label errors, with folds; None: not looked for.
+    """
+
+    cell: str
+    names: list[str]
+    label_errors: int | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Teacher:
     """The run that all runs learn from, with its score on the scored split and its costs.
@@ -271,6 +286,7 @@ class Content:
         signals: by name, sentences on what its runs learned from beside the labels; then `start`
             and `teacher` are None. None: the comparison has no signals.
         verdict: None before it is computed.
+        answer_files: None: no pretrained cell has finished, or a report of an earlier version.
     """
 
     summary: str | None
@@ -308,6 +324,7 @@ class Content:
     weak: dict[str, Any] | None = None
     signals: dict[str, list[str]] | None = field(default=None, metadata=OMITTED)
     verdict: Verdict | None = None
+    answer_files: AnswerFiles | None = field(default=None, metadata=OMITTED)
 
     @property
     def seed(self) -> str:

@@ -1,7 +1,7 @@
-"""Blocks of examples on which the cells' predictions differ."""
+"""Blocks of examples on which the cells' predictions differ, and where all errors lie."""
 
-from tf_adapt.printing.words import visible
-from tf_adapt.report.blocks import Example
+from tf_adapt.printing.words import counted, listed, share, visible
+from tf_adapt.report.blocks import Example, Items, Section
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Content, Disagreement
 
@@ -40,3 +40,30 @@ def _cut(text: str, longest: int) -> str:
     if len(text) <= longest:
         return visible(text)
     return f"{visible(text[:longest])}… ({len(text):,} characters, whole in report.json)"
+
+
+def answer_files_section(content: Content, order: list[Ranked]) -> list[Section]:
+    """Where the answers of the recommended cell lie, and how many labels are likely wrong."""
+    files = content.answer_files
+    if files is None:
+        return []
+    name = next(entry.name for entry in order if entry.cell.id == files.cell)
+    texts = [
+        f"{listed(files.names)}, beside this report: the answers of {name}; the errors of the "
+        f"first {content.seed}, the most confident first."
+    ]
+    if files.label_errors is not None:
+        texts.append(label_errors_in_words(content))
+    return [Section("Errors, text by text", [Items(texts)])]
+
+
+def label_errors_in_words(content: Content) -> str:
+    """`23 labels look wrong (7 % of 317 examples): label_errors.csv, the surest first.`"""
+    found, total = content.answer_files.label_errors, content.examples[content.scored_on]
+    if not found:
+        return "No label looks wrong by confident learning."
+    labels = counted(found, "label")
+    return (
+        f"{labels} may be wrong ({share(found, total)} of {total:,} examples), by models that did "
+        "not see them: label_errors.csv, the surest first. Look at these before you trust a score."
+    )

@@ -5,6 +5,7 @@ from pathlib import Path
 from tf_adapt.report import blocks
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import Content
+from tf_adapt.report.examples import label_errors_in_words
 from tf_adapt.report.slices import challenging
 from tf_adapt.report.verdict_blocks import verdict_blocks
 
@@ -16,6 +17,8 @@ def comparison_lines(content: Content, folder: str | Path) -> list[str]:
     lines = to_lines(verdict_blocks(content))
     trained = [entry for entry in ranked(content.cells) if entry.cell.results.trained]
     lines += ["", challenging(content, trained)] if content.slices else []
+    if content.answer_files is not None and content.answer_files.label_errors:
+        lines += ["", label_errors_in_words(content)]
     return [*lines, "", f"report: {Path(folder) / 'report.html'}"]
 
 

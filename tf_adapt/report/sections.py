@@ -15,7 +15,7 @@ from tf_adapt.report.blocks import (
 )
 from tf_adapt.report.cells import Ranked, best_of, ranked
 from tf_adapt.report.content import Content
-from tf_adapt.report.examples import examples
+from tf_adapt.report.examples import answer_files_section, examples
 from tf_adapt.report.figures.cost_figure import fastest_first, has_costs
 from tf_adapt.report.figures.panels import with_curves, with_weights
 from tf_adapt.report.figures.score_figure import (
@@ -170,6 +170,7 @@ def _errors(content: Content, order: list[Ranked]) -> list:
         many = len(matrices[0].rows) > MANY_LABELS
         shown = [Folded("The matrices", matrices)] if many else matrices
         parts.append(Section("Which labels are confused", [Paragraph(text), *shown]))
+    parts += answer_files_section(content, order)
     disputed = examples(content, order)
     if disputed:
         title = f"{counted(len(disputed), 'example')}, the most disputed first"

@@ -16,23 +16,29 @@ class Row:
         form: of the file, see `tf_adapt.serving.prediction.prediction_forms`.
         prediction: what of an example is in the file (tsv: the first column, conll: the tags) → as
             `read_predictions` returns it; a ValueError where it is none.
+        probabilities: the text of a file → of each example that of each label; None: it has none.
         combinations: how the answers of an ensemble may be combined; the first is the default.
     """
 
     form: str
     prediction: Callable[[Any], Any]
     combinations: tuple[str, ...]
+    probabilities: Callable[[str], list[list[float]] | None] = lambda text: None
 
 
 def _label_set(field: str) -> tuple[str, ...]:
     return tuple(sorted(split_joined(field)))
 
 
-_LABEL = Row("tsv", str, (PROBABILITIES, VOTES))
+def _columns_after(text: str) -> list[list[float]]:
+    return [list(map(float, line.split("\t")[1:])) for line in text.split("\n")[1:]]
+
+
+_LABEL = Row("tsv", str, (PROBABILITIES, VOTES), _columns_after)
 _NUMBER = Row("tsv", float, (PROBABILITIES,))
 KINDS = {
     "classification": _LABEL,
-    "multilabel_classification": Row("tsv", _label_set, (PROBABILITIES,)),
+    "multilabel_classification": Row("tsv", _label_set, (PROBABILITIES,), _columns_after),
     "regression": _NUMBER,
     "pair_classification": _LABEL,
     "pair_regression": _NUMBER,

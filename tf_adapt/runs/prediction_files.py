@@ -1,5 +1,6 @@
 """The predictions in a run folder, with hashes in its record. Imports no TensorFlow."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from hub_modules.storage import records
@@ -34,12 +35,32 @@ def read_predictions(run: Path, split: str, kind: str, task: str | None = None) 
     Raises:
         ArtifactError: the file is missing or damaged.
     """
+    row = KINDS[kind]
+    return _read(
+        run, split, task, lambda text: [row.prediction(one) for one in _FORMS[row.form](text)]
+    )
+
+
+def read_probabilities(
+    run: Path, split: str, kind: str, task: str | None = None
+) -> list[list[float]] | None:
+    """The probability of each label, in the order of the labels, for each example of a split.
+
+    None for a kind whose files hold none.
+
+    Raises:
+        ArtifactError: as `read_predictions`.
+    """
+    return _read(run, split, task, KINDS[kind].probabilities)
+
+
+def _read(
+    run: Path, split: str, task: str | None, parse: Callable[[str], list | None]
+) -> list | None:
     name = _name(split if task is None else f"{task}/{split}")
     content = records.read(run, name)
     try:
-        text = content.decode("utf-8").removesuffix("\n")
-        row = KINDS[kind]
-        return [row.prediction(record) for record in _FORMS[row.form](text)]
+        return parse(content.decode("utf-8").removesuffix("\n"))
     except ValueError as error:
         raise ArtifactError(
             f"{run / name}: not predictions ({error}); remove the run folder {run} and "

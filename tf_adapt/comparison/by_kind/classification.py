@@ -3,11 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from hub_modules.families import has_words, joins_pairs
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.printing.words import visible
+
+# For a part of each answer: its name, what may be true, what is said to be, the probabilities.
+Question = tuple[str, Sequence[str], np.ndarray, np.ndarray]
 
 
 def labels_of_train(splits: Splits) -> list:
@@ -33,6 +38,14 @@ def confusion_matrix(
         pair for predicted in predictions for pair in zip(gold, predicted, strict=True)
     )
     return [[counts[true, other] for other in labels] for true in labels]
+
+
+def one_question(
+    gold: list[str], probabilities: np.ndarray, labels: Sequence[str]
+) -> list[Question]:
+    """Which label is each example's."""
+    given = np.array([labels.index(label) for label in gold])
+    return [("", labels, given, probabilities)]
 
 
 def linear_head(encoder: EncoderEntry, family: str | None) -> list[str]:

@@ -1,10 +1,11 @@
 """Multilabel classification: the baseline, and how a set of labels is shown."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
-from tf_adapt.comparison.by_kind.classification import labels_of_train
+from tf_adapt.comparison.by_kind.classification import Question, labels_of_train
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.printing.words import listed, visible
 
@@ -37,3 +38,18 @@ def sets(predictions: list) -> list[frozenset[str]]:
 def shown_set(labels: tuple[str, ...]) -> str:
     """A set of labels as text."""
     return ", ".join(labels) or NO_LABEL
+
+
+def question_of_each_label(
+    gold: list, probabilities: np.ndarray, labels: Sequence[str]
+) -> list[Question]:
+    """Whether each label is in an example's set."""
+    return [
+        (
+            label,
+            ("no", "yes"),
+            np.array([int(label in of_example) for of_example in gold]),
+            np.stack([1 - of_label, of_label], axis=1),
+        )
+        for label, of_label in zip(labels, probabilities.T, strict=True)
+    ]

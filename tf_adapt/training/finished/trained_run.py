@@ -28,7 +28,7 @@ from tf_adapt.training.finished.data_files import (
     labelled_examples,
 )
 from tf_adapt.training.finished.load_run import loaded_run
-from tf_adapt.training.results.model_scores import described_scores, quality
+from tf_adapt.training.results.model_scores import described_scores, quality, write_answers
 from tf_adapt.training.results.slices import scores_of_predictions
 
 
@@ -38,6 +38,7 @@ def evaluate_file(
     trust: bool = False,
     name: str | None = None,
     engine: str = TENSORFLOW,
+    out: str | os.PathLike | None = None,
 ) -> dict[str, Any]:
     """Loss and metrics of a run on a labelled file, or on standard input if `path` is `-`.
 
@@ -48,10 +49,11 @@ def evaluate_file(
     Args:
         trust, name: see `load_run`.
         engine: of the encoder: see `HubEncoder`.
+        out: a folder for the files of `write_answer_files`.
 
     Raises:
         ArtifactError, ConfigError: as `load_run`, `load_ensemble`; the encoder cannot have the
-            engine.
+            engine; a file cannot be written; a language model has no answers to write.
         DataError: the content of the file is invalid, or does not fit the run's labels.
     """
     check_engine(engine)
@@ -63,15 +65,23 @@ def evaluate_file(
         predictions = to_predictions(ensemble.task, records, ensemble.answer(records))
         scores = ensemble_scores(ensemble.task, records, predictions)
         scores |= quality(ensemble.task, records, predictions)
+        if out is not None:
+            write_answers(out, ensemble.task, records, predictions)
         if not reading.slices:
             return scores
         of_slices = scores_of_predictions(reading.slices, ensemble.task, records, predictions)
         return scores | {"slices": of_slices}
     model, reading = loaded_run(Path(run), trust, name)
+    if out is not None:
+        refuse_language_model(model.task)
     model.encoder.engine = engine
     records = labelled_examples(path, model.task, reading.data)
     prepared = prepare(records, model.task, model.encoder, *reading.limits)
-    return described_scores(model, records, prepared, reading.batch_size, reading.slices)
+    size = reading.batch_size
+    scores, predictions = described_scores(model, records, prepared, size, reading.slices)
+    if out is not None:
+        write_answers(out, model.task, records, predictions)
+    return scores
 
 
 def _no_task(folder: str | os.PathLike, name: str | None) -> None:

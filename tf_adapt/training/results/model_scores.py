@@ -1,10 +1,13 @@
 """The loss and the metrics of a model on labelled examples."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 from tf_adapt.data.batches import PreparedData
 from tf_adapt.data.gold_answers import gold_answers, label_scores
 from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.runs.answer_files import write_answer_files
 from tf_adapt.runs.slices import Slices
 from tf_adapt.serving.prediction.answers import Prediction
 from tf_adapt.serving.prediction.kinds import KINDS as PREDICTIONS
@@ -33,18 +36,19 @@ def described_scores(
     prepared: PreparedData,
     batch_size: int,
     slices: Slices | None = None,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], list[Prediction]]:
     """As `scores_on`, with the `quality` of the predictions, and with slices their scores under
-    `slices`; of a language model, which predicts no labels, as `scores_on`."""
+    `slices`; and the predictions. A language model, which predicts no labels, has none, and is
+    scored as by `scores_on`."""
     scores, task = _evaluated(model, records, prepared, batch_size), model.task
     if TASKS[task.kind].target is None:
-        return scores
+        return scores, []
     answer = batch_predictions(model, prepared, batch_size)
     predictions = to_predictions(task, records, answer)
     scores |= _of_answer(model, records, answer, predictions) | quality(task, records, predictions)
     if slices:
         scores["slices"] = scores_of_predictions(slices, task, records, predictions)
-    return scores
+    return scores, predictions
 
 
 def quality(task: Task, records: list, predictions: list[Prediction]) -> dict[str, Any]:
@@ -61,6 +65,15 @@ def quality(task: Task, records: list, predictions: list[Prediction]) -> dict[st
     ]
     found = {"labels": of_labels} if of_labels else {}
     return found | ({"calibration": calibration(*zip(*certain, strict=True))} if certain else {})
+
+
+def write_answers(
+    folder: str | os.PathLike, task: Task, records: list, predictions: list[Prediction]
+) -> None:
+    """Writes the files of `write_answer_files` for one model."""
+    answers = [KINDS[task.kind].file_label(prediction.label) for prediction in predictions]
+    of_model = answers, [prediction.scores for prediction in predictions]
+    write_answer_files(Path(folder), task.kind, records, [of_model], task.labels, task.scheme)
 
 
 def _evaluated(
