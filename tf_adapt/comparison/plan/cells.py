@@ -15,7 +15,10 @@ from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
 from tf_adapt.config.reading import filled_in
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.config.signal_sections import SliceConfig, WeakConfig
+from tf_adapt.config.task_checks import kind_of
 from tf_adapt.config.training_sections import AdaptationConfig
+from tf_adapt.errors import ConfigError
+from tf_adapt.runs.kinds import combinations_of
 from tf_adapt.training.resolving.run_config import flat
 
 # What an `Extension` adds: epochs, or a learning rate at an end of the list.
@@ -206,3 +209,39 @@ def short_name(handle: str) -> str:
     """The last part of a path or URL that is no version number, safe as a file name."""
     parts = [re.sub(r"[^\w.+-]", "_", part) for part in handle.split("/") if part] or ["module"]
     return next((part for part in reversed(parts) if not part.isdigit()), parts[-1])
+
+
+def check_cells(cells: tuple[Cell, ...], where: str) -> None:
+    """Checks what all cells together must be: of other names, of as many rates, of one machine.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    names = [cell.name for cell in cells]
+    for cell in cells:
+        if names.count(cell.name) > 1:
+            raise ConfigError(
+                f"{where}: compare: two cells are called {cell.name}; list each encoder, "
+                "adaptation and head once, and give folders of modules different names"
+            )
+        kind = kind_of(cell.config) if cell.together else None
+        if kind is not None and not combinations_of(kind):
+            raise ConfigError(
+                f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor "
+                f"leave_out_parts for {kind}, whose answers are not averaged, got {cell.members}"
+            )
+        if len(cell.rates) != len(cells[0].rates):
+            raise ConfigError(
+                f"{where}: compare.learning_rates: expected the same number of rates for every "
+                f"cell, got {len(cells[0].rates)} for {cells[0].name} and {len(cell.rates)} for "
+                f"{cell.name}; the budget of trials must be the same"
+            )
+        if cell.config.training.strategy is not None:
+            raise ConfigError(
+                f"{where}: training.strategy: expected null in a comparison, whose runs are "
+                f"processes of one machine, got {cell.config.training.strategy}"
+            )
+        if cell.config.objective != "task":
+            raise ConfigError(
+                f"{where}: objective: expected task in a comparison, got {cell.config.objective}"
+            )

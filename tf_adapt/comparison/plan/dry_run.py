@@ -20,6 +20,7 @@ from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.execution.jobs import jobs_at_once
 from tf_adapt.comparison.inputs import comparison_splits
 from tf_adapt.comparison.plan.cells import Cell, Comparison
+from tf_adapt.comparison.plan.cells_of_signals import check_parts
 from tf_adapt.comparison.plan.default_rates import family_of
 from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.expected_costs import (
@@ -28,7 +29,6 @@ from tf_adapt.comparison.plan.expected_costs import (
     costs_lines,
     expected_costs,
 )
-from tf_adapt.comparison.plan.parts import check_parts
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.data.packing.prepare import prepare, task_of

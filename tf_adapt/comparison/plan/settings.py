@@ -21,7 +21,6 @@ override shared keys in the cells of an adaptation, and for `signals`, which ove
 `train_examples` repeats everything with parts of train (`sizes`). Imports no TensorFlow.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,8 @@ from typing import Any
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.adaptation.adaptations import ADAPTATIONS
-from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, short_name
+from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, check_cells
+from tf_adapt.comparison.plan.cells_of_signals import check_signals_apart, with_teachers
 from tf_adapt.comparison.plan.default_heads import default_heads
 from tf_adapt.comparison.plan.default_rates import default_rates
 from tf_adapt.comparison.plan.scored_split import check_folds, with_scored_split
@@ -52,7 +52,7 @@ from tf_adapt.comparison.plan.signals import (
     with_signal,
 )
 from tf_adapt.comparison.plan.sizes import check_sizes, sizes_of
-from tf_adapt.comparison.plan.start_of_cells import check_start
+from tf_adapt.comparison.plan.start_of_cells import starts_of
 from tf_adapt.comparison.plan.students import check_heads
 from tf_adapt.comparison.plan.two_stages import with_whole_stages
 from tf_adapt.config.messages import Problems, location_of, shown
@@ -60,13 +60,11 @@ from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.paths import resolve_paths
 from tf_adapt.config.reading import checked_config, overridden, typed
 from tf_adapt.config.sections import OF_TASKS
-from tf_adapt.config.task_checks import kind_of
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
 from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import did_you_mean
-from tf_adapt.runs.kinds import combinations_of
 
 
 def is_comparison(path: str | Path) -> bool:
@@ -151,11 +149,11 @@ def comparison_from(
         for head in varied.heads or default_heads(content.get("data"), encoder, adaptation.name)
     ]
     problems.refuse()
-    cells = tuple(cell for group in groups for cell in _with_teachers(group))
-    _check_signals_apart(cells, varied, where)
-    _check_cells(cells, where)
+    cells = tuple(cell for group in groups for cell in with_teachers(group))
+    check_signals_apart(cells, varied, where)
+    check_cells(cells, where)
     check_heads(cells, where)
-    starts = _starts(cells, where, locations)
+    starts = starts_of(cells, where, locations)
     location = location_of(("data", "held_out"), where, locations)
     data = with_scored_split(own_data(cells[0].config), varied.score_on, location)
     if any(cell.config.weak is not None for cell in cells) and data.held_out is not None:
@@ -205,46 +203,6 @@ def _check_fold(data: Any, problems: Problems) -> None:
             "expected null in a comparison, whose folds are compare.folds, got "
             f"{shown(data['fold'])}; remove it",
         )
-
-
-def _with_teachers(cells: list[Cell]) -> list[Cell]:
-    """The cells of one encoder, adaptation and head, each with the one that teaches it."""
-    by_signal, with_teachers = {cell.signal: cell for cell in cells}, []
-    for cell in cells:
-        teacher = cell.laid and cell.laid.teacher and cell.laid.teacher.signal
-        if teacher:
-            config = cell.config.teacher.model_copy(update={"run": teacher})
-            config = cell.config.model_copy(update={"teacher": config})
-            cell = replace(cell, config=config, teacher=by_signal[teacher].name)
-        with_teachers.append(cell)
-    return with_teachers
-
-
-def _starts(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) -> dict[str, Cell]:
-    """The runs that are trained before cells, by the path of their config, after checks of every
-    start."""
-    starts: dict[str, Cell] = {}
-    checked = set()  # each once: hashing a module without a manifest reads all of it
-    for cell in cells:
-        start, encoder = cell.config.start, cell.config.encoder
-        which = (start, encoder.handle, str(encoder.keep_layers))
-        if start is None or which in checked:
-            continue
-        checked.add(which)
-        key = tuple(start.key.split("."))
-        path = key if cell.signal is None else (*KEY, cell.signal, *key)
-        config = check_start(cell.name, cell.config, location_of(path, where, locations))
-        if config is not None and start.config not in starts:
-            name = f"start_{short_name(Path(start.config).stem)}"
-            starts[start.config] = Cell(name, config, (config.training.learning_rate,))
-    names = [cell.name for cell in (*cells, *starts.values())]
-    for path, cell_before in starts.items():
-        if names.count(cell_before.name) > 1:
-            raise ConfigError(
-                f"{where}: start.config: two runs would be called {cell_before.name}, one of them "
-                f"that of {path}; give the files different names"
-            )
-    return starts
 
 
 def _varied(section: Any, problems: Problems) -> Compare | None:
@@ -392,50 +350,3 @@ def _rates_of(adaptation: AdaptationConfig, rates: Rates, problems: Problems) ->
         )
         return []
     return tried
-
-
-def _check_signals_apart(cells: tuple[Cell, ...], varied: Compare, where: str) -> None:
-    """Checks that no signal makes one cell of the cells of several encoders."""
-    entries = [entry.model_dump(exclude={"learning_rates"}) for entry in varied.encoders]
-    if any(entries.count(entry) > 1 for entry in entries):
-        return  # `_check_cells` says so
-    for number, cell in enumerate(cells):
-        changed = cell.laid.encoder.model_fields_set if cell.laid else ()
-        if changed and (cell.name, cell.config) in [(o.name, o.config) for o in cells[:number]]:
-            raise ConfigError(
-                f"{where}: compare.signals.{cell.signal}.encoder: expected keys that leave each of "
-                f"compare.encoders different, got {', '.join(sorted(changed))}, with which several "
-                f"are {cell.name}; limit the signal to one of them (encoders: "
-                f"[{varied.encoders[0].handle}])"
-            )
-
-
-def _check_cells(cells: tuple[Cell, ...], where: str) -> None:
-    names = [cell.name for cell in cells]
-    for cell in cells:
-        if names.count(cell.name) > 1:
-            raise ConfigError(
-                f"{where}: compare: two cells are called {cell.name}; list each encoder, "
-                "adaptation and head once, and give folders of modules different names"
-            )
-        kind = kind_of(cell.config) if cell.together else None
-        if kind is not None and not combinations_of(kind):
-            raise ConfigError(
-                f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor "
-                f"leave_out_parts for {kind}, whose answers are not averaged, got {cell.members}"
-            )
-        if len(cell.rates) != len(cells[0].rates):
-            raise ConfigError(
-                f"{where}: compare.learning_rates: expected the same number of rates for every "
-                f"cell, got {len(cells[0].rates)} for {cells[0].name} and {len(cell.rates)} for "
-                f"{cell.name}; the budget of trials must be the same"
-            )
-        if cell.config.training.strategy is not None:
-            raise ConfigError(
-                f"{where}: training.strategy: expected null in a comparison, whose runs are "
-                f"processes of one machine, got {cell.config.training.strategy}"
-            )
-        if cell.config.objective != "task":
-            raise ConfigError(
-                f"{where}: objective: expected task in a comparison, got {cell.config.objective}"
-            )

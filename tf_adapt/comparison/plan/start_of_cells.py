@@ -3,6 +3,13 @@
 Imports no TensorFlow.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
+
+from hub_modules.storage.strict_yaml import KeyPath
+from tf_adapt.comparison.plan.cells import Cell, short_name
+from tf_adapt.comparison.plan.signals import KEY
+from tf_adapt.config.messages import location_of
 from tf_adapt.config.reading import start_config
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ConfigError
@@ -10,7 +17,39 @@ from tf_adapt.runs.finished_run import finished_run, module_in_words, module_of
 from tf_adapt.training.resolving.run_config import saved_config
 
 
-def check_start(name: str, config: Config, location: str) -> Config | None:
+def starts_of(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) -> dict[str, Cell]:
+    """The runs that are trained before cells, by the path of their config, after checks of every
+    start.
+
+    Raises:
+        ConfigError: two would have one name; as `_check_start`.
+        ArtifactError: as `_check_start`.
+    """
+    starts: dict[str, Cell] = {}
+    checked = set()  # each once: hashing a module without a manifest reads all of it
+    for cell in cells:
+        start, encoder = cell.config.start, cell.config.encoder
+        which = (start, encoder.handle, str(encoder.keep_layers))
+        if start is None or which in checked:
+            continue
+        checked.add(which)
+        key = tuple(start.key.split("."))
+        path = key if cell.signal is None else (*KEY, cell.signal, *key)
+        config = _check_start(cell.name, cell.config, location_of(path, where, locations))
+        if config is not None and start.config not in starts:
+            name = f"start_{short_name(Path(start.config).stem)}"
+            starts[start.config] = Cell(name, config, (config.training.learning_rate,))
+    names = [cell.name for cell in (*cells, *starts.values())]
+    for path, cell_before in starts.items():
+        if names.count(cell_before.name) > 1:
+            raise ConfigError(
+                f"{where}: start.config: two runs would be called {cell_before.name}, one of them "
+                f"that of {path}; give the files different names"
+            )
+    return starts
+
+
+def _check_start(name: str, config: Config, location: str) -> Config | None:
     """Checks that a cell that starts from a run has the encoder of that run.
 
     Args:
