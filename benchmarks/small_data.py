@@ -20,7 +20,7 @@ from tf_adapt.statistics.alpha_spending import LEVELS
 from tf_adapt.statistics.pairs import holm
 from tf_adapt.statistics.two_cells import CellSample, compare_cells, sample_of_values
 
-DATASETS = {"sst2": "sst2", "trec": "trec", "sick_e": "sick"}
+DATASETS = {"sst2_sentences": "sst2", "trec": "trec", "sick_e": "sick"}
 SIZES = (100, 200, 400, 1000)
 FOLDS, REPEATS, SEEDS = 5, 2, 5
 MOST, WORSE = 3000, 0.02

@@ -76,6 +76,19 @@ def test_a_run_keeps_the_part_that_its_version_cut_off(written, dev):
         assert sum(one.label == "yes" for one in parts[1]) == 1
 
 
+@pytest.mark.parametrize(
+    ("data", "now"),
+    [
+        ({"dataset": "sst2", "source": "files"}, "sst2_sentences"),
+        ({"dataset": "sst2_phrases", "source": "files"}, "sst2"),
+        ({"dataset": "sst2", "source": "tfds"}, "sst2"),
+        ({"dataset": "sst2", "source": "files", "metric": None}, "sst2"),
+    ],
+)
+def test_sst2_is_what_it_was_for_a_run_of_its_version(data, now):
+    assert as_now({"data": data})["data"]["dataset"] == now
+
+
 def moved_to(run: Path, folder: Path) -> None:
     """Puts this folder into the files that name another machine's, and into the run's record."""
     record = json.loads((run / "record.json").read_text("utf-8"))

@@ -78,7 +78,7 @@ SKIP_THOUGHTS = {"SST-2": 81.8, "MNLI": 62.9, "SICK-R": 86.6, "MRPC": 75.8, "STS
 NAMED_DATASETS = {
     "conll2003": "CoNLL-2003",
     "sst2": "SST-2",
-    "sst2_phrases": "SST-2",
+    "sst2_sentences": "SST-2",
     "mnli": "MNLI",
     "sick_e": "SICK-E",
     "sick_r": "SICK-R",

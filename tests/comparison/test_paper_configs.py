@@ -23,7 +23,7 @@ TABLES = {
 ALL = sum(TABLES.values(), [])
 TEST_FILES = {
     "conll2003": "eng.testb",
-    "sst2_phrases": "test.tsv",
+    "sst2": "test.tsv",
     "mrpc": "test.tsv",
     "sick_e": "SICK_test_annotated.txt",
     "sick_r": "SICK_test_annotated.txt",
@@ -85,7 +85,7 @@ def test_table_2_is_scored_on_test_where_that_is_public_the_others_on_dev(cells)
 def test_sst2_is_trained_on_phrases(cells):
     for family in FAMILIES:
         for cell in cells(f"table2_{family}_sst2"):
-            assert cell.config.data.dataset == "sst2_phrases"
+            assert cell.config.data.dataset == "sst2"
 
 
 def test_elmo_is_unfrozen_gradually_for_sst2_and_names(cells):

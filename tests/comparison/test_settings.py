@@ -155,7 +155,7 @@ def test_what_chooses_is_not_what_is_scored(load, tmp_path, test, score_on, held
     (tmp_path / "data").mkdir()
     if test:
         (tmp_path / "data" / "test.tsv").write_text("")
-    data = {"dataset": "sst2", "data_dir": str(tmp_path / "data"), "held_out": held_out}
+    data = {"dataset": "sst2_sentences", "data_dir": str(tmp_path / "data"), "held_out": held_out}
 
     def found():
         return {

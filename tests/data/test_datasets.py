@@ -22,10 +22,10 @@ from tf_adapt.tasks.kinds import KINDS
 REAL = {
     ("conll2003", "train"): ("conll2003", 14_041),
     ("conll2003", "dev"): ("conll2003", 3_250),
-    ("sst2", "train"): ("sst2", {"positive": 3_610, "negative": 3_310}),
+    ("sst2_sentences", "train"): ("sst2", {"positive": 3_610, "negative": 3_310}),
+    ("sst2_sentences", "dev"): ("sst2", {"positive": 444, "negative": 428}),
+    ("sst2", "train"): ("sst2", {"positive": 37_569, "negative": 29_780}),
     ("sst2", "dev"): ("sst2", {"positive": 444, "negative": 428}),
-    ("sst2_phrases", "train"): ("sst2", {"positive": 37_569, "negative": 29_780}),
-    ("sst2_phrases", "dev"): ("sst2", {"positive": 444, "negative": 428}),
     ("sick_e", "train"): ("sick", {"NEUTRAL": 2_536, "ENTAILMENT": 1_299, "CONTRADICTION": 665}),
     ("sick_e", "dev"): ("sick", {"NEUTRAL": 282, "ENTAILMENT": 144, "CONTRADICTION": 74}),
     ("sick_r", "train"): ("sick", 4_500),
@@ -127,8 +127,22 @@ def test_rows_of_the_table_are_consistent():
             assert split_description(name, split, source).startswith(f"{name} {split} ("), name
 
 
+def test_sst2_is_the_papers_from_every_source(tmp_path, caplog):
+    sentences = "sentence\tlabel\na whole sentence .\t1\n"
+    (tmp_path / "train.tsv").write_text(sentences, "utf-8")
+    with pytest.raises(DataError, match="file train_phrases.tsv .* train.tsv there has whole sent"):
+        load_dataset("sst2", "train", data_dir=tmp_path)
+    (tmp_path / "train_phrases.tsv").write_text("sentence\tlabel\na phrase \t1\n", "utf-8")
+    assert load_dataset("sst2", "train", data_dir=tmp_path)[0].text_a == "a phrase "
+    assert "sst2 trains on train_phrases.tsv; train.tsv there has whole sentences" in caplog.text
+    with pytest.raises(ConfigError, match="expected 'sst2', as 'sst2_phrases' is called now"):
+        load_dataset("sst2_phrases", "train", data_dir=tmp_path)
+    with pytest.raises(ConfigError, match="source: expected files for sst2_sentences, got 'tfds'"):
+        load_dataset("sst2_sentences", "train", "tfds")
+
+
 def test_split_descriptions():
-    assert split_description("sst2", "train") == "sst2 train (file train.tsv)"
+    assert split_description("sst2_sentences", "train") == "sst2_sentences train (file train.tsv)"
     assert split_description("sst2", "train", "tfds") == (
         "sst2 train (TensorFlow Datasets, glue/sst2:train): the labelled phrases of the train "
         "sentences (GLUE's train file)"

@@ -56,7 +56,7 @@ def test_named_dataset_with_a_subset_of_train():
 def test_test_file_of_a_dataset_is_used_where_it_is(tmp_path):
     table = "sentence\tlabel\nbad\t0\ngood\t1\n"
     write(tmp_path, **{"train.tsv": table, "dev.tsv": table})
-    data = DatasetConfig(dataset="sst2", source="files", data_dir=str(tmp_path))
+    data = DatasetConfig(dataset="sst2_sentences", source="files", data_dir=str(tmp_path))
     assert sorted(load_splits(data).examples) == ["dev", "train"]
     assert not has_test(data)
     write(tmp_path, **{"test.tsv": table})
@@ -213,7 +213,7 @@ def test_held_out_share_that_leaves_nothing():
 def test_a_test_split_is_not_read_where_something_is_held_out(tmp_path):
     train, dev = "sentence\tlabel\nbad\t0\ngood\t1\n", "sentence\tlabel\nfine\t1\n"
     write(tmp_path, **{"train.tsv": train, "dev.tsv": dev, "test.tsv": "\0no table\n"})
-    data = DatasetConfig(dataset="sst2", data_dir=str(tmp_path))
+    data = DatasetConfig(dataset="sst2_sentences", data_dir=str(tmp_path))
     with pytest.raises(DataError, match="test.tsv"):
         load_splits(data)
     found = load_splits(data.model_copy(update={"held_out": 0.5}))
@@ -221,7 +221,7 @@ def test_a_test_split_is_not_read_where_something_is_held_out(tmp_path):
     assert sorted(len(found.examples[split]) for split in ("train", "dev")) == [1, 1]
     assert "1 examples of 2" in found.descriptions["dev"]
     assert found.descriptions["test"] == (
-        "sst2 dev (file dev.tsv), in the place of test, which is not read"
+        "sst2_sentences dev (file dev.tsv), in the place of test, which is not read"
     )
 
 

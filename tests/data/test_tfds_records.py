@@ -34,11 +34,6 @@ CASES = {
         {"sentence": "One.", "label": 1},
         Record("One.", None, "positive"),
     ),
-    "sst2_phrases": (
-        "glue/sst2:validation",
-        {"sentence": "One.", "label": 0},
-        Record("One.", None, "negative"),
-    ),
     "mrpc": ("glue/mrpc:validation", PAIR | {"label": 1}, Record("One.", "Two.", "equivalent")),
     "stsb": ("glue/stsb:validation", PAIR | {"label": 2.5}, Record("One.", "Two.", 2.5)),
     "cola": (

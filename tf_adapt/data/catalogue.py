@@ -37,7 +37,8 @@ class DatasetInfo:
     `files` maps a split to its file name, or to several, of which the first that exists is read; a
     name with `*` is that of the folder's one file like it.
     `scheme` is the tag scheme on disk, `entity_types` the types of a tagging dataset; `notes` maps
-    "source/split" to a remark on that split. `folder` is set for data that ship with the project.
+    "source/split" to a remark on that split, `mistaken` a file that might be taken for train's to
+    what it has. `folder` is set for data that ship with the project.
     """
 
     kind: str
@@ -50,13 +51,13 @@ class DatasetInfo:
     scheme: str | None = None
     entity_types: tuple[str, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
+    mistaken: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
 
 
 _VALIDATION = {"train": "train", "dev": "validation"}
 _PAIR = {"text_a": "sentence1", "text_b": "sentence2"}
 _ENTITY_TYPES = ("PER", "ORG", "LOC", "MISC")
-_SST2_TFDS = TfdsInfo("glue/sst2", _VALIDATION, text_a="sentence")
 _SICK_FILES = {
     "train": ("SICK_train.txt",),
     "dev": ("SICK_trial.txt",),
@@ -85,23 +86,25 @@ DATASETS: dict[str, DatasetInfo] = {
         scheme="IOB1",
         entity_types=_ENTITY_TYPES,
     ),
-    "sst2": DatasetInfo(
+    "sst2_sentences": DatasetInfo(
         kind="classification",
         metric="accuracy",
         files={"train": ("train.tsv",), "dev": ("dev.tsv",), "test": ("test.tsv",)},
         read=formats.read_sst2,
         labels=("negative", "positive"),
-        tfds=_SST2_TFDS,
-        notes={"tfds/train": _PHRASES},
     ),
-    "sst2_phrases": DatasetInfo(
+    "sst2": DatasetInfo(
         kind="classification",
         metric="accuracy",
         files={"train": ("train_phrases.tsv",), "dev": ("dev.tsv",), "test": ("test.tsv",)},
         read=formats.read_sst2,
         labels=("negative", "positive"),
-        tfds=_SST2_TFDS,
+        tfds=TfdsInfo("glue/sst2", _VALIDATION, text_a="sentence"),
         notes={"tfds/train": _PHRASES, "files/train": _PHRASES},
+        mistaken={
+            "train.tsv": "whole sentences, which are the dataset sst2_sentences (sst2 before "
+            "version 0.3)"
+        },
     ),
     "sick_e": DatasetInfo(
         kind="pair_classification",

@@ -5,6 +5,7 @@ TensorFlow Datasets has other copies of some datasets.
 """
 
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -22,6 +23,8 @@ SPLITS = ("train", "dev", "test")
 SOURCES = ("files", "tfds", "sample")
 DEV_PERCENT = 10
 DEV_SEED = 13
+RENAMED = {"sst2_phrases": "sst2"}
+_log = logging.getLogger(__name__)
 
 __all__ = [
     "DATASETS",
@@ -71,7 +74,9 @@ def load_dataset(
         source_scheme = info.tfds.scheme
     else:
         folder = _folder(name, info, source, data_dir)
-        examples = info.read(_find_file(name, info, from_split, folder))
+        file = _find_file(name, info, from_split, folder)
+        _warn_of_mistaken(name, info, from_split, file)
+        examples = info.read(file)
         source_scheme = info.scheme
     if _is_cut(info, split):
         examples = [example for example in examples if is_held_out(example) == (split == "dev")]
@@ -164,6 +169,8 @@ def dataset_info(name: str) -> DatasetInfo:
     Raises:
         ConfigError: no such dataset.
     """
+    if name in RENAMED:
+        raise ConfigError(f"dataset: expected {RENAMED[name]!r}, as {name!r} is called now")
     if name not in DATASETS:
         nearest = get_close_matches(str(name), DATASETS, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
@@ -273,10 +280,20 @@ def _find_file(name: str, info: DatasetInfo, split: str, folder: Path) -> Path:
         if matches and matches[0].exists():
             return matches[0]
     what = "a folder without it" if folder.is_dir() else "no such folder"
+    others = (f"; {file} there has {what}" for file, what in _mistaken(info, folder))
     raise DataError(
         f"{folder}: expected the file {' or '.join(names)} ({name} {split}), got {what}; "
-        f"the files of {name} are {_file_list(info)}"
+        f"the files of {name} are {_file_list(info)}{''.join(others)}"
     )
+
+
+def _mistaken(info: DatasetInfo, folder: Path) -> list[tuple[str, str]]:
+    return [(file, what) for file, what in info.mistaken.items() if (folder / file).is_file()]
+
+
+def _warn_of_mistaken(name: str, info: DatasetInfo, split: str, file: Path) -> None:
+    for other, what in _mistaken(info, file.parent) if split == "train" else ():
+        _log.warning("%s trains on %s; %s there has %s", name, file.name, other, what)
 
 
 def _file_list(info: DatasetInfo) -> str:

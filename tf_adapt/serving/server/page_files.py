@@ -16,7 +16,7 @@ _FILES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/ja
 # Sample texts by dataset, where the one of the kind of task does not fit. Exports hold no texts of
 # the training data: they may be private.
 _SAMPLES_OF = {
-    **dict.fromkeys(("sst2", "sst2_phrases"), "Warm, funny and far too short."),
+    **dict.fromkeys(("sst2", "sst2_sentences"), "Warm, funny and far too short."),
     **dict.fromkeys(("trec", "sample_classification"), "Who designed the old bridge?"),
     **dict.fromkeys(
         ("sample_multilabel_classification", "sample_regression"), KINDS["tagging"].sample["tokens"]

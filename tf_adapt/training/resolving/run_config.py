@@ -43,12 +43,17 @@ def saved_config(folder: Path) -> Config | None:
 
 def as_now(content: dict[str, Any]) -> dict[str, Any]:
     """A config as earlier versions wrote it: `data.leave_out`, called `fold` before there were
-    folds; parts of a user's train that are not stratified."""
+    folds; parts of a user's train that are not stratified; SST-2's two datasets."""
     sections = [content, *(content.get("tasks") or {}).values()]
     for data in [section["data"] for section in sections if isinstance(section.get("data"), dict)]:
         is_cut = data.get("held_out") or data.get("fold") or data.get("dev") is None
         if is_cut and not {"dataset", "stratified"} & data.keys() and data.get("format") != "text":
             data["stratified"] = False
+        # Before there was `data.metric`, sst2 was sentences where it was read from files.
+        sentences = data.get("source") == "files" and "metric" not in data
+        names = {"sst2_phrases": "sst2", **({"sst2": "sst2_sentences"} if sentences else {})}
+        if data.get("dataset") in names:
+            data["dataset"] = names[data["dataset"]]
         fold = data.get("fold")
         if fold and "leave_out" not in data:
             part = {"part" if key == "leave_out" else key: value for key, value in fold.items()}
