@@ -14,7 +14,7 @@ from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.encoder.feature_budget import Budget, Home
 from tf_adapt.encoder.feature_cache import build_features, digest_of
-from tf_adapt.encoder.feature_parts import Part, columns, kept_dtype, layer_part, megabytes
+from tf_adapt.encoder.feature_parts import FeaturePart, columns, kept_dtype, layer_part, megabytes
 from tf_adapt.encoder.hub_encoder import HubEncoder
 
 _log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class KeptStates:
         )
         return {name: [feature] for name, feature in zip(layers, features, strict=True)}
 
-    def _parts(self, layers: list[str]) -> list[Part]:
+    def _parts(self, layers: list[str]) -> list[FeaturePart]:
         names, width = self.encoder.layer_names, self.encoder.output_width
         return [layer_part(name, names.index(name), width) for name in layers]
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.batches import untuned
 from tf_adapt.data.packing.prepared import PreparedData
-from tf_adapt.encoder.feature_parts import Part
+from tf_adapt.encoder.feature_parts import FeaturePart
 from tf_adapt.errors import ConfigError
 
 BATCH_SIZE = 32
@@ -61,7 +61,7 @@ class Features:
         computed: the dtype in which they were computed, and are given to the head.
     """
 
-    part: Part
+    part: FeaturePart
     shards: Sequence[Rows]
     shard: np.ndarray
     starts: np.ndarray
@@ -107,7 +107,7 @@ class Features:
 
 
 def features_from(
-    parts: list[Part],
+    parts: list[FeaturePart],
     orders: list[np.ndarray],
     lengths: list[np.ndarray],
     shards: list[list[Rows]],
@@ -154,7 +154,7 @@ def computed_shards(
     prepared: PreparedData,
     number: int,
     graph: InferenceGraph,
-    parts: list[Part],
+    parts: list[FeaturePart],
     orders: list[np.ndarray],
     dtype: np.dtype,
     track: Callable[[tf.data.Dataset], Iterable],
@@ -184,7 +184,7 @@ def selected_shards(
     number: int,
     encoder: Callable[[dict], dict],
     source: Features,
-    parts: list[Part],
+    parts: list[FeaturePart],
     orders: list[np.ndarray],
     dtype: np.dtype,
     track: Callable[[tf.data.Dataset], Iterable],
@@ -206,7 +206,7 @@ def selected_shards(
 def _shards(
     inputs_of: Callable[[tf.Tensor], dict],
     forward_for: Callable,
-    parts: list[Part],
+    parts: list[FeaturePart],
     orders: list[np.ndarray],
     dtype: np.dtype,
     track: Callable[[tf.data.Dataset], Iterable],

@@ -33,7 +33,7 @@ from tf_adapt.encoder.feature_arrays import (
 from tf_adapt.encoder.feature_budget import DISK_LIMIT_MB, LIMIT_MB, Budget
 from tf_adapt.encoder.feature_files import Entry, RowsOnDisk, Shard
 from tf_adapt.encoder.feature_parts import (
-    Part,
+    FeaturePart,
     columns,
     computed_dtype,
     kept_dtype,
@@ -117,7 +117,7 @@ def with_features(
 
 def kept_parts(
     prepared: PreparedData, encoder: HubEncoder, head_inputs: HeadInputs, dtype: str
-) -> tuple[list[Part], float]:
+) -> tuple[list[FeaturePart], float]:
     """The features that a head reads, and the megabytes of the larger text column."""
     parts = _parts(encoder, head_inputs)
     return parts, megabytes(prepared, encoder, parts, kept_dtype(encoder, dtype))
@@ -128,13 +128,13 @@ def build_features(
     number: int,
     encoder: HubEncoder,
     graph: InferenceGraph,
-    parts: list[Part],
+    parts: list[FeaturePart],
     dtype: np.dtype,
     track: Callable[[tf.data.Dataset], Iterable],
     folder: Path | None,
     weights: str | None,
     require: bool = False,
-    alongside: Sequence[Part] = (),
+    alongside: Sequence[FeaturePart] = (),
 ) -> list[Features]:
     """The `Features` of each part for one text column: computed, or from the folder of a cache.
 
@@ -151,11 +151,11 @@ def build_features(
     """
     orders = shard_orders(prepared.lengths)
 
-    def compute(some: list[Part], numbers: Sequence[int]):
+    def compute(some: list[FeaturePart], numbers: Sequence[int]):
         wanted = [orders[index] for index in numbers]
         return computed_shards(prepared, number, graph, some, wanted, dtype, track)
 
-    def select(part: Part, sources: dict[int, Shard]):
+    def select(part: FeaturePart, sources: dict[int, Shard]):
         source = _kept_source(part.source, sources, orders, dtype, encoder)
         wanted = [orders[index] for index in sources]
         return selected_shards(prepared, number, encoder, source, [part], wanted, dtype, track)
@@ -232,13 +232,13 @@ def digest_of(weights: Iterable) -> str:
     return digest.hexdigest()
 
 
-def _parts(encoder: HubEncoder, head_inputs: HeadInputs) -> list[Part]:
+def _parts(encoder: HubEncoder, head_inputs: HeadInputs) -> list[FeaturePart]:
     # Encoders like ELMo have no pooled vector.
     return parts_of(head_inputs, encoder, with_pooled=not FAMILIES[encoder.family].is_like_elmo)
 
 
 def _kept_source(
-    part: Part,
+    part: FeaturePart,
     shards: dict[int, Shard],
     orders: list[np.ndarray],
     dtype: np.dtype,

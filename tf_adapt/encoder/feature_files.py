@@ -32,7 +32,7 @@ from hub_modules.storage.files import changed_part, describe, publish_folder
 from hub_modules.storage.json_files import Schema, read_json
 from hub_modules.storage.records import RECORD, Description
 from tf_adapt.encoder.feature_arrays import Computed, Rows
-from tf_adapt.encoder.feature_parts import Part
+from tf_adapt.encoder.feature_parts import FeaturePart
 from tf_adapt.errors import ArtifactError
 
 FORMAT = 3
@@ -112,7 +112,7 @@ class Entry:
         content = json.dumps(self.key, sort_keys=True).encode("utf-8")
         return self.cache / hashlib.sha256(content).hexdigest()[:32]
 
-    def shard(self, part: Part, number: int) -> Path:
+    def shard(self, part: FeaturePart, number: int) -> Path:
         """The folder of a shard."""
         return self.folder / ENTRY / part.name / f"shard_{number:04}"
 
@@ -121,7 +121,7 @@ class Entry:
         return sum(len(self.orders[number]) for number in numbers) / sum(map(len, self.orders))
 
 
-def intact_shards(entry: Entry, part: Part, require: bool) -> dict[int, Shard]:
+def intact_shards(entry: Entry, part: FeaturePart, require: bool) -> dict[int, Shard]:
     """The shards of a part that need not be computed."""
     intact = {}
     for number in range(len(entry.orders)):
@@ -137,7 +137,7 @@ def intact_shards(entry: Entry, part: Part, require: bool) -> dict[int, Shard]:
     return intact
 
 
-def read_shard(entry: Entry, part: Part, number: int) -> Shard:
+def read_shard(entry: Entry, part: FeaturePart, number: int) -> Shard:
     """A part of a shard, verified.
 
     Raises:
@@ -171,7 +171,9 @@ def read_shard(entry: Entry, part: Part, number: int) -> Shard:
         ) from error
 
 
-def write_shard(entry: Entry, parts: list[Part], number: int, batches: Iterator[Computed]) -> None:
+def write_shard(
+    entry: Entry, parts: list[FeaturePart], number: int, batches: Iterator[Computed]
+) -> None:
     """Writes those parts of a shard that are not there."""
     absent = [part for part in parts if not entry.shard(part, number).exists()]
     with contextlib.ExitStack() as stack:

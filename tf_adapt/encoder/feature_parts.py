@@ -14,7 +14,7 @@ from tf_adapt.layers.texts import row_vectors
 
 
 @dataclass(frozen=True)
-class Part:
+class FeaturePart:
     """One cached array.
 
     Attributes:
@@ -31,10 +31,12 @@ class Part:
     shape: tuple[int, ...]
     per_text: bool
     take: Callable[[dict, dict], tf.Tensor]
-    source: "Part | None" = None
+    source: "FeaturePart | None" = None
 
 
-def parts_of(head_inputs: HeadInputs, encoder: HubEncoder, with_pooled: bool = True) -> list[Part]:
+def parts_of(
+    head_inputs: HeadInputs, encoder: HubEncoder, with_pooled: bool = True
+) -> list[FeaturePart]:
     """What a head reads, as arrays.
 
     Shapes: hidden states `[layers, width]` for each token, or for each text if the head pools them
@@ -60,25 +62,27 @@ def parts_of(head_inputs: HeadInputs, encoder: HubEncoder, with_pooled: bool = T
 
         if head_inputs.pooling is None:
             source = None if head_inputs.layers == "all" else _all_layers(encoder)
-            parts.append(Part(head_inputs.layers, "states", shape, False, states, source))
+            parts.append(FeaturePart(head_inputs.layers, "states", shape, False, states, source))
         else:
             name = f"{head_inputs.layers}_{head_inputs.pooling}"
             # The mean of rounded states is not the rounded mean.
             source = None if head_inputs.pooling == "mean" else _all_layers(encoder)
-            parts.append(Part(name, "states", shape, True, vectors, source))
+            parts.append(FeaturePart(name, "states", shape, True, vectors, source))
     if head_inputs.pooled and with_pooled:
-        parts.append(Part("pooled", "pooled", (width,), True, lambda encoded, _: encoded["pooled"]))
+        parts.append(
+            FeaturePart("pooled", "pooled", (width,), True, lambda encoded, _: encoded["pooled"])
+        )
     return parts
 
 
-def _all_layers(encoder: HubEncoder) -> Part:
+def _all_layers(encoder: HubEncoder) -> FeaturePart:
     (part,) = parts_of(HeadInputs("all", pooled=False), encoder)
     return part
 
 
-def layer_part(name: str, number: int, width: int) -> Part:
+def layer_part(name: str, number: int, width: int) -> FeaturePart:
     """The hidden states of the layer group `name`, which is `layers[number]` of the outputs."""
-    return Part(
+    return FeaturePart(
         name, states_key(name), (width,), False, lambda encoded, _: encoded["layers"][number]
     )
 
@@ -100,7 +104,7 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def megabytes(
-    prepared: PreparedData, encoder: HubEncoder, parts: list[Part], dtype: np.dtype
+    prepared: PreparedData, encoder: HubEncoder, parts: list[FeaturePart], dtype: np.dtype
 ) -> float:
     """Megabytes of the cached features of the larger text column.
 

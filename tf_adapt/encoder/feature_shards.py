@@ -12,16 +12,16 @@ from hub_modules.storage.files import remove_leftovers
 from tf_adapt.encoder.feature_arrays import Computed
 from tf_adapt.encoder.feature_files import Entry, Shard, intact_shards, read_shard, write_shard
 from tf_adapt.encoder.feature_lock import locked_entry
-from tf_adapt.encoder.feature_parts import Part
+from tf_adapt.encoder.feature_parts import FeaturePart
 from tf_adapt.errors import ArtifactError
 
 
 def shards_on_disk(
     entry: Entry,
-    parts: dict[Part, float],
-    alongside: Sequence[Part],
-    compute: Callable[[list[Part], list[int]], Iterator[Iterator[Computed]]],
-    select: Callable[[Part, dict[int, Shard]], Iterator[Iterator[Computed]]],
+    parts: dict[FeaturePart, float],
+    alongside: Sequence[FeaturePart],
+    compute: Callable[[list[FeaturePart], list[int]], Iterator[Iterator[Computed]]],
+    select: Callable[[FeaturePart, dict[int, Shard]], Iterator[Iterator[Computed]]],
     require: bool,
 ) -> list[Shard]:
     """Lengths and rows of each shard, read from an entry; what is missing is computed.
@@ -63,7 +63,7 @@ def shards_on_disk(
 
 
 def _selected(
-    entry: Entry, part: Part, absent: list[int], part_mb: float, select
+    entry: Entry, part: FeaturePart, absent: list[int], part_mb: float, select
 ) -> dict[int, Shard]:
     """Those absent shards of a part whose source is there, and intact."""
     sources = {}
@@ -79,7 +79,7 @@ def _selected(
 
 
 def _compute(
-    entry: Entry, missing: dict[Part, list[int]], alongside: Sequence[Part], compute
+    entry: Entry, missing: dict[FeaturePart, list[int]], alongside: Sequence[FeaturePart], compute
 ) -> None:
     numbers = sorted({number for some in missing.values() for number in some})
     if not numbers:
@@ -91,7 +91,7 @@ def _compute(
         write_shard(entry, parts, number, batches)
 
 
-def _check_nothing_missing(entry: Entry, missing: dict[Part, list[int]]) -> None:
+def _check_nothing_missing(entry: Entry, missing: dict[FeaturePart, list[int]]) -> None:
     for part, numbers in missing.items():
         if numbers:
             raise ArtifactError(

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from hub_modules.engines.names import TENSORFLOW
 from hub_modules.engines.openvino_graph import OpenVinoGraph
-from tf_adapt.encoder.feature_parts import Part, parts_of
+from tf_adapt.encoder.feature_parts import FeaturePart, parts_of
 from tf_adapt.encoder.hub_encoder import HubEncoder, is_convertible
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.head_inputs import HeadInputs
@@ -18,12 +18,12 @@ from tf_adapt.layers.head_inputs import HeadInputs
 _NAMES = ("pack", "encode", "answer")
 
 
-def parts_that_are_read(encoder: HubEncoder, head_inputs: HeadInputs) -> list[Part] | None:
+def parts_that_are_read(encoder: HubEncoder, head_inputs: HeadInputs) -> list[FeaturePart] | None:
     """The encoder outputs that the head reads; None where no other engine can compute them."""
     return parts_of(head_inputs, encoder) if is_convertible(encoder) else None
 
 
-def read_of(parts: list[Part], encoded: dict, inputs: dict) -> dict:
+def read_of(parts: list[FeaturePart], encoded: dict, inputs: dict) -> dict:
     """The encoder's outputs as its precomputed ones: see `HubEncoder`.
 
     Shapes: `pooled` `[batch, width]`; `states` `[batch, time, layers, width]` with `lengths`
