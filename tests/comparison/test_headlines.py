@@ -7,7 +7,7 @@ from headline_cases import CASES, TEXTS, told
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_to_do_how_sure_and_on_how_much(name):
+def test_v4_what_to_do_how_sure_and_on_how_much(name):
     case, (decided, step, recommended) = CASES[name]
     found = case()
     assert (found.decided, found.next_step, found.recommended) == (decided, step, recommended)

@@ -386,7 +386,7 @@ def test_the_export_is_in_the_report(comparison, tmp_path, reports, exports):
     assert content.data == {split: fingerprint(found) for split, found in examples.items()}
 
 
-def test_what_is_not_decided_is_a_candidate_and_no_winner_stays(
+def test_v4_what_is_not_decided_is_a_candidate_and_no_winner_stays(
     comparison, tmp_path, reports, exports, monkeypatch
 ):
     out = tmp_path / "out"

@@ -35,7 +35,7 @@ def tagged(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [reviews, tagged])
-def test_the_config_runs_as_it_is(tmp_path, monkeypatch, make):
+def test_v7_init_says_what_its_plan_decides(tmp_path, monkeypatch, make):
     monkeypatch.chdir(tmp_path)
     said = run("init", make(tmp_path).name)
     assert said.exit_code == 0

@@ -278,7 +278,7 @@ def test_v4_a_seed_that_diverged_is_told_of_and_decides_no_winner():
     assert found.guideline.families["elmo"].here == {"elmo_small": None}
 
 
-def test_a_rival_that_failed_is_told_of():
+def test_v2_a_rival_that_failed_is_told_of():
     failing = frozen(0.70, 0.40, None, outcomes=["trained", "one_answer", "diverged"])
     found = judged([failing, WARM], pair(-0.11, [-0.2, 0.0], why="few_seeds"))
     said_of(found, "Train again with a lower learning rate or a longer warm-up")

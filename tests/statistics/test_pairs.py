@@ -208,7 +208,7 @@ def test_more_seeds_than_a_hundred():
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
-def test_few_seeds_decide_nothing(seeds):
+def test_v1_few_seeds_decide_nothing(seeds):
     cells = {"a": right_or_wrong([0.9] * seeds), "b": right_or_wrong([0.4] * seeds)}
     [pair] = compare_pairs("accuracy", cells)
     assert (pair.p < 1e-6, pair.p_holm) == (True, None)
