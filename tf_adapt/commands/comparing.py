@@ -1,4 +1,5 @@
-"""The commands on whether to tune: by experiment (`compare`), or from the paper (`advise`)."""
+"""The commands on whether to tune: by experiment (`compare`), why (`diagnose`), or from the paper
+(`advise`)."""
 
 import sys
 
@@ -98,6 +99,32 @@ def _show_cells(comparison, as_json: bool) -> None:
         # The full width of the table, even on a narrower terminal.
         Console(width=Console(width=1000).measure(table).maximum).print(table)
     print_result(plan, lines(plan), as_json)
+
+
+@click.command()
+@click.argument("folder", type=PATH)
+@json_option
+@quiet_option
+def diagnose(folder: str, as_json: bool) -> None:
+    """Says why a run, or each cell of a comparison, in FOLDER is no better: a cause is named where
+    a run without it, the counter-run, is.
+
+    A comparison's report then shows it. Counter-runs stay in FOLDER/diagnosis.
+    """
+    from dataclasses import asdict
+
+    from tf_adapt.comparison.diagnosis.diagnosing import diagnose as check_causes
+    from tf_adapt.report.diagnosis import diagnosis_lines
+
+    found = check_causes(folder)
+    lines = [
+        line
+        for one in found
+        for line in diagnosis_lines(one, "" if one.cell is None else f"{one.cell}: ")
+    ]
+    seconds = sum(one.seconds for one in found)
+    lines += ["", f"counter-runs: {seconds:.0f} seconds, in {folder}/diagnosis"] if seconds else []
+    print_result({"diagnosis": [asdict(one) for one in found]}, lines, as_json)
 
 
 @click.command()

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from tf_adapt.commands.analyses import analyze
-from tf_adapt.commands.comparing import advise, compare
+from tf_adapt.commands.comparing import advise, compare, diagnose
 from tf_adapt.commands.configs import config
 from tf_adapt.commands.console import DEBUG
 from tf_adapt.commands.data import data
@@ -74,7 +74,7 @@ class Commands(click.Group):
     cls=Commands,
     commands=(
         *(train, evaluate, predict, export, serve, fisher, ensemble),
-        *(init, compare, advise, analyze),
+        *(init, compare, diagnose, advise, analyze),
         *(module, encode, data, config),
     ),
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tf_adapt.comparison.cell_results import SCORED_ON
+from tf_adapt.comparison.diagnosis.diagnosing import kept_diagnosis
 from tf_adapt.comparison.execution.display import Display
 from tf_adapt.comparison.execution.jobs import jobs_at_once, machine_in_words
 from tf_adapt.comparison.execution.outcomes import Outcomes
@@ -89,6 +90,7 @@ def compare(
             content = results(
                 outcomes, splits, analyses, data=data, machine=machine, command=command
             )
+            content = replace(content, diagnosis=kept_diagnosis(content, out))
             content = _judged(outcomes, content, analyses)
             content = reported(outcomes, splits, content, export_anyway, run)
         if kept is None:

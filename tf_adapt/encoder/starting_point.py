@@ -53,6 +53,17 @@ class StartingPoint:
         names = [name for name, _ in self.groups]
         return dict(zip(names, self._distances().numpy().tolist(), strict=True))
 
+    def relative_distances(self) -> dict[str, float]:
+        """`‖w − w⁰‖₂ / ‖w⁰‖₂` over each layer group, and `all`; groups without length are left
+        out. Weights that LoRA or adapters add do not count."""
+        squares = {
+            name: sum(float(tf.nn.l2_loss(self.value_of(weight))) for weight in weights)
+            for name, weights in self.groups
+        }
+        moved = {name: distance**2 / 2 for name, distance in self.distances().items()}
+        squares["all"], moved["all"] = sum(squares.values()), sum(moved.values())
+        return {name: math.sqrt(moved[name] / size) for name, size in squares.items() if size}
+
     def _group_distances(self):
         half_squares = [
             tf.add_n([tf.nn.l2_loss(minus_anchor(w, self.value_of(w))) for w in weights])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from tf_adapt.printing.words import counted
+from tf_adapt.report.causes import Diagnosis
 from tf_adapt.report.scored_cells import INLINE, ScoredCell, SeedResults
 from tf_adapt.statistics.relation import BaselineTest, PairTest
 from tf_adapt.statistics.slice_score import SliceScore
@@ -285,6 +286,7 @@ class Content:
             from several sources.
         signals: by name, sentences on what its runs learned from beside the labels; then `start`
             and `teacher` are None. None: the comparison has no signals.
+        diagnosis: of the runs of cells that were diagnosed; None: none was.
         verdict: None before it is computed.
         answer_files: None: no pretrained cell has finished, or a report of an earlier version.
     """
@@ -323,6 +325,7 @@ class Content:
     teacher: Teacher | None = None
     weak: dict[str, Any] | None = None
     signals: dict[str, list[str]] | None = field(default=None, metadata=OMITTED)
+    diagnosis: list[Diagnosis] | None = field(default=None, metadata=OMITTED)
     verdict: Verdict | None = None
     answer_files: AnswerFiles | None = field(default=None, metadata=OMITTED)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from tf_adapt.report import blocks
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import Content
+from tf_adapt.report.diagnosis import diagnosis_lines
 from tf_adapt.report.examples import label_errors_in_words
 from tf_adapt.report.slices import challenging
 from tf_adapt.report.verdict_blocks import verdict_blocks
@@ -19,6 +20,14 @@ def comparison_lines(content: Content, folder: str | Path) -> list[str]:
     lines += ["", challenging(content, trained)] if content.slices else []
     if content.answer_files is not None and content.answer_files.label_errors:
         lines += ["", label_errors_in_words(content)]
+    by_cell = {one.cell: one for one in content.diagnosis or ()}
+    causes = [
+        line
+        for entry in trained
+        if entry.cell.id in by_cell
+        for line in diagnosis_lines(by_cell[entry.cell.id], f"{entry.name}: ")
+    ]
+    lines += ["", *causes] if causes else []
     return [*lines, "", f"report: {Path(folder) / 'report.html'}"]
 
 

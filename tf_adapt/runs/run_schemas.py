@@ -182,7 +182,11 @@ class Quality(Schema):
 
 
 class Metrics(Schema):
-    """Content of `metrics.json`; of several tasks what the target has, and `tasks` by name."""
+    """Content of `metrics.json`; of several tasks what the target has, and `tasks` by name.
+
+    `distances`: of the encoder's weights from the pretrained ones, relative to their length, by
+    layer group and of `all`; missing where none is ever trained.
+    """
 
     dataset: str
     adaptation: str
@@ -195,6 +199,7 @@ class Metrics(Schema):
     start: StartedFrom | None = None
     taught: Taught | None = None
     forgetting: Forgetting | None = None
+    distances: dict[str, float] | None = None
     weak: Weak | None = None
     slice_heads: dict[str, int] | None = None
     dev: Scores

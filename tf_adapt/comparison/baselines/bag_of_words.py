@@ -26,7 +26,7 @@ def classifier(
     labels = [record.label for record in train]
     if len(set(labels)) == 1:  # a part of train
         return [labels[0]] * len(scored)
-    return best_of(logistic_regression, _features(train, dev, scored), labels, score)
+    return best_of(logistic_regression, text_features(train, dev, scored), labels, score)
 
 
 def label_sets(
@@ -46,7 +46,7 @@ def label_sets(
 
     return best_of(
         lambda penalty: OneVsRestClassifier(logistic_regression(penalty)),
-        _features(train, dev, scored),
+        text_features(train, dev, scored),
         targets,
         lambda predicted: score(sets(predicted)),
         sets,
@@ -60,7 +60,7 @@ def regression(
     from sklearn.linear_model import Ridge
 
     targets = [record.label for record in train]
-    features = _features(train, dev, scored)
+    features = text_features(train, dev, scored)
     return best_of(lambda penalty: Ridge(alpha=penalty), features, targets, score)
 
 
@@ -99,7 +99,7 @@ def best_of(
         return answers(models[int(np.argmax(scores))].predict(scored))
 
 
-def _features(*splits: Sequence[Record]) -> tuple:
+def text_features(*splits: Sequence[Record]) -> tuple:
     """The features of the examples of each split; words and their weights are of the first.
 
     Of a text its TF-IDF vector; of a pair with vectors u and v `[u; v; |u − v|; u ⊙ v; u·v]`.

@@ -48,6 +48,9 @@ def finish_run(run: Run) -> dict[str, Any]:
     checkpoint = checkpoints.read(run.checkpoints / best["name"])
     checkpoints.assign(run.model.weights, checkpoint.arrays.get("model", {}), str(checkpoint.path))
     metrics = _metrics_of_tasks(run) if run.tasks else _metrics(run, _scores(run))
+    if run.start is not None and run.writes:
+        distances = run.start.relative_distances()
+        metrics["distances"] = {name: round(value, 6) for name, value in distances.items()}
     if run.slices and run.writes:
         metrics["slices"] = _slice_scores(run)
     if run.source_task is not None and run.writes:  # last: it needs memory of its own

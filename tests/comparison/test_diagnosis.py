@@ -1,0 +1,262 @@
+"""Symptoms and counter-runs on made records; numbers of others for what is measured."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from finished_runs import finish
+from sklearn.metrics import roc_auc_score
+
+from tf_adapt.commands.main import cli
+from tf_adapt.comparison.diagnosis import diagnosing, texts
+from tf_adapt.comparison.diagnosis.causes import CAUSES, overrides
+from tf_adapt.comparison.diagnosis.evidence import Evidence
+from tf_adapt.config.reading import config_from
+from tf_adapt.data.formats import Record
+from tf_adapt.data.splits.read_splits import Splits
+from tf_adapt.errors import ArtifactError
+from tf_adapt.report.reading import read_content
+from tf_adapt.report.scored_cells import Trial
+from tf_adapt.runs import run_folder
+
+COLUMNS = {"text_a": "text", "label": "label"}
+WORDS = {"good": ["fine", "great", "lovely", "sweet"], "bad": ["poor", "awful", "dull", "sour"]}
+
+
+def records(count, seed=0, wrong=()):
+    """Texts of three words of their label, the labels of some of them wrong."""
+    random, found = np.random.default_rng(seed), []
+    for number in range(count):
+        label, other = ("good", "bad") if number % 2 else ("bad", "good")
+        text = " ".join([*random.choice(WORDS[label], 3), f"w{seed}{number}"])
+        found.append(Record(text, label=other if number in wrong else label))
+    return found
+
+
+def far_off():
+    return [Record(f"it is far off {number}") for number in range(50)]
+
+
+def evidence(folder=None, tried=(), frozen=False, **changed):
+    """A healthy run of 300 steps, with changes: keys of the config, or what was recorded."""
+    recorded = {
+        "losses": [0.69, 0.4, 0.2],
+        "curve": [0.6, 0.8, 0.8],
+        "one_answer": False,
+        "baseline": 0.5,
+        "distances": {"all": 0.02},
+        "dev": 0.8,
+    }
+    recorded |= {name: changed.pop(name) for name in list(changed) if name in recorded}
+    examples = changed.pop(
+        "examples", {"train": records(800), "dev": records(40, 1), "test": records(40, 2)}
+    )
+    training = {"epochs": 3, "batch_size": 8, "learning_rate": 1e-2 if frozen else 1e-4}
+    content = {
+        "data": {"format": "tsv", "kind": "classification", "train": "t", "columns": COLUMNS},
+        "encoder": {"handle": "bert_small"},
+        "head": "linear",
+        "adaptation": "feature_extraction" if frozen else "fine_tuning",
+        "training": training | changed.pop("training", {}),
+    }
+    metrics = {"metric": "accuracy", "epochs": content["training"]["epochs"]}
+    metrics |= {"dev": {"accuracy": recorded.pop("dev")}, "distances": recorded.pop("distances")}
+    splits = Splits("x", "classification", ["bad", "good"], None, None, "IOB2", examples)
+    run = Evidence(folder, config_from(content | changed, "test"), metrics, splits, tuple(tried))
+    run.__dict__.update(recorded)
+    return run
+
+
+def suspected(run):
+    return {name for name, row in CAUSES.items() if row.symptom(run)}
+
+
+def trials(*scores, rates=(1e-5, 3e-5, 1e-4)):
+    return [Trial(rate, score) for rate, score in zip(rates, scores, strict=True)]
+
+
+NOISY = {number for number in range(800) if number % 3 == 0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, set()),
+        ({"frozen": True}, set()),
+        ({"training": {"learning_rate": 1e-2}}, {"rate_too_high"}),
+        ({"training": {"learning_rate": 1e-6}}, {"rate_too_low"}),
+        ({"tried": trials(0.5, 0.6, 0.8)}, {"rate_too_low"}),
+        ({"tried": trials(0.8, 0.7, 0.6, rates=(1e-4, 3e-4, 1e-3))}, {"rate_too_high"}),
+        ({"losses": [0.69, 0.68, 0.67]}, {"rate_too_low"}),
+        ({"dev": 0.51}, {"rate_too_high"}),
+        ({"curve": [0.6, 0.7, 0.8]}, {"too_few_steps"}),
+        ({"training": {"epochs": 1, "batch_size": 16}, "losses": [0.6]}, {"too_few_steps"}),
+        ({"one_answer": True}, {"rate_too_high", "collapsed"}),
+        ({"distances": {"all": 0.5}}, {"forgetting"}),
+        ({"distances": None}, set()),
+        ({"frozen": True, "losses": [0.69, 0.55, 0.5]}, {"head_too_small"}),
+        ({"examples": {"train": records(800, wrong=NOISY), "dev": []}}, {"noisy_labels"}),
+        (
+            {
+                "examples": {
+                    "train": records(800),
+                    "dev": [],
+                    "test": [Record("it is far off")] * 50,
+                }
+            },
+            {"other_domain"},
+        ),
+    ],
+)
+def test_what_is_suspected(changed, expected):
+    assert suspected(evidence(**changed)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "expected"),
+    [
+        ("rate_too_high", {"training": {"learning_rate": 1e-2}}, {"training.learning_rate": 1e-4}),
+        ("rate_too_high", {}, {"training.learning_rate": 1e-5}),
+        ("rate_too_low", {"training": {"learning_rate": 1e-6}}, {"training.learning_rate": 1e-4}),
+        ("too_few_steps", {}, {"training.epochs": 12}),
+        ("too_few_steps", {"training": {"epochs": 1, "batch_size": 80}}, {"training.epochs": 20}),
+        (
+            "head_too_small",
+            {"frozen": True},
+            {"head": "default", "head_pooling": None, "training.learning_rate": 3e-3},
+        ),
+        ("head_too_small", {"head": "bcn", "head_units": 1}, {"head_units": None}),
+        ("head_too_small", {"head": "bcn"}, None),
+    ],
+)
+def test_what_a_counter_run_has_otherwise(name, changed, expected, tmp_path):
+    assert CAUSES[name].settings(evidence(**changed), tmp_path) == expected
+
+
+def test_the_counter_run_of_noisy_labels_reads_what_is_left(tmp_path):
+    run = evidence(examples={"train": records(60, wrong={3, 20}), "dev": records(6, 1)})
+    settings = CAUSES["noisy_labels"].settings(run, tmp_path)
+    text = Path(settings["data"]["train"]).read_text("utf-8")
+    lines = [json.loads(line) for line in text.splitlines()]
+    kept = [record.text_a for record in np.array(run.splits.examples["train"])[~run.suspicious]]
+    assert [line["text_a"] for line in lines] == kept
+    config = {"encoder": {"handle": "bert_small"}, "adaptation": "tune", "data": settings["data"]}
+    config_from(config | {"training": {"epochs": 1, "batch_size": 1, "learning_rate": 1.0}}, "test")
+    assert overrides({"head": None, "training.epochs": 2}) == ["head=null", "training.epochs=2"]
+
+
+def test_wrong_labels_are_found():
+    wrong = {3, 20, 41, 58}
+    found = texts.suspicious(records(80, wrong=wrong))
+    assert set(np.flatnonzero(found)) == wrong
+
+
+def test_confident_errors_with_a_pencil():
+    # The mean self-confidence of class 0 is 0.6, of class 1 0.7: the second example reaches that of
+    # class 1 alone, the third that of its own, the last neither.
+    probabilities = np.array([[0.9, 0.1], [0.3, 0.7], [0.3, 0.7], [0.3, 0.7]])
+    probabilities[3] = 0.45, 0.55
+    labels = np.array([0, 0, 1, 1])
+    means = [(0.9 + 0.3) / 2, (0.7 + 0.55) / 2]
+    expected = [
+        any(row[k] >= means[k] and k != label for k in (0, 1)) and row.argmax() != label
+        for row, label in zip(probabilities, labels, strict=True)
+    ]
+    assert texts.confident_errors(probabilities, labels).tolist() == expected
+    assert expected == [False, True, False, False]
+
+
+def test_the_error_of_an_area_is_the_published_one():
+    """Hanley and McNeil 1982: 0.893 of 51 abnormal and 58 normal images has 0.032."""
+    assert texts.auc_error(0.893, 51, 58) == pytest.approx(0.032, abs=1e-3)
+
+
+def test_texts_of_one_source_cannot_be_told_apart():
+    area, low, high = texts.domain_auc(records(200), records(200, 1))
+    assert low < 0.5 < high and area == pytest.approx(0.5, abs=0.1)
+    random = np.random.default_rng(0)
+    areas = [
+        roc_auc_score([0] * 60 + [1] * 40, np.r_[random.normal(0, 1, 60), random.normal(1, 1, 40)])
+        for _ in range(400)
+    ]
+    assert texts.auc_error(np.mean(areas), 40, 60) == pytest.approx(np.std(areas), rel=0.15)
+
+
+class Fixed:
+    """In place of trainings: writes what a counter-run answers on dev."""
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def train(self, config, given, folder):
+        if self.answers is None:
+            return None
+        _answer(folder, self.answers)
+        return run_folder.finished_metrics(folder)
+
+
+def _answer(folder, answers):
+    rows = "".join(f"{answer}\tx\n" for answer in answers)
+    gold = [record.label for record in records(40, 1)]
+    score = float(np.mean([a == b for a, b in zip(answers, gold, strict=True)]))
+    finish(folder, {"dev": f"prediction\tx\n{rows}"}, dev={"accuracy": score})
+
+
+@pytest.mark.parametrize(("right", "named"), [(0, False), (4, False), (40, True), (None, False)])
+def test_a_cause_is_named_where_its_counter_run_clearly_gains(right, named, tmp_path):
+    gold = [record.label for record in records(40, 1)]
+    folder = tmp_path / "run"
+    _answer(folder, ["good"] * 40)
+    run = evidence(folder, dev=0.5, training={"learning_rate": 1e-2})
+    answers = None if right is None else gold[:right] + ["good"] * (40 - right)
+    found = diagnosing._diagnosis(run, None, tmp_path, tmp_path / "home", Fixed(answers))
+    (cause,) = found.causes
+    assert (cause.name, cause.named) == ("rate_too_high", named)
+    if right is not None:
+        # McNemar's: of what the runs answer otherwise.
+        difference = np.array(answers) != np.array(["good"] * 40)
+        error = math.sqrt(np.var(difference.astype(float), ddof=1) / 40)
+        expected = [difference.mean() + side * 1.96 * error for side in (0, -1, 1)]
+        assert cause.gain == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_median_run_is_diagnosed_unless_a_seed_is_at_the_baseline(tmp_path):
+    runs = [tmp_path / name for name in "abcd"]
+    for folder, score in zip(runs, (0.9, 0.7, 0.8, 0.6), strict=True):
+        finish(folder, dev={"accuracy": score})
+    assert diagnosing._median_run(runs, 0.5) == runs[1]
+    assert diagnosing._median_run(runs, 0.6) == runs[3]
+    assert diagnosing._median_run([tmp_path / "none"], 0.5) is None
+
+
+def test_other_folders_are_refused(tmp_path):
+    result = CliRunner().invoke(cli, ["diagnose", str(tmp_path / "no")])
+    assert result.exit_code == 2
+    assert "expected the folder of a finished run or of a comparison" in result.output
+
+
+def test_a_damaged_report_says_what_to_do(tmp_path):
+    for text in ("{", "[]", '{"format": 3}', '{"format": 4}'):
+        (tmp_path / "report.json").write_text(text, "utf-8")
+        with pytest.raises(ArtifactError, match="give the command of the comparison again"):
+            read_content(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_comparison_is_diagnosed_and_its_report_shows_it(config_writer, tmp_path, monkeypatch):
+    path, out = config_writer(tmp_path)(adaptations=["freeze"], seeds=1), tmp_path / "out"
+    compare = ["compare", str(path), "--out", str(out), "--jobs", "1"]
+    assert CliRunner().invoke(cli, compare).exit_code == 0
+    result = CliRunner().invoke(cli, ["diagnose", str(out), "--json"])
+    assert result.exit_code == 0, result.output
+    (found,) = json.loads(result.stdout)["diagnosis"]
+    assert {"rate_too_high", "too_few_steps"} <= {cause["name"] for cause in found["causes"]}
+    assert "too few steps" in (out / "report.md").read_text("utf-8")
+    # What is there is neither trained again nor lost with a report that is written anew.
+    monkeypatch.setattr(diagnosing.Trainer, "_running", lambda self: pytest.fail("trained"))
+    assert CliRunner().invoke(cli, ["diagnose", str(out)]).exit_code == 0
+    assert CliRunner().invoke(cli, compare).exit_code == 0
+    assert (out / "report.md").read_text("utf-8").count("Suspected causes") == 1

@@ -1,0 +1,222 @@
+"""The causes that a diagnosis knows: what makes each suspected, and the counter-run without it.
+
+Imports no TensorFlow.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hub_modules.storage.files import write_text
+from tf_adapt.comparison.diagnosis import thresholds as limits
+from tf_adapt.comparison.diagnosis.evidence import CHOSEN_ON, Evidence
+from tf_adapt.comparison.plan.cells import HIGHER, LOWER
+from tf_adapt.comparison.plan.default_rates import LINEAR_HEADS, default_rates
+from tf_adapt.comparison.verdict.training_ended import CHANCE, at_an_edge, rises
+from tf_adapt.data.formats import Record
+from tf_adapt.data.in_memory.files import Form, file_columns, file_text
+from tf_adapt.paper import FROZEN
+from tf_adapt.printing.words import score
+
+# Config keys → values.
+Settings = dict[str, Any]
+# At the end of a list of learning rates another is tried; so far away from the defaults' middle.
+TIMES_RATE, TIMES_EPOCHS, FROZEN_EPOCHS, WARMUP = 10.0, 4, 10, 0.1
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cause.
+
+    Attributes:
+        title: as a phrase.
+        symptom: a run → what makes the cause suspected, as a phrase; None: nothing does.
+        settings: a run, a folder for files → the keys of the config that its counter-run has
+            otherwise; None: the cause cannot be removed from this run. A cause without is named by
+            its symptom alone.
+    """
+
+    title: str
+    symptom: Callable[[Evidence], str | None]
+    settings: Callable[[Evidence, Path], Settings | None] | None
+
+
+def _first(*phrases: str | None) -> str | None:
+    return next((phrase for phrase in phrases if phrase), None)
+
+
+def _at_chance(run: Evidence) -> str | None:
+    if run.one_answer:
+        return "one answer to everything"
+    if run.score <= run.baseline + CHANCE:
+        return f"{score(run.score)} on dev, the baseline has {score(run.baseline)}"
+    return None
+
+
+def _hardly_falls(run: Evidence) -> str | None:
+    losses = run.losses
+    if len(losses) < 2 or losses[-1] < (1 - limits.LITTLE_FALL) * losses[0]:
+        return None
+    return f"the training loss goes from {losses[0]:.3f} to {losses[-1]:.3f} only"
+
+
+def _edge(run: Evidence, end: str) -> str | None:
+    shortfall = at_an_edge(run.tried, run.rate)
+    return shortfall.why if shortfall and shortfall.adds == end else None
+
+
+def _rate_too_high(run: Evidence) -> str | None:
+    highest = run.rates[-1]
+    above = f"{run.rate:g} is far above the default rates, at most {highest:g}"
+    is_above = run.rate > limits.FAR_FROM_DEFAULT * highest
+    return _first(_at_chance(run), above if is_above else None, _edge(run, LOWER))
+
+
+def _rate_too_low(run: Evidence) -> str | None:
+    lowest = run.rates[0]
+    below = f"{run.rate:g} is far below the default rates, at least {lowest:g}"
+    is_below = run.rate * limits.FAR_FROM_DEFAULT < lowest
+    return _first(below if is_below else None, _hardly_falls(run), _edge(run, HIGHER))
+
+
+def _too_few_steps(run: Evidence) -> str | None:
+    few = f"{run.steps} steps" if run.steps < limits.FEW_STEPS else None
+    still = "the score on dev still rises" if rises([run.curve]) else None
+    return _first(still, few)
+
+
+def _collapsed(run: Evidence) -> str | None:
+    return "one answer to everything" if run.one_answer else None
+
+
+def _forgetting(run: Evidence) -> str | None:
+    distance = (run.metrics.get("distances") or {}).get("all", 0.0)
+    if run.is_frozen or distance < limits.FAR_FROM_START:
+        return None
+    return f"the encoder's weights have moved by {distance:.0%} of their length"
+
+
+def _head_too_small(run: Evidence) -> str | None:
+    losses = run.losses
+    if not run.is_frozen or losses[-1] < limits.UNFIT_LOSS * losses[0]:
+        return None
+    return (
+        f"the training loss stays at {losses[-1]:.3f}, {losses[-1] / losses[0]:.0%} of the first "
+        "epoch's"
+    )
+
+
+def _noisy_labels(run: Evidence) -> str | None:
+    examples = run.splits.examples["train"]
+    if run.splits.weak is not None or not all(isinstance(one.target, str) for one in examples):
+        return None
+    count = int(run.suspicious.sum())
+    if count < limits.SUSPICIOUS_SHARE * len(examples):
+        return None
+    return f"{count:,} of {len(examples):,} training labels contradict cross-validated answers"
+
+
+def _other_domain(run: Evidence) -> str | None:
+    if "test" not in run.splits.examples:
+        return None
+    area, low, high = run.domain_auc
+    if low < limits.OTHER_DOMAIN:
+        return None
+    return (
+        f"TF-IDF tells texts of test from those of train with an area under the ROC curve of "
+        f"{area:.2f} (95 % {low:.2f} to {high:.2f})"
+    )
+
+
+def _middle(rates: list[float]) -> float:
+    return rates[len(rates) // 2]
+
+
+def _lower_rate(run: Evidence, folder: Path) -> Settings:
+    rate = min(_middle(run.rates), run.rate / TIMES_RATE)
+    if run.rate > limits.FAR_FROM_DEFAULT * _middle(run.rates):
+        rate = _middle(run.rates)
+    return {"training.learning_rate": rate}
+
+
+def _higher_rate(run: Evidence, folder: Path) -> Settings:
+    rate = run.rate * TIMES_RATE
+    if run.rate * limits.FAR_FROM_DEFAULT < _middle(run.rates):
+        rate = _middle(run.rates)
+    return {"training.learning_rate": rate}
+
+
+def _more_epochs(run: Evidence, folder: Path) -> Settings:
+    a_pass = run.steps / run.metrics["epochs"]
+    epochs = max(TIMES_EPOCHS * run.config.training.epochs, -(-2 * limits.FEW_STEPS // a_pass))
+    return {"training.epochs": int(epochs)}
+
+
+def _gentle_start(run: Evidence, folder: Path) -> Settings:
+    """The recipe of Mosbach et al. 2021: a small rate, reached by warm-up, and more steps."""
+    training = run.config.training
+    return _lower_rate(run, folder) | {
+        "training.warmup": max(WARMUP, training.warmup),
+        "training.epochs": 2 * training.epochs,
+    }
+
+
+def _frozen(run: Evidence, folder: Path) -> Settings:
+    rates = sorted(default_rates(run.config.encoder.handle, FROZEN, run.config.head))
+    return {
+        "adaptation": {"name": FROZEN},
+        "training.learning_rate": _middle(rates),
+        "training.epochs": max(FROZEN_EPOCHS, run.config.training.epochs),
+    }
+
+
+def _larger_head(run: Evidence, folder: Path) -> Settings | None:
+    config = run.config
+    if config.head_units is not None:
+        return {"head_units": None}
+    if config.head not in LINEAR_HEADS:
+        return None
+    rates = sorted(default_rates(config.encoder.handle, FROZEN, "default"))
+    return {"head": "default", "head_pooling": None, "training.learning_rate": _middle(rates)}
+
+
+def _without_suspicious(run: Evidence, folder: Path) -> Settings:
+    """The data as files, train without the labels that are likely errors."""
+    splits = run.splits
+    train = [
+        example
+        for example, doubted in zip(splits.examples["train"], run.suspicious, strict=True)
+        if not doubted
+    ]
+    form = Form(splits.kind, tuple(splits.labels))
+    section: Settings = dict(form.section) | {"labels": splits.labels, "metric": splits.metric}
+    for name, examples in (("train", train), (CHOSEN_ON, splits.examples[CHOSEN_ON])):
+        text = file_text([_row(example) for example in examples], form, None, name)
+        path = folder / f"{name}.{form.file_format}"
+        write_text(path, text)
+        section |= {name: str(path), "columns": file_columns(text, form)}
+    return {"data": section, "slices": {}}
+
+
+def _row(example: Record) -> tuple:
+    texts = example.texts
+    return (texts[0] if len(texts) == 1 else texts, example.label)
+
+
+CAUSES = {
+    "rate_too_high": Row("the learning rate is too high", _rate_too_high, _lower_rate),
+    "rate_too_low": Row("the learning rate is too low", _rate_too_low, _higher_rate),
+    "too_few_steps": Row("too few steps", _too_few_steps, _more_epochs),
+    "collapsed": Row("the training collapsed", _collapsed, _gentle_start),
+    "forgetting": Row("tuning lost what was pretrained", _forgetting, _frozen),
+    "head_too_small": Row("the head is too small", _head_too_small, _larger_head),
+    "noisy_labels": Row("labels of train are noisy", _noisy_labels, _without_suspicious),
+    "other_domain": Row("train and test are of other domains", _other_domain, None),
+}
+
+
+def overrides(settings: Settings) -> list[str]:
+    """Settings as values of `--set`."""
+    return [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in settings.items()]

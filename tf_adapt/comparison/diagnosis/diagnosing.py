@@ -1,0 +1,185 @@
+"""`tf-adapt diagnose`: suspects causes by what runs recorded, and checks each by a counter-run.
+
+Imports no TensorFlow.
+"""
+
+import json
+import logging
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter
+from scipy.stats import norm
+
+from hub_modules.storage.files import write_text
+from hub_modules.storage.json_files import read_bytes
+from tf_adapt.comparison.diagnosis import thresholds as limits
+from tf_adapt.comparison.diagnosis.causes import CAUSES, overrides
+from tf_adapt.comparison.diagnosis.counter_runs import Trainer, counter_folder
+from tf_adapt.comparison.diagnosis.evidence import CHOSEN_ON, Evidence, evidence_of
+from tf_adapt.comparison.record import RECORD, read_record
+from tf_adapt.comparison.verdict.training_ended import CHANCE
+from tf_adapt.report.causes import Cause, Diagnosis
+from tf_adapt.report.content import Content
+from tf_adapt.report.reading import read_content
+from tf_adapt.report.scored_cells import ScoredCell
+from tf_adapt.report.write import write_report
+from tf_adapt.runs import run_folder
+
+HOME, FILE = "diagnosis", "diagnosis.json"
+_DIAGNOSES = TypeAdapter(list[Diagnosis])
+_log = logging.getLogger(__name__)
+
+
+def diagnose(folder: str | Path, trainer: Trainer | None = None) -> list[Diagnosis]:
+    """Checks the suspected causes of a run, or of one run of each pretrained cell of a comparison,
+    whose report then shows them.
+
+    Counter-runs stay in `diagnosis/`; those that are there are not made again.
+
+    Args:
+        trainer: trains the counter-runs; by default a process of its own.
+
+    Raises:
+        ConfigError: there is no finished run or comparison in the folder; as `evidence_of`.
+        ArtifactError: its files are damaged.
+        DataError: its data cannot be read.
+        TrainingError: a counter-run failed for another reason than divergence.
+        KeyboardInterrupt, SystemExit: after a signal; the same call goes on.
+    """
+    folder = Path(folder).absolute()
+    is_comparison = (folder / RECORD).is_file()
+    if trainer is None:
+        with Trainer(read_record(folder)["threads"] if is_comparison else 1) as trainer:
+            return diagnose(folder, trainer)
+    if is_comparison:
+        return _of_cells(folder, trainer)
+    evidence = evidence_of(folder)
+    with run_folder.locked(folder):
+        found = [_diagnosis(evidence, None, folder, folder / HOME, trainer)]
+        _write(folder, found)
+    return found
+
+
+def _of_cells(folder: Path, trainer: Trainer) -> list[Diagnosis]:
+    content, found = read_content(folder), []
+    with run_folder.locked(folder):
+        for cell in content.cells:
+            run = _median_run(_run_folders(cell, folder), content.baseline.chosen_on)
+            if cell.pretrained and run is not None:
+                evidence = evidence_of(run, tuple(cell.tried))
+                home = folder / HOME / cell.id
+                found.append(_diagnosis(evidence, cell.id, folder, home, trainer))
+                _write(folder, found)
+        write_report(replace(content, diagnosis=found), folder)
+    return found
+
+
+def kept_diagnosis(content: Content, folder: Path) -> list[Diagnosis] | None:
+    """The diagnosis of a comparison whose runs are still those of its cells; None: there is none.
+
+    Raises:
+        ArtifactError: its file cannot be read.
+    """
+    path = folder / HOME / FILE
+    if not path.is_file():
+        return None
+    runs = {
+        cell.id: [str(run.relative_to(folder)) for run in _run_folders(cell, folder)]
+        for cell in content.cells
+    }
+    found = _DIAGNOSES.validate_json(read_bytes(path))
+    return [one for one in found if one.run in runs.get(one.cell, ())]
+
+
+def _write(folder: Path, found: Sequence[Diagnosis]) -> None:
+    text = json.dumps([asdict(one) for one in found], indent=1, allow_nan=False)
+    write_text(folder / HOME / FILE, text + "\n")
+
+
+def _run_folders(cell: ScoredCell, folder: Path) -> list[Path]:
+    """The folders of a cell's scored trainings, by their commands, which may have been given where
+    the comparison's folder was before."""
+    outs = [shlex.split(command) for command in cell.commands]
+    outs = [Path(words[words.index("--out") + 1]) for words in outs if words[1] == "train"]
+    home = Path("runs", cell.id)
+    return [folder / home / Path(*out.parts[out.parts.index(cell.id) + 1 :]) for out in outs]
+
+
+def _median_run(runs: Sequence[Path], baseline: float) -> Path | None:
+    """The run with the lower median of the scores on dev; where some are at the baseline, the
+    lowest, which says why."""
+    scored = []
+    for run in runs:
+        metrics = run_folder.finished_metrics(run)
+        if metrics is not None:
+            scored.append((metrics[CHOSEN_ON][metrics["metric"]] or 0.0, run))
+    scored.sort(key=lambda pair: pair[0])
+    if not scored:
+        return None
+    return scored[0 if scored[0][0] <= baseline + CHANCE else (len(scored) - 1) // 2][1]
+
+
+def _diagnosis(
+    run: Evidence, cell: str | None, folder: Path, home: Path, trainer: Trainer
+) -> Diagnosis:
+    suspected = _suspected(run, home)
+    count = sum(bool(cause.otherwise) for cause in suspected)
+    causes = [
+        _checked(run, cause, counter_folder(home, cause.name, cause.otherwise), count, trainer)
+        if cause.otherwise
+        else replace(cause, named=True)
+        for cause in suspected
+    ]
+    causes.sort(key=lambda cause: (not cause.named, -(cause.gain or [0.0])[0]))
+    return Diagnosis(
+        cell=cell,
+        run=str(run.folder.relative_to(folder)) if cell else str(run.folder),
+        score=run.score,
+        causes=causes,
+        seconds=round(sum(cause.seconds for cause in causes), 1),
+    )
+
+
+def _suspected(run: Evidence, home: Path) -> list[Cause]:
+    """The causes that have a symptom, unchecked; those that cannot be removed are left out."""
+    causes = []
+    for name, row in CAUSES.items():
+        seen = row.symptom(run)
+        settings = row.settings(run, home / name) if seen and row.settings else {}
+        if seen and settings is not None:
+            causes.append(
+                Cause(name=name, title=row.title, seen=seen, otherwise=overrides(settings))
+            )
+    return causes
+
+
+def _checked(run: Evidence, cause: Cause, counter: Path, count: int, trainer: Trainer) -> Cause:
+    """A suspected cause after its counter-run, one of `count`."""
+    _log.info("suspected: %s (%s); counter-run: %s", cause.title, cause.seen, counter)
+    metrics = trainer.train(run.folder / run_folder.CONFIG, cause.otherwise, counter)
+    if metrics is None:
+        return cause
+    after = metrics[CHOSEN_ON][metrics["metric"]] or 0.0
+    gain = _gain(run, counter, after, count)
+    return replace(
+        cause,
+        after=after,
+        gain=gain,
+        named=gain[0] >= limits.GAIN and gain[1] > 0,
+        run=str(counter),
+        seconds=metrics["seconds"]["total"],
+    )
+
+
+def _gain(run: Evidence, counter: Path, after: float, count: int) -> list[float]:
+    """The difference of the scores on dev, and its interval over the items of dev, at the level
+    that all `count` counter-runs share."""
+    differences = run.values(counter) - run.values(run.folder)
+    error = math.sqrt(differences.var(ddof=1) / len(differences)) if len(differences) > 1 else 0.0
+    width = float(norm.isf(limits.LEVEL / count)) * error
+    difference = after - run.score
+    return [difference, difference - width, difference + width]

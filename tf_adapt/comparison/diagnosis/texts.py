@@ -1,0 +1,84 @@
+"""What cross-validated linear models on TF-IDF say of texts and labels. Imports no TensorFlow."""
+
+import math
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import norm
+
+from tf_adapt.comparison.baselines.bag_of_words import logistic_regression, text_features
+from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.splits.groups import item_groups
+from tf_adapt.statistics.label_errors import label_errors
+
+FOLDS = 5
+PENALTY = 0.1
+MOST_TEXTS = 2000  # of a split, so that a diagnosis of a large one takes seconds
+
+
+def suspicious(train: Sequence[Record]) -> np.ndarray:
+    """Which labels are `label_errors` of models that did not see the example.
+
+    Shapes: → `[examples] bool`.
+    """
+    classes, labels = np.unique([record.label for record in train], return_inverse=True)
+    found = np.zeros(len(train), bool)
+    if len(classes) > 1:
+        found[[number for number, *_ in label_errors(labels, _out_of_fold(train, labels))]] = True
+    return found
+
+
+def domain_auc(
+    train: Sequence[Record | TaggedSentence], test: Sequence[Record | TaggedSentence]
+) -> tuple[float, float, float]:
+    """The area under the ROC curve of a model that tells the texts of test from those of train,
+    and its 95 % interval; 0.5: they cannot be told apart."""
+    from sklearn.metrics import roc_auc_score
+
+    parts = [_sample(train), _sample(test)]
+    origin = np.repeat([0, 1], [len(part) for part in parts])
+    probabilities = _out_of_fold([*parts[0], *parts[1]], origin)
+    auc = float(roc_auc_score(origin, probabilities[:, 1]))
+    width = float(norm.isf(0.025)) * auc_error(auc, *map(len, parts))
+    return auc, max(0.0, auc - width), min(1.0, auc + width)
+
+
+def auc_error(auc: float, positives: int, negatives: int) -> float:
+    """The standard error of an area under the ROC curve.
+
+    Source: Hanley and McNeil 1982, "The meaning and use of the area under a ROC curve", equation 1.
+    """
+    above, below = auc / (2 - auc) - auc**2, 2 * auc**2 / (1 + auc) - auc**2
+    variance = auc * (1 - auc) + (positives - 1) * above + (negatives - 1) * below
+    return math.sqrt(variance / (positives * negatives))
+
+
+def _sample(examples: Sequence[Record | TaggedSentence]) -> list[Record]:
+    """At most `MOST_TEXTS` of them; sentences as texts."""
+    chosen = np.random.default_rng(0).permutation(len(examples))[:MOST_TEXTS]
+    return [
+        example if isinstance(example, Record) else Record(example.shown)
+        for example in (examples[number] for number in sorted(chosen))
+    ]
+
+
+def _out_of_fold(records: Sequence[Record], targets: np.ndarray) -> np.ndarray:
+    """The probabilities of each class by a model that did not see the example, nor one that shares
+    a text with it; `[examples, classes]`."""
+    from sklearn.model_selection import StratifiedGroupKFold
+    from threadpoolctl import threadpool_limits
+
+    (of_texts,) = text_features(records)
+    groups = item_groups(records)
+    probabilities = np.zeros((len(records), int(targets.max()) + 1))
+    folds = StratifiedGroupKFold(min(FOLDS, int(groups.max()) + 1), shuffle=True, random_state=0)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a class with fewer examples than folds
+        for fitted, left in folds.split(of_texts, targets, groups):
+            if len(set(targets[fitted])) < 2:
+                probabilities[left, targets[fitted[0]]] = 1.0
+                continue
+            model = logistic_regression(PENALTY).fit(of_texts[fitted], targets[fitted])
+            probabilities[np.ix_(left, model.classes_)] = model.predict_proba(of_texts[left])
+    return probabilities

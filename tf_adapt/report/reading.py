@@ -1,0 +1,67 @@
+"""`report.json` → the content of a report. Imports no TensorFlow."""
+
+import json
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from pydantic import TypeAdapter
+
+from hub_modules.storage.json_files import read_bytes
+from tf_adapt.errors import ArtifactError
+from tf_adapt.report.content import FORMAT, Content
+
+
+def read_content(folder: Path) -> Content:
+    """The content of a comparison's report.
+
+    Raises:
+        ArtifactError: there is none, or it is damaged or of another version.
+    """
+    path = folder / "report.json"
+    advice = "give the command of the comparison again, which writes it"
+    try:
+        plain = json.loads(read_bytes(path))
+        if plain.pop("format", None) != FORMAT:
+            raise ArtifactError(
+                f"{path}: expected the report of this version (format {FORMAT}), got another; "
+                f"{advice}"
+            )
+        return content_from(plain)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise ArtifactError(f"{path}: expected a report, got something else; {advice}") from error
+
+
+def content_from(plain: dict[str, Any]) -> Content:
+    """The inverse of `to_json`, without the format.
+
+    Raises:
+        ValidationError: a value is missing or of another type.
+    """
+    return TypeAdapter(Content).validate_python(_nested(Content, plain))
+
+
+def _nested(kind: Any, plain: Any) -> Any:
+    """Plain values with those of inlined fields in a value of their own."""
+    if isinstance(plain, list):
+        return [_nested(_inner(kind), part) for part in plain]
+    if not isinstance(plain, dict):
+        return plain
+    classes = [one for one in (kind, *get_args(kind)) if is_dataclass(one)]
+    if not classes or _is_mapping(kind):
+        return {key: _nested(_inner(kind), part) for key, part in plain.items()}
+    hints, nested = get_type_hints(classes[0]), {}
+    for field in fields(classes[0]):
+        part = plain if field.metadata.get("inline") else plain.get(field.name)
+        if field.metadata.get("inline") or field.name in plain:
+            nested[field.name] = _nested(hints[field.name], part)
+    return nested
+
+
+def _inner(kind: Any) -> Any:
+    """`list[X]`, `dict[str, X]`, `X | None` → X; of `dict[str, list[X]]` the list."""
+    return next((part for part in get_args(kind)[::-1] if part is not type(None)), None)
+
+
+def _is_mapping(kind: Any) -> bool:
+    return getattr(kind, "__origin__", None) is dict
