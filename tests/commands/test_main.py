@@ -34,6 +34,7 @@ COMMANDS = {
     "fisher": "--quiet",
     "init": "",
     "compare": "--json --quiet",
+    "diagnose": "--json --quiet",
     "advise": "--json",
     "analyze": "",
     "analyze probes": "--json",

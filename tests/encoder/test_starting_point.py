@@ -38,6 +38,14 @@ def test_the_distance_of_each_group(encoder):
     encoder.carried_cell.assign_add(np.ones(encoder.carried_cell.shape))
     assert start.distances() == pytest.approx(expected | {"char_cnn": 0}, rel=1e-6)
     assert list(start.distances()) == ["char_cnn", "lstm_0", "lstm_1"]
+    before = {
+        name: np.concatenate([start.value_of(weight).numpy().ravel() for weight in weights])
+        for name, weights in encoder.layer_groups
+    }
+    relative = {name: expected.get(name, 0) / np.linalg.norm(w0) for name, w0 in before.items()}
+    moved = np.linalg.norm(list(expected.values()))
+    relative["all"] = moved / np.linalg.norm(np.concatenate(list(before.values())))
+    assert start.relative_distances() == pytest.approx(relative, rel=1e-5)
 
 
 def test_a_starting_point_belongs_to_one_encoder(encoder):
