@@ -142,21 +142,6 @@ def test_wrong_labels_are_found():
     assert set(np.flatnonzero(found)) == wrong
 
 
-def test_confident_errors_with_a_pencil():
-    # The mean self-confidence of class 0 is 0.6, of class 1 0.7: the second example reaches that of
-    # class 1 alone, the third that of its own, the last neither.
-    probabilities = np.array([[0.9, 0.1], [0.3, 0.7], [0.3, 0.7], [0.3, 0.7]])
-    probabilities[3] = 0.45, 0.55
-    labels = np.array([0, 0, 1, 1])
-    means = [(0.9 + 0.3) / 2, (0.7 + 0.55) / 2]
-    expected = [
-        any(row[k] >= means[k] and k != label for k in (0, 1)) and row.argmax() != label
-        for row, label in zip(probabilities, labels, strict=True)
-    ]
-    assert texts.confident_errors(probabilities, labels).tolist() == expected
-    assert expected == [False, True, False, False]
-
-
 def test_the_error_of_an_area_is_the_published_one():
     """Hanley and McNeil 1982: 0.893 of 51 abnormal and 58 normal images has 0.032."""
     assert texts.auc_error(0.893, 51, 58) == pytest.approx(0.032, abs=1e-3)
