@@ -25,6 +25,7 @@ from tf_adapt.data.datasets import load_dataset
 Row = dict[str, Any]
 COUNTS = {"train": 240, "dev": 300, "test": 200}
 NOISE = 0.3
+SEEDS = 5  # of each draw of the data
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ LINES = {
 HEALTHY = {
     "frozen": {
         "adaptation": "feature_extraction",
-        "training": {"epochs": 20, "batch_size": 16, "learning_rate": 1e-2},
+        "training": {"epochs": 10, "batch_size": 16, "learning_rate": 1e-2},
     },
     "tuned": {
         "adaptation": "fine_tuning",
@@ -143,8 +144,8 @@ def _all(datasets, draws: int, only: Sequence[str], work: Path, out: Path | None
     rows = []
     for dataset in datasets:
         texts = DATASETS[dataset](Path(os.environ["TF_ADAPT_SHARED"]) / "data")
-        jobs = [(f"{name} {n}", Fault("", name), n) for n in range(draws) for name in HEALTHY]
-        jobs += [(name, fault, 100) for name, fault in FAULTS.items()]
+        jobs = [(f"{name} {n}", Fault("", name), n) for name in HEALTHY for n in range(draws)]
+        jobs += [(name, fault, 0) for name, fault in FAULTS.items()]
         jobs = [job for job in jobs if not only or job[0].startswith(tuple(only))]
         for name, fault, draw in jobs:
             folder = (work / dataset / name.replace(" ", "_").replace("/", "by")).absolute()
@@ -168,13 +169,18 @@ def _row(
     texts: list[Row], fault: Fault, draw: int, folder: Path, trainer: Trainer
 ) -> dict[str, Any]:
     """A run with a fault, and its diagnosis."""
-    random = np.random.default_rng([44, draw])
+    # Seeds share a draw of the data in turn, and so what is kept of the frozen encoder.
+    random = np.random.default_rng([44, draw // SEEDS])
     order, splits = iter(random.permutation(len(texts))), {}
     for split, count in COUNTS.items():
         splits[split] = [texts[next(order)] for _ in range(count)]
     if fault.data is not None:
         splits = fault.data(splits, random)
-    config = _config(splits, HEALTHY[fault.of], folder, draw)
+    # Runs on the same files share what one process has made of them.
+    files = folder.parent / (
+        f"draw_{draw // SEEDS}" if fault.data is None else f"{folder.name}_data"
+    )
+    config = _config(splits, HEALTHY[fault.of], folder, draw, files)
     given = [f"{key}={json.dumps(value)}" for key, value in fault.settings.items()]
     metrics = trainer.train(config, given, folder / "run")
     if metrics is None:
@@ -188,18 +194,22 @@ def _row(
     }
 
 
-def _config(splits: dict[str, list[Row]], healthy: dict[str, Any], folder: Path, seed: int) -> Path:
+def _config(
+    splits: dict[str, list[Row]], healthy: dict[str, Any], folder: Path, seed: int, files: Path
+) -> Path:
     """The config of a healthy run on these splits, and their files."""
     kind = "tagging" if "words" in splits["train"][0] else "classification"
     section: dict[str, Any] = {"format": FORMATS[kind], "kind": kind}
     if kind == "classification":
         section["columns"] = {"text_a": "text", "label": "label"}
     for split, rows in splits.items():
-        section[split] = str(folder / f"{split}.{section['format']}")
+        section[split] = str(files / f"{split}.{section['format']}")
         write_text(section[split], "".join(LINES[kind](row) for row in rows))
     training = {"truncate": True, "seed": seed} | healthy["training"]
     config = {"data": section, "encoder": {"handle": "bert_small"}, "head": LINEAR[kind]}
-    config |= healthy | {"training": training}
+    config |= healthy | {"training": training, "features": {"cache": str(folder.parent / "cache")}}
+    if kind == "classification" and config["adaptation"] == "feature_extraction":
+        config["head_pooling"] = "mean"
     path = folder / "config.yaml"
     write_text(path, yaml.safe_dump(config))
     return path

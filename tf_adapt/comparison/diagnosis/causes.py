@@ -24,6 +24,7 @@ from tf_adapt.printing.words import score
 Settings = dict[str, Any]
 # At the end of a list of learning rates another is tried; so far away from the defaults' middle.
 TIMES_RATE, TIMES_EPOCHS, FROZEN_EPOCHS, WARMUP = 10.0, 4, 10, 0.1
+TIMES_UNITS, HEAD_UNITS = 4, 64
 
 
 @dataclass(frozen=True)
@@ -175,11 +176,16 @@ def _frozen(run: Evidence, folder: Path) -> Settings:
 def _larger_head(run: Evidence, folder: Path) -> Settings | None:
     config = run.config
     if config.head_units is not None:
-        return {"head_units": None}
+        return {"head_units": max(HEAD_UNITS, TIMES_UNITS * config.head_units)}
     if config.head not in LINEAR_HEADS:
         return None
     rates = sorted(default_rates(config.encoder.handle, FROZEN, "default"))
-    return {"head": "default", "head_pooling": None, "training.learning_rate": _middle(rates)}
+    return {
+        "head": "default",
+        "head_units": HEAD_UNITS,
+        "head_pooling": None,
+        "training.learning_rate": _middle(rates),
+    }
 
 
 def _without_suspicious(run: Evidence, folder: Path) -> Settings:

@@ -17,6 +17,6 @@ FEW_STEPS = 100
 # Relative distance of the encoder's weights from the pretrained ones.
 FAR_FROM_START = 0.1
 # Share of the training labels that cross-validated answers contradict.
-SUSPICIOUS_SHARE = 0.2
+SUSPICIOUS_SHARE = 0.3
 # Lower end of the interval of the area under the ROC curve of train against test.
 OTHER_DOMAIN = 0.75
