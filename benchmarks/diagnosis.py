@@ -180,7 +180,7 @@ def _row(
     files = folder.parent / (
         f"draw_{draw // SEEDS}" if fault.data is None else f"{folder.name}_data"
     )
-    config = _config(splits, HEALTHY[fault.of], folder, draw, files)
+    config = _config(splits, HEALTHY[fault.of], folder, draw, folder.parent / files)
     given = [f"{key}={json.dumps(value)}" for key, value in fault.settings.items()]
     metrics = trainer.train(config, given, folder / "run")
     if metrics is None:
