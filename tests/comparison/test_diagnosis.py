@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import report_contents as contents
+import simulated_comparisons as simulated
 from click.testing import CliRunner
 from finished_runs import finish
 from sklearn.metrics import roc_auc_score
@@ -14,11 +16,12 @@ from tf_adapt.commands.main import cli
 from tf_adapt.comparison.diagnosis import diagnosing, texts
 from tf_adapt.comparison.diagnosis.causes import CAUSES, overrides
 from tf_adapt.comparison.diagnosis.evidence import Evidence
+from tf_adapt.comparison.diagnosis.report_reading import content_from, read_content
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.formats import Record
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
-from tf_adapt.report.reading import read_content
+from tf_adapt.report.content import to_json
 from tf_adapt.report.scored_cells import Trial
 from tf_adapt.runs import run_folder
 
@@ -216,6 +219,14 @@ def test_other_folders_are_refused(tmp_path):
     result = CliRunner().invoke(cli, ["diagnose", str(tmp_path / "no")])
     assert result.exit_code == 2
     assert "expected the folder of a finished run or of a comparison" in result.output
+
+
+def test_what_is_read_of_a_report_is_its_content():
+    plans = (contents.complete, contents.incomplete, contents.one_cell, *simulated.ALL)
+    for plan in plans:
+        plain = json.loads(json.dumps(to_json(plan())))
+        found = content_from({key: value for key, value in plain.items() if key != "format"})
+        assert json.loads(json.dumps(to_json(found))) == plain
 
 
 def test_a_damaged_report_says_what_to_do(tmp_path):

@@ -6,7 +6,6 @@ import report_contents as contents
 import simulated_comparisons as simulated
 
 from tf_adapt.report.content import to_json
-from tf_adapt.report.reading import content_from
 
 RESULTS = [
     "scores", "outcomes", "trained", "failed", "mean", "deviation", "min", "max", "mean_of_all",
@@ -61,10 +60,3 @@ def test_plain_values_only():
     for plan in (contents.complete, contents.incomplete, contents.one_cell, *simulated.ALL):
         found = to_json(plan())
         assert json.loads(json.dumps(found, allow_nan=False)) == found
-
-
-def test_what_is_read_again_is_the_content():
-    for plan in (contents.complete, contents.incomplete, contents.one_cell, *simulated.ALL):
-        plain = json.loads(json.dumps(to_json(plan())))
-        found = content_from({key: value for key, value in plain.items() if key != "format"})
-        assert json.loads(json.dumps(to_json(found))) == plain

@@ -114,7 +114,7 @@ def diagnose(folder: str, as_json: bool) -> None:
     from dataclasses import asdict
 
     from tf_adapt.comparison.diagnosis.diagnosing import diagnose as check_causes
-    from tf_adapt.report.diagnosis import diagnosis_lines
+    from tf_adapt.report.diagnosis.section import diagnosis_lines
 
     found = check_causes(folder)
     lines = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from tf_adapt.printing.words import counted
-from tf_adapt.report.causes import Diagnosis
+from tf_adapt.report.diagnosis.causes import Diagnosis
 from tf_adapt.report.scored_cells import INLINE, ScoredCell, SeedResults
 from tf_adapt.statistics.relation import BaselineTest, PairTest
 from tf_adapt.statistics.slice_score import SliceScore

@@ -5,7 +5,7 @@ from pathlib import Path
 from tf_adapt.report import blocks
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import Content
-from tf_adapt.report.diagnosis import diagnosis_lines
+from tf_adapt.report.diagnosis.section import diagnosis_lines
 from tf_adapt.report.examples import label_errors_in_words
 from tf_adapt.report.slices import challenging
 from tf_adapt.report.verdict_blocks import verdict_blocks

@@ -15,7 +15,7 @@ from tf_adapt.report.blocks import (
 )
 from tf_adapt.report.cells import Ranked, best_of, ranked
 from tf_adapt.report.content import Content
-from tf_adapt.report.diagnosis import diagnosis_section
+from tf_adapt.report.diagnosis.section import diagnosis_section
 from tf_adapt.report.examples import answer_files_section, examples
 from tf_adapt.report.figures.cost_figure import fastest_first, has_costs
 from tf_adapt.report.figures.panels import with_curves, with_weights

@@ -20,11 +20,11 @@ from tf_adapt.comparison.diagnosis import thresholds as limits
 from tf_adapt.comparison.diagnosis.causes import CAUSES, overrides
 from tf_adapt.comparison.diagnosis.counter_runs import Trainer, counter_folder
 from tf_adapt.comparison.diagnosis.evidence import CHOSEN_ON, Evidence, evidence_of
+from tf_adapt.comparison.diagnosis.report_reading import read_content
 from tf_adapt.comparison.record import RECORD, read_record
 from tf_adapt.comparison.verdict.training_ended import CHANCE
-from tf_adapt.report.causes import Cause, Diagnosis
 from tf_adapt.report.content import Content
-from tf_adapt.report.reading import read_content
+from tf_adapt.report.diagnosis.causes import Cause, Diagnosis
 from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.report.write import write_report
 from tf_adapt.runs import run_folder

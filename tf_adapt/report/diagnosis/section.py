@@ -3,9 +3,9 @@
 from tf_adapt.printing import words
 from tf_adapt.printing.words import counted, visible
 from tf_adapt.report.blocks import Paragraph, Section, Table, field_of
-from tf_adapt.report.causes import Cause, Diagnosis
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Content
+from tf_adapt.report.diagnosis.causes import Cause, Diagnosis
 
 NOTHING = "No cause was confirmed"
 
