@@ -10,6 +10,7 @@ from step_costs import COSTS
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.plan import dry_run as planned
 from tf_adapt.comparison.plan.expected_costs import (
+    ENDING,
     WRITING,
     CellCosts,
     costs_lines,
@@ -204,10 +205,10 @@ def test_costs_are_the_sum_over_runs():
     run = 1.0 + WRITING + 30 * 0.1 + (4 * 20 + 2 * 50) * 0.01 + 40 * 0.03
     cell = 6.0 + 5.0 + 4 * run
     features = 0.02 * 165  # once for both cells that share them
-    assert found.cpu_seconds == pytest.approx(3 * cell + features)
-    assert found.seconds == pytest.approx((3 * cell + features) / 2)
+    assert found.cpu_seconds == pytest.approx(3 * cell + features + ENDING)
+    assert found.seconds == pytest.approx((3 * cell + features) / 2 + ENDING)
     assert (found.memory_mb, found.unknown) == (900.0, ["taught"])
     (line,) = costs_lines(found, 2)
-    assert line.startswith("takes about 72 seconds on idle cores (2 minutes of CPU time in 2 proc")
+    assert line.startswith("takes about 81 seconds on idle cores (3 minutes of CPU time in 2 proc")
     assert line.endswith("with up to 900 MB each, by a timed step and pass of each cell; without "
                          "taught")  # fmt: skip

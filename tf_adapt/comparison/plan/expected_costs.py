@@ -9,6 +9,8 @@ from tf_adapt.training.costs import MeasuredCosts
 SERVED = 512
 # CPU seconds of a run for its folder: checkpoints, event files, predictions, scores.
 WRITING = 2.0
+# CPU seconds of the end of a comparison: simple models, figures, the export in its own process.
+ENDING = 9.0
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,11 @@ def expected_costs(
         for cell in cells
     ]
     features = {cell.reading: cell.measured.features * sum(examples.values()) for cell in cells}
-    total = sum(of_cells) + sum(features.values())
+    total, ending = sum(of_cells) + sum(features.values()), ENDING if cells else 0.0
     longest = max(of_cells, default=0.0) + max(features.values(), default=0.0)
     return ExpectedCosts(
-        cpu_seconds=total,
-        seconds=max(total / jobs, longest) / threads,
+        cpu_seconds=total + ending,
+        seconds=max(total / jobs, longest) / threads + ending,
         memory_mb=max((cell.measured.memory_mb for cell in cells), default=0.0),
         unknown=unknown,
     )
