@@ -4,6 +4,8 @@ from html.parser import HTMLParser
 import report_contents as contents
 
 from tf_adapt.printing.words import visible
+from tf_adapt.report.html import to_html
+from tf_adapt.report.paper_table import paper_table
 
 VOID = {"meta", "br", "wbr"}
 SVG = "svg"
@@ -85,6 +87,22 @@ def test_what_readers_and_phones_need(every):
         for attributes in scrolling:
             assert (attributes["role"], attributes["tabindex"]) == ("region", "0")
             assert attributes["aria-label"]
+
+
+def test_on_a_narrow_screen_the_column_of_the_recommended_cell_is_beside_the_names():
+    content = contents.complete()
+    page = to_html("", [paper_table(content)], {})
+    recommended = next(c for c in content.cells if c.id == content.verdict.recommended)
+    (table,) = re.findall("<table>.*</table>", page, re.S)
+    heads = re.findall('<th scope="col"[^>]*>', table)
+    (main,) = [number for number, head in enumerate(heads) if "main" in head]
+    columns = paper_table(content).columns
+    assert recommended.adaptation in columns[main]
+    rows = re.findall("<tr>.*?</tr>", table, re.S)[1:]
+    for row in rows:
+        fields = re.findall("<t[hd][^>]*>", row)
+        assert [number for number, field in enumerate(fields) if "main" in field] == [main]
+    assert 'class="table' in page and " reordered" in page and " wide" in page
 
 
 def test_ids_are_unique(every):

@@ -177,7 +177,7 @@ def test_a_page_is_folded_below_the_first_lines():
         {"scores": DRAWING, "curves": DRAWING, "reliability": DRAWING},
     )
     above, *folded = page.split('<details class="section">')
-    for part in ("<h1", "<figure>", '<div class="split">'):
+    for part in ("<h1", '<figure class="wide">', '<div class="split">'):
         assert above.count(part) == 1
     assert len(folded) >= 6
     for part in folded[:-1]:

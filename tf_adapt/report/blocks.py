@@ -27,12 +27,18 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of fields; a field is a list of entries, one per line; the first field is the header."""
+    """Rows of fields; a field is a list of entries, one per line; the first field is the header.
+
+    Args:
+        left: text columns, aligned left.
+        main: the column that stands beside the first one on a narrow screen.
+    """
 
     caption: str
     columns: list[str]
     rows: list[list[list[Entry]]]
-    left: tuple[int, ...] = ()  # text columns, aligned left
+    left: tuple[int, ...] = ()
+    main: int | None = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ $body
 """)
 
 LONG_NAME, LONG_SENTENCE = 24, 160
+FEW_COLUMNS = 2  # of more a narrow screen shows a part
 FRAME_HEIGHT = "40rem"
 
 
@@ -121,7 +122,7 @@ def _split(part: blocks.Split) -> str:
 def _picture(part: blocks.Picture, drawings: dict[str, Drawing]) -> str:
     drawing = drawings[part.name].inline(part.name, part.alternative)
     return (
-        f'<figure>\n<div class="scroll" role="region" tabindex="0" '
+        f'<figure class="wide">\n<div class="scroll" role="region" tabindex="0" '
         f'aria-label="{escape(part.caption)}">\n{drawing}\n</div>\n'
         f"<figcaption>{escape(part.caption)}</figcaption>\n</figure>"
     )
@@ -129,12 +130,16 @@ def _picture(part: blocks.Picture, drawings: dict[str, Drawing]) -> str:
 
 def _table(part: blocks.Table) -> str:
     sides = ["left" if i == 0 or i in part.left else "" for i in range(len(part.columns))]
+    if part.main is not None:
+        sides[part.main] = f"{sides[part.main]} main".strip()
     header = "".join(
         f'<th scope="col"{_class(side)}>{_whole_names(column)}</th>'
         for column, side in zip(part.columns, sides, strict=True)
     )
     longest = max((len(row[0][0].text) for row in part.rows), default=0)
     looks = "table long" if longest > LONG_NAME else "table"
+    looks += " wide" if len(part.columns) > FEW_COLUMNS else ""
+    looks += "" if part.main is None else " reordered"
     lines = [
         f'<figure class="{looks}">\n<figcaption>{_foreign(part.caption)}</figcaption>',
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(part.caption)}">',

@@ -34,7 +34,10 @@ def paper_table(content: Content) -> Table:
     for entry, score in [*baselines, (constant, content.baseline.score)]:
         rows.append([[entry], *[field_of(words.score(score))] * len(adaptations)])
     columns = ["encoder", *(_adaptation(name) for name in adaptations)]
-    return Table(_caption(content), columns, rows)
+    recommended = content.verdict and content.verdict.recommended
+    best = [cell.adaptation for cell in cells if cell.id == recommended]
+    main = 1 + adaptations.index(best[0]) if best else None
+    return Table(_caption(content), columns, rows, main=main)
 
 
 def _papers_row(content: Content, adaptations: list[str]) -> list[list[list[Entry]]]:
