@@ -17,7 +17,9 @@ def texts(row):
 def test_costs():
     cell = contents.cell("bert", FROZEN, (0.5,))
     unknown = replace(contents.cell("elmo", TUNED, (0.4,)), costs=contents.UNKNOWN_COSTS)
-    rows = tables.cost_table(ranked([cell, unknown])).rows
+    table = tables.cost_table(ranked([cell, unknown]), "repeat")
+    assert table.caption.startswith("Costs of a training, means over repeats (of memory the least")
+    rows = table.rows
     assert texts(rows[0])[1:] == [["50.0"], ["812 k"], ["14.3"], ["911"], ["3.12"], ["3.25"]]
     assert rows[0][2][0].note == "13 % of all"
     assert texts(rows[1])[1:] == [["40.0"]] + [["–"]] * 5
