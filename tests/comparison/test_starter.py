@@ -142,3 +142,11 @@ def test_the_examples_of_a_file_are_read_once(tmp_path, monkeypatch):
     )
     write_config(reviews(tmp_path), tmp_path / "config.yaml")
     assert len(reads) == 1
+
+
+def test_suspicious_labels_are_said_at_once(tmp_path):
+    path = reviews(tmp_path)
+    path.write_text(path.read_text() + '"one more, that is long";X\n')
+    result = run("init", path, "--out", tmp_path / "config.yaml")
+    assert "warning: once in train: 'X'; nothing can be learnt" in result.stdout
+    assert "warning: labels that differ in case or space alone: 'X' and 'x'" in result.stdout

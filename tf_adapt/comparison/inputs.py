@@ -11,7 +11,7 @@ from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.plan.students import check_students
 from tf_adapt.config.data_sections import DatasetConfig, FoldConfig
-from tf_adapt.data.splits.label_warnings import label_warnings
+from tf_adapt.data.splits.label_warnings import MOST_WARNINGS, label_warnings
 from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
 from tf_adapt.runs.finished_run import finished_run
 from tf_adapt.runs.slices import checked_members
@@ -19,7 +19,6 @@ from tf_adapt.runs.teachers import KEY as TEACHER_KEY
 from tf_adapt.runs.teachers import identity_of
 from tf_adapt.training.resolving.input_hashes import content_hash, input_places
 
-MOST_WARNINGS = 5
 _log = logging.getLogger(__name__)
 
 
@@ -38,7 +37,7 @@ def checked_splits(comparison: Comparison) -> tuple[Comparison, Splits, dict[str
     checked_members(comparison.slices, splits, comparison.slice_heads)
     examples = {"train": splits.pool} if comparison.folds else splits.examples
     if not isinstance(comparison.data, DatasetConfig):
-        _warn(label_warnings(replace(splits, examples=examples)))
+        _warn(label_warnings(splits.labels, examples))
     return comparison, splits, {name: fingerprint(some) for name, some in examples.items()}
 
 

@@ -24,7 +24,7 @@ def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[s
         prepared: the tokenized examples of each split, for `token_lengths`; None leaves them out.
     """
     report: dict[str, Any] = {"dataset": splits.name, "kind": splits.kind}
-    report["warnings"] = label_warnings(splits)
+    report["warnings"] = label_warnings(splits.labels, splits.examples)
     for split, examples in splits.examples.items():
         report[split] = {
             "what": splits.descriptions[split],

@@ -1,6 +1,6 @@
 """Blocks of examples on which the cells' predictions differ, and where all errors lie."""
 
-from tf_adapt.printing.words import counted, listed, share, visible
+from tf_adapt.printing.words import counted, listed, visible
 from tf_adapt.report.blocks import Example, Items, Section
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Content, Disagreement
@@ -58,12 +58,12 @@ def answer_files_section(content: Content, order: list[Ranked]) -> list[Section]
 
 
 def label_errors_in_words(content: Content) -> str:
-    """`23 labels look wrong (7 % of 317 examples): label_errors.csv, the surest first.`"""
+    """`23 labels of 317 examples may be wrong …: label_errors.csv, the surest first. …`"""
     found, total = content.answer_files.label_errors, content.examples[content.scored_on]
     if not found:
         return "No label looks wrong by confident learning."
-    labels = counted(found, "label")
+    labels = f"{counted(found, 'label')} of {total:,} examples"
     return (
-        f"{labels} may be wrong ({share(found, total)} of {total:,} examples), by models that did "
-        "not see them: label_errors.csv, the surest first. Look at these before you trust a score."
+        f"{labels} may be wrong, by models that did not see them: label_errors.csv, the surest "
+        "first. Look at these before you trust a score."
     )

@@ -14,6 +14,8 @@ from tf_adapt.data.guesses import Given, Guess, guess
 from tf_adapt.data.splits.cut import SplitError
 from tf_adapt.data.splits.folds import HELD_OUT
 from tf_adapt.data.splits.groups import item_groups
+from tf_adapt.data.splits.kinds import KINDS as SPLITS
+from tf_adapt.data.splits.label_warnings import MOST_WARNINGS, label_warnings
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.printing.words import counted
@@ -73,10 +75,14 @@ def _warnings(guessed: Guess, data: FilesConfig, examples: list | None) -> list[
         warnings.append(f"{without}: data.skip_unlabelled leaves them out")
     if examples is None:
         try:
-            load_splits(data)
+            examples = [one for some in load_splits(data).examples.values() for one in some]
         except SplitError as error:
             warnings.append(f"{error}; until then a comparison refuses the file")
-    return warnings
+            return warnings
+    labels = SPLITS[data.kind].labels(None, examples, data.train)
+    suspicious = label_warnings(labels, {"train": examples})
+    more = [f"{len(suspicious) - MOST_WARNINGS} more of labels: `tf-adapt data check`"]
+    return warnings + suspicious[:MOST_WARNINGS] + more * (len(suspicious) > MOST_WARNINGS)
 
 
 def examples() -> dict[str, str]:

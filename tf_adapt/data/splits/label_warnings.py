@@ -1,29 +1,33 @@
 """What is suspicious about the labels of a run's data, as sentences. Imports no TensorFlow."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.printing.words import counted, listed, shortened, visible
 
 MOST_SHOWN = 20
+MOST_WARNINGS = 5  # where they are not what was asked for
 LONGEST_TEXT = 60
 
 
-def label_warnings(splits: Splits) -> list[str]:
+def label_warnings(labels: list[str] | None, examples: Mapping[str, Sequence]) -> list[str]:
     """Labels that are rare, missing or differ in case alone, and equal texts with different labels.
-    None for a task without labels."""
-    if splits.labels is None:
+    None for a task without labels.
+
+    Args:
+        examples: by split.
+    """
+    if labels is None:
         return []
     counts = {
-        split: Counter(label for example in examples for label in example.labels)
-        for split, examples in splits.examples.items()
+        split: Counter(label for example in some for label in example.labels)
+        for split, some in examples.items()
     }
     return [
         *_rare(counts["train"]),
-        *_missing(splits.labels, counts),
-        *_case_variants(splits.labels),
-        *_contradictions(splits),
+        *_missing(labels, counts),
+        *_case_variants(labels),
+        *_contradictions(examples),
     ]
 
 
@@ -49,11 +53,11 @@ def _case_variants(labels: list[str]) -> Iterator[str]:
             yield f"labels that differ in case or space alone: {_names(variants)}; are they one?"
 
 
-def _contradictions(splits: Splits) -> Iterator[str]:
+def _contradictions(examples: Mapping[str, Sequence]) -> Iterator[str]:
     """Equal texts with different labels, in all splits together."""
     of_text = defaultdict(list)
-    for examples in splits.examples.values():
-        for example in examples:
+    for of_split in examples.values():
+        for example in of_split:
             of_text[example.texts].append(example)
     disputed = [some for some in of_text.values() if len({one.target for one in some}) > 1]
     for some in disputed[:MOST_SHOWN]:
