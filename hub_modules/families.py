@@ -80,6 +80,13 @@ FAMILIES = {
         takes=("bottleneck", "lora"),
         takes_token=True,
     ),
+    "modern_bert": Family(
+        joins_pairs=True,
+        like="bert",
+        reads_both_ways=True,
+        is_transformer=True,
+        takes=("bottleneck", "lora"),
+    ),
     # AWD-LSTM. Before a word there may be a marker, whose state has not seen the word.
     "lstm": Family(
         joins_pairs=False,

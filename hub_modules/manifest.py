@@ -26,6 +26,7 @@ COVERED = (
     "preprocess",
     "vocab.txt",
     "merges.txt",
+    "added_tokens.json",
     "output_layer.npz",
     "output_words.txt",
     "saved_model.pb",
@@ -99,6 +100,35 @@ class CausalArguments(Schema):
         return _with_whole_heads(self)
 
 
+class ModernBertArguments(Schema):
+    """The arguments of a `ModernBertEncoder` without adapters."""
+
+    vocabulary_size: _Size
+    width: _Size
+    num_layers: _Count
+    num_heads: _Size
+    intermediate_width: _Size
+    max_positions: _Size
+    global_layers: list[Annotated[int, Field(ge=0, lt=1000)]] = Field(max_length=1000)
+    local_attention: Annotated[int, Field(ge=2, lt=2**31)] = 128
+    global_base: _Bound = 160_000.0
+    local_base: _Bound = 10_000.0
+    activation: Literal["gelu_exact", "gelu_tanh"] = "gelu_exact"
+    layer_norm_epsilon: _Bound = 1e-5
+    dropout: _Share = 0.0
+    embedding_dropout: _Share = 0.0
+    attention_dropout: _Share = 0.0
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> "ModernBertArguments":
+        if self.width // self.num_heads % 2:
+            raise ValueError(
+                f"width {self.width} over num_heads {self.num_heads} should be even, for rotary "
+                "positions"
+            )
+        return _with_whole_heads(self)
+
+
 class ElmoArguments(Schema):
     """The arguments of an `ElmoEncoder` without adapters."""
 
@@ -143,7 +173,7 @@ class Manifest(Schema):
 class ModuleManifest(Manifest):
     """The manifest of a module: the contract of its encoder."""
 
-    config: BertArguments | CausalArguments | ElmoArguments | LstmArguments
+    config: BertArguments | CausalArguments | ModernBertArguments | ElmoArguments | LstmArguments
     lower_case: bool | None
     groups: list[str]
     weights: dict[str, list[Annotated[int, Field(ge=0)]]]
@@ -167,6 +197,11 @@ class _ElmoManifest(ModuleManifest):
 class _CausalManifest(ModuleManifest):
     kind: Literal["causal"]
     config: CausalArguments
+
+
+class _ModernBertManifest(ModuleManifest):
+    kind: Literal["modern_bert"]
+    config: ModernBertArguments
 
 
 class _LstmManifest(ModuleManifest):
@@ -194,6 +229,7 @@ _SCHEMAS = {
     "elmo": _ElmoManifest,
     "causal": _CausalManifest,
     "lstm": _LstmManifest,
+    "modern_bert": _ModernBertManifest,
     "export": ExportManifest,
 }
 

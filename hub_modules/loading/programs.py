@@ -11,8 +11,8 @@ from hub_modules.programs.program_encoder import BlackBoxEncoder, family_of, pro
 from hub_modules.programs.saved_model import restore_program
 from hub_modules.verified import Verified
 
-# A causal module's program has BERT's inputs and outputs.
-_INTERFACES = {"causal": "bert"}
+# Families whose programs have BERT's inputs and outputs.
+_INTERFACES = {"causal": "bert", "modern_bert": "bert"}
 # Programs that read texts or words themselves.
 _OWN_PREPROCESSORS = {"sentence": SentencePreprocessor, "elmo": ElmoTokensPreprocessor}
 

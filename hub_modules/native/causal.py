@@ -1,7 +1,5 @@
 """GPT-2 as a Keras layer that returns the hidden states of all layers; any part can be frozen."""
 
-import functools
-
 import keras
 import tensorflow as tf
 from keras import ops
@@ -11,11 +9,8 @@ from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.settings import Lora, is_chosen
 from hub_modules.native.causal_block import CausalBlock
 from hub_modules.native.causal_embeddings import CausalEmbeddings
-from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.kernels.layer_norm import LayerNorm
-from hub_modules.native.kernels.recomputation import recomputed
 from hub_modules.native.transformer_encoder import TransformerEncoder
-from hub_modules.native.weights import is_trainable
 
 NEW_EMBEDDINGS = "new_embeddings"
 
@@ -176,36 +171,15 @@ class CausalEncoder(TransformerEncoder):
             "past": [(nothing, nothing)] * self.num_layers,
         }
 
-    def states_up_to(self, inputs: dict, mask, top: int, training) -> tuple[list, bool]:
+    def embedded(self, inputs: dict, training):
         """See `TransformerEncoder`."""
-        names = [layer.name for layer in (self.embeddings, *self.blocks)]
-        first, states = given_states(inputs, names)
-        frozen_so_far = states is not None or not is_trainable(self.embeddings)
-        if states is None:
-            states = self.embeddings(
-                inputs["input_word_ids"],
-                ops.arange(ops.shape(mask)[1]),
-                inputs.get("input_type_ids"),
-                training=training and is_trainable(self.embeddings),
-            )
-        states = ops.stop_gradient(states) if frozen_so_far else states
-        states, frozen_so_far = perturbed(inputs, states, frozen_so_far)
-        layers, visible = [states], _not_later(mask)
-        for index in range(first, top):
-            block, is_top = self.blocks[index], index == self.num_layers - 1
-            learns = is_trainable(block) or (is_top and is_trainable(self.final_norm))
-            frozen_so_far = frozen_so_far and not learns
-            run = functools.partial(_run, block, training and is_trainable(block))
-            if self.gradient_checkpointing and training and not frozen_so_far:
-                in_slices = not self.supports_jit
-                states = recomputed(block, run, [states], visible, in_slices=in_slices)
-            else:
-                states = run(visible, states)
-            if is_top:
-                states = self.final_norm(states)
-            states = ops.stop_gradient(states) if frozen_so_far else states
-            layers.append(states)
-        return layers, frozen_so_far
+        positions = ops.arange(ops.shape(inputs["input_word_ids"])[1])
+        types = inputs.get("input_type_ids")
+        return self.embeddings(inputs["input_word_ids"], positions, types, training=training)
+
+    def visible(self, mask):
+        """A position attends to itself and to tokens before it."""
+        return _not_later(mask)
 
     def get_config(self) -> dict:
         return super().get_config() | {"new_rows": self.new_rows, "segments": self.segments}
@@ -222,7 +196,3 @@ def _not_later(mask):
     """Which positions each one attends to: `[batch, time] bool` → `[batch, time, time] bool`."""
     places = ops.arange(ops.shape(mask)[1])
     return ops.logical_and(places[None, :] <= places[:, None], mask[:, None, :])
-
-
-def _run(block, training, visible, states):
-    return block(states, visible, training=training)

@@ -32,13 +32,20 @@ class SelfAttention(keras.layers.Layer):
     """
 
     def __init__(
-        self, width: int, num_heads: int, dropout: float, projected: bool = True, **kwargs
+        self,
+        width: int,
+        num_heads: int,
+        dropout: float,
+        projected: bool = True,
+        use_bias: bool = True,
+        **kwargs,
     ):
         super().__init__(**kwargs)
         self.width = width
         self.num_heads = num_heads
         self.dropout = dropout
         self.projected = projected
+        self.use_bias = use_bias
         self.query = self._dense("query")
         self.key = self._dense("key")
         self.value = self._dense("value")
@@ -48,6 +55,7 @@ class SelfAttention(keras.layers.Layer):
     def _dense(self, name: str):
         return keras.layers.Dense(
             self.width,
+            use_bias=self.use_bias,
             kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
             name=name,
             dtype=self.dtype_policy,
@@ -71,15 +79,24 @@ class SelfAttention(keras.layers.Layer):
         shape = ops.shape(states)[:2]
         head_width = self.width // self.num_heads
         query = self._heads(self.query(as_rows(states)) * head_width**-0.5, shape)
-        scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
         # [batch, heads, time, keys]
         visible = mask[:, None, None, :] if len(mask.shape) == 2 else mask[:, None]
+        mixed = self.mix(query, key, value, visible, training)
+        mixed = as_rows(ops.transpose(mixed, (0, 2, 1, 3)), self.width)
+        mixed = self.output_projection(mixed) if self.projected else mixed
+        return ops.reshape(mixed, (*shape, self.width))
+
+    def mix(self, query, key, value, visible, training):
+        """The values, mixed by the softmax of the scores of what is visible.
+
+        Shapes: query `[…, time, head_width]`, scaled; key, value `[…, keys, head_width]`; visible
+        broadcast to `[…, time, keys]` → `[…, time, head_width]`.
+        """
+        scores = ops.matmul(query, ops.swapaxes(key, -1, -2))
         scores = ops.where(visible, ops.cast(scores, "float32"), -1e9)
         weights = ops.softmax(scores)
         weights = self.dropout_layer(ops.cast(weights, self.compute_dtype), training=training)
-        mixed = as_rows(ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3)), self.width)
-        mixed = self.output_projection(mixed) if self.projected else mixed
-        return ops.reshape(mixed, (*shape, self.width))
+        return ops.matmul(weights, value)
 
     def _heads(self, rows, shape):
         split = ops.reshape(rows, (*shape, self.num_heads, self.width // self.num_heads))
@@ -91,6 +108,7 @@ class SelfAttention(keras.layers.Layer):
             "num_heads": self.num_heads,
             "dropout": self.dropout,
             "projected": self.projected,
+            "use_bias": self.use_bias,
         }
 
 
@@ -106,9 +124,11 @@ class TransformerBlock(keras.layers.Layer):
     `[batch, time, width]`; `added` `[batch, time, width]`, the output of a layer in parallel to the
     block, is a summand of the second sum.
 
-    Args:
     Source: Devlin et al. 2019; google-research/bert. Adapters: Houlsby et al. 2019, figure 2.
     """
+
+    # Of the linear layers and the LayerNorms.
+    use_bias = True
 
     def __init__(
         self,
@@ -130,25 +150,50 @@ class TransformerBlock(keras.layers.Layer):
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         policy = self.dtype_policy
+        # Before the attention: the order in which initializers take their seeds stays.
         normal = keras.initializers.TruncatedNormal(stddev=0.02)
-        self.attention = SelfAttention(
-            width, num_heads, attention_dropout, name="attention", dtype=policy
-        )
-        self.attention_layer_norm = LayerNorm(
-            epsilon=layer_norm_epsilon, name="attention_layer_norm", dtype=policy
-        )
-        self.intermediate = keras.layers.Dense(
-            intermediate_width, kernel_initializer=normal, name="intermediate", dtype=policy
-        )
-        self.output_projection = keras.layers.Dense(
-            width, kernel_initializer=normal.clone(), name="output", dtype=policy
-        )
-        self.output_layer_norm = LayerNorm(
-            epsilon=layer_norm_epsilon, name="output_layer_norm", dtype=policy
-        )
+        self.attention = self.make_attention()
+        self.attention_layer_norm = self.make_norm("attention_layer_norm")
+        self.intermediate = self._linear(self.inner_columns, normal, "intermediate")
+        self.output_projection = self._linear(width, normal.clone(), "output")
+        self.output_layer_norm = self.make_norm("output_layer_norm")
         self.attention_output_dropout = keras.layers.Dropout(dropout, dtype=policy)
         self.output_dropout = keras.layers.Dropout(dropout, dtype=policy)
         self.attention_adapter = self.output_adapter = None
+
+    def make_attention(self) -> SelfAttention:
+        """The self-attention, not yet built."""
+        return SelfAttention(
+            self.width,
+            self.num_heads,
+            self.attention_dropout,
+            use_bias=self.use_bias,
+            name="attention",
+            dtype=self.dtype_policy,
+        )
+
+    def make_norm(self, name: str) -> LayerNorm:
+        """A LayerNorm, not yet built."""
+        return LayerNorm(
+            epsilon=self.layer_norm_epsilon,
+            center=self.use_bias,
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    def _linear(self, columns: int, initializer, name: str) -> keras.layers.Dense:
+        return keras.layers.Dense(
+            columns,
+            use_bias=self.use_bias,
+            kernel_initializer=initializer,
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    @property
+    def inner_columns(self) -> int:
+        """Columns of the first kernel of the feed-forward part."""
+        return self.intermediate_width
 
     def add_adapters(self, settings: BottleneckAdapters) -> None:
         """Gives the built block its two adapters."""
@@ -193,10 +238,10 @@ class TransformerBlock(keras.layers.Layer):
     def build(self, input_shape=None):
         states = (None, None, self.width)
         self.attention.build(states)
-        self.attention_layer_norm.build(states)
         self.intermediate.build(states)
         self.output_projection.build((None, None, self.intermediate_width))
-        self.output_layer_norm.build(states)
+        for norm in self.layer_norms:
+            norm.build(states)
 
     def call(self, states, mask, added=None, training=None):
         attended = as_rows(self.attention(states, mask, training=training))

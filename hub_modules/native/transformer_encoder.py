@@ -1,5 +1,6 @@
-"""What the encoders of BERT and GPT-2 share: settings, layers, names of weights, states."""
+"""What the native transformers share: settings, layers, names of weights, states."""
 
+import functools
 from typing import Any
 
 import keras
@@ -12,8 +13,10 @@ from hub_modules.native.added.settings import (
     Lora,
     is_chosen,
 )
+from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.kernels.activations import ACTIVATIONS
-from hub_modules.native.weights import weights_by_name
+from hub_modules.native.kernels.recomputation import recomputed
+from hub_modules.native.weights import is_trainable, weights_by_name
 
 
 class TransformerEncoder(keras.layers.Layer):
@@ -23,7 +26,7 @@ class TransformerEncoder(keras.layers.Layer):
     (`build_top`), and `states_up_to`.
 
     Args:
-        family: "bert" or "causal", for what adapters there are; the others are the subclass's.
+        family: for what adapters there are; the others are the subclass's.
 
     Raises:
         ConfigError: as `check_added`.
@@ -31,6 +34,7 @@ class TransformerEncoder(keras.layers.Layer):
 
     # Positions that `lower_layers` adds to each text.
     boundary_positions = 0
+    final_norm = None
 
     def __init__(
         self,
@@ -134,9 +138,42 @@ class TransformerEncoder(keras.layers.Layer):
             for norm in block.layer_norms
         ]
 
-    def states_up_to(self, inputs: dict, mask, top: int, training) -> tuple[list, bool]:
-        """Hidden states of each layer up to `top`, and whether all of these layers are frozen."""
+    def embedded(self, inputs: dict, training):
+        """The embedding output `[batch, time, width]`."""
         raise NotImplementedError
+
+    def visible(self, mask):
+        """What the blocks take as `visible`, from `[batch, time] bool`."""
+        return mask
+
+    def states_up_to(self, inputs: dict, mask, top: int, training) -> tuple[list, bool]:
+        """Hidden states of each layer up to `top`, and whether all of these layers are frozen.
+
+        `final_norm`, where there is one, belongs to the top layer.
+        """
+        names = [layer.name for layer in (self.embeddings, *self.blocks)]
+        first, states = given_states(inputs, names)
+        frozen_so_far = states is not None or not is_trainable(self.embeddings)
+        if states is None:
+            states = self.embedded(inputs, training and is_trainable(self.embeddings))
+        states = ops.stop_gradient(states) if frozen_so_far else states
+        states, frozen_so_far = perturbed(inputs, states, frozen_so_far)
+        layers, visible = [states], self.visible(mask)
+        for index in range(first, top):
+            block = self.blocks[index]
+            norm = self.final_norm if index == self.num_layers - 1 else None
+            learns = is_trainable(block) or (norm is not None and is_trainable(norm))
+            frozen_so_far = frozen_so_far and not learns
+            run = functools.partial(_run, block, training and is_trainable(block))
+            if self.gradient_checkpointing and training and not frozen_so_far:
+                in_slices = not self.supports_jit
+                states = recomputed(block, run, [states], visible, in_slices=in_slices)
+            else:
+                states = run(visible, states)
+            states = states if norm is None else norm(states)
+            states = ops.stop_gradient(states) if frozen_so_far else states
+            layers.append(states)
+        return layers, frozen_so_far
 
     def lower_layers(self, inputs: dict, top: int) -> dict:
         """Hidden states of the layers up to number `top` (0: the embeddings), in inference mode.
@@ -172,3 +209,7 @@ class TransformerEncoder(keras.layers.Layer):
             "dropout": self.dropout,
             "attention_dropout": self.attention_dropout,
         }
+
+
+def _run(block, training, visible, states):
+    return block(states, visible, training=training)

@@ -5,6 +5,7 @@ from hub_modules.preprocess.causal import CausalPreprocessor
 from hub_modules.preprocess.elmo import ElmoPreprocessor, ElmoTokensPreprocessor
 from hub_modules.preprocess.hub_contract import SavedModelPreprocessor, hub_preprocessor
 from hub_modules.preprocess.lstm_words import LstmPreprocessor
+from hub_modules.preprocess.modern_bert import ModernBertPreprocessor
 from hub_modules.preprocess.segments import cut_words, split_words, truncate
 from hub_modules.preprocess.sentence import SentencePreprocessor
 from hub_modules.preprocess.words import WordsPreprocessor
@@ -15,6 +16,7 @@ __all__ = [
     "ElmoPreprocessor",
     "ElmoTokensPreprocessor",
     "LstmPreprocessor",
+    "ModernBertPreprocessor",
     "SavedModelPreprocessor",
     "SentencePreprocessor",
     "WordsPreprocessor",

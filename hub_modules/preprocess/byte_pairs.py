@@ -32,6 +32,7 @@ class BytePairTokenizer(tf.Module):
         vocabulary: piece → id, the bytes written as GPT-2 does (`Ġ` is a blank).
         merges: pairs of pieces, `"Ġ t"`, the most important first.
         unknown_id: for a byte that the vocabulary lacks.
+        normal_form: of Unicode, which a text is brought to before: "NFC"; empty: none.
 
     Raises:
         ArtifactError: a merge is no pair of pieces, or one of its pieces is not in the vocabulary.
@@ -40,8 +41,15 @@ class BytePairTokenizer(tf.Module):
     Radford et al. 2019, section 2.2.
     """
 
-    def __init__(self, vocabulary: Mapping[str, int], merges: Sequence[str], unknown_id: int):
+    def __init__(
+        self,
+        vocabulary: Mapping[str, int],
+        merges: Sequence[str],
+        unknown_id: int,
+        normal_form: str = "",
+    ):
         super().__init__(name="byte_pairs")
+        self._normal_form = normal_form
         lefts, rights, merged = _merge_ids(vocabulary, merges)
         # On the CPU, where tokenizers run: tables must not be copied at each call.
         with tf.device("CPU:0"):
@@ -59,15 +67,17 @@ class BytePairTokenizer(tf.Module):
             self._ranks = tf.lookup.StaticHashTable(rows, _NO_RANK)
 
     def normalize(self, texts: tf.Tensor) -> tf.Tensor:
-        """`[batch] string` → the same: bytes are read as they are."""
-        return texts
-
-    def tokenize_normalized(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """As `tokenize`."""
-        return self.tokenize(texts)
+        """`[batch] string` → the same in the normal form, else as they are."""
+        if not self._normal_form:
+            return texts
+        return tensorflow_text.normalize_utf8(texts, self._normal_form)
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """`[batch] string` → ids of pieces `[batch, (pieces)] int32`."""
+        return self.tokenize_normalized(self.normalize(texts))
+
+    def tokenize_normalized(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """As `tokenize`, of texts that are normalized."""
         words = self._words(texts)
         distinct, number = tf.unique(words.flat_values)
         pieces = self._merge(distinct)

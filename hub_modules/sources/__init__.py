@@ -16,8 +16,8 @@ class ModuleSource:
     """An encoder as plain data: its config and weights, and the vocabulary for its inputs.
 
     Args:
-        family: "bert", "elmo", "causal" or "lstm".
-        config: the arguments of `BertEncoder`, `ElmoEncoder`, `CausalEncoder` or `AwdLstmEncoder`.
+        family: "bert", "elmo", "causal", "lstm" or "modern_bert".
+        config: the arguments of the family's encoder.
         weights: our name → float32 array, in the shapes of the encoder's own weights.
         vocabulary: the word pieces (lstm: words) by id; None for ELMo, or where the source has
             none.
@@ -25,7 +25,8 @@ class ModuleSource:
         output_layer: name → float32 array of the language model's output layer, by the names of
             `hub_modules.native.output_layers`; None where the source has none.
         output_words: ELMo: the words of the output layer by id.
-        merges: causal: the pairs of pieces that are merged, in this order.
+        merges: causal and ModernBERT: the pairs of pieces that are merged, in this order.
+        added: ModernBERT: the arguments of `AddedTokens`.
         left_out: foreign names that were skipped because the encoder does not use them.
         mix: ELMo: its mix of the layers; None where the source has none.
     """
@@ -38,5 +39,6 @@ class ModuleSource:
     output_layer: dict[str, np.ndarray] | None = None
     output_words: list[str] | None = None
     merges: list[str] | None = None
+    added: dict[str, dict[str, int]] | None = None
     left_out: tuple[str, ...] = ()
     mix: LayerMix | None = None

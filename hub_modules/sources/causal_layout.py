@@ -1,6 +1,7 @@
 """Shared by all sources of causal transformers: the shapes of our weights, and the vocabulary."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
@@ -44,8 +45,8 @@ def read_byte_pairs(vocabulary: Path, merges: Path, rows: int) -> tuple[list[str
     Raises:
         ArtifactError: a file is missing or damaged, or as `check_byte_pairs`.
     """
-    pieces = _by_id(read_json(vocabulary), vocabulary)
-    return check_byte_pairs(pieces, _merge_lines(merges), rows, str(vocabulary))
+    pieces = by_id(read_json(vocabulary), vocabulary)
+    return check_byte_pairs(pieces, merge_lines(merges), rows, str(vocabulary))
 
 
 def read_tokenizer_json(path: Path, rows: int) -> tuple[list[str], list[str]]:
@@ -69,8 +70,8 @@ def read_tokenizer_json(path: Path, rows: int) -> tuple[list[str], list[str]]:
     for token in _list(settings.get("added_tokens")):
         if isinstance(token, dict):
             ids[str(token.get("content"))] = token.get("id")
-    merges = [_merge_text(merge) for merge in _list(settings["model"].get("merges"))]
-    return check_byte_pairs(_by_id(ids, path), merges, rows, str(path))
+    merges = [merge_text(merge) for merge in _list(settings["model"].get("merges"))]
+    return check_byte_pairs(by_id(ids, path), merges, rows, str(path))
 
 
 def read_own_byte_pairs(folder: Path, rows: int) -> tuple[list[str], list[str]]:
@@ -80,7 +81,7 @@ def read_own_byte_pairs(folder: Path, rows: int) -> tuple[list[str], list[str]]:
         ArtifactError: as `read_byte_pairs`.
     """
     pieces = read_text(folder / VOCABULARY_FILE).split("\n")[:-1]
-    merges = _merge_lines(folder / MERGES_FILE)
+    merges = merge_lines(folder / MERGES_FILE)
     return check_byte_pairs(pieces, merges, rows, str(folder / VOCABULARY_FILE))
 
 
@@ -100,14 +101,18 @@ def write_byte_pairs(folder: Path, pieces: list[str], merges: list[str]) -> None
 
 
 def check_byte_pairs(
-    pieces: list[str], merges: list[str], rows: int, where: str
+    pieces: list[str],
+    merges: list[str],
+    rows: int,
+    where: str,
+    special: Sequence[str] = (END,),
 ) -> tuple[list[str], list[str]]:
     """Both, after a check that they can be those of a byte-level BPE.
 
     Raises:
-        ArtifactError: a piece is empty, stands twice or holds a line break; a byte or
-            `<|endoftext|>` is missing; there are more pieces than rows; a merge is no pair of
-            pieces, or makes none.
+        ArtifactError: a piece is empty, stands twice or holds a line break; a byte or a special
+            piece is missing; there are more pieces than rows; a merge is no pair of pieces, or
+            makes none.
     """
     known = set(pieces)
     if len(known) != len(pieces) or "" in known or any("\n" in piece for piece in pieces):
@@ -115,11 +120,11 @@ def check_byte_pairs(
             f"{where}: expected each piece once, none of them empty or with a line break, got "
             f"others; {_REMEDY}"
         )
-    missing = [piece for piece in (*byte_signs(), END) if piece not in known]
+    missing = [piece for piece in (*byte_signs(), *special) if piece not in known]
     if missing:
         raise ArtifactError(
-            f"{where}: expected a piece for each byte and {END}, got none for {missing[:5]} "
-            f"({len(missing)} in all); {_REMEDY}"
+            f"{where}: expected a piece for each byte and {', '.join(special)}, got none for "
+            f"{missing[:5]} ({len(missing)} in all); {_REMEDY}"
         )
     if len(pieces) > rows:
         raise ArtifactError(
@@ -141,7 +146,12 @@ def check_byte_pairs(
     return pieces, merges
 
 
-def _by_id(ids: dict, where: Path) -> list[str]:
+def by_id(ids: dict, where: Path) -> list[str]:
+    """The pieces of a `{piece: id}` in the order of their ids.
+
+    Raises:
+        ArtifactError: the ids are not 0 to the number of pieces, each once.
+    """
     if sorted(number for number in ids.values() if type(number) is int) != list(range(len(ids))):
         raise ArtifactError(
             f"{where}: expected the ids 0 to {len(ids) - 1}, each once, got others; {_REMEDY}"
@@ -153,11 +163,13 @@ def _list(value) -> list:
     return value if isinstance(value, list) else []
 
 
-def _merge_text(merge) -> str:
+def merge_text(merge) -> str:
+    """A merge of a `tokenizer.json`, a text or a list of two, as a line of `merges.txt`."""
     return " ".join(map(str, merge)) if isinstance(merge, list) else str(merge)
 
 
-def _merge_lines(path: Path) -> list[str]:
+def merge_lines(path: Path) -> list[str]:
+    """The merges of a `merges.txt`."""
     lines = [line.removesuffix("\r") for line in read_text(path).split("\n")]
     first = 1 if lines[0].startswith("#version") else 0
     return [line for line in lines[first:] if line]

@@ -15,6 +15,7 @@ KINDS = {
     "an integer from 1 to 1000": lambda value: type(value) is int and 1 <= value <= 1000,
     "an integer from 0 to 1000": lambda value: type(value) is int and 0 <= value <= 1000,
     "a list": lambda value: type(value) is list and len(value) <= 1000,
+    "a long list": lambda value: type(value) is list,
     "true or false": lambda value: type(value) is bool,
     "a text": lambda value: type(value) is str,
     "an object": lambda value: type(value) is dict,

@@ -1,6 +1,6 @@
 """BERT from HuggingFace's format: `config.json`, `model.safetensors`, `vocab.txt`.
 
-A GPT-2 in this format is read by `hub_modules.sources.gpt2`.
+GPT-2 and ModernBERT in this format are read by `gpt2` and `modern_bert`.
 
 Source: HuggingFace transformers (`models/bert/modeling_bert.py`); linear layers are stored as
 `[out, in]`.
@@ -13,7 +13,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources import ModuleSource, gpt2
+from hub_modules.sources import ModuleSource, gpt2, modern_bert
 from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
 from hub_modules.sources.folder import (
     SPECIAL_PIECES,
@@ -92,6 +92,8 @@ PREFIX = "bert."
 RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 # Heads, and the numbers 0, 1, 2, … that some versions stored.
 LEFT_OUT = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
+# What reads the model types that are not BERT's.
+_OTHERS = {"gpt2": gpt2.read, modern_bert.MODEL_TYPE: modern_bert.read}
 
 
 def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
@@ -110,8 +112,8 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     folder = Path(path)
     config_path = folder / "config.json"
     settings = read_json(config_path)
-    if settings.get("model_type") == "gpt2":
-        return gpt2.read(folder, lower_case)
+    if (other := _OTHERS.get(settings.get("model_type"))) is not None:
+        return other(folder, lower_case)
     config = _config(settings, config_path)
     rows = config["vocabulary_size"]
     vocabulary = read_vocabulary(folder / "vocab.txt", rows)

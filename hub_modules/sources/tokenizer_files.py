@@ -27,6 +27,7 @@ _CLASSES = {
     "xlm-roberta": ("XLMRobertaTokenizer",),
     "albert": ("AlbertTokenizer",),
     "deberta-v2": ("DebertaV2Tokenizer",),
+    "modernbert": ("PreTrainedTokenizerFast",),
 }
 # What must be so in tokenizer.json, as (key path, values that are computed here); a key that is
 # missing says nothing.
@@ -149,6 +150,8 @@ _KINDS = {
     "electra": _WORD_PIECES,
     "distilbert": _WORD_PIECES,
     "roberta": _BYTE_PAIRS,
+    # Its normalization is checked by its source.
+    "modernbert": [("model.type", ("BPE",))],
 }
 
 

@@ -8,7 +8,8 @@ from hub_modules.native.kernels.custom_gradients import custom_gradient
 
 @keras.saving.register_keras_serializable("hub_modules")
 class LayerNorm(keras.layers.LayerNormalization):
-    """`γ (x − mean) / √(variance + ε) + β` over the last axis, computed in float32.
+    """`γ (x − mean) / √(variance + ε) + β` over the last axis, computed in float32; with
+    `center=False` without β.
 
     A subclass of Keras' layer, with the same results up to float32 rounding. For the gradient
     `(g − mean(g) − n mean(g n)) / √(variance + ε)` with `g = γ · upstream` only the normalised
@@ -21,7 +22,8 @@ class LayerNorm(keras.layers.LayerNormalization):
 
     def call(self, inputs):
         states = ops.cast(inputs, "float32")
-        gamma, beta = (ops.cast(weight, "float32") for weight in (self.gamma, self.beta))
+        gamma = ops.cast(self.gamma, "float32")
+        beta = ops.cast(self.beta, "float32") if self.center else ops.zeros_like(gamma)
         outputs = _with_gradient(self.epsilon)(states, gamma, beta)
         return ops.cast(outputs, self.compute_dtype)
 

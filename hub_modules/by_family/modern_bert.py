@@ -1,0 +1,50 @@
+"""ModernBERT as a module of ours; its program has BERT's inputs and outputs."""
+
+from pathlib import Path
+
+from hub_modules.by_family.bert import BertModule
+from hub_modules.by_family.encoder_module import save_module
+from hub_modules.by_family.row import Row
+from hub_modules.manifest import ModuleManifest
+from hub_modules.native.modern_bert import ModernBertEncoder
+from hub_modules.preprocess import ModernBertPreprocessor, hub_preprocessor
+from hub_modules.sources import ModuleSource
+from hub_modules.sources.modern_bert_layout import (
+    modern_bert_shapes,
+    read_own_texts,
+    write_own_texts,
+)
+
+
+def _text_settings(folder: Path, manifest: ModuleManifest) -> dict:
+    return read_own_texts(folder, manifest.config.vocabulary_size)
+
+
+def _preprocessor(folder: Path, manifest: ModuleManifest, classification_token: bool):
+    return ModernBertPreprocessor(**_text_settings(folder, manifest))
+
+
+def _missing(source: ModuleSource) -> str:
+    if None not in (source.vocabulary, source.merges, source.added):
+        return ""
+    return "a vocabulary and its merges with the weights, got none; add tokenizer.json"
+
+
+def _save(encoder: ModernBertEncoder, source: ModuleSource, folder: Path, stored_as: str) -> None:
+    module = BertModule(encoder, stored_as)
+    save_module(module, folder / "encoder", module.signatures())
+    write_own_texts(folder, source)
+    preprocessor = ModernBertPreprocessor(source.vocabulary, source.merges, source.added)
+    save_module(hub_preprocessor(preprocessor), folder / "preprocess")
+
+
+ROW = Row(
+    ModernBertEncoder,
+    modern_bert_shapes,
+    _preprocessor,
+    _text_settings,
+    _missing,
+    _save,
+    None,
+    in_one_piece="a ModernBERT, whose layers are not alike",
+)
