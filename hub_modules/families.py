@@ -87,6 +87,13 @@ FAMILIES = {
         is_transformer=True,
         takes=("bottleneck", "lora"),
     ),
+    "mpnet": Family(
+        joins_pairs=True,
+        like="bert",
+        reads_both_ways=True,
+        is_transformer=True,
+        takes=("bottleneck", "lora"),
+    ),
     # AWD-LSTM. Before a word there may be a marker, whose state has not seen the word.
     "lstm": Family(
         joins_pairs=False,

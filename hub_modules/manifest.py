@@ -129,6 +129,26 @@ class ModernBertArguments(Schema):
         return _with_whole_heads(self)
 
 
+class MPNetArguments(Schema):
+    """The arguments of an `MPNetEncoder` without adapters."""
+
+    vocabulary_size: _Size
+    width: _Size
+    num_layers: _Count
+    num_heads: _Size
+    intermediate_width: _Size
+    max_positions: _Size
+    num_buckets: Annotated[int, Field(ge=4, le=1000, multiple_of=4)] = 32
+    activation: Literal["gelu_exact", "gelu_tanh"] = "gelu_exact"
+    layer_norm_epsilon: _Bound = 1e-12
+    dropout: _Share = 0.1
+    attention_dropout: _Share = 0.1
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> "MPNetArguments":
+        return _with_whole_heads(self)
+
+
 class ElmoArguments(Schema):
     """The arguments of an `ElmoEncoder` without adapters."""
 
@@ -173,7 +193,14 @@ class Manifest(Schema):
 class ModuleManifest(Manifest):
     """The manifest of a module: the contract of its encoder."""
 
-    config: BertArguments | CausalArguments | ModernBertArguments | ElmoArguments | LstmArguments
+    config: (
+        BertArguments
+        | CausalArguments
+        | ModernBertArguments
+        | MPNetArguments
+        | ElmoArguments
+        | LstmArguments
+    )
     lower_case: bool | None
     groups: list[str]
     weights: dict[str, list[Annotated[int, Field(ge=0)]]]
@@ -204,6 +231,12 @@ class _ModernBertManifest(ModuleManifest):
     config: ModernBertArguments
 
 
+class _MPNetManifest(ModuleManifest):
+    kind: Literal["mpnet"]
+    config: MPNetArguments
+    lower_case: bool
+
+
 class _LstmManifest(ModuleManifest):
     kind: Literal["lstm"]
     config: LstmArguments
@@ -230,6 +263,7 @@ _SCHEMAS = {
     "causal": _CausalManifest,
     "lstm": _LstmManifest,
     "modern_bert": _ModernBertManifest,
+    "mpnet": _MPNetManifest,
     "export": ExportManifest,
 }
 

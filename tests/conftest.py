@@ -166,6 +166,26 @@ def tiny_causal(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_modern_bert(tmp_path_factory) -> Path:
+    """A module folder with a ModernBERT of random weights; it only runs natively."""
+    from random_modules import write_tiny_modern_bert
+
+    folder = tmp_path_factory.mktemp("modules") / "tiny_modern_bert"
+    write_tiny_modern_bert(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_mpnet(tmp_path_factory) -> Path:
+    """A module folder with an MPNet of random weights; it only runs natively."""
+    from random_modules import write_tiny_mpnet
+
+    folder = tmp_path_factory.mktemp("modules") / "tiny_mpnet"
+    write_tiny_mpnet(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tiny_lstm(tmp_path_factory) -> Path:
     """A module folder with an AWD-LSTM of random weights and its language model's output layer; as
     `tiny_bert`, it only runs natively."""

@@ -12,7 +12,7 @@ from hub_modules.programs.saved_model import restore_program
 from hub_modules.verified import Verified
 
 # Families whose programs have BERT's inputs and outputs.
-_INTERFACES = {"causal": "bert", "modern_bert": "bert"}
+_INTERFACES = dict.fromkeys(("causal", "modern_bert", "mpnet"), "bert")
 # Programs that read texts or words themselves.
 _OWN_PREPROCESSORS = {"sentence": SentencePreprocessor, "elmo": ElmoTokensPreprocessor}
 

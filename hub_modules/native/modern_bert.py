@@ -150,13 +150,13 @@ class ModernBertEncoder(TransformerEncoder):
     def _block(self, index: int) -> ModernBertBlock:
         is_global = index in self.global_layers
         return ModernBertBlock(
-            self.width,
-            self.num_heads,
-            self.intermediate_width,
-            self.activation,
-            self.layer_norm_epsilon,
-            self.dropout,
-            self.attention_dropout,
+            width=self.width,
+            num_heads=self.num_heads,
+            intermediate_width=self.intermediate_width,
+            activation=self.activation,
+            layer_norm_epsilon=self.layer_norm_epsilon,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
             base=self.global_base if is_global else self.local_base,
             reach=None if is_global else self.local_attention // 2,
             first=index == 0,

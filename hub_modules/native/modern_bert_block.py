@@ -1,6 +1,7 @@
 """The transformer layer of ModernBERT: rotary positions, local or global attention, GeGLU."""
 
 import keras
+import numpy as np
 import tensorflow as tf
 from keras import ops
 
@@ -10,8 +11,11 @@ from hub_modules.native.transformer import SelfAttention, TransformerBlock, as_r
 
 # Longer rows are attended to globally by so many queries at a time, in inference.
 LONGEST_WHOLE, QUERIES = 1024, 512
+# Arguments of `SelfAttention` that have one value here.
+_FIXED = ("projected", "use_bias")
 
 
+@keras.saving.register_keras_serializable("hub_modules")
 class RotaryAttention(SelfAttention):
     """Self-attention whose queries and keys are turned by their positions.
 
@@ -66,12 +70,16 @@ class RotaryAttention(SelfAttention):
     def _turned(self, heads):
         """`[batch, heads, time, head_width]` → the same."""
         time, width = ops.shape(heads)[2], heads.shape[-1]
-        waves = self.base ** (-ops.arange(0, width, 2, dtype="float32") / width)
+        waves = np.float32(self.base ** (-np.arange(0, width, 2) / width))
         angles = ops.cast(ops.arange(time), "float32")[:, None] * waves
         cosine, sine = ops.cos(angles), ops.sin(angles)
         first, second = ops.split(ops.cast(heads, "float32"), 2, axis=-1)
         turned = [first * cosine - second * sine, second * cosine + first * sine]
         return ops.cast(ops.concatenate(turned, axis=-1), heads.dtype)
+
+    def get_config(self) -> dict:
+        config = super().get_config() | {"base": self.base, "reach": self.reach}
+        return {name: value for name, value in config.items() if name not in _FIXED}
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -94,11 +102,11 @@ class ModernBertBlock(TransformerBlock):
 
     use_bias = False
 
-    def __init__(self, *arguments, base: float, reach: int | None, first: bool, **kwargs):
+    def __init__(self, *, base: float, reach: int | None, first: bool, **kwargs):
         self.base = base
         self.reach = reach
         self.first = first
-        super().__init__(*arguments, **kwargs)
+        super().__init__(**kwargs)
 
     def make_attention(self) -> RotaryAttention:
         """The self-attention, not yet built."""

@@ -92,11 +92,15 @@ class SelfAttention(keras.layers.Layer):
         Shapes: query `[…, time, head_width]`, scaled; key, value `[…, keys, head_width]`; visible
         broadcast to `[…, time, keys]` → `[…, time, head_width]`.
         """
-        scores = ops.matmul(query, ops.swapaxes(key, -1, -2))
-        scores = ops.where(visible, ops.cast(scores, "float32"), -1e9)
+        scores = ops.cast(self.scores(query, key), "float32")
+        scores = ops.where(visible, scores, -1e9)
         weights = ops.softmax(scores)
         weights = self.dropout_layer(ops.cast(weights, self.compute_dtype), training=training)
         return ops.matmul(weights, value)
+
+    def scores(self, query, key):
+        """`[…, time, head_width]`, scaled, and `[…, keys, head_width]` → `[…, time, keys]`."""
+        return ops.matmul(query, ops.swapaxes(key, -1, -2))
 
     def _heads(self, rows, shape):
         split = ops.reshape(rows, (*shape, self.num_heads, self.width // self.num_heads))

@@ -1,7 +1,7 @@
 """BERT's inputs: WordPiece ids, packed segments, and the position of each word's first piece."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import tensorflow as tf
 import tensorflow_text
@@ -17,6 +17,12 @@ SPECIAL_TOKENS = {
     "end_of_segment_id": "[SEP]",
     "mask_id": "[MASK]",
 }
+MPNET_TOKENS = {
+    "padding_id": "<pad>",
+    "start_of_sequence_id": "<s>",
+    "end_of_segment_id": "</s>",
+    "mask_id": "<mask>",
+}
 CONTINUATION = "##"
 
 
@@ -31,6 +37,8 @@ class BertPreprocessor(tf.Module):
         lower_case: whether the vocabulary is lower-cased.
         rules: how a text becomes words, in place of all this.
         added: tokens that are found before; only beside `rules`.
+        special: the pieces of `SPECIAL_TOKENS`, where they have other names.
+        doubled: see `pack_segments`.
 
     Raises:
         ArtifactError: a piece is empty or a duplicate, or a special token is missing.
@@ -46,13 +54,16 @@ class BertPreprocessor(tf.Module):
         lower_case: bool = False,
         rules: WordRules | None = None,
         added: AddedTokens | None = None,
+        special: Mapping[str, str] = SPECIAL_TOKENS,
+        doubled: bool = False,
     ):
         super().__init__(name="bert_preprocessor")
         vocabulary = list(vocabulary)
-        _check_vocabulary(vocabulary)
+        _check_vocabulary(vocabulary, special)
         ids = {piece: number for number, piece in enumerate(vocabulary)}
-        special = {name: ids[piece] for name, piece in SPECIAL_TOKENS.items() if piece in ids}
-        self.special_token_ids = {"vocab_size": len(vocabulary), **special}
+        special_ids = {name: ids[piece] for name, piece in special.items() if piece in ids}
+        self.special_token_ids = {"vocab_size": len(vocabulary), **special_ids}
+        self.doubled = doubled
         self.unknown_id = ids[UNKNOWN]
         # On the CPU, where the tokenizer runs: its tables must not be copied at each call.
         with tf.device("CPU:0"):
@@ -65,7 +76,7 @@ class BertPreprocessor(tf.Module):
 
     def special_tokens(self, num_segments: int) -> int:
         """Number of special tokens in a row of `num_segments` segments."""
-        return num_segments + 1
+        return num_segments + 1 + (num_segments - 1 if self.doubled else 0)
 
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """`[batch] string` → piece ids `[batch, (pieces)] int32`, without special tokens."""
@@ -89,7 +100,7 @@ class BertPreprocessor(tf.Module):
 
     def pack(self, segments: list[tf.RaggedTensor], length: int | None = None) -> dict:
         """`[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`: see `pack_segments`."""
-        return pack_segments(segments, self.special_token_ids, length)
+        return pack_segments(segments, self.special_token_ids, length, self.doubled)
 
     def pack_words(self, word_pieces: tf.RaggedTensor) -> dict:
         """As `pack`, with the position of each word's first piece: see `pack_word_pieces`."""
@@ -97,16 +108,25 @@ class BertPreprocessor(tf.Module):
 
 
 def pack_segments(
-    segments: list[tf.RaggedTensor], special: dict[str, int], length: int | None = None
+    segments: list[tf.RaggedTensor],
+    special: dict[str, int],
+    length: int | None = None,
+    doubled: bool = False,
 ) -> dict:
     """Joins segments to BERT's inputs, padded to the longest row of the batch or to `length`.
 
     Shapes: segments `[batch, (pieces)] int32` → `input_word_ids`, `input_mask` (0 = padding),
     `input_type_ids` (number of the segment, its `[SEP]` included), each `[batch, time] int32`.
 
+    Args:
+        doubled: `<s> a </s></s> b </s>`, RoBERTa's row for a pair, else `[CLS] a [SEP] b [SEP]`.
+            The second `</s>` has the type 2: it belongs to neither text.
+
     Raises:
         tf.errors.InvalidArgumentError: a row is longer than `length`.
     """
+    if doubled and len(segments) == 2:
+        return _pack_doubled(*segments, special, length)
     batch = tf.shape(segments[0].row_lengths())[0]
     column = _column_of(batch)
     parts, starts, end = [column(special["start_of_sequence_id"])], [], 1
@@ -127,6 +147,15 @@ def pack_segments(
     packed = {"input_word_ids": ids, "input_mask": mask, "input_type_ids": types * mask}
     width = length if isinstance(length, int) else None
     return {name: tf.ensure_shape(value, [None, width]) for name, value in packed.items()}
+
+
+def _pack_doubled(first, second, special: dict[str, int], length: int | None) -> dict:
+    end = tf.cast(special["end_of_segment_id"], second.dtype)
+    between = tf.RaggedTensor.from_tensor(tf.fill([second.nrows(), 1], end))
+    packed = pack_segments([first, tf.concat([between, second], axis=1)], special, length)
+    types = packed["input_type_ids"]
+    doubles = tf.cast((types == 1) & (tf.cumsum(types, axis=1) == 1), types.dtype)
+    return packed | {"input_type_ids": types + doubles}
 
 
 def pack_word_pieces(word_pieces: tf.RaggedTensor, special: dict[str, int]) -> dict:
@@ -192,7 +221,7 @@ def _tokenizer(vocabulary: list[str], lower_case: bool, rules: WordRules | None,
         ) from error
 
 
-def _check_vocabulary(vocabulary: list[str]) -> None:
+def _check_vocabulary(vocabulary: list[str], special: Mapping[str, str]) -> None:
     where = f"vocabulary of {len(vocabulary)} word pieces"
     remedy = "take the vocabulary that belongs to the weights, unchanged"
     if "" in vocabulary:
@@ -205,7 +234,7 @@ def _check_vocabulary(vocabulary: list[str]) -> None:
             f"{where}: expected each piece once, got {piece!r} in lines {lines[0]} and {lines[1]}; "
             f"{remedy}"
         )
-    needed = [token for token in (*SPECIAL_TOKENS.values(), UNKNOWN) if token != "[MASK]"]
+    needed = [piece for name, piece in special.items() if name != "mask_id"] + [UNKNOWN]
     missing = [token for token in needed if token not in vocabulary]
     if missing:
         raise ArtifactError(f"{where}: {', '.join(missing)} missing; {remedy}")

@@ -51,11 +51,6 @@ class CausalPreprocessor(PiecePreprocessor):
         if classification_token:
             self.classification_id = len(vocabulary) if rows is None else rows
 
-    def group_words(self, pieces: tf.RaggedTensor) -> tf.RaggedTensor:
-        """`[batch, (pieces)]` → `[batch, (words), (pieces)]`, with each piece as a word: where a
-        word begins does not show in bytes."""
-        return pieces.with_values(tf.RaggedTensor.from_tensor(pieces.values[:, None]))
-
     def pack(self, segments: list[tf.RaggedTensor], length: int | None = None) -> dict:
         """`<|endoftext|> a <|endoftext|>`, pairs with ` b <|endoftext|>` behind; the last token is
         the classification token where there is one: see `pack_segments`."""

@@ -37,6 +37,4 @@ class ModernBertPreprocessor(PiecePreprocessor):
             for content, number in added["normalized"].items()
         }
         tokens = AddedTokens(added["as_written"], normalized)
-        super().__init__(
-            tokenizer, special, ids[UNKNOWN], doubled=False, blank=" ", added=tokens
-        )
+        super().__init__(tokenizer, special, ids[UNKNOWN], doubled=False, blank=" ", added=tokens)

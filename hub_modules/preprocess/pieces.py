@@ -19,7 +19,7 @@ class PiecePreprocessor(tf.Module):
         special_token_ids: `padding_id`, `start_of_sequence_id`, `end_of_segment_id`,
             `vocab_size`, and `mask_id` if there is one.
         unknown_id: for a word without pieces.
-        doubled: `<s> a </s></s> b </s>`, RoBERTa's row for a pair; else `[CLS] a [SEP] b [SEP]`.
+        doubled: see `pack_segments`.
         blank: what is put before each word in tagging, where the tokenizer does not.
         prefixed: whether it is put before a text too that does not begin with it.
         added: tokens that are found before a text is split.
@@ -63,6 +63,11 @@ class PiecePreprocessor(tf.Module):
         pieces = self._added.tokenize(words.values, self._tokenizer.normalize, self._tokenize_words)
         return words.with_values(fill_empty(pieces, self.unknown_id))
 
+    def group_words(self, pieces: tf.RaggedTensor) -> tf.RaggedTensor:
+        """`[batch, (pieces)]` → `[batch, (words), (pieces)]`, with each piece as a word: where a
+        word begins does not show in bytes."""
+        return pieces.with_values(tf.RaggedTensor.from_tensor(pieces.values[:, None]))
+
     def _tokenize_texts(self, texts: tf.Tensor) -> tf.RaggedTensor:
         if self.prefixed:
             texts = tf.strings.regex_replace(texts, "^([^ ])", r" \1")
@@ -72,17 +77,8 @@ class PiecePreprocessor(tf.Module):
         return self._tokenizer.tokenize_normalized(tf.strings.join([self.blank, words]))
 
     def pack(self, segments: list[tf.RaggedTensor], length: int | None = None) -> dict:
-        """See `pack_segments`. A doubled separator has the type 2: it belongs to neither text."""
-        if len(segments) == 1 or not self.doubled:
-            return pack_segments(segments, self.special_token_ids, length)
-        first, second = segments
-        end = tf.cast(self.special_token_ids["end_of_segment_id"], second.dtype)
-        between = tf.RaggedTensor.from_tensor(tf.fill([second.nrows(), 1], end))
-        second = tf.concat([between, second], axis=1)
-        packed = pack_segments([first, second], self.special_token_ids, length)
-        types = packed["input_type_ids"]
-        doubles = tf.cast((types == 1) & (tf.cumsum(types, axis=1) == 1), types.dtype)
-        return packed | {"input_type_ids": types + doubles}
+        """See `pack_segments`."""
+        return pack_segments(segments, self.special_token_ids, length, self.doubled)
 
     def pack_words(self, word_pieces: tf.RaggedTensor) -> dict:
         """See `hub_modules.preprocess.bert.pack_word_pieces`."""

@@ -16,12 +16,12 @@ class ModuleSource:
     """An encoder as plain data: its config and weights, and the vocabulary for its inputs.
 
     Args:
-        family: "bert", "elmo", "causal", "lstm" or "modern_bert".
+        family: "bert", "elmo", "causal", "lstm", "modern_bert" or "mpnet".
         config: the arguments of the family's encoder.
         weights: our name → float32 array, in the shapes of the encoder's own weights.
         vocabulary: the word pieces (lstm: words) by id; None for ELMo, or where the source has
             none.
-        lower_case: whether text is lower-cased before tokenization; BERT and lstm only.
+        lower_case: whether text is lower-cased before tokenization; BERT, MPNet and lstm.
         output_layer: name → float32 array of the language model's output layer, by the names of
             `hub_modules.native.output_layers`; None where the source has none.
         output_words: ELMo: the words of the output layer by id.

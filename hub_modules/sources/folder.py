@@ -1,6 +1,7 @@
 """The small files of foreign models: settings in JSON, and the vocabulary."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
@@ -62,7 +63,7 @@ def setting(settings: dict, key: str, kind: str, where: Path, default=_REQUIRED)
     return value
 
 
-def read_vocabulary(path: Path, rows: int) -> list[str]:
+def read_vocabulary(path: Path, rows: int, special: Sequence[str] = SPECIAL_PIECES) -> list[str]:
     """Reads word pieces, one a line; the line number (from 0) is the id.
 
     Raises:
@@ -72,10 +73,12 @@ def read_vocabulary(path: Path, rows: int) -> list[str]:
     pieces = [line.removesuffix("\r") for line in lines]
     if pieces[-1] == "":
         pieces.pop()
-    return check_vocabulary(pieces, rows, str(path))
+    return check_vocabulary(pieces, rows, str(path), special)
 
 
-def check_vocabulary(pieces: list[str], rows: int, where: str) -> list[str]:
+def check_vocabulary(
+    pieces: list[str], rows: int, where: str, special: Sequence[str] = SPECIAL_PIECES
+) -> list[str]:
     """The pieces, after a check that they can be a BERT's vocabulary.
 
     Args:
@@ -94,10 +97,10 @@ def check_vocabulary(pieces: list[str], rows: int, where: str) -> list[str]:
                 f"{where}:{number}: the piece {piece!r} is already on line {first_line[piece]}; "
                 "expected each piece once"
             )
-    missing = [piece for piece in SPECIAL_PIECES if piece not in first_line]
+    missing = [piece for piece in special if piece not in first_line]
     if missing:
         raise ArtifactError(
-            f"{where}: expected the special pieces {', '.join(SPECIAL_PIECES)}, got none of "
+            f"{where}: expected the special pieces {', '.join(special)}, got none of "
             f"{', '.join(missing)}; use the vocabulary that belongs to the weights"
         )
     if len(pieces) > rows:

@@ -25,15 +25,14 @@ from hub_modules.sources.causal_layout import (
     write_byte_pairs,
 )
 from hub_modules.sources.folder import read_json, setting
-from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
-from hub_modules.sources.safetensors_file import open_weights, weights_file
+from hub_modules.sources.names import Row, Table, expand, to_foreign
+from hub_modules.sources.safetensors_file import PARTS, open_weights, read_weights, weights_file
 from hub_modules.storage.files import publish_folder
 
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu_exact"}
 
-# Of the merged kernel and bias each third is a weight of its own here: `….weight[key]`.
+# Of the merged kernel and bias each third is a weight of its own here.
 MERGED = "attn.c_attn."
-PARTS = ("query", "key", "value")
 
 
 def _pair(foreign: str, ours: str, names: tuple[str, str], part: str = "") -> Table:
@@ -174,39 +173,10 @@ def _config(settings: dict, where: Path) -> dict:
 
 
 def _read_weights(path: Path, rows: list[Row]) -> tuple[dict[str, np.ndarray], list[str]]:
+    weights, left_out = read_weights(path, rows, PREFIX, LEFT_OUT, MERGED, axis=-1)
     with open_weights(path) as file:
-        stored, left_out = {}, []  # the table's name → the file's
-        for name in file.keys():  # noqa: SIM118 (not a dict)
-            plain = name.removeprefix(PREFIX)
-            if LEFT_OUT.match(plain):
-                left_out.append(name)
-            elif plain in stored:
-                raise ArtifactError(
-                    f"{path}: {name}: expected one weight of this name, got {stored[plain]} too"
-                )
-            else:
-                stored[plain] = name
-        shapes: dict[str, tuple[int, ...]] = {}
-        for plain, name in stored.items():
-            shapes |= _shapes_of_parts(plain, tuple(file.get_slice(name).get_shape()))
-        check(rows, shapes, str(path))
-
-        def tensor(plain: str) -> np.ndarray:
-            name, _, part = plain.partition("[")
-            array = file.get_tensor(stored[name])
-            third = array.shape[-1] // 3
-            start = PARTS.index(part[:-1]) * third if part else 0
-            return array[..., start : start + third] if part else array
-
-        weights = to_ours(rows, tensor, str(path))
         _check_tied(file, weights["embeddings/word_embeddings"], path)
-    return weights, sorted(left_out)
-
-
-def _shapes_of_parts(plain: str, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-    if MERGED not in plain or not shape or shape[-1] % 3:
-        return {plain: shape}
-    return {f"{plain}[{part}]": (*shape[:-1], shape[-1] // 3) for part in PARTS}
+    return weights, left_out
 
 
 def _check_tied(file, embeddings: np.ndarray, path: Path) -> None:

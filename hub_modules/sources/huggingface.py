@@ -1,6 +1,6 @@
 """BERT from HuggingFace's format: `config.json`, `model.safetensors`, `vocab.txt`.
 
-GPT-2 and ModernBERT in this format are read by `gpt2` and `modern_bert`.
+GPT-2, ModernBERT and MPNet in this format are read by the files of their names.
 
 Source: HuggingFace transformers (`models/bert/modeling_bert.py`); linear layers are stored as
 `[out, in]`.
@@ -13,22 +13,17 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources import ModuleSource, gpt2, modern_bert
+from hub_modules.sources import ModuleSource, gpt2, modern_bert, mpnet
 from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
 from hub_modules.sources.folder import (
     SPECIAL_PIECES,
-    lower_casing,
     read_json,
     read_vocabulary,
     write_vocabulary,
 )
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
 from hub_modules.sources.safetensors_file import open_weights, weights_file
-from hub_modules.sources.tokenizer_files import (
-    TokenizerFiles,
-    added_tokens,
-    read_tokenizer_files,
-)
+from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing
 from hub_modules.storage.files import publish_folder
 
 ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
@@ -93,7 +88,11 @@ RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.b
 # Heads, and the numbers 0, 1, 2, … that some versions stored.
 LEFT_OUT = ("cls.", "classifier.", "qa_outputs.", "embeddings.position_ids")
 # What reads the model types that are not BERT's.
-_OTHERS = {"gpt2": gpt2.read, modern_bert.MODEL_TYPE: modern_bert.read}
+_OTHERS = {
+    "gpt2": gpt2.read,
+    modern_bert.MODEL_TYPE: modern_bert.read,
+    mpnet.MODEL_TYPE: mpnet.read,
+}
 
 
 def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
@@ -117,7 +116,8 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     config = _config(settings, config_path)
     rows = config["vocabulary_size"]
     vocabulary = read_vocabulary(folder / "vocab.txt", rows)
-    lower_case = _lower_case(read_tokenizer_files(folder, "bert"), lower_case, rows)
+    files = read_tokenizer_files(folder, "bert")
+    lower_case = word_piece_casing(files, lower_case, rows, SPECIAL_PIECES)
     weights, left_out = _read_weights(weights_file(folder), table_rows(config))
     output_layer, used, unused = _output_layer(folder, config, weights)
     return ModuleSource(
@@ -170,29 +170,6 @@ def _config(settings: dict, where: Path) -> dict:
                 "absolute positions are supported"
             )
     return bert_config(settings, ACTIVATIONS, where)
-
-
-def _lower_case(files: TokenizerFiles, given: bool | None, rows: int) -> bool:
-    """Whether text is lower-cased; our tokenizer is the original BERT's, and no other is read."""
-    where = files.folder / "tokenizer_config.json"
-    recorded = files.flag("do_lower_case", "normalizer.lowercase", None)
-    lower_case = lower_casing(recorded, given, where)
-    chinese = files.flag("tokenize_chinese_chars", "normalizer.handle_chinese_chars", True)
-    accents = files.flag("strip_accents", "normalizer.strip_accents", lower_case)
-    as_written, normalized = added_tokens(files, rows, set())
-    added = [token for token in (*as_written, *normalized) if token not in SPECIAL_PIECES]
-    for key, expected, got in (
-        ("strip_accents", [lower_case], accents),
-        ("tokenize_chinese_chars", [True], chinese),
-        ("added tokens", [[]], added[:3]),
-    ):
-        if got not in expected:
-            raise ArtifactError(
-                f"{where}: {key}: expected {expected[0]}, as the original BERT, got "
-                f"{str(got)[:100]}; such a tokenizer is not converted: give the folder as "
-                f"keras:{files.folder}"
-            )
-    return lower_case
 
 
 def _read_weights(path: Path, rows: list[Row]) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:

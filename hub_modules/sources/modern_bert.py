@@ -8,23 +8,21 @@ Source: HuggingFace transformers (`models/modernbert/modeling_modernbert.py`).
 import re
 from pathlib import Path
 
-import numpy as np
-
 from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bert_layout import check_heads
 from hub_modules.sources.causal_layout import by_id, merge_text
 from hub_modules.sources.folder import SPECIAL_PIECES, read_json, setting
 from hub_modules.sources.modern_bert_layout import check_texts, modern_bert_shapes
-from hub_modules.sources.names import Row, Table, check, expand, to_ours
-from hub_modules.sources.safetensors_file import open_weights, weights_file
+from hub_modules.sources.names import Row, Table, expand
+from hub_modules.sources.safetensors_file import PARTS, read_weights, weights_file
 from hub_modules.sources.tokenizer_files import added_tokens, read_tokenizer_files, refuse_others
 
 MODEL_TYPE = "modernbert"
 ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 
-# Of the merged kernel each third is a weight of its own here: `….weight[key]`.
-PARTS = ("query", "key", "value")
+# Of the merged kernel each third is a weight of its own here.
+MERGED = ".attn.Wqkv."
 TABLE: Table = [
     ("embeddings.tok_embeddings.weight", "embeddings/word_embeddings", "same"),
     ("embeddings.norm.weight", "embeddings/layer_norm/gamma", "same"),
@@ -80,7 +78,9 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
         )
     config = _config(read_json(folder / "config.json"), folder / "config.json")
     texts = _texts(folder, config["vocabulary_size"])
-    weights, left_out = _read_weights(weights_file(folder), table_rows(config))
+    weights, left_out = read_weights(
+        weights_file(folder), table_rows(config), PREFIX, LEFT_OUT, MERGED
+    )
     return ModuleSource("modern_bert", config, weights, left_out=tuple(left_out), **texts)
 
 
@@ -90,7 +90,7 @@ def table_rows(config: dict) -> list[Row]:
 
 
 def _config(settings: dict, where: Path) -> dict:
-    refuse_others(settings, _SETTINGS, where)
+    refuse_others(settings, _SETTINGS, where, "such a model is not supported")
     activation = setting(settings, "hidden_activation", "a text", where, default="gelu")
     if activation not in ACTIVATIONS:
         raise ArtifactError(
@@ -161,33 +161,3 @@ def _texts(folder: Path, rows: int) -> dict:
         "added": {"as_written": as_written, "normalized": normalized},
     }
     return check_texts(texts, rows, str(path))
-
-
-def _read_weights(path: Path, rows: list[Row]) -> tuple[dict[str, np.ndarray], list[str]]:
-    with open_weights(path) as file:
-        stored, left_out = {}, []  # the table's name → the file's
-        for name in file.keys():  # noqa: SIM118 (not a dict)
-            plain = name.removeprefix(PREFIX)
-            if LEFT_OUT.match(plain):
-                left_out.append(name)
-            else:
-                stored[plain] = name
-        shapes: dict[str, tuple[int, ...]] = {}
-        for plain, name in stored.items():
-            shapes |= _shapes_of_parts(plain, tuple(file.get_slice(name).get_shape()))
-        check(rows, shapes, str(path))
-
-        def tensor(plain: str) -> np.ndarray:
-            name, _, part = plain.partition("[")
-            array = file.get_tensor(stored[name])
-            third = len(array) // 3
-            start = PARTS.index(part[:-1]) * third if part else 0
-            return array[start : start + third] if part else array
-
-        return to_ours(rows, tensor, str(path)), sorted(left_out)
-
-
-def _shapes_of_parts(plain: str, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-    if ".attn.Wqkv." not in plain or not shape or shape[0] % 3:
-        return {plain: shape}
-    return {f"{plain}[{part}]": (shape[0] // 3, *shape[1:]) for part in PARTS}

@@ -1,12 +1,18 @@
 """The weights of a HuggingFace folder: one safetensors file."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from hub_modules.errors import ArtifactError
+from hub_modules.sources.names import Row, Shape, check, to_ours
+
+# Thirds of a weight that is stored merged: `….weight[key]` in a table.
+PARTS = ("query", "key", "value")
 
 
 def weights_file(folder: Path) -> Path:
@@ -46,3 +52,55 @@ def open_weights(path: Path) -> Iterator:
             f"{path}: expected a safetensors file with float16, bfloat16 or float32 weights, got "
             f"one that cannot be read ({error}); copy it again"
         ) from error
+
+
+def read_weights(
+    path: Path,
+    rows: list[Row],
+    prefix: str,
+    left_out: re.Pattern,
+    merged: str | None = None,
+    axis: int = 0,
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Our weights by name, and the foreign names that were left out.
+
+    Args:
+        prefix: of the encoder's names in checkpoints of a model with a head.
+        left_out: the names, without the prefix, of what is no part of the encoder.
+        merged: inside the names of query, key and value that are stored as one.
+        axis: along which they are.
+
+    Raises:
+        ArtifactError: the file cannot be read; a weight is missing, unknown or of another shape.
+    """
+    with open_weights(path) as file:
+        stored, others = {}, []  # the table's name → the file's
+        for name in file.keys():  # noqa: SIM118 (not a dict)
+            plain = name.removeprefix(prefix)
+            if left_out.match(plain):
+                others.append(name)
+            elif plain in stored:
+                raise ArtifactError(
+                    f"{path}: {name}: expected one weight of this name, got {stored[plain]} too"
+                )
+            else:
+                stored[plain] = name
+        shapes: dict[str, Shape] = {}
+        for plain, name in stored.items():
+            shape = tuple(file.get_slice(name).get_shape())
+            is_merged = merged is not None and merged in plain and shape and shape[axis] % 3 == 0
+            shapes |= _thirds(plain, shape, axis) if is_merged else {plain: shape}
+        check(rows, shapes, str(path))
+
+        def tensor(plain: str) -> np.ndarray:
+            name, _, part = plain.partition("[")
+            array = file.get_tensor(stored[name])
+            return np.split(array, 3, axis)[PARTS.index(part[:-1])] if part else array
+
+        return to_ours(rows, tensor, str(path)), sorted(others)
+
+
+def _thirds(plain: str, shape: Shape, axis: int) -> dict[str, Shape]:
+    third = list(shape)
+    third[axis] //= 3
+    return {f"{plain}[{part}]": tuple(third) for part in PARTS}

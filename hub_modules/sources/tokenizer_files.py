@@ -6,12 +6,13 @@ both say must agree, and what is not computed here is refused by its name.
 Source: HuggingFace transformers (`models/*/tokenization_*.py`); tokenizers (`tokenizer.json`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import read_json, setting
+from hub_modules.sources.folder import lower_casing, read_json, setting
 
 CONFIG, FAST, OLD_ADDED = "tokenizer_config.json", "tokenizer.json", "added_tokens.json"
 _LARGEST_FAST = 64 * 2**20  # those of XLM-RoBERTa have 17 MiB
@@ -28,6 +29,7 @@ _CLASSES = {
     "albert": ("AlbertTokenizer",),
     "deberta-v2": ("DebertaV2Tokenizer",),
     "modernbert": ("PreTrainedTokenizerFast",),
+    "mpnet": ("MPNetTokenizer",),
 }
 # What must be so in tokenizer.json, as (key path, values that are computed here); a key that is
 # missing says nothing.
@@ -149,6 +151,7 @@ _KINDS = {
     "bert": _WORD_PIECES,
     "electra": _WORD_PIECES,
     "distilbert": _WORD_PIECES,
+    "mpnet": _WORD_PIECES,
     "roberta": _BYTE_PAIRS,
     # Its normalization is checked by its source.
     "modernbert": [("model.type", ("BPE",))],
@@ -191,6 +194,42 @@ def added_tokens(
     return as_written, normalized
 
 
+def word_piece_casing(
+    files: TokenizerFiles, given: bool | None, rows: int, special: Sequence[str]
+) -> bool:
+    """Whether text is lower-cased, of a tokenizer that is the original BERT's otherwise.
+
+    Args:
+        given: as the user says.
+        rows: of the word embeddings.
+        special: the pieces that may be listed as added tokens.
+
+    Raises:
+        ArtifactError: it is unknown, or as `added_tokens`; another tokenizer.
+    """
+    where = files.folder / "tokenizer_config.json"
+    recorded = files.flag("do_lower_case", "normalizer.lowercase", None)
+    lower_case = lower_casing(recorded, given, where)
+    chinese = files.flag("tokenize_chinese_chars", "normalizer.handle_chinese_chars", True)
+    accents = files.flag("strip_accents", "normalizer.strip_accents", lower_case)
+    as_written, normalized = added_tokens(files, rows, set())
+    added = [
+        token for token in (*as_written, *normalized) if token not in (*special, "[UNK]", "<unk>")
+    ]
+    for key, expected, got in (
+        ("strip_accents", [lower_case], accents),
+        ("tokenize_chinese_chars", [True], chinese),
+        ("added tokens", [[]], added[:3]),
+    ):
+        if got not in expected:
+            raise ArtifactError(
+                f"{where}: {key}: expected {expected[0]}, as the original BERT, got "
+                f"{str(got)[:100]}; such a tokenizer is not converted: give the folder as "
+                f"keras:{files.folder}"
+            )
+    return lower_case
+
+
 def _listed(files: TokenizerFiles) -> list[tuple[Any, dict, str]]:
     """(id, token, where) of the most detailed file that lists added tokens."""
     where = files.folder / FAST
@@ -228,11 +267,12 @@ def _refuse_rules(token: dict, where: str, rules: tuple[str, ...]) -> None:
             )
 
 
-def refuse_others(content: dict, needed: list, where: Path) -> None:
-    """Refuses the content of a file whose tokenizer is of another kind.
+def refuse_others(content: dict, needed: list, where: Path, remedy: str = _REMEDY) -> None:
+    """Refuses the content of a file whose tokenizer (or model) is of another kind.
 
     Args:
         needed: (key path, values that are computed here); a key that is missing says nothing.
+        remedy: ends the message.
 
     Raises:
         ArtifactError: a value is another one.
@@ -244,7 +284,7 @@ def refuse_others(content: dict, needed: list, where: Path) -> None:
             got = got.get(key) if isinstance(got, dict) else None
         if present and got not in expected:
             raise ArtifactError(
-                f"{where}: {path}: expected {_json(expected[0])}, got {str(got)[:100]!r}; {_REMEDY}"
+                f"{where}: {path}: expected {_json(expected[0])}, got {str(got)[:100]!r}; {remedy}"
             )
 
 

@@ -27,6 +27,8 @@ from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
+from hub_modules.native.modern_bert import ModernBertEncoder
+from hub_modules.native.mpnet import MPNetEncoder
 from hub_modules.native.output_layers import (
     BiLanguageModelHead,
     MaskedLanguageModelHead,
@@ -236,6 +238,12 @@ CAUSAL = {
     "dropout": 0.2,
     "attention_dropout": 0.2,
 }
+MODERN_BERT = CAUSAL | {
+    "vocabulary_size": 20,
+    "global_layers": [0],
+    "local_attention": 2,  # rows of more than three positions are cut into blocks
+    "embedding_dropout": 0.2,
+}
 ELMO = {
     "filters": [[1, 4], [2, 8]],
     "character_width": 4,
@@ -328,6 +336,31 @@ ROWS = {
         CAUSAL | {"new_rows": 2, "segments": 2},
         bert_inputs,
     ),
+    "ModernBertEncoder": encoder(
+        ModernBertEncoder,
+        MODERN_BERT,
+        bert_inputs,
+        {
+            "local_attention": 4,
+            "global_base": 50.0,
+            "local_base": 20.0,
+            "activation": "gelu_tanh",
+            "layer_norm_epsilon": 1e-6,
+        },
+    ),
+    "ModernBertEncoder, LoRA": encoder(
+        given(ModernBertEncoder, Lora(4, 2.0, TARGETS)), MODERN_BERT, bert_inputs
+    ),
+    "ModernBertEncoder, convolutions as adapters of one layer": encoder(
+        given(ModernBertEncoder, CONVOLUTIONS), MODERN_BERT, bert_inputs
+    ),
+    "MPNetEncoder": encoder(
+        MPNetEncoder,
+        BERT,
+        bert_inputs,
+        {"num_buckets": 8, "activation": "gelu_tanh", "layer_norm_epsilon": 1e-6},
+    ),
+    "MPNetEncoder, LoRA": encoder(given(MPNetEncoder, Lora(4, 2.0, TARGETS)), BERT, bert_inputs),
     "ElmoEncoder": encoder(
         ElmoEncoder,
         ELMO,

@@ -36,7 +36,7 @@ def in_both(encoder) -> tuple[list, list]:
 
 @pytest.mark.slow
 @needs_openvino
-@pytest.mark.parametrize("family", ["tiny_causal", "deberta_v3"])
+@pytest.mark.parametrize("family", ["tiny_causal", "tiny_modern_bert", "tiny_mpnet", "deberta_v3"])
 def test_float32_is_tensorflows(family, request, tmp_path):
     if family.startswith("tiny"):
         handle = request.getfixturevalue(family)

@@ -13,6 +13,8 @@ from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
+from hub_modules.native.modern_bert import ModernBertEncoder
+from hub_modules.native.mpnet import MPNetEncoder
 from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.causal_layout import write_own_byte_pairs
@@ -22,6 +24,8 @@ _ENCODERS = {
     "causal": CausalEncoder,
     "elmo": ElmoEncoder,
     "lstm": AwdLstmEncoder,
+    "modern_bert": ModernBertEncoder,
+    "mpnet": MPNetEncoder,
 }
 
 
@@ -45,7 +49,8 @@ def write_random_module(
     shapes = {name: list(value.shape) for name, value in weights.items()}
     if output_layer is not None:
         np.savez(folder / "output_layer.npz", **output_layer)
-    contract = {"kind": kind, "config": config, "lower_case": None if kind == "causal" else True}
+    lower_case = None if kind in ("causal", "modern_bert") else True
+    contract = {"kind": kind, "config": config, "lower_case": lower_case}
     write_manifest(folder, contract | {"groups": groups, "weights": shapes})
 
 
@@ -76,6 +81,44 @@ def write_tiny_causal(folder: Path) -> None:
     folder.mkdir()
     write_own_byte_pairs(folder, pieces, ["Ġ t", "h e", "Ġt he", "i n"])
     write_random_module(folder, "causal", config)
+
+
+def write_tiny_modern_bert(folder: Path) -> None:
+    """A ModernBERT of random weights, small enough to train in a second."""
+    special = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    pieces = [*byte_signs(), "Ġt", "he", "Ġthe", "in", *special]
+    config = {
+        "vocabulary_size": len(pieces),
+        "width": 16,
+        "num_layers": 3,
+        "num_heads": 2,
+        "intermediate_width": 24,
+        "max_positions": 256,
+        "global_layers": [0],
+        "local_attention": 4,
+    }
+    folder.mkdir()
+    write_own_byte_pairs(folder, pieces, ["Ġ t", "h e", "Ġt he", "i n"])
+    (folder / "added_tokens.json").write_text('{"as_written": {}, "normalized": {}}', "utf-8")
+    write_random_module(folder, "modern_bert", config)
+
+
+def write_tiny_mpnet(folder: Path) -> None:
+    """An MPNet of random weights, small enough to train in a second."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    pieces = ["<s>", "<pad>", "</s>", "[UNK]", *letters, ".", "?", "the"]
+    pieces += [*(f"##{letter}" for letter in letters), "<mask>"]
+    config = {
+        "vocabulary_size": len(pieces),
+        "width": 16,
+        "num_layers": 2,
+        "num_heads": 2,
+        "intermediate_width": 24,
+        "max_positions": 254,
+    }
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
+    write_random_module(folder, "mpnet", config)
 
 
 def write_tiny_lstm(folder: Path) -> None:

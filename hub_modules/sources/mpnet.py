@@ -1,0 +1,113 @@
+"""MPNet from HuggingFace's format: `config.json`, `model.safetensors`, `vocab.txt`.
+
+Source: HuggingFace transformers (`models/mpnet/modeling_mpnet.py`).
+"""
+
+import re
+from pathlib import Path
+
+from hub_modules.errors import ArtifactError
+from hub_modules.preprocess.bert import MPNET_TOKENS
+from hub_modules.sources import ModuleSource
+from hub_modules.sources.bert_layout import bert_config, bert_shapes
+from hub_modules.sources.folder import read_json, read_vocabulary, setting
+from hub_modules.sources.names import Row, Table, expand
+from hub_modules.sources.safetensors_file import read_weights, weights_file
+from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing
+
+MODEL_TYPE = "mpnet"
+ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
+# Rows of the position embeddings that no token has: padding begins at 1.
+UNUSED_POSITIONS = 2
+
+
+def _both(foreign: str, ours: str, step: str, names: tuple[str, str]) -> Table:
+    return [
+        (f"{foreign}.weight", f"{ours}/{names[0]}", step),
+        (f"{foreign}.bias", f"{ours}/{names[1]}", "same"),
+    ]
+
+
+def _dense(foreign: str, ours: str) -> Table:
+    return _both(foreign, ours, "transpose", ("kernel", "bias"))
+
+
+def _norm(foreign: str, ours: str) -> Table:
+    return _both(foreign, ours, "same", ("gamma", "beta"))
+
+
+_LAYER, _OURS = "encoder.layer.{layer}", "layer_{layer}"
+TABLE: Table = [
+    ("embeddings.word_embeddings.weight", "embeddings/word_embeddings", "same"),
+    ("embeddings.position_embeddings.weight", "embeddings/position_embeddings", "same"),
+    *_norm("embeddings.LayerNorm", "embeddings/layer_norm"),
+    (
+        "encoder.relative_attention_bias.weight",
+        "embeddings/relative_positions/table",
+        "same",
+    ),
+    *_dense(f"{_LAYER}.attention.attn.q", f"{_OURS}/attention/query"),
+    *_dense(f"{_LAYER}.attention.attn.k", f"{_OURS}/attention/key"),
+    *_dense(f"{_LAYER}.attention.attn.v", f"{_OURS}/attention/value"),
+    *_dense(f"{_LAYER}.attention.attn.o", f"{_OURS}/attention/output"),
+    *_norm(f"{_LAYER}.attention.LayerNorm", f"{_OURS}/attention_layer_norm"),
+    *_dense(f"{_LAYER}.intermediate.dense", f"{_OURS}/intermediate"),
+    *_dense(f"{_LAYER}.output.dense", f"{_OURS}/output"),
+    *_norm(f"{_LAYER}.output.LayerNorm", f"{_OURS}/output_layer_norm"),
+    *_dense("pooler.dense", "pooler"),
+]
+# Prefix of the encoder's names in checkpoints of a model with a head, and these heads.
+PREFIX = "mpnet."
+LEFT_OUT = re.compile(r"lm_head\.|classifier\.|qa_outputs\.|embeddings\.position_ids$")
+
+
+def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
+    """Reads a folder with `config.json`, `model.safetensors`, `vocab.txt`.
+
+    Args:
+        lower_case: needed where the tokenizer's files are missing or do not record it.
+
+    Raises:
+        ArtifactError: a file is missing or damaged; another architecture or tokenizer; a weight is
+            missing, unknown or of another shape; the casing is unknown.
+    """
+    folder = Path(path)
+    config = _config(read_json(folder / "config.json"), folder / "config.json")
+    rows, special = config["vocabulary_size"], tuple(MPNET_TOKENS.values())
+    vocabulary = read_vocabulary(folder / "vocab.txt", rows, special)
+    files = read_tokenizer_files(folder, MODEL_TYPE)
+    casing = word_piece_casing(files, lower_case, rows, special)
+    weights, left_out = read_weights(weights_file(folder), table_rows(config), PREFIX, LEFT_OUT)
+    return ModuleSource("mpnet", config, weights, vocabulary, casing, left_out=tuple(left_out))
+
+
+def table_rows(config: dict) -> list[Row]:
+    """The name table, filled in for an encoder of this configuration."""
+    return expand(TABLE, mpnet_shapes(config), {"layer": config["num_layers"]})
+
+
+def mpnet_shapes(config: dict) -> dict[str, tuple[int, ...]]:
+    """Our name → shape, of every weight of `MPNetEncoder(**config)`."""
+    shapes = bert_shapes(config | {"type_vocabulary_size": 0})
+    del shapes["embeddings/token_type_embeddings"]
+    rows = config["max_positions"] + UNUSED_POSITIONS
+    return shapes | {
+        "embeddings/position_embeddings": (rows, config["width"]),
+        "embeddings/relative_positions/table": (config["num_buckets"], config["num_heads"]),
+    }
+
+
+def _config(settings: dict, where: Path) -> dict:
+    config = bert_config(settings | {"type_vocab_size": 1}, ACTIVATIONS, where)
+    del config["type_vocabulary_size"]
+    config["max_positions"] -= UNUSED_POSITIONS
+    buckets = setting(
+        settings, "relative_attention_num_buckets", "a positive integer", where, default=32
+    )
+    if config["max_positions"] < 1 or buckets % 4:
+        raise ArtifactError(
+            f"{where}: expected max_position_embeddings above {UNUSED_POSITIONS} and "
+            f"relative_attention_num_buckets a multiple of 4, got "
+            f"{config['max_positions'] + UNUSED_POSITIONS} and {buckets}; the file is damaged"
+        )
+    return config | {"num_buckets": buckets}

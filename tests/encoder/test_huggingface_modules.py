@@ -1,0 +1,122 @@
+"""A ModernBERT and an MPNet as a user meets them: converted, loaded, adapted, served."""
+
+import shutil
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from click.testing import CliRunner
+from small_data import RECORDS, TASKS, TEXTS
+
+import tf_adapt as ta
+from hub_modules.load import load_module, module_text_settings
+from hub_modules.sources import huggingface
+from tf_adapt.commands.main import cli
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.training.finished.module_export import module_source
+
+RECORDINGS = Path(__file__).parents[1] / "parity" / "recorded"
+MODERN_BERT = {"layer_0", "layer_1", "layer_2", "final_norm"}
+POSITIONS = {"modern_bert": 64, "mpnet": 200}
+
+
+@pytest.fixture(scope="module", params=POSITIONS)
+def family(request) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def published(family) -> Path:
+    return RECORDINGS / f"huggingface_{family}" / "model"
+
+
+@pytest.fixture(scope="module")
+def converted(published, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("converted") / published.parent.name
+    arguments = ["module", "convert", "--from", "huggingface", str(published)]
+    result = CliRunner().invoke(cli, [*arguments, "--out", str(folder)])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_a_converted_module_has_every_weight_bit_for_bit(family, published, converted):
+    source = huggingface.read(published)
+    loaded = load_module(converted)
+    assert (loaded.family, loaded.execution) == (family, "native")
+    assert loaded.max_length == POSITIONS[family]
+    for name, weight in loaded.encoder.weights_by_name().items():
+        np.testing.assert_array_equal(weight, source.weights[name])
+    for name, value in module_text_settings(converted).items():
+        assert value == getattr(source, name)
+
+
+def test_the_modules_own_program_computes_the_same(family, converted):
+    native, program = ta.HubEncoder(converted), ta.HubEncoder(converted, execution="saved_model")
+    assert (program.family, program.num_layers) == (family, native.num_layers)
+    expected = native(TEXTS)
+    for one, other in zip(program(TEXTS)["layers"], expected["layers"], strict=True):
+        np.testing.assert_allclose(one[expected["mask"]], other[expected["mask"]], atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["modern_bert"], indirect=True)
+def test_what_does_not_fit_is_refused(family, published, converted, tmp_path):
+    with pytest.raises(ConfigError, match="keep_layers .* got a ModernBERT, whose layers"):
+        ta.HubEncoder(converted, keep_layers=[0])
+    changed = tmp_path / "changed"
+    shutil.copytree(converted, changed)
+    (changed / "added_tokens.json").write_text("{}")
+    with pytest.raises(ArtifactError, match="added_tokens.json: expected .* bytes"):
+        load_module(changed)
+    broken = tmp_path / "broken"
+    shutil.copytree(published, broken)
+    config = (broken / "config.json").read_text()
+    (broken / "config.json").write_text(config.replace('"norm_bias": false', '"norm_bias": true'))
+    with pytest.raises(ArtifactError, match="norm_bias: expected false, got 'True'; such a model"):
+        huggingface.read(broken)
+    (broken / "config.json").write_text(config.replace('"sliding_attention",', '"causal",', 1))
+    with pytest.raises(ArtifactError, match="layer_types: expected 4 times full_attention"):
+        huggingface.read(broken)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "kind", "adaptation", "learning"),
+    [
+        ("tiny_modern_bert", "tagging", "fine_tuning", MODERN_BERT | {"embeddings"}),
+        ("tiny_mpnet", "pair_classification", "top_layers", {"layer_1", "pooler"}),
+        ("tiny_modern_bert", "classification", ta.lora(rank=2), {"layer_0_query_lora"}),
+        ("tiny_modern_bert", "classification", ta.adapters(size=3), {"embeddings", "final_norm"}),
+    ],
+)
+def test_adapted_exported_and_a_module_again(module, request, tmp_path, kind, adaptation, learning):
+    keras.utils.set_random_seed(2)
+    task = TASKS[kind]
+    handle = request.getfixturevalue(module)
+    encoder = ta.HubEncoder(handle)
+    model = ta.build_model(task, encoder, adaptation=adaptation)
+    before = {name: weight.numpy() for name, weight in encoder.native.weights_by_name().items()}
+    model.compile(
+        keras.optimizers.Adam(0.01), loss=task.loss, metrics=task.metrics, run_eagerly=True
+    )
+    model.fit(ta.batches(RECORDS[kind], task, encoder, batch_size=2), epochs=1, verbose=0)
+    after = encoder.native.weights_by_name()
+    changed = {name for name, old in before.items() if (after[name].numpy() != old).any()}
+    groups = {name.split("/")[0] for name in changed}
+    assert groups >= learning
+    if adaptation in ("top_layers", "fine_tuning"):
+        assert groups == learning
+        again = load_module(handle).encoder
+        again.load_weights_by_name(module_source(model).weights)
+        inputs = model.encoder.preprocessor(TEXTS)
+        np.testing.assert_array_equal(again(inputs)["pooled"], model.encoder(inputs)["pooled"])
+    else:
+        word = "adapter" if "embeddings" in learning else "lora"
+        assert all(word in name or "norm" in name for name in changed)
+    if kind == "classification":
+        ta.export(model, tmp_path / "export")
+        serve = tf.saved_model.load(tmp_path / "export").signatures["serving_default"]
+        found = serve(text=tf.constant(TEXTS))["scores"].numpy()
+        expected = [answer.scores for answer in ta.predict(model, TEXTS)]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
