@@ -27,13 +27,13 @@ from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
-from hub_modules.native.modern_bert import ModernBertEncoder
-from hub_modules.native.mpnet import MPNetEncoder
 from hub_modules.native.output_layers import (
     BiLanguageModelHead,
     MaskedLanguageModelHead,
     TiedLanguageModelHead,
 )
+from hub_modules.native.relative.modern_bert import ModernBertEncoder
+from hub_modules.native.relative.mpnet import MPNetEncoder
 from hub_modules.native.word_vectors import WordVectorsEncoder
 from tf_adapt.heads.bcn import BCN
 from tf_adapt.heads.bi_attention import BiAttentionHead

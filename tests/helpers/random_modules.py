@@ -13,8 +13,8 @@ from hub_modules.native.awd_lstm import AwdLstmEncoder
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
-from hub_modules.native.modern_bert import ModernBertEncoder
-from hub_modules.native.mpnet import MPNetEncoder
+from hub_modules.native.relative.modern_bert import ModernBertEncoder
+from hub_modules.native.relative.mpnet import MPNetEncoder
 from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.causal_layout import write_own_byte_pairs

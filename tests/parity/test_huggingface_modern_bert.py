@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.native.modern_bert import ModernBertEncoder
+from hub_modules.native.relative.modern_bert import ModernBertEncoder
 from hub_modules.preprocess import ModernBertPreprocessor
 from hub_modules.sources import huggingface
 

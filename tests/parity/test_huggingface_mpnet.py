@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hub_modules.by_family.mpnet import ROW
-from hub_modules.native.mpnet import MPNetEncoder
+from hub_modules.native.relative.mpnet import MPNetEncoder
 from hub_modules.preprocess.bert import MPNET_TOKENS, BertPreprocessor
 from hub_modules.sources import huggingface
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from hub_modules.native import modern_bert_block
 from hub_modules.native.kernels.local_attention import in_blocks, local_attention
-from hub_modules.native.modern_bert import ModernBertEncoder
-from hub_modules.native.modern_bert_block import RotaryAttention
+from hub_modules.native.relative import modern_bert_block
+from hub_modules.native.relative.modern_bert import ModernBertEncoder
+from hub_modules.native.relative.modern_bert_block import RotaryAttention
 
 REACH = 4
 CONFIG = {

@@ -8,7 +8,7 @@ from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.settings import Lora, is_chosen
 from hub_modules.native.causal_embeddings import embedding_table
 from hub_modules.native.kernels.layer_norm import LayerNorm
-from hub_modules.native.modern_bert_block import ModernBertBlock
+from hub_modules.native.relative.modern_bert_block import ModernBertBlock
 from hub_modules.native.transformer_encoder import TransformerEncoder
 
 

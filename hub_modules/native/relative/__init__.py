@@ -1,0 +1,1 @@
+"""Transformers whose positions are in the attention: rotary (ModernBERT), by distance (MPNet)."""
