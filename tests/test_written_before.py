@@ -1,4 +1,4 @@
-"""Files that version 0.1 wrote, before its modules moved: they load, and predict the same."""
+"""Files that earlier versions wrote: they load, and predict the same."""
 
 import hashlib
 import json
@@ -45,15 +45,24 @@ def test_a_keras_file(written, kind):
     assert int(model.optimizer.iterations) == 2
 
 
-def test_a_run_folder(written):
-    run = written / "run"
+# The name of a run, and the pooling of its head: before heads were scaled, `linear` read the pooled
+# vector of a frozen encoder by default.
+RUNS = {"run": None, "run_of_pooled": None, "run_of_mean": "mean"}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_folder(written, name):
+    run = written / name
     moved_to(run, written)
     model = ta.load_run(run)
+    assert (model.head.pooling, model.head.scaled) == (RUNS[name], False)
     rows = [line.split("\t") for line in (run / "predictions/dev.tsv").read_text().splitlines()]
     texts = [line.split("\t")[0] for line in (written / "data/dev.tsv").read_text().splitlines()]
     predictions = ta.predict(model, texts[1:])
     columns = dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True))
     assert [one.label for one in predictions] == list(columns["prediction"])
+    scores = [float(score) for score in columns["no"]]
+    assert [one.scores[0] for one in predictions] == pytest.approx(scores, abs=1e-6)
 
 
 @pytest.mark.parametrize("dev", [None, "data/dev.tsv"])

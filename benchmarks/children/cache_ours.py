@@ -18,7 +18,7 @@ def prepared(job: dict) -> Work:
     """`kept`: whether features are kept; computing them is part of the time."""
     task = ta.Task("pair_classification", labels=["no", "yes"])
     encoder = ta.HubEncoder(job["module"], trainable=False)
-    model = ta.build_model(task, encoder, "linear", head_dropout=0.0)
+    model = ta.build_model(task, encoder, "linear", head_dropout=0.0, head_scaled=False)
     optimizer = keras.optimizers.AdamW(job["rate"], weight_decay=0.0, epsilon=1e-8)
     model.compile(optimizer, task.loss, jit_compile=False)
     model.optimizer.build(model.trainable_variables)

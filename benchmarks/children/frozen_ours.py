@@ -26,7 +26,7 @@ def prepared(job: dict) -> Work:
     if job["top"]:
         encoder.set_trainable_groups([encoder.layer_names[-1], "pooler"])
     linear = job["head"] == "linear"
-    given = {"head_dropout": 0.0} if linear else {"head_units": job["units"]}
+    given = {"head_dropout": 0.0, "head_scaled": False} if linear else {"head_units": job["units"]}
     model = ta.build_model(task, encoder, job["head"], **given)
     optimizer = keras.optimizers.AdamW(job["rate"], weight_decay=0.0, epsilon=1e-8)
     model.compile(optimizer, task.loss, jit_compile=False)

@@ -14,7 +14,7 @@ def prepared(job: dict) -> Work:
         task = ta.Task("classification", labels=["negative", "positive"])
         with precision(job["precision"]):
             encoder = ta.HubEncoder(job["module"], trainable=False)
-            model = ta.build_model(task, encoder, "linear")
+            model = ta.build_model(task, encoder, "linear", head_scaled=False)
         with np.load(job["head"]) as head:
             model.head.dense.kernel.assign(head["kernel"])
             model.head.dense.bias.assign(head["bias"])

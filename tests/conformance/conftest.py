@@ -450,7 +450,7 @@ ROWS = {
         LinearHead,
         THREE,
         one_text,
-        {"num_outputs": 1, "regression": True, "pooling": "last", "mixed": True},
+        {"num_outputs": 1, "regression": True, "pooling": "last", "mixed": True, "scaled": True},
     ),
     "LinearHead, mean of a joint pair, mixed": head(
         LinearHead, THREE | {"pooling": "mean", "mixed": True}, joint_pair

@@ -24,6 +24,7 @@ IGNORED = {
     "CausalLanguageModel": "of an encoder's table; see models/test_causal_language_model.py",
     "LstmLanguageModel": "around an output layer; see encoder/test_lstm_modules.py",
     "VectorHead": "around a layer of the user's; see heads/test_vector_head.py",
+    "Standardisation": "learns nothing by gradients; see layers/test_standardisation.py",
     "ConcatPoolingHead": "has moving averages; see heads/test_concat_pooling.py",
     "Distillation": "around an encoder; see models/test_distillation.py",
     "Consistency": "of a model's own predictions; see models/test_consistency.py",

@@ -20,7 +20,8 @@ TEXT, PAIR, TAGS = "classification", "pair_classification", "tagging"
 # Head, its arguments, kind of task, encoder, how pairs are read, and what is kept: name and rows of
 # the first example, "a man sings": 1 + 3 + 5 pieces and 2 special ones, or 3 words.
 BY_NAME = [
-    ("linear", {}, TEXT, "bert", None, {"pooled": 1}),
+    ("linear", {}, TEXT, "bert", None, {"all_mean": 1}),
+    ("linear", {"head_scaled": False}, TEXT, "bert", None, {"pooled": 1}),
     ("linear", {"head_pooling": "last"}, TEXT, "elmo", None, {"all_last": 1}),
     ("max_pooling", {"head_pooling": "first"}, PAIR, "bert", "separate", {"all_first": 1}),
     ("infersent", {}, PAIR, "bert", "separate", {"pooled": 1}),
@@ -30,7 +31,7 @@ BY_NAME = [
 ]
 # Of every layer, all positions: nothing but the pooled vector is left out.
 WHOLE = [
-    ("linear", {"head_pooling": "mean"}, TEXT, "bert"),
+    ("linear", {"head_pooling": "mean", "head_scaled": False}, TEXT, "bert"),
     ("linear", {}, TEXT, "elmo"),
     ("skip_thoughts", {"head_pooling": "max"}, PAIR, "elmo"),
     ("bcn", {"head_units": 4}, TEXT, "bert"),

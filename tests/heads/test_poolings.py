@@ -197,7 +197,7 @@ def test_names_reach_every_head():
             assert getattr(head, key) == "mean"
             if on_vectors and family == "elmo":  # has no pooled vector
                 continue
-            published = build_head(name, TASKS[kind], family, True, joint=not on_vectors)
+            published = build_head(name, TASKS[kind], family, False, joint=not on_vectors)
             default = {"word_pieces": "first"}.get(key)
             is_max = isinstance(published, MaxPoolingHead)
             assert getattr(published, key) == ("max" if is_max else default)

@@ -78,10 +78,11 @@ def test_on_disk_the_same_bits(make_config, whole, tmp_path):
 
 def test_from_what_another_head_left_the_same_bits(make_config, tmp_path, monkeypatch):
     cache, head = str(tmp_path / "cache"), {"head_pooling": "first"}
-    train(make_config(cache=cache), tmp_path / "of all layers")
+    unscaled = {"head_scaled": False}
+    train(with_head(make_config(cache=cache), unscaled), tmp_path / "of all layers")
     train(with_head(make_config(), head), tmp_path / "in memory")
     monkeypatch.setattr(feature_cache, "computed_shards", None)  # the encoder does not run
-    for name, changed in (("first", head), ("pooled", {"head_pooling": None})):
+    for name, changed in (("first", head), ("pooled", {"head_pooling": None} | unscaled)):
         train(with_head(make_config(cache=cache, require=True), changed), tmp_path / name)
     check_same(tmp_path / "first", best_weights(tmp_path / "in memory"))
 

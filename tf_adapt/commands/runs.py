@@ -312,6 +312,8 @@ def _print_plan(plan: dict) -> None:
     factors = ", ".join(f"{name} × {factor:.4g}" for name, factor in plan["factors"].items())
     click.echo(f"rate of each group: {factors}")
     click.echo(f"parameters in all: {plan['parameters']:,}")
+    if plan.get("reads"):
+        click.echo(f"head: {plan['head']}, which reads {plan['reads']}")
     if plan["kept"]:
         click.echo(kept_line(plan["kept"]))
     if plan["patience"]:

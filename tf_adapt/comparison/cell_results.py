@@ -91,6 +91,7 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         adaptation=config.adaptation.name,
         settings=cell.settings,
         head=first.get("head", config.head),
+        reads=first.get("reads"),
         learning_rate=outcomes.chosen_rate(cell),
         tried=tried_rates(outcomes, cell),
         results=seed_results(outcomes, cell, scored),

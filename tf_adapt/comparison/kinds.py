@@ -44,9 +44,8 @@ class Row:
         untrained_models: outcomes, a split → name of each encoder that answers without training →
             its answers.
         example: name of the data that ship, for `tf-adapt init --example`; by default the kind's.
-        column_lines, width_lines, frozen_lines, over_long: of a first config: on the columns of its
-            file, on the width of heads, on the linear head of a frozen encoder, and what happens to
-            long texts.
+        column_lines, width_lines, over_long: of a first config: on the columns of its file, on the
+            width of heads, and what happens to long texts.
     """
 
     baseline: Callable[[Splits], Any]
@@ -68,7 +67,6 @@ class Row:
         "  # Width of the LSTMs that a frozen encoder gets on top; wider is slower.",
         "  head_units: {freeze: 100}",
     )
-    frozen_lines: tuple[str, ...] = ()
     over_long: str = "are cut, and counted in the report"
 
 
@@ -84,10 +82,6 @@ def _no_confusion(predictions: Sequence[list], gold: list, labels: Sequence[str]
     return None
 
 
-_MEAN = (
-    "  # On a frozen encoder the mean over a text tells more than the pooled vector.",
-    "  settings: {freeze: {head_pooling: mean}}",
-)
 _CLASSIFICATION = Row(
     baseline=classification.most_frequent_label,
     baseline_phrase=classification.label_phrase,
@@ -97,7 +91,6 @@ _CLASSIFICATION = Row(
     right_answers=_right_answers,
     confusion=classification.confusion_matrix,
     simple_models={LOGISTIC: bag_of_words.classifier},
-    frozen_lines=_MEAN,
 )
 _REGRESSION = Row(
     baseline=regression.mean_of_train,
@@ -108,7 +101,6 @@ _REGRESSION = Row(
     right_answers=_neither_right_nor_wrong,
     confusion=_no_confusion,
     simple_models={"TF-IDF + ridge regression": bag_of_words.regression},
-    frozen_lines=_MEAN,
 )
 KINDS: dict[str, Row] = {
     "tagging": Row(
@@ -136,13 +128,11 @@ KINDS: dict[str, Row] = {
         confusion=_no_confusion,
         questions=multilabel_classification.question_of_each_label,
         simple_models={LOGISTIC: bag_of_words.label_sets},
-        frozen_lines=_MEAN,
     ),
     "regression": _REGRESSION,
     "pair_classification": replace(
         _CLASSIFICATION,
         frozen_heads=classification.linear_head_of_pairs,
-        frozen_lines=(),
     ),
     "pair_regression": replace(
         _REGRESSION,

@@ -94,7 +94,8 @@ KINDS = {
         | _OF_ONE_LABEL
         | {
             ("head_pooling",): "expected null for {kind}, whose heads label each word, got {got}; "
-            "head_word_pieces says which pieces of a word stand for it"
+            "head_word_pieces says which pieces of a word stand for it",
+            ("head_scaled",): "expected null for {kind}, whose heads label each word, got true",
         },
         refused_rules=_NO_OVERLAP,
         perturbations=IN_PLACE,
@@ -109,6 +110,7 @@ KINDS = {
             ("encoder", "long"): "expected null for {kind}, which has windows of its own "
             "(data.spans), got a section",
             ("head_pooling",): "expected null for {kind}, whose head reads each token, got {got}",
+            ("head_scaled",): "expected null for {kind}, whose head reads each token, got true",
             ("teacher",): _NOT_SUPPORTED,
             ("weak",): _NOT_SUPPORTED,
             ("slice_heads",): _NOT_SUPPORTED,

@@ -5,7 +5,7 @@ reads configs, `tf_adapt.config.checks` has the checks of several keys; the sect
 `tf_adapt.config.data_sections`. Imports no TensorFlow.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -38,10 +38,16 @@ HeadDropout = Field(
 """Dropout rate of the head."""
 _POOLINGS = f"{', '.join(POOLING_NAMES)}, or null for the published one"
 HeadPooling = Field(None, description=_POOLINGS)
-"""Pooling of the head's hidden states to a vector (not for tagging)."""
+"""Pooling of the head's hidden states to a vector (not for tagging); null with linear on a frozen
+encoder: mean."""
 _OF_WORDS = _POOLINGS.replace("the published one", "first (AWD-LSTM: last)")
 HeadWordPieces = Field(None, description=_OF_WORDS)
 """Vector of a word from its word pieces: that of one, or the mean or maximum of all (tagging)."""
+HeadMixed = Field(None, description="true, false, or null for true on a frozen encoder")
+"""Read a learned mix of all layers instead of the top layer."""
+HeadScaled = Field(None, description="true, false, or null for true where it is possible")
+"""Standardise each layer's vectors over the training texts (linear on a frozen encoder); false
+without head_pooling: read the pooled vector."""
 
 
 class About(Section):
@@ -120,6 +126,8 @@ class TaskConfig(Section):
     """Hidden size of the head's LSTMs, per direction."""
     head_pooling: Literal[POOLING_NAMES] | None = HeadPooling
     head_word_pieces: Literal[POOLING_NAMES] | None = HeadWordPieces
+    head_mixed: bool | None = HeadMixed
+    head_scaled: bool | None = HeadScaled
     weight: float = Field(1.0, gt=0, description="a number above 0")
     """Factor of the task's loss."""
 
@@ -159,6 +167,8 @@ class Config(Section):
     """Hidden size of the head's LSTMs, per direction."""
     head_pooling: Literal[POOLING_NAMES] | None = HeadPooling
     head_word_pieces: Literal[POOLING_NAMES] | None = HeadWordPieces
+    head_mixed: bool | None = HeadMixed
+    head_scaled: bool | None = HeadScaled
     adaptation: AdaptationConfig = Field(description="a name, or a section with one and its keys")
     optimizer: OptimizerConfig = Field(OptimizerConfig(), description="a section")
     schedule: ScheduleConfig = Field(ScheduleConfig(), description="a section")
@@ -184,3 +194,13 @@ class Config(Section):
         values = {key: value for key, value in section if key != "weight"}
         values |= {} if name == self.target else {"slices": {}}
         return self.model_copy(update=values | dict.fromkeys(OF_TASKS))
+
+    @property
+    def reading_of_head(self) -> dict[str, Any]:
+        """What is given of `tf_adapt.heads.reading.reading`."""
+        return {
+            "name": self.head,
+            "pooling": self.head_pooling,
+            "mixed": self.head_mixed,
+            "scaled": self.head_scaled,
+        }

@@ -27,6 +27,8 @@ HEAD = (
     ("head_units", None),
     ("head_pooling", None),
     ("head_word_pieces", None),
+    ("head_mixed", None),
+    ("head_scaled", None),
 )
 # A part of a key's path and of a tag in TensorBoard.
 _SLICE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

@@ -6,7 +6,8 @@ from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
 from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
 from tf_adapt.layers.pooling import check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
-from tf_adapt.layers.texts import input_states, row_vectors
+from tf_adapt.layers.standardisation import Standardisation
+from tf_adapt.layers.texts import read_vectors
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -16,6 +17,8 @@ class LinearHead(HeadLayer):
     With `pooling` v is the first or last hidden state of the row (for BERT that of `[CLS]`, without
     the pooler's dense layer, or of the last `[SEP]`), or the mean or maximum of those of its words:
     see `row_vectors`. The hidden states are those of the top layer, or with `mixed` a `ScalarMix`.
+    With `scaled` the vectors of each layer are standardised over the training texts, then mixed:
+    layers and features of a frozen encoder differ much in scale.
 
     Shapes: encoded, a list of one encoder output (`pooled`: `[batch, width]`; with `pooling`
     `layers`: list of `[batch, time, width]`, `mask`: `[batch, time] bool`); the inputs, by which
@@ -30,6 +33,7 @@ class LinearHead(HeadLayer):
         regression: return one number per example instead of a row.
         pooling: None (the encoder's pooled vector), "first", "last", "mean" or "max".
         mixed: with `pooling`, use a `ScalarMix` of all layers instead of the top layer.
+        scaled: with `pooling`, standardise; `fit` and a run set mean and deviation once.
 
     Source: Devlin et al. 2019, section 4 (the pooled vector).
     """
@@ -41,6 +45,7 @@ class LinearHead(HeadLayer):
         regression: bool = False,
         pooling: str | None = None,
         mixed: bool = False,
+        scaled: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -52,7 +57,11 @@ class LinearHead(HeadLayer):
         self.regression = regression
         self.pooling = pooling
         self.mixed = mixed
+        self.scaled = scaled
         self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if pooling and mixed else None
+        self.scaling = None
+        if pooling and scaled:
+            self.scaling = Standardisation(name="scaling", dtype=self.dtype_policy)
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = output_layer(num_outputs)
 
@@ -61,23 +70,20 @@ class LinearHead(HeadLayer):
         if self.mix:
             self.mix.build(text["layers"])
         width = (text["layers"][-1] if self.pooling else text["pooled"])[-1]
+        if self.scaling:
+            self.scaling.build((None, len(text["layers"]) if self.mixed else 1, width))
         self.dense.build((None, width))
 
     def call(self, encoded, inputs=None, training=None):
-        vector = self._vector(encoded, inputs, training)
+        given = (self.pooling, self.mix, self.scaling, training)
+        (vector,) = read_vectors(encoded[:1], inputs, *given)
         logits = self.dense(self.dropout_layer(vector, training=training))
         return logits[:, 0] if self.regression else logits
-
-    def _vector(self, encoded, inputs, training):
-        if self.pooling is None:
-            return encoded[0]["pooled"]
-        states = input_states(encoded[:1], self.mix, training)
-        return row_vectors(states, encoded[:1], inputs, self.pooling)[0]
 
     @property
     def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed, self.pooling) if self.pooling else POOLED
+        return state_inputs(self.mixed, self.pooling, self.scaled) if self.pooling else POOLED
 
 
 def output_layer(num_outputs: int) -> keras.layers.Dense:

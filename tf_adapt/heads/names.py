@@ -21,3 +21,7 @@ HEAD_NAMES = (
 LSTM_HEADS = ("bcn", "esim", "bilstm", "bilstm_crf")
 # Their answers are whole paths of tags.
 CRF_HEADS = ("crf", "bilstm_crf")
+# The input of `linear` and of the heads for two vectors is the pooled vector, which ELMo and word
+# vectors have not, unless a pooling is named. All other heads work on every encoder that has a
+# state for each word.
+ON_VECTORS = ("linear", "skip_thoughts", "infersent")

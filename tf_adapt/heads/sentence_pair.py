@@ -8,7 +8,7 @@ from tf_adapt.heads.linear import output_layer
 from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
 from tf_adapt.layers.pooling import check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
-from tf_adapt.layers.texts import input_states, row_vectors
+from tf_adapt.layers.texts import read_vectors
 
 FEATURES = ("skip_thoughts", "infersent")
 
@@ -81,17 +81,11 @@ class SentencePairHead(HeadLayer):
         self.dense.build((None, vectors * width))
 
     def call(self, encoded, inputs=None, training=None):
-        u, v = self._vectors(encoded, inputs, training)
+        u, v = read_vectors(encoded, inputs, self.pooling, self.mix, training=training)
         vectors = [] if self.features == "skip_thoughts" else [u, v]
         features = tf.concat([*vectors, tf.abs(u - v), u * v], axis=-1)
         logits = self.dense(self.dropout_layer(features, training=training))
         return logits[:, 0] if self.regression else logits
-
-    def _vectors(self, encoded, inputs, training) -> list:
-        if self.pooling is None:
-            return [text["pooled"] for text in encoded]
-        states = input_states(encoded, self.mix, training)
-        return row_vectors(states, encoded, inputs, self.pooling)
 
     @property
     def head_inputs(self) -> HeadInputs:

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import keras
 
@@ -16,7 +17,8 @@ from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.kinds import KINDS, kinds_of
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
-from tf_adapt.heads.names import LSTM_HEADS
+from tf_adapt.heads.names import LSTM_HEADS, ON_VECTORS
+from tf_adapt.heads.reading import reading
 from tf_adapt.heads.sentence_pair import SentencePairHead
 from tf_adapt.heads.span_extractor import SpanExtractor
 from tf_adapt.heads.tagger import Tagger
@@ -47,9 +49,6 @@ def _bilstm(task: Task) -> dict:
     return {"lstm_layers": 2, "dropout": 0.5}
 
 
-# The input of `linear` and of the heads for two vectors is the pooled vector, which ELMo and word
-# vectors have not, unless a pooling is named. All other heads work on every encoder that has a
-# state for each word.
 HEADS = {
     "linear": Head(LinearHead, elmo_layer=MaxPoolingHead),
     "max_pooling": Head(MaxPoolingHead, lambda task: {"compared": False}),
@@ -65,7 +64,6 @@ HEADS = {
     "bilstm_crf": Head(Tagger, lambda task: _bilstm(task) | _crf(task)),
     "span_extractor": Head(SpanExtractor),
 }
-ON_VECTORS = ("linear", "skip_thoughts", "infersent")
 
 
 def build_head(
@@ -78,11 +76,10 @@ def build_head(
     joint: bool = True,
     pooling: str | None = None,
     word_pieces: str | None = None,
+    mixed: bool | None = None,
+    scaled: bool | None = None,
 ) -> keras.layers.Layer:
-    """A new head by name.
-
-    On a frozen encoder the head's input is a `ScalarMix` of all layers, on a fine-tuned one the top
-    layer (Peters, Ruder, Smith 2019, section 3).
+    """A new head by name; what it reads by default is in `tf_adapt.heads.reading`.
 
     Args:
         name: a key of `HEADS`, or "default": see `tf_adapt.heads.kinds.KINDS`.
@@ -95,11 +92,12 @@ def build_head(
             one. Not for taggers.
         word_pieces: a word's state from those of its pieces, a key of `POOLINGS`; by default
             that of the family, "first" or "last". For taggers only.
+        mixed, scaled: as for `reading`.
 
     Raises:
         ConfigError: no such head, family or pooling, the head is for other kinds of task or needs
             what the encoder has not, `units` for a head without LSTMs, or a pooling that the head
-            does not take.
+            does not take; as `reading`.
     """
     row = KINDS[task.kind]
     row.check_kind()
@@ -124,11 +122,13 @@ def build_head(
             f"head_pooling: expected none for the head {name} on an encoder of the family "
             f"{family}: it takes one vector for a text; got {pooling}"
         )
+    reads = reading(name, family, frozen, pooling, mixed, scaled)
     layer = (head.elmo_layer if FAMILIES[family].is_like_elmo else None) or head.layer
     known = inspect.signature(layer).parameters
     implied = {
         "num_outputs": task.num_outputs,
-        "mixed": frozen,
+        "mixed": reads.mixed,
+        "scaled": reads.scaled,
         **row.arguments,
         "hidden_layer": FAMILIES[family].is_like_elmo,
         "word_pieces": FAMILIES[family].word_piece,
@@ -136,7 +136,7 @@ def build_head(
     given = {
         "dropout": dropout,
         "units": units,
-        "pooling": pooling,
+        "pooling": reads.pooling,
         "word_pieces": word_pieces,
     }
     given = {key: value for key, value in given.items() if value is not None}
@@ -185,6 +185,16 @@ def _check_inputs(asked: Asked, fitting: tuple[str, ...]) -> None:
             f"head: {name} takes the vectors of two texts that are encoded apart; set "
             "pairs='separate' (encoder.pairs)"
         )
+
+
+def head_reads(given: dict[str, Any], task: Task, family: str, frozen: bool) -> str:
+    """What a head by name reads, as a phrase.
+
+    Args:
+        given: `name`, `pooling`, `mixed`, `scaled`, as of `reading`.
+    """
+    name = head_name(given["name"], task, family, frozen)
+    return reading(**given | {"name": name}, family=family, frozen=frozen).words
 
 
 def head_name(name: str, task: Task, family: str, frozen: bool) -> str:

@@ -26,13 +26,14 @@ EVERYTHING = HeadInputs()
 POOLED = HeadInputs(layers=None)
 
 
-def state_inputs(mixed: bool, pooling: str | None = None) -> HeadInputs:
+def state_inputs(mixed: bool, pooling: str | None = None, scaled: bool = False) -> HeadInputs:
     """The `HeadInputs` of a head on hidden states: a mix of all layers, or the top layer.
 
     A mix is learned, so that its maximum cannot be known before, and its mean not to the last bit;
-    a mix at the first or last position needs that position alone.
+    a mix at the first or last position needs that position alone. A head that is `scaled` pools
+    each layer before they are mixed.
     """
-    if mixed and pooling in ("mean", "max"):
+    if mixed and not scaled and pooling in ("mean", "max"):
         pooling = None
     return HeadInputs("all" if mixed else "top", pooled=False, pooling=pooling)
 

@@ -65,6 +65,46 @@ def row_vectors(states: list, encoded: list[dict], inputs: dict | None, pooling:
     return [pool(*text) for text in texts]
 
 
+def layer_vectors(encoded: list[dict], inputs: dict | None, pooling: str, mixed: bool) -> list:
+    """The vectors of each layer, or of the top layer alone, for each encoded row.
+
+    Shapes: as `row_vectors` → for each of `encoded` `[batch, layers, width]`.
+    """
+    chosen = slice(None) if mixed else slice(-1, None)
+    layers = zip(*(text["layers"][chosen] for text in encoded), strict=True)
+    vectors = [row_vectors(list(states), encoded, inputs, pooling) for states in layers]
+    return [tf.stack(of_row, axis=1) for of_row in zip(*vectors, strict=True)]
+
+
+def read_vectors(
+    encoded: list[dict],
+    inputs: dict | None,
+    pooling: str | None,
+    mix=None,
+    scaling=None,
+    training=None,
+) -> list:
+    """What a head on one vector of each encoded row reads.
+
+    Shapes: as `row_vectors` → for each of `encoded` `[batch, width]`.
+
+    Args:
+        pooling: a key of `POOLINGS`; None: the encoder's pooled vector.
+        mix: a `ScalarMix`; None: the top layer is read.
+        scaling: a `Standardisation` of the vectors of each layer, before they are mixed; or None.
+    """
+    if pooling is None:
+        return [text["pooled"] for text in encoded]
+    if scaling is None:
+        return row_vectors(input_states(encoded, mix, training), encoded, inputs, pooling)
+    vectors = [scaling(row) for row in layer_vectors(encoded, inputs, pooling, mix is not None)]
+    if mix is None:
+        return [row[:, 0] for row in vectors]
+    layers = [tf.unstack(row, axis=1) for row in vectors]
+    masks = [text["mask"] for text in encoded]
+    return [mix(*row, training=training) for row in zip(layers, masks, strict=True)]
+
+
 def _count(flags):
     return tf.math.count_nonzero(flags, axis=1, dtype=tf.int32)
 

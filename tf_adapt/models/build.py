@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import keras
 
-from hub_modules.families import FAMILIES
 from tf_adapt.adaptation.adaptations import as_adaptation
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import make_trainable
 from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.heads.reading import reading
 from tf_adapt.heads.table import build_head
 from tf_adapt.heads.vector_head import as_head
 from tf_adapt.layers.head_inputs import head_inputs_of
@@ -31,6 +31,8 @@ def build_model(
     head_pooling: str | None = None,
     head_word_pieces: str | None = None,
     task_name: str | None = None,
+    head_mixed: bool | None = None,
+    head_scaled: bool | None = None,
 ) -> AdaptedModel:
     """An encoder with a task's head on top, built and ready for `compile`.
 
@@ -54,10 +56,16 @@ def build_model(
             of its LSTMs; by default the published ones.
         auxiliaries: losses added to the task's loss in training: see `AuxiliaryLoss`.
         head_pooling: of a head given by name, not for tagging: "first", "last", "mean" or "max" of
-            the states that it pools to a vector; by default its published pooling.
+            the states that it pools to a vector; by default its published pooling, of `linear` on a
+            frozen encoder the mean.
         head_word_pieces: of a head given by name, for tagging: which pieces of a word stand for it,
             "first", "last", or the "mean" or "max" of all; by default first, of an AWD-LSTM last.
         task_name: of the task, for an encoder with `task_attention`: see `build_multi_task_model`.
+        head_mixed: whether a head given by name reads a learned mix of all layers instead of the
+            top layer; by default on a frozen encoder.
+        head_scaled: whether `linear` standardises what it reads of each layer of a frozen encoder,
+            with mean and deviation of the texts of the first `fit`; by default where it can. False:
+            it reads the pooled vector, or what `head_pooling` says.
 
     A head of your own is called as `head(encoded, inputs, training=…)`. `encoded` is a list of the
     encoder's outputs: one dict for a text, or for a pair that BERT encodes as one row; two dicts if
@@ -100,8 +108,8 @@ def build_model(
     # layers, and BERT's pooler with most of our heads. A user's own head may use the pooler.
     unread = ["aggregation"]
     by_name = isinstance(head, str)
+    frozen = not encoder.trainable_groups
     if by_name:
-        frozen = not encoder.trainable_groups
         head = build_head(
             head,
             task,
@@ -112,10 +120,13 @@ def build_model(
             encoder.joint_pairs,
             head_pooling,
             head_word_pieces,
+            head_mixed,
+            head_scaled,
         )
         unread += [] if head_inputs_of(head).pooled else ["pooler"]
     else:
-        head = as_head(head, task, not FAMILIES[encoder.family].is_like_elmo, head_pooling)
+        given = (head_pooling, head_mixed, head_scaled)
+        head = as_head(head, task, reading("linear", encoder.family, frozen, *given))
     encoder.leave_unread(unread)
     model = AdaptedModel(task, encoder, head, auxiliaries, adaptation, task_name)
     if by_name and any(

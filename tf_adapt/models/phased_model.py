@@ -15,6 +15,7 @@ from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import Unfreezing, group_names, with_unfreezing
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
+from tf_adapt.models.standardising import standardise
 from tf_adapt.models.train_steps import TrainSteps
 from tf_adapt.tasks.class_weights import Given
 
@@ -74,6 +75,7 @@ class PhasedModel(TrainSteps):
             )
         given["callbacks"] = with_last_update(given.get("callbacks"), self.optimizer)
         given.pop("self")
+        standardise(self, given.get("x"), given.get("steps_per_epoch"))
         weighing = self.weighted(given.pop("class_weight", None), given.get("x"))
         if isinstance(given.get("x"), tf.data.Dataset):
             given["shuffle"] = False  # the dataset has its order; Keras warns about its default

@@ -159,6 +159,7 @@ class ScoredCell:
         reliability: None: unknown, or no probabilities of labels.
         commands: the command of each seed's run.
         forgetting: None where it was not measured.
+        reads: what the head reads of the encoder, as a phrase; None while no run has finished.
     """
 
     id: str
@@ -184,3 +185,4 @@ class ScoredCell:
     labels: dict[str, LabelQuality] | None = None
     reliability: Reliability | None = None
     forgetting: Forgetting | None = None
+    reads: str | None = None

@@ -208,6 +208,7 @@ def _choices(content: Content, order: list[Ranked]) -> Section:
         texts += [f"Signal {visible(name)}: {visible(sentence)}." for sentence in sentences]
     if content.weak is not None:
         texts.append(f"Every run is {weak_in_words(content.weak)}.")
+    texts += _reads(order)
     texts += [_different(*setting, order) for setting in content.different.items()]
     blocks = [Items(texts)]
     if chosen_on == scored_on:
@@ -216,6 +217,19 @@ def _choices(content: Content, order: list[Ranked]) -> Section:
     sources = [] if content.weak is None else [tables.sources_table(content.weak["sources"])]
     table = tables.tried_table(order, chosen_on, content.folds)
     return Section("How it was chosen", [*blocks, *sources, table])
+
+
+def _reads(order: list[Ranked]) -> list[str]:
+    """`The head reads the pooled vector (fine_tuning, linear).`"""
+    variants: dict[str, list[str]] = {}
+    for entry in order:
+        if entry.cell.reads:
+            name = f"{entry.cell.adaptation}, {entry.cell.head}"
+            variants.setdefault(entry.cell.reads, []).append(name)
+    return [
+        visible(f"The head reads {reads} ({'; '.join(dict.fromkeys(names))}).")
+        for reads, names in variants.items()
+    ]
 
 
 def _different(key: str, values: dict[str, Any], order: list[Ranked]) -> str:

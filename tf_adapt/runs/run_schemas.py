@@ -194,6 +194,7 @@ class Metrics(Schema):
     module: str
     family: str
     head: str | None = None
+    reads: str | None = None
     layer_weights: list[float] | None = None
     seed: int
     start: StartedFrom | None = None

@@ -17,7 +17,7 @@ from tf_adapt.runs.slices import checked_members, training_members
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.cache_plan import cache_plan
 from tf_adapt.training.plan import MOST_ROWS
-from tf_adapt.training.resolving.build import order_of, plan_of
+from tf_adapt.training.resolving.build import head_of, order_of, plan_of
 from tf_adapt.training.resolving.compiled_model import penalised, precision
 from tf_adapt.training.resolving.configured_splits import splits_of, tasks_of
 from tf_adapt.training.resolving.devices import make_strategy
@@ -86,6 +86,7 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
     reached = {name for row in rows for name in row["groups"]}
     return {
         "adaptation": adaptation.name,
+        **({} if names else dict(zip(("head", "reads"), _head(config, model), strict=True))),
         "parameters": count_parameters(model.weights),
         "steps_per_epoch": plan.steps_per_epoch,
         **({} if order is None else {"tasks": _tasks(config, order)}),
@@ -101,6 +102,10 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
         "never": [name for name in adaptation.ever_trained(groups) if name not in reached],
         **({} if first is None else {"first": {"config": config.start.config} | dry_run(first)}),
     }
+
+
+def _head(config: Config, model: AdaptedModel) -> tuple[str | None, str | None]:
+    return head_of(config, model, model.trainable_weights)
 
 
 def _prepared(

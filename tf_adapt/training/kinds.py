@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tf_adapt.encoder.hub_encoder import HubEncoder
-from tf_adapt.heads.table import head_name
+from tf_adapt.heads.table import head_name, head_reads
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.build import build_model
 from tf_adapt.tasks.task import Task
@@ -36,7 +36,7 @@ class Row:
         predicted_splits: splits, whether this process writes → those that are predicted.
         with_thresholds: a task with what is chosen on dev.
         head_encoder: see `classification.head_encoder`.
-        head_name: as `tf_adapt.heads.table.head_name`.
+        head_name, head_reads: as in `tf_adapt.heads.table`.
         teacher_logits: an ensemble's answer as logits.
         teacher_rows: see `classification.teacher_of_examples`.
         placeholder: an example without a label with one that is not used.
@@ -57,6 +57,7 @@ class Row:
     with_thresholds: Callable[[Task, list, Answer], Task] = classification.unchanged
     head_encoder: Callable[[AdaptedModel], HubEncoder | None] = classification.head_encoder
     head_name: Callable[..., str | None] = head_name
+    head_reads: Callable[..., str | None] = head_reads
     teacher_logits: Callable[[Answer], np.ndarray] = classification.log_probabilities
     teacher_rows: Callable[..., tuple] = classification.teacher_of_examples
     placeholder: Callable[[Any, Task], Any] = classification.with_first_label
@@ -105,5 +106,6 @@ KINDS: dict[str, Row] = {
         predicted_splits=language_model.no_splits,
         head_encoder=language_model.no_head_encoder,
         head_name=language_model.no_head_name,
+        head_reads=language_model.no_head_name,
     ),
 }

@@ -61,7 +61,7 @@ class Run:
     def of_task(self, name: str) -> "Run":
         """The run as one of several tasks sees it."""
         part = self.tasks[name]
-        settings = replace(self.settings, head=part.head)
+        settings = replace(self.settings, head=part.head, reads=part.reads)
         return replace(
             self, task=name, model=part.model, splits=part.splits, data=part.data, settings=settings
         )

@@ -161,7 +161,7 @@ def different_settings(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
     values = {cell.name: flat(cell.config.model_dump()) for cell in cells}
     keys = dict.fromkeys(key for settings in values.values() for key in settings)
     named = ("encoder.", "adaptation.", "head", "about", "training.learning_rate")
-    of_heads = ("head_units", "head_pooling", "head_word_pieces")
+    of_heads = ("head_units", "head_pooling", "head_word_pieces", "head_mixed", "head_scaled")
     laid = tuple({key for cell in cells if cell.laid for key in keys_of(cell.laid)})
     of_keys = {key: {name: settings.get(key) for name, settings in values.items()} for key in keys}
     return {

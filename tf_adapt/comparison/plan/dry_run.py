@@ -35,7 +35,7 @@ from tf_adapt.data.packing.prepare import prepare, task_of
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import TfAdaptError
-from tf_adapt.heads.table import head_name
+from tf_adapt.heads.table import head_name, head_reads
 from tf_adapt.printing.words import counted
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.statistics.power import Design
@@ -141,6 +141,7 @@ def lines(plan: dict[str, Any]) -> list[str]:
         *_power(plan),
         *_slices(plan),
         *_parts(plan),
+        *_reads(plan),
         *_not_kept(plan),
         *(f"trains first, once: {path}" for path in plan.get("first", ())),
         f"runs: {plan['runs']} = {_firsts(plan)}{counted(len(plan['cells']), 'cell')} × "
@@ -170,6 +171,14 @@ def _parts(plan: dict[str, Any]) -> list[str]:
         return []
     listed = ", ".join(f"{number:,}" for number in numbers)
     return [f"with parts of train, drawn anew with each seed: {listed} of {available:,} examples"]
+
+
+def _reads(plan: dict[str, Any]) -> list[str]:
+    """A line on each thing that heads read."""
+    cells: dict[str, list[str]] = {}
+    for cell in plan["cells"]:
+        cells.setdefault(cell["reads"], []).append(cell["cell"])
+    return [f"{', '.join(names)}: the head reads {reads}" for reads, names in cells.items()]
 
 
 def _not_kept(plan: dict[str, Any]) -> list[str]:
@@ -267,6 +276,7 @@ def _planned(
         "adaptation": config.adaptation.name,
         "settings": cell.settings,
         "head": head_name(config.head, task, encoder.family, frozen=not groups),
+        "reads": head_reads(config.reading_of_head, task, encoder.family, frozen=not groups),
         "trains": [*groups, HEAD],
         "trains_everything": groups == encoder.adaptable_groups,
         "parameters": {
@@ -310,7 +320,7 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
     and checks these too."""
     config = cell.config
     of_task = config if config.target is None else config.of_task(config.target)
-    family = family_of(config.encoder.handle)
+    family, frozen = family_of(config.encoder.handle), not config.adaptation.trains_encoder
     plan = plan_of_run(config, has_teacher=cell.teacher is None)
     groups = dict.fromkeys(name for row in plan["plan"] for name in row["groups"])
     return {
@@ -318,7 +328,8 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
         "encoder": config.encoder.handle,
         "adaptation": config.adaptation.name,
         "settings": cell.settings,
-        "head": head_name(of_task.head, task, family, frozen=not config.adaptation.trains_encoder),
+        "head": head_name(of_task.head, task, family, frozen=frozen),
+        "reads": head_reads(of_task.reading_of_head, task, family, frozen=frozen),
         "trains": list(groups),
         "trains_everything": set(groups) == set(plan["factors"]),
         "parameters": {

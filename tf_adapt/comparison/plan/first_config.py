@@ -180,7 +180,6 @@ def _few_cells(kind: str) -> list[str]:
         "  adaptations: [freeze, tune]",
         "  # A larger head on the frozen encoder beside it: remove the line.",
         f"  heads: [{', '.join(heads)}]",
-        *row.frozen_lines,
         "  # Each is tried; more of them find better ones: `learning_rates: null`",
         "  learning_rates: {freeze: [3.0e-2, 1.0e-2], tune: [3.0e-4, 1.0e-4]}",
         "  # Passes over the training data; those with a frozen encoder cost little.",

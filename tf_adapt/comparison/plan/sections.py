@@ -12,7 +12,9 @@ from tf_adapt.config.fields import MOST_EXAMPLES, MOST_FOLDS, WIDEST, Section, w
 from tf_adapt.config.sections import (
     EncoderConfig,
     HeadDropout,
+    HeadMixed,
     HeadPooling,
+    HeadScaled,
     HeadWordPieces,
     TaskConfig,
 )
@@ -66,6 +68,8 @@ class CellSettings(Section):
     head_dropout: float | None = HeadDropout
     head_pooling: Literal[POOLING_NAMES] | None = HeadPooling
     head_word_pieces: Literal[POOLING_NAMES] | None = HeadWordPieces
+    head_mixed: bool | None = HeadMixed
+    head_scaled: bool | None = HeadScaled
     optimizer: OptimizerConfig = Field(OptimizerConfig(), description="a section")
     schedule: ScheduleConfig = Field(ScheduleConfig(), description="a section")
     auxiliary: AuxiliaryConfig = Field(AuxiliaryConfig(), description="a section")

@@ -318,12 +318,16 @@ def _adaptation(origin: Origin, metrics: dict[str, Any] | None) -> str:
             lines.append(f"- {weak_in_words(metrics['weak'])}")
         lines += [
             f"- best of {metrics['epochs']} epochs: {metrics['best_epoch']}; head: "
-            f"{metrics.get('head') or 'none'}",
+            f"{metrics.get('head') or 'none'}{_reads(metrics)}",
             f"- {of['trainable']:,} of {of['total']:,} parameters were trained",
         ]
         if metrics.get("forgetting"):
             lines.append(f"- {words.forgetting_in_words(metrics['forgetting'])}")
     return "\n".join(lines)
+
+
+def _reads(metrics: dict[str, Any]) -> str:
+    return f", which reads {metrics['reads']}" if metrics.get("reads") else ""
 
 
 def _costs(metrics: dict[str, Any] | None) -> str:

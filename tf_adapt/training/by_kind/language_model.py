@@ -22,7 +22,7 @@ def no_head_encoder(model: AdaptedModel) -> None:
 
 
 def no_head_name(*arguments) -> None:
-    """None: the head has no name."""
+    """None: the head has no name, and reads what its module's does."""
     return
 
 

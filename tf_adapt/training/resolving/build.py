@@ -48,13 +48,14 @@ class TaskParts:
     """One of several tasks of a run.
 
     Attributes:
-        head: its name.
+        head, reads: its name, and what it reads.
         data: the prepared splits.
     """
 
     splits: Splits
     model: AdaptedModel
     head: str
+    reads: str
     data: dict[str, PreparedData]
 
 
@@ -86,6 +87,7 @@ class Settings:
 
     Attributes:
         encoder, head: names; the head is None for a language model.
+        reads: what the head reads of the encoder, as a phrase.
         plan: which groups are trained when, and at what rate.
         patience: epochs without a better dev score that end the run.
         limit_mb, disk_limit_mb: most megabytes of kept outputs of frozen layers, in memory and on
@@ -99,6 +101,7 @@ class Settings:
     adaptation: Adaptation
     encoder: str
     head: str | None
+    reads: str | None
     plan: Plan
     epochs: int
     batch_size: int
@@ -168,7 +171,7 @@ def _parts_of_tasks(config: Config, start: FinishedRun | None) -> Parts:
         name: TaskParts(
             of_task,
             model.models[name],
-            _head_name(config.of_task(name), model.models[name], learning),
+            *head_of(config.of_task(name), model.models[name], learning),
             prepared_splits(config, of_task, model.encoder),
         )
         for name, of_task in splits.items()
@@ -206,17 +209,22 @@ def settings_of(config: Config, parts: Parts) -> Settings:
         lengths = {name: part.data["train"].lengths for name, part in parts.tasks.items()}
         order = order_of(config, lengths)
         plan = plan_of(config, groups, order.steps_of(0), order.steps_of(training.epochs))
-        head = ", ".join(f"{name}: {part.head}" for name, part in parts.tasks.items())
+        head, reads = (
+            ", ".join(f"{name}: {getattr(part, key)}" for name, part in parts.tasks.items())
+            for key in ("head", "reads")
+        )
         score = f"{config.target}/{parts.tasks[config.target].model.task.metric}"
     else:
         lengths = parts.data["train"].lengths
         batches = epoch_order(lengths, training.batch_size, training.seed, epoch=0)
         order, plan = None, plan_of(config, groups, len(batches))
-        head, score = _head_name(config, model, parts.ever_trained), model.task.metric
+        head, reads = head_of(config, model, parts.ever_trained)
+        score = model.task.metric
     return Settings(
         adaptation=adaptation_of(config.adaptation),
         encoder=config.encoder.handle,
         head=head,
+        reads=reads,
         plan=plan,
         epochs=training.epochs,
         batch_size=training.batch_size,
@@ -251,11 +259,14 @@ def order_of(config: Config, lengths: dict[str, np.ndarray]) -> TaskOrder:
     )
 
 
-def _head_name(config: Config, model: AdaptedModel, ever_trained: list) -> str | None:
+def head_of(
+    config: Config, model: AdaptedModel, ever_trained: list
+) -> tuple[str | None, str | None]:
+    """The name of a model's head, and what it reads as a phrase; None for a language model."""
     learning = {id(weight) for weight in ever_trained}
     frozen = not any(id(weight) in learning for weight in model.encoder.weights)
-    row = KINDS[model.task.kind]
-    return row.head_name(config.head, model.task, model.encoder.family, frozen)
+    row, where = KINDS[model.task.kind], (model.task, model.encoder.family, frozen)
+    return row.head_name(config.head, *where), row.head_reads(config.reading_of_head, *where)
 
 
 def plan_of(

@@ -79,6 +79,8 @@ def _head(config: Config) -> dict:
         "head_units": config.head_units,
         "head_pooling": config.head_pooling,
         "head_word_pieces": config.head_word_pieces,
+        "head_mixed": config.head_mixed,
+        "head_scaled": config.head_scaled,
     }
 
 

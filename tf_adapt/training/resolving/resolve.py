@@ -11,11 +11,12 @@ from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.reading import dump_config
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, sorted_batches
-from tf_adapt.encoder.feature_cache import with_features
+from tf_adapt.encoder.feature_cache import reading_features, with_features
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.models.signals.signal_annealing import SignalAnnealing
+from tf_adapt.models.standardising import BATCH_SIZE, standardise
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.interruption import Interruption
 from tf_adapt.runs.slices import checked_members
@@ -61,6 +62,8 @@ def resolve(
     with precision(config.training.mixed_precision), strategy.scope():
         settings = settings_of(config, parts)
         data = _with_features(config, parts, settings, folder, writes)
+        with reading_features(*data.values()):
+            standardise(model, sorted_batches(data["train"], BATCH_SIZE)[0])
         _anneal_signal(config, model, settings.plan.steps_per_epoch)
         identity = run_identity(config, parts, start, answers)
         state = _restored(folder, parts, data, settings, identity)

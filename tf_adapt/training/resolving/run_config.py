@@ -9,6 +9,7 @@ from typing import Any
 from tf_adapt.config.reading import config_from, dump_config
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.paper import FROZEN
 from tf_adapt.runs import run_folder
 
 SLICES = "slices."
@@ -41,9 +42,18 @@ def saved_config(folder: Path) -> Config | None:
         raise ArtifactError(f"run folder: {error}") from None
 
 
+<<<<<<< HEAD
 def as_now(content: dict[str, Any]) -> dict[str, Any]:
     """A config as earlier versions wrote it: `data.leave_out`, called `fold` before there were
     folds; parts of a user's train that are not stratified; SST-2's two datasets."""
+=======
+def _as_now(content: dict[str, Any]) -> dict[str, Any]:
+    """The config of an earlier version: `data.leave_out` was called `fold` before there were folds,
+    and a linear head on a frozen encoder read the pooled vector, or one that was not scaled."""
+    if "head_scaled" not in content and content.get("head") == "linear":
+        frozen = (content.get("adaptation") or {}).get("name") == FROZEN
+        content |= {"head_scaled": False} if frozen else {}
+>>>>>>> 0cf02c3 (A linear head on a frozen transformer reads the standardised mean of each layer; head_mixed, head_scaled)
     sections = [content, *(content.get("tasks") or {}).values()]
     for data in [section["data"] for section in sections if isinstance(section.get("data"), dict)]:
         is_cut = data.get("held_out") or data.get("fold") or data.get("dev") is None

@@ -221,10 +221,14 @@ def costs_of(model: AdaptedModel, dev: PreparedData) -> dict[str, Any]:
 
 
 def _head(run: Run) -> dict[str, Any]:
-    """The head's name, and its layer weights."""
+    """The head's name, what it reads, and its layer weights."""
     if run.settings.head is None:
         return {}
-    return {"head": run.settings.head, "layer_weights": layer_weights(run.model.head)}
+    return {
+        "head": run.settings.head,
+        "reads": run.settings.reads,
+        "layer_weights": layer_weights(run.model.head),
+    }
 
 
 def layer_weights(head: keras.layers.Layer) -> list[float] | None:
