@@ -337,7 +337,7 @@ def test_all_problems_are_said_at_once_the_mistyped_key_first(config_file):
         ":7: training.learning_rat: unknown key; did you mean learning_rate?",
         ":9: adaption: unknown key; did you mean adaptation?",
         ":8: head: expected default, linear, max_pooling, bi_attention, skip_thoughts, infersent, "
-        "bcn, concat_pooling, esim, linear_tagger, "
+        "cosine, euclidean, bcn, concat_pooling, esim, linear_tagger, "
         "crf, bilstm, bilstm_crf, span_extractor, got 'bnc'",
         ":5: training.epochs: expected a whole number from 1 to 1000000, got 0",
         ":4: training.learning_rate: expected a number above 0, but the key is missing; add it",

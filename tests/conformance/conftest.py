@@ -41,6 +41,7 @@ from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
 from tf_adapt.heads.sentence_pair import SentencePairHead
+from tf_adapt.heads.similarity import SimilarityHead
 from tf_adapt.heads.span_extractor import SpanExtractor
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.bi_lstm import BiLstm
@@ -472,6 +473,25 @@ ROWS = {
     ),
     "SentencePairHead, InferSent's features, regression": head(
         SentencePairHead, NUMBER | {"features": "infersent"}, two_texts
+    ),
+    "SimilarityHead": head(
+        SimilarityHead,
+        THREE,
+        two_texts,
+        {
+            "num_outputs": 1,
+            "similarity": "euclidean",
+            "score_range": (1.0, 5.0),
+            "regression": True,
+            "pooling": "last",
+            "mixed": True,
+            "scaled": True,
+        },
+    ),
+    "SimilarityHead, distance of means, mixed, regression": head(
+        SimilarityHead,
+        NUMBER | {"similarity": "euclidean", "pooling": "mean", "mixed": True},
+        two_texts,
     ),
     "MaxPoolingHead": head(
         MaxPoolingHead,

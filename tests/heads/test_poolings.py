@@ -11,7 +11,9 @@ from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.kinds import kinds_of
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
+from tf_adapt.heads.names import SIMILARITY_HEADS
 from tf_adapt.heads.sentence_pair import SentencePairHead
+from tf_adapt.heads.similarity import SimilarityHead
 from tf_adapt.heads.table import HEADS, build_head
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.pooling import POOLINGS
@@ -188,7 +190,7 @@ def test_names_reach_every_head():
             "span_extraction" in kinds_of(name) or name == "concat_pooling"
         ):  # every piece; three ways
             continue
-        on_vectors = row.layer is SentencePairHead
+        on_vectors = row.layer in (SentencePairHead, SimilarityHead)
         kind = next(kind for kind in kinds_of(name) if kind in TASKS)
         key = "word_pieces" if kind == "tagging" else "pooling"
         for family in ("bert", "elmo"):
@@ -198,7 +200,8 @@ def test_names_reach_every_head():
             if on_vectors and family == "elmo":  # has no pooled vector
                 continue
             published = build_head(name, TASKS[kind], family, False, joint=not on_vectors)
-            default = {"word_pieces": "first"}.get(key)
+            defaults = {"word_pieces": "first"} | dict.fromkeys(SIMILARITY_HEADS, "mean")
+            default = defaults.get(name, defaults.get(key))
             is_max = isinstance(published, MaxPoolingHead)
             assert getattr(published, key) == ("max" if is_max else default)
 

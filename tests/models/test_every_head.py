@@ -21,9 +21,9 @@ TEXTS = {
     "tagging": [["Ann", "Lee", "sings"], ["rain"]],
 }
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
-OF_TWO_VECTORS = ("skip_thoughts", "infersent")
+OF_TWO_VECTORS = ("skip_thoughts", "infersent", "cosine", "euclidean")
 # Of the same layers as others.
-LEFT_OUT = ("skip_thoughts", "bilstm", "crf")
+LEFT_OUT = ("skip_thoughts", "euclidean", "bilstm", "crf")
 # Each head with its first kind on one family, by turns.
 EVERY = [
     (name, kinds_of(name)[0], "bert" if name in OF_TWO_VECTORS else ("bert", "elmo")[number % 2])

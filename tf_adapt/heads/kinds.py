@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tf_adapt.heads.asked import Asked
 from tf_adapt.heads.by_kind import classification, language_model, span_extraction, tagging
+from tf_adapt.heads.names import SIMILARITY_HEADS
 from tf_adapt.paper import HEADS as PAPER_HEADS
 
 
@@ -36,7 +37,15 @@ class Row:
 
 def _pair(kind: str, **arguments) -> Row:
     return Row(
-        ("linear", "max_pooling", "bi_attention", "skip_thoughts", "infersent", "esim"),
+        (
+            "linear",
+            "max_pooling",
+            "bi_attention",
+            "skip_thoughts",
+            "infersent",
+            *SIMILARITY_HEADS,
+            "esim",
+        ),
         of_paper(kind),
         lambda kind, family: "skip_thoughts",
         arguments={"pair": True, **arguments},

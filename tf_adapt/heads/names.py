@@ -8,6 +8,8 @@ HEAD_NAMES = (
     "bi_attention",
     "skip_thoughts",
     "infersent",
+    "cosine",
+    "euclidean",
     "bcn",
     "concat_pooling",
     "esim",
@@ -21,7 +23,9 @@ HEAD_NAMES = (
 LSTM_HEADS = ("bcn", "esim", "bilstm", "bilstm_crf")
 # Their answers are whole paths of tags.
 CRF_HEADS = ("crf", "bilstm_crf")
+# They read two texts apart, and nothing of them but how similar they are.
+SIMILARITY_HEADS = ("cosine", "euclidean")
 # The input of `linear` and of the heads for two vectors is the pooled vector, which ELMo and word
 # vectors have not, unless a pooling is named. All other heads work on every encoder that has a
 # state for each word.
-ON_VECTORS = ("linear", "skip_thoughts", "infersent")
+ON_VECTORS = ("linear", "skip_thoughts", "infersent", *SIMILARITY_HEADS)

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 
 from hub_modules.families import FAMILIES
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.names import ON_VECTORS
+from tf_adapt.heads.names import ON_VECTORS, SIMILARITY_HEADS
 
-# Heads that can standardise what they read.
-SCALED = ("linear",)
 _POOLINGS = {
     "first": "the first state",
     "last": "the last state",
@@ -50,7 +48,8 @@ def reading(
     Of a frozen encoder it is a learned mix of all layers, of a tuned one the top layer (Peters,
     Ruder, Smith 2019, section 3). `linear` reads the pooled vector; of a frozen encoder, whose
     pooler was trained for another task, the mean of the states, standardised. An encoder with one
-    vector for a text, and one like ELMo, which has no pooled vector, keep their published way.
+    vector for a text, and one like ELMo, which has no pooled vector, keep their published way. The
+    heads on a similarity always read the mean, of a frozen encoder standardised.
 
     Args:
         name: of the head, a key of `tf_adapt.heads.table.HEADS`.
@@ -64,10 +63,7 @@ def reading(
     _check_scaled(name, family, frozen, scaled)
     if scaled is None:
         scaled = frozen and _takes_scale(name, family)
-    if pooling is None and scaled:
-        pooling = "mean"
-    if pooling is None and name == "linear" and FAMILIES[family].is_like_elmo:
-        pooling = "max"
+    pooling = pooling or _default_pooling(name, family, scaled)
     if name in ON_VECTORS and pooling is None:
         if mixed is not None:
             raise ConfigError(
@@ -81,9 +77,17 @@ def reading(
     return Reading(pooling, mixed, scaled, words + (", standardised" if scaled else ""))
 
 
+def _default_pooling(name: str, family: str, scaled: bool) -> str | None:
+    about = FAMILIES[family]
+    if scaled or (name in SIMILARITY_HEADS and about.has_words):
+        return "mean"
+    return "max" if name == "linear" and about.is_like_elmo else None
+
+
 def _takes_scale(name: str, family: str) -> bool:
     about = FAMILIES[family]
-    return name in SCALED and about.has_words and not about.is_like_elmo
+    takes = name in SIMILARITY_HEADS or (name == "linear" and not about.is_like_elmo)
+    return takes and about.has_words
 
 
 def _check_scaled(name: str, family: str, frozen: bool, scaled: bool | None) -> None:
@@ -98,5 +102,5 @@ def _check_scaled(name: str, family: str, frozen: bool, scaled: bool | None) -> 
     if not _takes_scale(name, family):
         raise ConfigError(
             f"{expected} for the head {name} on an encoder of the family {family}, got true; it is "
-            f"for {' and '.join(SCALED)} on transformers"
+            f"for linear on transformers, and for {' and '.join(SIMILARITY_HEADS)}"
         )

@@ -1,5 +1,6 @@
 """The table of heads: their layers, and how one is built by name."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from tf_adapt.heads.esim import ESIM
 from tf_adapt.heads.kinds import KINDS, kinds_of
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.heads.max_pooling import MaxPoolingHead
-from tf_adapt.heads.names import LSTM_HEADS, ON_VECTORS
+from tf_adapt.heads.names import LSTM_HEADS, ON_VECTORS, SIMILARITY_HEADS
 from tf_adapt.heads.reading import reading
 from tf_adapt.heads.sentence_pair import SentencePairHead
+from tf_adapt.heads.similarity import SimilarityHead, of_scores
 from tf_adapt.heads.span_extractor import SpanExtractor
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.pooling import POOLINGS
@@ -55,6 +57,8 @@ HEADS = {
     "bi_attention": Head(BiAttentionHead),
     "skip_thoughts": Head(SentencePairHead, lambda task: {"features": "skip_thoughts"}),
     "infersent": Head(SentencePairHead, lambda task: {"features": "infersent"}),
+    "cosine": Head(SimilarityHead, functools.partial(of_scores, "cosine")),
+    "euclidean": Head(SimilarityHead, functools.partial(of_scores, "euclidean")),
     "bcn": Head(BCN),
     "concat_pooling": Head(ConcatPoolingHead),
     "esim": Head(ESIM),
@@ -174,11 +178,12 @@ def _check_inputs(asked: Asked, fitting: tuple[str, ...]) -> None:
             f"head: {name} needs a state for each word, and an encoder of the family {family} has "
             f"one vector for a text; expected one of {', '.join(('default', *on_vectors))}"
         )
-    if pairs_of_vectors and about.is_like_elmo and asked.pooling is None:
+    has_pooling = asked.pooling is not None or name in SIMILARITY_HEADS
+    if pairs_of_vectors and about.is_like_elmo and not has_pooling:
         raise ConfigError(
             f"head: {name} takes an encoder's pooled vectors, and one of the family {family} has "
             "none; set head_pooling (mean, max, first, last), or take one of esim, bi_attention, "
-            "max_pooling, linear"
+            "max_pooling, linear, cosine"
         )
     if pairs_of_vectors and asked.joint:
         raise ConfigError(

@@ -8,6 +8,7 @@ from hub_modules.find import is_word_vectors
 from hub_modules.keras_hub.handles import PREFIX
 from hub_modules.manifest import ModuleManifest, read_manifest
 from hub_modules.shipped import PRETRAINED, shipped_names
+from tf_adapt.heads.names import SIMILARITY_HEADS
 from tf_adapt.paper import FROZEN
 
 # By family, then adaptation; `default` holds for every adaptation that trains the encoder's own
@@ -22,7 +23,7 @@ from tf_adapt.paper import FROZEN
 _FROZEN, _ADAPTERS = (6.0e-3, 3.0e-3, 1.0e-3), (3.0e-3, 1.0e-3, 3.0e-4)
 _LORA, _BITFIT = (3.0e-3, 1.0e-3, 5.0e-4), (3.0e-3, 1.0e-3, 3.0e-4)
 FROZEN_LINEAR = (3.0e-2, 1.0e-2, 3.0e-3)
-LINEAR_HEADS = ("linear", "linear_tagger", "skip_thoughts", "infersent")
+LINEAR_HEADS = ("linear", "linear_tagger", "skip_thoughts", "infersent", *SIMILARITY_HEADS)
 RATES = {
     "elmo": {
         "feature_extraction": _FROZEN,

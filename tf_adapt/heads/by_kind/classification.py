@@ -28,6 +28,6 @@ def check_pair(asked: Asked) -> None:
         raise ConfigError(
             "head: linear takes the pooled vector of a row with both texts; with pairs='separate' "
             "(encoder.pairs), and with encoder.long, expected one of esim, bi_attention, "
-            "max_pooling, skip_thoughts, infersent"
+            "max_pooling, skip_thoughts, infersent, cosine, euclidean"
         )
     check_text(asked)
