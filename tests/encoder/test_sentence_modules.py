@@ -8,8 +8,8 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.comparison.plan.default_heads import default_heads
-from tf_adapt.comparison.plan.default_rates import FROZEN_LINEAR, RATES, default_rates, family_of
 from tf_adapt.comparison.plan.sections import EncoderEntry
+from tf_adapt.config.default_training import FROZEN_LINEAR, RATES, default_rates, family_of
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.encoder.feature_cache import with_features

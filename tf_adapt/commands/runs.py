@@ -309,6 +309,10 @@ def _print_plan(plan: dict) -> None:
     if "tasks" in plan:
         console.print(tasks_table(plan))
     console.print(plan_table(plan))
+    if plan["defaults"]:
+        filled = ", ".join(f"{key} {value:g}" for key, value in plan["defaults"].items())
+        adaptation = plan["adaptation"]
+        click.echo(f"by default, for {adaptation} on this encoder with this head: {filled}")
     factors = ", ".join(f"{name} × {factor:.4g}" for name, factor in plan["factors"].items())
     click.echo(f"rate of each group: {factors}")
     click.echo(f"parameters in all: {plan['parameters']:,}")

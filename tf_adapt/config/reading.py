@@ -15,11 +15,13 @@ from pydantic import BaseModel, ValidationError
 from hub_modules.storage.strict_yaml import KeyPath, parse_yaml, read_yaml
 from tf_adapt.config.checks import defaults_of, problems_of
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
+from tf_adapt.config.default_training import default_training
 from tf_adapt.config.messages import Problems, describe, location_of, shown
 from tf_adapt.config.names import canonical_path, with_canonical_names
 from tf_adapt.config.paths import resolve_paths
 from tf_adapt.config.sections import Config, TaskConfig
-from tf_adapt.config.training_sections import AdaptationConfig
+from tf_adapt.config.task_checks import kind_of
+from tf_adapt.config.training_sections import AdaptationConfig, TrainingConfig
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.errors import ConfigError
 
@@ -120,6 +122,7 @@ def checked_config(content: Any, problems: Problems) -> Config | None:
     config = typed(Config, content, (), problems, known)
     if config is None or (problems and known):
         return None
+    config = config.model_copy(update={"training": filled_in_training(config)})
     conflicts = list(problems_of(config))
     for path, problem in conflicts:
         problems.add(path, problem)
@@ -272,6 +275,28 @@ def filled_in(given: AdaptationConfig) -> AdaptationConfig:
     """The section with the defaults of its adaptation."""
     values = {name: value for name, value in given if name != "name" and value is not None}
     return given.model_copy(update=defaults_of(given.name) | values)
+
+
+def filled_in_training(config: Config) -> TrainingConfig:
+    """The section with its defaults, which its `model_fields_set` leaves out.
+
+    Raises:
+        ArtifactError: the manifest of the module, read for the default rate, is damaged.
+    """
+    given = config.training
+    if None not in (given.epochs, given.batch_size, given.learning_rate):
+        return given
+    task = config.of_task(config.target) if config.target in (config.tasks or ()) else config
+    defaults = default_training(
+        None if task.data is None else kind_of(task),
+        config.encoder.handle,
+        config.adaptation.name,
+        task.head,
+        task.head_scaled,
+    )
+    filled = {name: value for name, value in defaults.items() if getattr(given, name) is None}
+    known = given.model_fields_set - filled.keys()
+    return TrainingConfig.model_construct(_fields_set=known, **dict(given) | filled)
 
 
 def _data_class(data: Any) -> type[BaseModel]:

@@ -180,7 +180,7 @@ class Config(Section):
         None, description="a section with text, the path of a file of held-out text, or null"
     )
     weak: WeakConfig | None = Field(None, description="a section, or null")
-    training: TrainingConfig = Field(description="a section")
+    training: TrainingConfig = Field(TrainingConfig(), description="a section")
     features: FeaturesConfig = Field(FeaturesConfig(), description="a section")
     slices: dict[str, SliceConfig] = Field({}, description="a section that maps names to slices")
     """Parts of the data that are scored by themselves; of several tasks those of the target."""

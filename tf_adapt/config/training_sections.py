@@ -20,15 +20,19 @@ OptionalSteps = whole(1, VERY_MANY, ", or null", default=None)
 class TrainingConfig(Section):
     """One training: its length, optimizer, limits and devices."""
 
-    epochs: int = whole(1, MOST_EPOCHS)
-    """Maximum number of epochs; the weights of the best epoch on dev are kept."""
-    batch_size: int = whole(1, MOST_EXAMPLES)
-    """Examples per batch."""
+    epochs: int | None = whole(1, MOST_EPOCHS, ", or null for the default", default=None)
+    """Maximum number of epochs; the weights of the best epoch on dev are kept. Default: 30 with a
+    frozen encoder, else 6 (span_extraction: 6 and 2; language_model: 2)."""
+    batch_size: int | None = whole(1, MOST_EXAMPLES, ", or null for the default", default=None)
+    """Examples per batch (default 16)."""
     accumulate_steps: int | None = whole(2, 1000, ", or null for an update a batch", default=None)
     """Batches per update, with the mean of their gradients; the last ones of an epoch may be
     fewer."""
-    learning_rate: float = Field(gt=0, description="a number above 0")
-    """Peak learning rate of the schedule."""
+    learning_rate: float | None = Field(
+        None, gt=0, description="a number above 0, or null for the default"
+    )
+    """Peak learning rate of the schedule; default: the middle one of those that a comparison tries
+    for encoder, adaptation and head."""
     warmup: float = Field(0.1, ge=0, le=1, description="a fraction of all steps, from 0 to 1")
     """Fraction of the steps in which the learning rate rises."""
     weight_decay: float = Field(0.01, ge=0, description="a number of at least 0")

@@ -7,6 +7,7 @@ from rich.table import Table
 from hub_modules.native.weights import count_parameters
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.config.checks import adaptation_of
+from tf_adapt.config.default_training import LEFT_OUT
 from tf_adapt.config.reading import start_config
 from tf_adapt.config.sections import Config
 from tf_adapt.data.batches import PreparedData, epoch_order, prepare
@@ -87,6 +88,7 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
     return {
         "adaptation": adaptation.name,
         **({} if names else dict(zip(("head", "reads"), _head(config, model), strict=True))),
+        "defaults": defaults_of(config),
         "parameters": count_parameters(model.weights),
         "steps_per_epoch": plan.steps_per_epoch,
         **({} if order is None else {"tasks": _tasks(config, order)}),
@@ -102,6 +104,12 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
         "never": [name for name in adaptation.ever_trained(groups) if name not in reached],
         **({} if first is None else {"first": {"config": config.start.config} | dry_run(first)}),
     }
+
+
+def defaults_of(config: Config) -> dict[str, float]:
+    """The keys of `training` that the config leaves to `tf_adapt.config.default_training`."""
+    given = config.training.model_fields_set
+    return {key: getattr(config.training, key) for key in LEFT_OUT if key not in given}
 
 
 def _head(config: Config, model: AdaptedModel) -> tuple[str | None, str | None]:

@@ -13,8 +13,8 @@ from hub_modules.storage.files import write_text
 from tf_adapt.comparison.diagnosis import thresholds as limits
 from tf_adapt.comparison.diagnosis.evidence import CHOSEN_ON, Evidence
 from tf_adapt.comparison.plan.cells import HIGHER, LOWER
-from tf_adapt.comparison.plan.default_rates import LINEAR_HEADS, default_rates
 from tf_adapt.comparison.verdict.training_ended import CHANCE, at_an_edge, rises
+from tf_adapt.config.default_training import LINEAR_HEADS, default_rates
 from tf_adapt.data.formats import Record
 from tf_adapt.data.in_memory.files import Form, file_columns, file_text
 from tf_adapt.paper import FROZEN

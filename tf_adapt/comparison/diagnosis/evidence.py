@@ -10,7 +10,7 @@ import numpy as np
 from tf_adapt.comparison.baseline import baseline_of, gold_labels
 from tf_adapt.comparison.diagnosis.texts import domain_auc, suspicious
 from tf_adapt.comparison.kinds import KINDS
-from tf_adapt.comparison.plan.default_rates import default_rates
+from tf_adapt.config.default_training import default_rates
 from tf_adapt.config.reading import config_from
 from tf_adapt.config.sections import Config
 from tf_adapt.data.splits.groups import item_groups

@@ -3,8 +3,8 @@
 from typing import Any
 
 from tf_adapt.comparison.kinds import KINDS
-from tf_adapt.comparison.plan.default_rates import family_of
 from tf_adapt.comparison.plan.sections import EncoderEntry
+from tf_adapt.config.default_training import family_of
 from tf_adapt.data.catalogue import DATASETS
 from tf_adapt.paper import FROZEN
 
@@ -24,13 +24,14 @@ def default_heads(data: Any, encoder: EncoderEntry, adaptation: str) -> list[str
     Raises:
         ArtifactError: the manifest of the module is damaged.
     """
-    kind = _kind_of(data)
+    kind = kind_of_data(data)
     if kind is None or adaptation != FROZEN or not encoder.pretrained:
         return ["default"]
     return ["default", *KINDS[kind].frozen_heads(encoder, family_of(encoder.handle))]
 
 
-def _kind_of(data: Any) -> str | None:
+def kind_of_data(data: Any) -> str | None:
+    """The kind of task of an unchecked section `data`; None where it does not say."""
     if not isinstance(data, dict):
         return None
     known = DATASETS.get(data["dataset"]) if isinstance(data.get("dataset"), str) else None

@@ -21,7 +21,6 @@ from tf_adapt.comparison.execution.jobs import jobs_at_once
 from tf_adapt.comparison.inputs import comparison_splits
 from tf_adapt.comparison.plan.cells import Cell, Comparison
 from tf_adapt.comparison.plan.cells_of_signals import check_parts
-from tf_adapt.comparison.plan.default_rates import family_of
 from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.expected_costs import (
     CellCosts,
@@ -31,6 +30,7 @@ from tf_adapt.comparison.plan.expected_costs import (
 )
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.sizes import known_sizes
+from tf_adapt.config.default_training import family_of
 from tf_adapt.data.packing.prepare import prepare, task_of
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.data.splits.read_splits import Splits
@@ -41,6 +41,7 @@ from tf_adapt.runs.slices import checked_members
 from tf_adapt.statistics.power import Design
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.cache_plan import cache_plan
+from tf_adapt.training.dry_run import defaults_of
 from tf_adapt.training.dry_run import dry_run as plan_of_run
 from tf_adapt.training.measured_costs import measured_costs
 from tf_adapt.training.resolving.build import plan_of
@@ -115,6 +116,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         + len(comparison.starts),
         **({"members": members * len(numbers)} if members else {}),
         **({"first": list(comparison.starts)} if comparison.starts else {}),
+        "defaults": defaults_of(comparison.cells[0].config),
         "threads": comparison.threads,
         "extend": comparison.extend,
         "jobs": jobs,
@@ -141,6 +143,7 @@ def lines(plan: dict[str, Any]) -> list[str]:
         *_power(plan),
         *_slices(plan),
         *_parts(plan),
+        *(f"{key}: {value:g}, by default" for key, value in plan["defaults"].items()),
         *_reads(plan),
         *_not_kept(plan),
         *(f"trains first, once: {path}" for path in plan.get("first", ())),

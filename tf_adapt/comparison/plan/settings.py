@@ -14,10 +14,11 @@
       threads: 1
 
 A *cell* is one encoder with one adaptation, one head and one of the `signals`; all cells have the
-same number of learning rates, the trials. Default heads and rates are in `default_heads` and
-`default_rates`, the stages of two-stage training in `two_stages`. All other keys are equal in all
-cells, except for `epochs` (an epoch of a frozen encoder costs little), for `settings`, which
-override shared keys in the cells of an adaptation, and for `signals`, which override both.
+same number of learning rates, the trials. Default heads are in `default_heads`, rates, epochs and
+batch size in `tf_adapt.config.default_training`, the stages of two-stage training in `two_stages`.
+All other keys are equal in all cells, except for `epochs` (an epoch of a frozen encoder costs
+little), for `settings`, which override shared keys in the cells of an adaptation, and for
+`signals`, which override both.
 `train_examples` repeats everything with parts of train (`sizes`). Imports no TensorFlow.
 """
 
@@ -30,8 +31,7 @@ from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.adaptation.adaptations import ADAPTATIONS
 from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, check_cells
 from tf_adapt.comparison.plan.cells_of_signals import check_signals_apart, with_teachers
-from tf_adapt.comparison.plan.default_heads import default_heads
-from tf_adapt.comparison.plan.default_rates import default_rates
+from tf_adapt.comparison.plan.default_heads import default_heads, kind_of_data
 from tf_adapt.comparison.plan.scored_split import check_folds, with_scored_split
 from tf_adapt.comparison.plan.sections import (
     VARIED,
@@ -55,6 +55,7 @@ from tf_adapt.comparison.plan.sizes import check_sizes, sizes_of
 from tf_adapt.comparison.plan.start_of_cells import starts_of
 from tf_adapt.comparison.plan.students import check_heads
 from tf_adapt.comparison.plan.two_stages import with_whole_stages
+from tf_adapt.config.default_training import default_epochs, default_rates
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.paths import resolve_paths
@@ -297,16 +298,19 @@ def _cell(
     if rates is None:
         handle = (laid and laid.encoder.handle) or encoder.handle
         names = {"default": adaptation.name, FROZEN: FROZEN}
-        rates = {key: default_rates(handle, name, head) for key, name in names.items()}
+        scaled = shared.get("head_scaled") if adaptation.name == FROZEN else False
+        rates = {key: default_rates(handle, name, head, scaled) for key, name in names.items()}
     tried = _rates_of(adaptation, rates, problems)
     settings = _of(adaptation, varied.settings)
     if settings is not None:
         shared = laid_over(shared, settings.model_dump(exclude_unset=True))
         problems = problems.within(f"{problems.where} (cells of {adaptation.name})")
-    training = shared.get("training")
+    training, lengths = shared.get("training", {}), varied.epochs or {}
     if isinstance(training, dict):
+        if training.get("epochs") is None:
+            lengths = default_epochs(kind_of_data(shared.get("data"))) | lengths
         training = training | {"learning_rate": tried[0] if tried else 1.0, "seed": 0}
-        epochs = _of(adaptation, varied.epochs or {})
+        epochs = _of(adaptation, lengths)
         training |= {} if epochs is None else {"epochs": epochs}
     units = varied.head_units or {}
     # A width by adaptation holds only for heads that have one.
@@ -320,7 +324,7 @@ def _cell(
     }
     if laid is None or "epochs" not in laid.training.model_fields_set:
         frozen_rates = rates.get(FROZEN, rates.get("default", ()))
-        content = with_whole_stages(content, varied.epochs or {}, tried, frozen_rates)
+        content = with_whole_stages(content, lengths, tried, frozen_rates)
     if laid is not None:
         content, problems = with_signal(content, laid, (*KEY, signal), problems)
     config = checked_config(content, problems)

@@ -12,7 +12,7 @@ from pathlib import Path
 from hub_modules.families import FAMILIES
 from tf_adapt.comparison.execution.running import check_ended
 from tf_adapt.comparison.plan.cells import Cell
-from tf_adapt.comparison.plan.default_rates import family_of
+from tf_adapt.config.default_training import family_of
 from tf_adapt.config.reading import dump_config
 from tf_adapt.config.sections import Config
 from tf_adapt.config.task_checks import kind_of

@@ -1,4 +1,7 @@
-"""The default learning rates of a comparison."""
+"""The default rates, lengths and batches of a training. Imports no TensorFlow.
+
+A comparison tries all rates of a list; a run takes the middle one.
+"""
 
 import mmap
 from pathlib import Path
@@ -9,6 +12,7 @@ from hub_modules.keras_hub.handles import PREFIX
 from hub_modules.manifest import ModuleManifest, read_manifest
 from hub_modules.shipped import PRETRAINED, shipped_names
 from tf_adapt.heads.names import SIMILARITY_HEADS
+from tf_adapt.heads.reading import takes_scale
 from tf_adapt.paper import FROZEN
 
 # By family, then adaptation; `default` holds for every adaptation that trains the encoder's own
@@ -23,6 +27,7 @@ from tf_adapt.paper import FROZEN
 _FROZEN, _ADAPTERS = (6.0e-3, 3.0e-3, 1.0e-3), (3.0e-3, 1.0e-3, 3.0e-4)
 _LORA, _BITFIT = (3.0e-3, 1.0e-3, 5.0e-4), (3.0e-3, 1.0e-3, 3.0e-4)
 FROZEN_LINEAR = (3.0e-2, 1.0e-2, 3.0e-3)
+FROZEN_SCALED = (3.0e-2, 1.0e-2, 3.0e-3)
 LINEAR_HEADS = ("linear", "linear_tagger", "skip_thoughts", "infersent", *SIMILARITY_HEADS)
 RATES = {
     "elmo": {
@@ -40,10 +45,47 @@ RATES = {
         "default": (3.0e-4, 1.0e-4, 3.0e-5),
     },
 }
+# By kind of task, then adaptation: the epochs of a few hundred to a few thousand examples. An epoch
+# of a frozen encoder costs little; a text is read in several windows for its spans.
+EPOCHS = {
+    "span_extraction": {FROZEN: 6, "default": 2},
+    "language_model": {"default": 2},
+    "default": {FROZEN: 30, "default": 6},
+}
+BATCH_SIZE = 16
+# The keys of the section `training` that have such a default.
+LEFT_OUT = ("epochs", "batch_size", "learning_rate")
 
 
-def default_rates(handle: str, adaptation: str, head: str = "default") -> list[float]:
+def default_epochs(kind: str | None) -> dict[str, int]:
+    """Epochs by adaptation, and `default`."""
+    return EPOCHS.get(kind, EPOCHS["default"])
+
+
+def default_training(
+    kind: str | None, handle: str, adaptation: str, head: str, scaled: bool | None
+) -> dict[str, float]:
+    """The keys of the section `training` that may be left out.
+
+    Raises:
+        ArtifactError: as `default_rates`.
+    """
+    epochs = default_epochs(kind)
+    rates = default_rates(handle, adaptation, head, scaled)
+    return {
+        "epochs": epochs.get(adaptation, epochs["default"]),
+        "batch_size": BATCH_SIZE,
+        "learning_rate": rates[len(rates) // 2],
+    }
+
+
+def default_rates(
+    handle: str, adaptation: str, head: str = "default", scaled: bool | None = None
+) -> list[float]:
     """The learning rates for an encoder, an adaptation and a head; downloads and loads nothing.
+
+    Args:
+        scaled: `head_scaled`; what it reads unscaled has other rates.
 
     A module of no known family gets BERT's rates: most such modules are transformers, the others
     cannot be tuned.
@@ -54,7 +96,8 @@ def default_rates(handle: str, adaptation: str, head: str = "default") -> list[f
     family = family_of(handle)
     linear = LINEAR_HEADS if has_words(family) else (*LINEAR_HEADS, "default")
     if adaptation == FROZEN and head in linear:
-        return list(FROZEN_LINEAR)
+        is_scaled = scaled is not False and takes_scale(head, family or "bert")
+        return list(FROZEN_SCALED if is_scaled else FROZEN_LINEAR)
     rates = RATES[FAMILIES[family].like if family else "bert"]
     return list(rates.get(adaptation, rates["default"]))
 
