@@ -409,7 +409,6 @@ def test_all_problems_are_said_at_once(load):
         "compare.sedes",
         "head",
         "training.batch_sise",
-        "training.batch_size",
     ]
     del compare["sedes"]
     with pytest.raises(

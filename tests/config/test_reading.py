@@ -339,7 +339,8 @@ def test_all_problems_are_said_at_once_the_mistyped_key_first(config_file):
         ":8: head: expected default, linear, max_pooling, bi_attention, skip_thoughts, infersent, "
         "cosine, euclidean, bcn, concat_pooling, esim, linear_tagger, "
         "crf, bilstm, bilstm_crf, span_extractor, got 'bnc'",
-        ":5: training.epochs: expected a whole number from 1 to 1000000, got 0",
+        ":5: training.epochs: expected a whole number from 1 to 1000000, or null for the default, "
+        "got 0",
     ]
 
 
@@ -361,7 +362,7 @@ def test_problems_beyond_single_keys_are_said_at_once_with_their_lines(config_fi
 
 
 def test_no_more_than_ten_problems_are_listed(config_file):
-    config_file.write_text(config_file.read_text() + "".join(f"x{n}: 1\n" for n in range(14)))
+    config_file.write_text(config_file.read_text() + "".join(f"head{n}: 1\n" for n in range(14)))
     with pytest.raises(ConfigError) as caught:
         load_config(config_file)
     problems = str(caught.value).split(" | ")

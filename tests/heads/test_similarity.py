@@ -55,7 +55,7 @@ def test_by_default_it_is_the_cosine_of_the_means(tiny_bert):
         return encoder([text])["layers"][-1][0, 1:-1].numpy().mean(0)
 
     expected = [1 + 4 * (1 - cosine(mean(a), mean(b))) for a, b in PAIRS]
-    found = [one.score for one in ta.predict(model, PAIRS)]
+    found = [one.label for one in ta.predict(model, PAIRS)]
     np.testing.assert_allclose(found, expected, atol=1e-4)
     head = ta.build_model(SCORES, encoder, "cosine").head
     assert (head.pooling, head.mixed, head.scaled) == ("mean", True, True)

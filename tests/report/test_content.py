@@ -26,7 +26,7 @@ def test_format_4():
         "id", "encoder", "module", "execution", "family", "pretrained", "pairs",
         "classification_token", "long", "adaptation", "settings", "head", "learning_rate", "tried",
         *RESULTS, "costs", "curves", "layer_weights", "confusion", "commands",
-        "labels", "reliability", "forgetting",
+        "labels", "reliability", "forgetting", "reads",
     ]  # fmt: skip
     assert found["cells"][0]["failed"] == {"diverged": 0, "one_answer": 0}
     assert list(found["cells"][0]["tried"][0]) == ["learning_rate", "score"]

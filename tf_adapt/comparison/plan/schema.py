@@ -122,7 +122,6 @@ def _comparison(run: Schema, sections: dict[str, Schema]) -> Schema:
     _leave_out(comparison, {path[0] for path in VARIED if len(path) == 1})
     training = sections["ComparisonTraining"] = copy.deepcopy(sections["TrainingConfig"])
     _leave_out(training, _keys_of_training(VARIED))
-    training["required"].remove("epochs")  # `compare.epochs` may set it for every cell
     comparison["properties"]["training"] = {"$ref": "#/$defs/ComparisonTraining"}
     comparison["properties"]["compare"] = {"$ref": "#/$defs/Compare"}
     _leave_out(comparison, set(OF_TASKS))
