@@ -165,7 +165,8 @@ def _gentle_start(run: Evidence, folder: Path) -> Settings:
 
 
 def _frozen(run: Evidence, folder: Path) -> Settings:
-    rates = sorted(default_rates(run.config.encoder.handle, FROZEN, run.config.head))
+    config = run.config
+    rates = sorted(default_rates(config.encoder.handle, FROZEN, config.head, config.head_scaled))
     return {
         "adaptation": {"name": FROZEN},
         "training.learning_rate": _middle(rates),
@@ -184,6 +185,7 @@ def _larger_head(run: Evidence, folder: Path) -> Settings | None:
         "head": "default",
         "head_units": HEAD_UNITS,
         "head_pooling": None,
+        "head_scaled": None,
         "training.learning_rate": _middle(rates),
     }
 

@@ -63,7 +63,8 @@ class Evidence:
     def rates(self) -> list[float]:
         """The default learning rates of its encoder, adaptation and head, ascending."""
         config = self.config
-        return sorted(default_rates(config.encoder.handle, config.adaptation.name, config.head))
+        name, head = config.adaptation.name, config.head
+        return sorted(default_rates(config.encoder.handle, name, head, config.head_scaled))
 
     @cached_property
     def baseline(self) -> float:

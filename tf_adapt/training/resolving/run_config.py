@@ -42,18 +42,14 @@ def saved_config(folder: Path) -> Config | None:
         raise ArtifactError(f"run folder: {error}") from None
 
 
-<<<<<<< HEAD
 def as_now(content: dict[str, Any]) -> dict[str, Any]:
     """A config as earlier versions wrote it: `data.leave_out`, called `fold` before there were
-    folds; parts of a user's train that are not stratified; SST-2's two datasets."""
-=======
-def _as_now(content: dict[str, Any]) -> dict[str, Any]:
-    """The config of an earlier version: `data.leave_out` was called `fold` before there were folds,
-    and a linear head on a frozen encoder read the pooled vector, or one that was not scaled."""
+    folds; parts of a user's train that are not stratified; SST-2's two datasets; a linear head on a
+    frozen encoder that is not scaled, and without pooling reads the pooled vector."""
     if "head_scaled" not in content and content.get("head") == "linear":
-        frozen = (content.get("adaptation") or {}).get("name") == FROZEN
-        content |= {"head_scaled": False} if frozen else {}
->>>>>>> 0cf02c3 (A linear head on a frozen transformer reads the standardised mean of each layer; head_mixed, head_scaled)
+        adaptation = content.get("adaptation")
+        name = adaptation.get("name") if isinstance(adaptation, dict) else adaptation
+        content |= {"head_scaled": False} if name == FROZEN else {}
     sections = [content, *(content.get("tasks") or {}).values()]
     for data in [section["data"] for section in sections if isinstance(section.get("data"), dict)]:
         is_cut = data.get("held_out") or data.get("fold") or data.get("dev") is None
