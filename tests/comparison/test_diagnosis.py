@@ -108,9 +108,9 @@ def test_what_is_suspected(changed, expected):
 @pytest.mark.parametrize(
     ("name", "changed", "expected"),
     [
-        ("rate_too_high", {"training": {"learning_rate": 1e-2}}, {"training.learning_rate": 1e-4}),
+        ("rate_too_high", {"training": {"learning_rate": 1e-2}}, {"training.learning_rate": 3e-4}),
         ("rate_too_high", {}, {"training.learning_rate": 1e-5}),
-        ("rate_too_low", {"training": {"learning_rate": 1e-6}}, {"training.learning_rate": 1e-4}),
+        ("rate_too_low", {"training": {"learning_rate": 1e-6}}, {"training.learning_rate": 3e-5}),
         ("too_few_steps", {}, {"training.epochs": 12}),
         ("too_few_steps", {"training": {"epochs": 1, "batch_size": 80}}, {"training.epochs": 20}),
         (

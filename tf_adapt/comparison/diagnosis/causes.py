@@ -22,7 +22,7 @@ from tf_adapt.printing.words import score
 
 # Config keys → values.
 Settings = dict[str, Any]
-# At the end of a list of learning rates another is tried; so far away from the defaults' middle.
+# How much a counter-run has of what may be too little.
 TIMES_RATE, TIMES_EPOCHS, FROZEN_EPOCHS, WARMUP = 10.0, 4, 10, 0.1
 TIMES_UNITS, HEAD_UNITS = 4, 64
 
@@ -136,17 +136,15 @@ def _middle(rates: list[float]) -> float:
 
 
 def _lower_rate(run: Evidence, folder: Path) -> Settings:
-    rate = min(_middle(run.rates), run.rate / TIMES_RATE)
-    if run.rate > limits.FAR_FROM_DEFAULT * _middle(run.rates):
-        rate = _middle(run.rates)
-    return {"training.learning_rate": rate}
+    """The nearest default rate, of a run within the defaults a tenth."""
+    far = run.rate > limits.FAR_FROM_DEFAULT * run.rates[-1]
+    return {"training.learning_rate": run.rates[-1] if far else run.rate / TIMES_RATE}
 
 
 def _higher_rate(run: Evidence, folder: Path) -> Settings:
-    rate = run.rate * TIMES_RATE
-    if run.rate * limits.FAR_FROM_DEFAULT < _middle(run.rates):
-        rate = _middle(run.rates)
-    return {"training.learning_rate": rate}
+    """The nearest default rate, of a run within the defaults ten times its own."""
+    far = run.rate * limits.FAR_FROM_DEFAULT < run.rates[0]
+    return {"training.learning_rate": run.rates[0] if far else run.rate * TIMES_RATE}
 
 
 def _more_epochs(run: Evidence, folder: Path) -> Settings:

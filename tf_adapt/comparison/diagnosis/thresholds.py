@@ -15,7 +15,7 @@ LITTLE_FALL = 0.1
 UNFIT_LOSS = 0.5
 FEW_STEPS = 100
 # Relative distance of the encoder's weights from the pretrained ones.
-FAR_FROM_START = 0.1
+FAR_FROM_START = 0.05
 # Share of the training labels that cross-validated answers contradict.
 SUSPICIOUS_SHARE = 0.3
 # Lower end of the interval of the area under the ROC curve of train against test.
