@@ -8,6 +8,7 @@ TF_ADAPT_SHARED.
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -37,12 +38,14 @@ class Fault:
         of: the healthy run that is changed.
         settings: other keys of the config.
         data: splits, random numbers → splits with the fault.
+        scale: what the states of the encoder's top layer are multiplied by.
     """
 
     cause: str
     of: str
     settings: dict[str, Any] = field(default_factory=dict)
     data: Callable[[dict[str, list[Row]], np.random.Generator], dict[str, list[Row]]] | None = None
+    scale: float = 1.0
 
 
 def _noisy(splits: dict[str, list[Row]], random: np.random.Generator) -> dict[str, list[Row]]:
@@ -85,12 +88,15 @@ FAULTS = {
     "few steps": Fault("too_few_steps", "frozen", {EPOCHS: 1, BATCH: 64}),
     "noise": Fault("noisy_labels", "frozen", data=_noisy),
     "other domain": Fault("other_domain", "frozen", data=_other_domain),
+    "unscaled": Fault(
+        "unscaled_states", "frozen", {"head_scaled": False, "head_mixed": False}, scale=1000.0
+    ),
     "small head": Fault("head_too_small", "lstm", {"head_units": 1}),
     "collapse": Fault("collapsed", "tuned", SMALLER | {RATE: 1e-2, "training.warmup": 0.0}),
     "forgetting": Fault("forgetting", "tuned", SMALLER | {RATE: 3e-3, EPOCHS: 10}),
 }
 PROVEN = {
-    "mnli_genre": ("rate x 30", "few steps", "noise", "other domain"),
+    "mnli_genre": ("rate x 30", "few steps", "noise", "other domain", "unscaled"),
     "conll2003": ("rate / 100", "rate x 30", "small head", "collapse", "forgetting"),
 }
 
@@ -177,7 +183,10 @@ def _row(
         f"draw_{draw // SEEDS}" if fault.data is None else f"{folder.name}_data"
     )
     config = _config(splits, HEALTHY[fault.of], folder, draw, folder.parent / files)
-    given = [f"{key}={json.dumps(value)}" for key, value in fault.settings.items()]
+    settings = dict(fault.settings)
+    if fault.scale != 1.0:
+        settings["encoder.handle"] = str(_scaled_module(folder / "module", fault.scale))
+    given = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
     metrics = trainer.train(config, given, folder / "run")
     if metrics is None:
         raise click.ClickException(f"{folder}: diverged")
@@ -188,6 +197,21 @@ def _row(
         "named": [cause.name for cause in found.named],
         "causes": [asdict(cause) for cause in found.causes],
     }
+
+
+def _scaled_module(folder: Path, scale: float) -> Path:
+    """bert_small with its top layer's states multiplied by a number."""
+    from safetensors.numpy import load_file, save_file
+
+    source = Path(os.environ["TF_ADAPT_SHARED"]) / "models" / "bert_small"
+    folder.mkdir(exist_ok=True)
+    for name in ("config.json", "vocab.txt"):
+        shutil.copy(source / name, folder / name)
+    weights = {k: w.astype("float32") for k, w in load_file(source / "model.safetensors").items()}
+    for name in ("weight", "bias"):
+        weights[f"encoder.layer.2.output.LayerNorm.{name}"] *= scale
+    save_file(weights, folder / "model.safetensors")
+    return folder
 
 
 def _config(

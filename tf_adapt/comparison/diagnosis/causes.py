@@ -100,8 +100,11 @@ def _forgetting(run: Evidence) -> str | None:
 
 
 def _head_too_small(run: Evidence) -> str | None:
+    """It learns, but does not fit; one that does not learn says nothing of its head."""
     losses = run.losses
-    if not run.is_frozen or losses[-1] < limits.UNFIT_LOSS * losses[0]:
+    if not run.is_frozen or len(losses) < 2 or _hardly_falls(run):
+        return None
+    if losses[-1] < limits.UNFIT_LOSS * losses[0]:
         return None
     return (
         f"the training loss stays at {losses[-1]:.3f}, {losses[-1] / losses[0]:.0%} of the first "
