@@ -61,7 +61,7 @@ def _noisy(splits: dict[str, list[Row]], random: np.random.Generator) -> dict[st
 def _other_domain(splits: dict[str, list[Row]], random: np.random.Generator) -> dict:
     """Test from the sentences of another corpus."""
     folder = Path(os.environ["TF_ADAPT_SHARED"]) / "data"
-    rows = _texts("trec")(folder)
+    rows = _texts("trec", "trec")(folder)
     label = splits["train"][0]["label"]
     chosen = random.permutation(len(rows))[: COUNTS["test"]]
     return splits | {"test": [rows[number] | {"label": label} for number in chosen]}
@@ -107,9 +107,9 @@ def _mnli_genres(folder: Path) -> list[Row]:
     return [{"text": text, "label": genre} for text, genre in genres.items()]
 
 
-def _texts(dataset: str) -> Callable[[Path], list[Row]]:
+def _texts(dataset: str, home: str) -> Callable[[Path], list[Row]]:
     def rows(folder: Path) -> list[Row]:
-        records = load_dataset(dataset, "train", "files", folder / dataset)
+        records = load_dataset(dataset, "train", "files", folder / home)
         labels = {record.text_a: record.label for record in records}
         return [{"text": text, "label": label} for text, label in labels.items()]
 
@@ -123,8 +123,8 @@ def _conll(folder: Path) -> list[Row]:
 
 
 DATASETS = {
-    "sst2": _texts("sst2"),
-    "trec": _texts("trec"),
+    "sst2": _texts("sst2_sentences", "sst2"),
+    "trec": _texts("trec", "trec"),
     "mnli_genre": _mnli_genres,
     "conll2003": _conll,
 }

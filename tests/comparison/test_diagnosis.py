@@ -48,7 +48,7 @@ def evidence(folder=None, tried=(), frozen=False, **changed):
         "baseline": 0.5,
         "distances": {"all": 0.02},
         "dev": 0.8,
-        "suspicious": np.zeros(800, bool),
+        "labels": texts.LabelCheck(np.zeros(800, bool), 0.7, 0.72, 1.0),
         "domain_auc": (0.5, 0.4, 0.6),
     }
     recorded |= {name: changed.pop(name) for name in list(changed) if name in recorded}
@@ -96,7 +96,8 @@ def trials(*scores, rates=(1e-5, 3e-5, 1e-4)):
         ({"distances": {"all": 0.5}}, {"forgetting"}),
         ({"distances": None}, set()),
         ({"frozen": True, "losses": [0.69, 0.55, 0.5]}, {"head_too_small"}),
-        ({"suspicious": np.arange(800) % 3 == 0}, {"noisy_labels"}),
+        ({"labels": texts.LabelCheck(np.zeros(800, bool), 0.5, 0.7, 4.0)}, {"noisy_labels"}),
+        ({"labels": texts.LabelCheck(np.zeros(800, bool), 0.5, 0.7, 2.0)}, set()),
         ({"domain_auc": (0.9, 0.85, 0.95)}, {"other_domain"}),
         ({"domain_auc": (0.8, 0.7, 0.9)}, set()),
     ],
@@ -133,11 +134,13 @@ def test_what_a_counter_run_has_otherwise(name, changed, expected, tmp_path):
 
 def test_the_counter_run_of_noisy_labels_reads_what_is_left(tmp_path):
     run = evidence(examples={"train": records(60), "dev": records(6, 1)})
-    run.__dict__["suspicious"] = np.isin(np.arange(60), (3, 20))
+    run.__dict__["labels"] = texts.LabelCheck(np.isin(np.arange(60), (3, 20)), 0, 0, 0)
     settings = CAUSES["noisy_labels"].settings(run, tmp_path)
     text = Path(settings["data"]["train"]).read_text("utf-8")
     lines = [json.loads(line) for line in text.splitlines()]
-    kept = [record.text_a for record in np.array(run.splits.examples["train"])[~run.suspicious]]
+    kept = [
+        record.text_a for record in np.array(run.splits.examples["train"])[~run.labels.suspicious]
+    ]
     assert [line["text_a"] for line in lines] == kept
     config = {"encoder": {"handle": "bert_small"}, "adaptation": "tune", "data": settings["data"]}
     config_from(config | {"training": {"epochs": 1, "batch_size": 1, "learning_rate": 1.0}}, "test")
@@ -146,8 +149,12 @@ def test_the_counter_run_of_noisy_labels_reads_what_is_left(tmp_path):
 
 def test_wrong_labels_are_found():
     wrong = {3, 20, 41, 58}
-    found = texts.suspicious(records(80, wrong=wrong))
-    assert set(np.flatnonzero(found)) == wrong
+    found = texts.label_check(records(80, wrong=wrong), records(60, 1))
+    assert set(np.flatnonzero(found.suspicious)) == wrong
+    # One of words alone is right but where the label is wrong.
+    assert (found.train, found.dev) == (76 / 80, 1.0)
+    assert found.z == pytest.approx(0.05 / math.sqrt(0.05 * 0.95 / 80))
+    assert texts.label_check(records(80)[::2], records(60, 1)).z == 0  # one label
 
 
 def test_the_error_of_an_area_is_the_published_one():
@@ -204,6 +211,11 @@ def test_a_cause_is_named_where_its_counter_run_clearly_gains(right, named, tmp_
         error = math.sqrt(np.var(difference.astype(float), ddof=1) / 40)
         expected = [difference.mean() + side * 1.96 * error for side in (0, -1, 1)]
         assert cause.gain == pytest.approx(expected, abs=1e-3)
+
+
+def test_noise_is_named_where_fewer_labels_lose_nothing():
+    confirms = CAUSES["noisy_labels"].confirms
+    assert confirms([-0.01, -0.06, 0.04]) and not confirms([-0.05, -0.1, 0.0])
 
 
 def test_the_median_run_is_diagnosed_unless_a_seed_is_at_the_baseline(tmp_path):

@@ -37,11 +37,14 @@ class Row:
         settings: a run, a folder for files → the keys of the config that its counter-run has
             otherwise; None: the cause cannot be removed from this run. A cause without is named by
             its symptom alone.
+        confirms: the gain of the counter-run, `[difference, low, high]` → whether it names the
+            cause.
     """
 
     title: str
     symptom: Callable[[Evidence], str | None]
     settings: Callable[[Evidence, Path], Settings | None] | None
+    confirms: Callable[[list[float]], bool] = lambda gain: gain[0] >= limits.GAIN and gain[1] > 0
 
 
 def _first(*phrases: str | None) -> str | None:
@@ -116,10 +119,13 @@ def _noisy_labels(run: Evidence) -> str | None:
     examples = run.splits.examples["train"]
     if run.splits.weak is not None or not all(isinstance(one.target, str) for one in examples):
         return None
-    count = int(run.suspicious.sum())
-    if count < limits.SUSPICIOUS_SHARE * len(examples):
+    check = run.labels
+    if check.dev - check.train < limits.LABEL_GAP or check.z < limits.LABEL_GAP_Z:
         return None
-    return f"{count:,} of {len(examples):,} training labels contradict cross-validated answers"
+    return (
+        f"cross-validated answers agree with {check.train:.0%} of the labels of train and with "
+        f"{check.dev:.0%} of those of dev"
+    )
 
 
 def _other_domain(run: Evidence) -> str | None:
@@ -196,7 +202,7 @@ def _without_suspicious(run: Evidence, folder: Path) -> Settings:
     splits = run.splits
     train = [
         example
-        for example, doubted in zip(splits.examples["train"], run.suspicious, strict=True)
+        for example, doubted in zip(splits.examples["train"], run.labels.suspicious, strict=True)
         if not doubted
     ]
     form = Form(splits.kind, tuple(splits.labels))
@@ -221,7 +227,13 @@ CAUSES = {
     "collapsed": Row("the training collapsed", _collapsed, _gentle_start),
     "forgetting": Row("tuning lost what was pretrained", _forgetting, _frozen),
     "head_too_small": Row("the head is too small", _head_too_small, _larger_head),
-    "noisy_labels": Row("labels of train are noisy", _noisy_labels, _without_suspicious),
+    "noisy_labels": Row(
+        "labels of train are noisy",
+        _noisy_labels,
+        _without_suspicious,
+        # What is left out are labels too: without noise there is a loss.
+        lambda gain: gain[0] >= limits.NOTHING_LOST,
+    ),
     "other_domain": Row("train and test are of other domains", _other_domain, None),
 }
 

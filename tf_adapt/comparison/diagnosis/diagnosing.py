@@ -169,7 +169,7 @@ def _checked(run: Evidence, cause: Cause, counter: Path, count: int, trainer: Tr
         cause,
         after=after,
         gain=gain,
-        named=gain[0] >= limits.GAIN and gain[1] > 0,
+        named=CAUSES[cause.name].confirms(gain),
         run=str(counter),
         seconds=metrics["seconds"]["total"],
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tf_adapt.comparison.baseline import baseline_of, gold_labels
-from tf_adapt.comparison.diagnosis.texts import domain_auc, suspicious
+from tf_adapt.comparison.diagnosis.texts import LabelCheck, domain_auc, label_check
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.config.default_training import default_rates
 from tf_adapt.config.reading import config_from
@@ -89,9 +89,9 @@ class Evidence:
         return len(set(KINDS[self.splits.kind].answers(predictions(self.folder, self.splits)))) < 2
 
     @cached_property
-    def suspicious(self) -> np.ndarray:
-        """The training examples whose labels are likely errors, `[examples] bool`."""
-        return suspicious(self.splits.examples["train"])
+    def labels(self) -> LabelCheck:
+        """What cross-validated answers say of the labels of train."""
+        return label_check(self.splits.examples["train"], self.splits.examples[CHOSEN_ON])
 
     @cached_property
     def domain_auc(self) -> tuple[float, float, float]:

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import norm
@@ -17,16 +18,39 @@ PENALTY = 0.1
 MOST_TEXTS = 2000  # of a split, so that a diagnosis of a large one takes seconds
 
 
-def suspicious(train: Sequence[Record]) -> np.ndarray:
-    """Which labels are `label_errors` of models that did not see the example.
+@dataclass(frozen=True)
+class LabelCheck:
+    """What models that did not see an example say of its label.
 
-    Shapes: → `[examples] bool`.
+    Attributes:
+        suspicious: the `label_errors` of train, `[examples] bool`.
+        train, dev: the share of labels that the models' answers agree with. Both are of the same
+            models, so that they differ by chance alone where labels are as good in both.
+        z: their difference, dev − train, by its standard error.
     """
+
+    suspicious: np.ndarray
+    train: float
+    dev: float
+    z: float
+
+
+def label_check(train: Sequence[Record], dev: Sequence[Record]) -> LabelCheck:
+    """Cross-validates on train; each model also answers dev."""
     classes, labels = np.unique([record.label for record in train], return_inverse=True)
     found = np.zeros(len(train), bool)
-    if len(classes) > 1:
-        found[[number for number, *_ in label_errors(labels, _out_of_fold(train, labels))]] = True
-    return found
+    if len(classes) < 2:
+        return LabelCheck(found, 1.0, 1.0, 0.0)
+    own, others = _out_of_fold(train, labels, dev)
+    found[[number for number, *_ in label_errors(labels, own)]] = True
+    right = own.argmax(1) == labels
+    gold = [record.label for record in dev]
+    # The mean over the models for each example of dev: they answer the same examples.
+    right_on_dev = np.mean([classes[one.argmax(1)] == gold for one in others], axis=0)
+    error = math.hypot(*(some.std() / math.sqrt(len(some)) for some in (right, right_on_dev)))
+    difference = float(right_on_dev.mean() - right.mean())
+    z = difference / error if error else 0.0
+    return LabelCheck(found, float(right.mean()), float(right_on_dev.mean()), z)
 
 
 def domain_auc(
@@ -38,7 +62,7 @@ def domain_auc(
 
     parts = [_sample(train), _sample(test)]
     origin = np.repeat([0, 1], [len(part) for part in parts])
-    probabilities = _out_of_fold([*parts[0], *parts[1]], origin)
+    probabilities, _ = _out_of_fold([*parts[0], *parts[1]], origin)
     auc = float(roc_auc_score(origin, probabilities[:, 1]))
     width = float(norm.isf(0.025)) * auc_error(auc, *map(len, parts))
     return auc, max(0.0, auc - width), min(1.0, auc + width)
@@ -63,15 +87,18 @@ def _sample(examples: Sequence[Record | TaggedSentence]) -> list[Record]:
     ]
 
 
-def _out_of_fold(records: Sequence[Record], targets: np.ndarray) -> np.ndarray:
+def _out_of_fold(
+    records: Sequence[Record], targets: np.ndarray, others: Sequence[Record] = ()
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """The probabilities of each class by a model that did not see the example, nor one that shares
-    a text with it; `[examples, classes]`."""
+    a text with it, `[examples, classes]`; and those of each model for other examples."""
     from sklearn.model_selection import StratifiedGroupKFold
     from threadpoolctl import threadpool_limits
 
-    (of_texts,) = text_features(records)
+    of_texts, *of_others = text_features(records, others) if others else text_features(records)
     groups = item_groups(records)
-    probabilities = np.zeros((len(records), int(targets.max()) + 1))
+    shape = (len(records), int(targets.max()) + 1)
+    probabilities, elsewhere = np.zeros(shape), []
     folds = StratifiedGroupKFold(min(FOLDS, int(groups.max()) + 1), shuffle=True, random_state=0)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a class with fewer examples than folds
@@ -81,4 +108,8 @@ def _out_of_fold(records: Sequence[Record], targets: np.ndarray) -> np.ndarray:
                 continue
             model = logistic_regression(PENALTY).fit(of_texts[fitted], targets[fitted])
             probabilities[np.ix_(left, model.classes_)] = model.predict_proba(of_texts[left])
-    return probabilities
+            for some in of_others:
+                answers = np.zeros((some.shape[0], shape[1]))
+                answers[:, model.classes_] = model.predict_proba(some)
+                elsewhere.append(answers)
+    return probabilities, elsewhere
