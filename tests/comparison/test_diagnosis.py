@@ -2,6 +2,8 @@
 
 import json
 import math
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,11 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.data.formats import Record
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
+from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import to_json
+from tf_adapt.report.diagnosis.causes import Cause, Diagnosis
+from tf_adapt.report.diagnosis.section import diagnosis_lines, diagnosis_section
+from tf_adapt.report.markdown import to_markdown
 from tf_adapt.report.scored_cells import Trial
 from tf_adapt.runs import run_folder
 
@@ -246,6 +252,50 @@ def test_a_damaged_report_says_what_to_do(tmp_path):
         (tmp_path / "report.json").write_text(text, "utf-8")
         with pytest.raises(ArtifactError, match="give the command of the comparison again"):
             read_content(tmp_path)
+
+
+def test_the_section_names_what_is_confirmed():
+    content = contents.complete()
+    causes = [
+        Cause(
+            name="rate_too_high",
+            title="the learning rate is too high",
+            seen="one answer to everything",
+            otherwise=["training.learning_rate=0.0003"],
+            after=0.812,
+            gain=[0.3, 0.2, 0.4],
+            named=True,
+        ),
+        Cause(name="too_few_steps", title="too few steps", seen="5 steps", otherwise=["x=1"]),
+    ]
+    entry = ranked(content.cells)[1]
+    found = Diagnosis(cell=entry.cell.id, run="r", score=0.512, causes=causes, seconds=12.0)
+    content = replace(content, diagnosis=[found])
+    text = to_markdown(diagnosis_section(content, ranked(content.cells)))
+    assert "The learning rate is too high (one answer to everything): with " in text
+    assert "0.0003 dev has 81.2 instead of 51.2." in text
+    assert "+30.0 (+20.0 to +40.0)" in text and "12 seconds" in text
+    assert diagnosis_section(contents.complete(), ranked(content.cells)) == []
+    healthy = replace(found, causes=causes[1:])
+    assert diagnosis_lines(healthy) == ["No cause was confirmed; suspected: too few steps."]
+
+
+def test_a_diagnosis_is_kept_as_long_as_its_run_is_of_the_cell(tmp_path):
+    content = contents.complete()
+    cell = content.cells[0]
+    folder = f"runs/{cell.id}/rate_0.1/seed_0"
+    commands = [shlex.join(["tf-adapt", "train", "c.yaml", "--out", f"/before/{folder}"])]
+    content = replace(content, cells=[replace(cell, commands=commands)])
+    assert diagnosing.kept_diagnosis(content, tmp_path) is None
+    found = [
+        Diagnosis(cell=cell.id, run=run, score=0.5, causes=[], seconds=0.0)
+        for run in (folder, folder + "1")
+    ]
+    diagnosing._write(tmp_path, found)
+    assert diagnosing.kept_diagnosis(content, tmp_path) == found[:1]
+    (tmp_path / "diagnosis" / "diagnosis.json").write_text("[1]", "utf-8")
+    with pytest.raises(ArtifactError, match="remove it, and the same command"):
+        diagnosing.kept_diagnosis(content, tmp_path)
 
 
 @pytest.mark.slow

@@ -7,11 +7,12 @@ import json
 import logging
 import math
 import shlex
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from scipy.stats import norm
 
 from hub_modules.storage.files import write_text
@@ -23,13 +24,15 @@ from tf_adapt.comparison.diagnosis.evidence import CHOSEN_ON, Evidence, evidence
 from tf_adapt.comparison.diagnosis.report_reading import read_content
 from tf_adapt.comparison.record import RECORD, read_record
 from tf_adapt.comparison.verdict.training_ended import CHANCE
+from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import Content
 from tf_adapt.report.diagnosis.causes import Cause, Diagnosis
 from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.report.write import write_report
 from tf_adapt.runs import run_folder
+from tf_adapt.runs.interruption import Interruption
 
-HOME, FILE = "diagnosis", "diagnosis.json"
+HOME, FILE, FEATURES = "diagnosis", "diagnosis.json", "features"
 _DIAGNOSES = TypeAdapter(list[Diagnosis])
 _log = logging.getLogger(__name__)
 
@@ -53,7 +56,8 @@ def diagnose(folder: str | Path, trainer: Trainer | None = None) -> list[Diagnos
     folder = Path(folder).absolute()
     is_comparison = (folder / RECORD).is_file()
     if trainer is None:
-        with Trainer(read_record(folder)["threads"] if is_comparison else 1) as trainer:
+        threads = read_record(folder)["threads"] if is_comparison else 1
+        with Interruption(), Trainer(threads) as trainer:
             return diagnose(folder, trainer)
     if is_comparison:
         return _of_cells(folder, trainer)
@@ -87,11 +91,17 @@ def kept_diagnosis(content: Content, folder: Path) -> list[Diagnosis] | None:
     path = folder / HOME / FILE
     if not path.is_file():
         return None
+    try:
+        found = _DIAGNOSES.validate_json(read_bytes(path))
+    except ValidationError:
+        raise ArtifactError(
+            f"{path}: expected what `tf-adapt diagnose` wrote, got something else; remove it, and "
+            "the same command writes it again"
+        ) from None
     runs = {
         cell.id: [str(run.relative_to(folder)) for run in _run_folders(cell, folder)]
         for cell in content.cells
     }
-    found = _DIAGNOSES.validate_json(read_bytes(path))
     return [one for one in found if one.run in runs.get(one.cell, ())]
 
 
@@ -105,8 +115,8 @@ def _run_folders(cell: ScoredCell, folder: Path) -> list[Path]:
     the comparison's folder was before."""
     outs = [shlex.split(command) for command in cell.commands]
     outs = [Path(words[words.index("--out") + 1]) for words in outs if words[1] == "train"]
-    home = Path("runs", cell.id)
-    return [folder / home / Path(*out.parts[out.parts.index(cell.id) + 1 :]) for out in outs]
+    below = [out.parts[::-1][: out.parts[::-1].index(cell.id)][::-1] for out in outs]
+    return [folder.joinpath("runs", cell.id, *parts) for parts in below]
 
 
 def _median_run(runs: Sequence[Path], baseline: float) -> Path | None:
@@ -134,6 +144,7 @@ def _diagnosis(
         else replace(cause, named=True)
         for cause in suspected
     ]
+    shutil.rmtree(home / FEATURES, ignore_errors=True)
     causes.sort(key=lambda cause: (not cause.named, -(cause.gain or [0.0])[0]))
     return Diagnosis(
         cell=cell,
@@ -159,8 +170,12 @@ def _suspected(run: Evidence, home: Path) -> list[Cause]:
 
 def _checked(run: Evidence, cause: Cause, counter: Path, count: int, trainer: Trainer) -> Cause:
     """A suspected cause after its counter-run, one of `count`."""
+    features = counter.parent / FEATURES
     _log.info("suspected: %s (%s); counter-run: %s", cause.title, cause.seen, counter)
-    metrics = trainer.train(run.folder / run_folder.CONFIG, cause.otherwise, counter)
+    # The cache of a comparison is gone by now.
+    cache = json.dumps(str(features), ensure_ascii=False)
+    given = [*cause.otherwise, f"features.cache={cache}"]
+    metrics = trainer.train(run.folder / run_folder.CONFIG, given, counter)
     if metrics is None:
         return cause
     after = metrics[CHOSEN_ON][metrics["metric"]] or 0.0
