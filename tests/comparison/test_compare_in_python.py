@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 import tf_adapt as ta
-from tf_adapt.comparison import comparing, in_python, winner_export
+from tf_adapt.comparison import comparing, in_python, winner_export, written_report
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
@@ -74,7 +74,9 @@ def finish_all(outcomes, *others):
             run_config.start(run.folder, run.cell.config)
             run_folder.write_task(run.folder, TASK, "abc")
             run_folder.write_history(run.folder, [{"epoch": 1, "dev_accuracy": 0.9}])
-            predictions = "".join(f"{line}\t0.5\n" for line in ["prediction", *said])
+            predictions = "".join(
+                f"{line}{finished_runs.QUARTERS}\n" for line in ["prediction", *said]
+            )
             scores = {"dev": {"accuracy": 0.9}, "test": {"accuracy": float(right)}}
             finished_runs.finish(run.folder, {"test": predictions}, head="linear", **scores)
 
@@ -100,7 +102,7 @@ def found(compare, tmp_path_factory):
 @pytest.fixture
 def unreported(monkeypatch):
     """Reports take a second to draw."""
-    monkeypatch.setattr(comparing, "write_report", lambda content, out: None)
+    monkeypatch.setattr(written_report, "write_report", lambda content, out: None)
 
 
 def test_the_verdict_and_where_things_are(found):

@@ -22,7 +22,7 @@ from tf_adapt.report.content import to_json
 from tf_adapt.runs import run_folder
 
 pytestmark = pytest.mark.slow
-TIMES = ("training_seconds", "peak_memory_mb", "serving_seconds_per_1000")
+TIMES = ("training_seconds", "choosing_seconds", "peak_memory_mb", "serving_seconds_per_1000")
 
 
 def compare(*arguments, **keywords) -> dict:

@@ -7,7 +7,7 @@ import finished_runs
 import pytest
 
 from hub_modules.storage import records
-from tf_adapt.comparison import comparing, extending
+from tf_adapt.comparison import comparing, extending, written_report
 from tf_adapt.comparison.execution.outcomes import CHOOSING_SEED, Outcomes
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.extending import extensions, judging, outcomes_of
@@ -24,7 +24,9 @@ def finish(run, curve, labels=(), test=0.5):
     """What is read of a run: a dev score after each epoch, predictions, and scores."""
     rows = [{"epoch": number, "dev_accuracy": score} for number, score in enumerate(curve, 1)]
     run_folder.write_history(run.folder, rows)
-    said = {"test": "".join(f"{line}\t0.5\n" for line in ["prediction", *labels])}
+    said = {
+        "test": "".join(f"{line}{finished_runs.QUARTERS}\n" for line in ["prediction", *labels])
+    }
     scores = {"dev": {"accuracy": max(curve)}, "test": {"accuracy": test}}
     finished_runs.finish(run.folder, said, **scores)
 
@@ -136,8 +138,8 @@ def compare(make, tmp_path, monkeypatch):
     outcomes, splits = make(seeds=3)
     gold = [record.label for record in splits.examples["test"]]
     some_wrong = [gold[number - (number % 3 == 0)] for number in range(len(gold))]
-    monkeypatch.setattr(comparing, "write_report", lambda content, out: None)
-    monkeypatch.setattr(comparing, "export_best", lambda *others: None)
+    monkeypatch.setattr(written_report, "write_report", lambda content, out: None)
+    monkeypatch.setattr(written_report, "export_best", lambda *others: None)
     calls = []
 
     def compared(comparison=outcomes.comparison, killed_in=None, **keywords):

@@ -10,7 +10,7 @@ import pytest
 
 from hub_modules.manifest import write_manifest
 from hub_modules.storage import records
-from tf_adapt.comparison import comparing, winner_export
+from tf_adapt.comparison import comparing, winner_export, written_report
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import remember_failure
@@ -51,7 +51,7 @@ def finish(run, predictions: str, test: float, dev=(0.4, 0.6), metric="accuracy"
 
 
 def table(labels) -> str:
-    return "".join(f"{line}\t0.5\n" for line in ["prediction", *labels])
+    return "".join(f"{line}{finished_runs.QUARTERS}\n" for line in ["prediction", *labels])
 
 
 def test_scores_costs_and_curves(comparison, tmp_path):
@@ -359,7 +359,9 @@ def reports(comparison, monkeypatch):
     written = []
     monkeypatch.setattr(comparing, "run_all", run_all)
     monkeypatch.setattr(
-        comparing, "write_report", lambda content, out: written.append(json.dumps(to_json(content)))
+        written_report,
+        "write_report",
+        lambda content, out: written.append(json.dumps(to_json(content))),
     )
     return written
 

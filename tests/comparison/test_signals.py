@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tf_adapt.comparison import comparing, winner_export
+from tf_adapt.comparison import winner_export, written_report
 from tf_adapt.comparison.cell_results import seed_results
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution import running
@@ -490,7 +490,7 @@ def run_hash(folder):
 def beside(made, monkeypatch):
     """`made`, in the folder of its configs, without drawing reports again."""
     monkeypatch.chdir(made[1].parent)
-    monkeypatch.setattr(comparing, "write_report", lambda content, out: None)
+    monkeypatch.setattr(written_report, "write_report", lambda content, out: None)
     return made
 
 

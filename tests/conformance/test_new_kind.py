@@ -13,7 +13,7 @@ from servers import running, server_of  # noqa: E402
 
 import tf_adapt as ta  # noqa: E402
 from tf_adapt.commands.main import cli  # noqa: E402
-from tf_adapt.comparison import comparing  # noqa: E402
+from tf_adapt.comparison import comparing, written_report  # noqa: E402
 from tf_adapt.comparison.plan.settings import load_comparison  # noqa: E402
 from tf_adapt.config.reading import config_from  # noqa: E402
 from tf_adapt.training.finished.run_export import export_run  # noqa: E402
@@ -66,7 +66,7 @@ def test_it_trains_predicts_exports_and_is_served(data, tiny_bert, tmp_path):
 def test_it_stands_in_the_report_of_a_comparison(data, tiny_bert, tmp_path, monkeypatch):
     # Other processes do not know the kind.
     monkeypatch.setattr(comparing, "run_all", in_this_process)
-    monkeypatch.setattr(comparing, "export_best", lambda outcomes, content, anyway: None)
+    monkeypatch.setattr(written_report, "export_best", lambda outcomes, content, anyway: None)
     compare = {"encoders": [str(tiny_bert)], "adaptations": ["freeze", "tune"]}
     compare |= {"heads": ["linear"], "learning_rates": [1e-2], "seeds": 1}
     content = {"data": data, "compare": compare, "training": {"epochs": 1, "batch_size": 8}}

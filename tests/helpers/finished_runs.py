@@ -4,6 +4,8 @@ from pathlib import Path
 
 from tf_adapt.runs import prediction_files, run_folder
 
+# Probabilities of four labels, as many as those of sample_classification.
+QUARTERS = 4 * "\t0.25"
 METRICS = {
     "dataset": "sample_classification",
     "adaptation": "feature_extraction",

@@ -16,12 +16,14 @@ def texts(row):
 
 def test_costs():
     cell = contents.cell("bert", FROZEN, (0.5,))
+    cell = replace(cell, costs=replace(cell.costs, choosing_seconds=57.2))
     unknown = replace(contents.cell("elmo", TUNED, (0.4,)), costs=contents.UNKNOWN_COSTS)
     table = tables.cost_table(ranked([cell, unknown]), "repeat")
     assert table.caption.startswith("Costs of a training, means over repeats (of memory the least")
     rows = table.rows
     assert texts(rows[0])[1:] == [["50.0"], ["812 k"], ["14.3"], ["911"], ["3.12"], ["3.25"]]
     assert rows[0][2][0].note == "13 % of all"
+    assert rows[0][3][0].note == "+ 57.2 to choose the rate"
     assert texts(rows[1])[1:] == [["40.0"]] + [["–"]] * 5
 
 

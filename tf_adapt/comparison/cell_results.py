@@ -74,7 +74,10 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
     config, final, parts = cell.config, outcomes.final_runs(cell), outcomes.scored_runs(cell)
     metrics = [of_run for of_run in map(outcomes.metrics, final) if of_run is not None]
     tried = [
-        of_run for of_run in map(outcomes.metrics, outcomes.trials(cell)) if of_run is not None
+        of_run
+        for run in outcomes.trials(cell)
+        # With folds the chosen ones are among the scored.
+        if run not in parts and (of_run := outcomes.metrics(run)) is not None
     ]
     first, family = metrics[0] if metrics else {}, scored.families.get(config.encoder.handle)
     long = config.encoder.long
@@ -164,7 +167,8 @@ def _score(outcomes: Outcomes, run: CellRun, scored: Scored) -> float | None:
 
 
 def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:
-    """Mean costs over seeds, from `metrics.json`; `tried`, the trials', counts for memory only."""
+    """Mean costs over seeds, from `metrics.json`; `tried` are those of trials that are not scored,
+    whose memory counts too."""
 
     def mean(values):
         values = [value for value in values if value is not None]
@@ -181,6 +185,7 @@ def _costs(metrics: list[dict[str, Any]], tried: list[dict[str, Any]]) -> Costs:
         ),
         serving_seconds_per_1000=mean([f["seconds"].get("serving_per_1000") for f in metrics]),
         task_megabytes=mean([count * run_schemas.BYTES_PER_WEIGHT / 1e6 for count in trainable]),
+        choosing_seconds=round(sum(of_run["seconds"]["training"] for of_run in tried), 4) or None,
     )
 
 

@@ -70,6 +70,8 @@ class Costs:
 
     Attributes:
         task_megabytes: disk space for each task, without the module, which all tasks share.
+        choosing_seconds: of training, of all trials of learning rates that are not scored; None:
+            there are none.
     """
 
     trainable_parameters: int | None
@@ -78,6 +80,7 @@ class Costs:
     peak_memory_mb: float | None
     serving_seconds_per_1000: float | None
     task_megabytes: float | None
+    choosing_seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -51,13 +51,13 @@ def cost_table(order: list[Ranked], name: str = "seed") -> Table:
     rows = []
     for entry in order:
         costs = entry.cell.costs
-        measured = (costs.training_seconds, costs.peak_memory_mb, costs.serving_seconds_per_1000)
+        measured = (costs.peak_memory_mb, costs.serving_seconds_per_1000, costs.task_megabytes)
         rows.append([
             field_of(entry.name),
             field_of(entry.cell.results.shown),
             [_trainable(costs)],
+            field_of(words.amount(costs.training_seconds), note=_choosing(costs)),
             *(field_of(words.amount(value)) for value in measured),
-            field_of(words.amount(costs.task_megabytes)),
         ])  # fmt: skip
     title = (
         f"Costs of a training, means over {name}s (of memory the least; a process's first run "
@@ -172,6 +172,11 @@ def _trial(trial: Trial, chosen: float | None) -> list[Entry]:
     result = "diverged" if trial.score is None else words.score(trial.score)
     note = f"at {words.rate(trial.learning_rate)}" + (", chosen" if is_chosen else "")
     return [Entry(result, note, strong=is_chosen)]
+
+
+def _choosing(costs: Costs) -> str:
+    seconds = costs.choosing_seconds
+    return "" if seconds is None else f"+ {words.amount(seconds)} to choose the rate"
 
 
 def _trainable(costs: Costs) -> Entry:
