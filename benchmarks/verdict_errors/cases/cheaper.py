@@ -20,7 +20,7 @@ ABOUT = (
 )
 COLUMNS = {
     "close": Share(),
-    "falsely close": Share(1.5),
+    "falsely close": Share(2.5),
     "alike": Share(),
     "ahead": Share(),
     "lost": Mean(),
