@@ -10,9 +10,11 @@ README = Path(__file__).with_name("README.md")
 # On the page of a package index, files of the project are not there: what a link says stays.
 _RELATIVE_LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)")
 # What only converting foreign weights needs; see CONTRIBUTING.md for the reason of each dependency.
-CONVERT = ["h5py>=3.11", "keras-nlp>=0.20", "safetensors>=0.4"]
-# Encoders of keras-hub's layers; safetensors for folders of HuggingFace's format.
-KERAS_HUB = ["keras-hub>=0.32", "safetensors>=0.4"]
+CONVERT = ["h5py>=3.11", "keras-nlp>=0.20"]
+# Encoders of keras-hub's layers.
+KERAS_HUB = ["keras-hub>=0.32"]
+# Handles of model hubs, by the hubs' own packages.
+HUBS = ["huggingface-hub>=0.25", "kagglehub>=0.3"]
 # Another engine for CPUs.
 OPENVINO = ["openvino>=2025.0"]
 INT8 = [*OPENVINO, "nncf>=3.0"]
@@ -63,6 +65,8 @@ setup(
         "pydantic>=2.7",
         "PyYAML>=6",
         "rich>=13",
+        # Weights of folders in HuggingFace's format.
+        "safetensors>=0.4",
         "scikit-learn>=1.4",
         "scipy>=1.11",
         # tensorflow-hub imports pkg_resources, which later versions no longer bring.
@@ -78,6 +82,7 @@ setup(
     ],
     extras_require={
         "convert": CONVERT,
+        "hubs": HUBS,
         "keras-hub": KERAS_HUB,
         "int8": INT8,
         "openvino": OPENVINO,

@@ -5,8 +5,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
+from hub_modules.huggingface_handles import native_folder
 from hub_modules.keras_hub.handles import check_not_foreign, hint, keras_folder
 from hub_modules.shipped import PRETRAINED, shipped_names
+from hub_modules.storage.model_hubs import local_handle
 
 WORDS_SUFFIX = ".txt"
 
@@ -25,7 +27,7 @@ def find_module(handle: str | os.PathLike) -> Path:
         ArtifactError: there is none, it cannot be downloaded, or its files are incomplete.
         ConfigError: as `hub_modules.storage.download.fetch`.
     """
-    text = os.fspath(handle)
+    text = local_handle(handle)
     if (of_keras := keras_folder(text)) is not None:
         return of_keras
     if is_word_vectors(text):
@@ -43,6 +45,8 @@ def find_module(handle: str | os.PathLike) -> Path:
         folder = PRETRAINED / text
     else:
         folder = Path(text)
+    if (published := native_folder(folder)) is not None:
+        return published
     if "\0" in text or not folder.is_dir():
         nearest = get_close_matches(text, shipped_names(), n=1)
         meant = f"; did you mean {nearest[0]!r}?" if nearest else hint(text)

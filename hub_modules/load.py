@@ -7,6 +7,7 @@ from pathlib import Path
 from hub_modules.errors import ConfigError
 from hub_modules.families import FAMILIES
 from hub_modules.find import encoder_folder, find_module, is_word_vectors
+from hub_modules.huggingface_handles import family_of, native_folder
 from hub_modules.kept_layers import refuse_keep_layers
 from hub_modules.keras_hub.handles import keras_folder
 from hub_modules.loading.loaded_module import LoadedModule
@@ -42,8 +43,8 @@ def load_module(
 
     Args:
         handle: the name of a shipped module, a folder (DIR or DIR/encoder), a Hub URL, one of
-            `hub_modules.keras_hub.handles`, or a `.txt` file of word vectors (these two are data,
-            no programs: they need no trust).
+            `hub_modules.keras_hub.handles`, a folder of HuggingFace's format, or a `.txt` file of
+            word vectors (these three are data, no programs: they need no trust).
         execution: "native" (our layer with the module's weights; recognised modules only),
             "saved_model" (the module's own program), or None: native where that is possible.
         trust: accept a program that neither ships nor was written or trusted by this user before,
@@ -86,6 +87,20 @@ def load_module(
         if classification_token:
             _check_takes_token(handle, None, execution)
         return load_word_vectors(find_module(handle), dtype, pretrained)
+    if (folder := native_folder(handle)) is not None:
+        from hub_modules.loading.huggingface import load_huggingface
+
+        if classification_token:
+            _check_takes_token(handle, family_of(folder), execution)
+        return load_huggingface(
+            folder,
+            os.fspath(handle),
+            execution,
+            preprocessor,
+            {"dtype": dtype} | ({"new_rows": 1} if classification_token else {}),
+            pretrained,
+            keep_layers,
+        )
     module = verified_module(handle, trust)
     preprocessing = None if preprocessor is None else verified_preprocessor(preprocessor, trust)
     from_files = _native_way(module.folder, module.manifest)
@@ -96,7 +111,7 @@ def load_module(
             "`tf-adapt module convert`"
         )
     if classification_token:
-        _check_takes_token(handle, module.manifest, execution)
+        _check_takes_token(handle, module.manifest and module.manifest.kind, execution)
     kind = None if module.manifest is None else module.manifest.kind
     if execution == "saved_model" and kind and FAMILIES[kind].program_takes_texts:
         raise ConfigError(
@@ -134,7 +149,8 @@ def runs_natively(handle: str | os.PathLike, execution: str | None) -> bool:
     """
     if execution is not None:
         return execution == "native"
-    if keras_folder(handle) is not None or is_word_vectors(handle):
+    data_alone = (keras_folder(handle), native_folder(handle))
+    if any(folder is not None for folder in data_alone) or is_word_vectors(handle):
         return True
     folder = find_module(handle)
     return _native_way(folder, read_module_manifest(folder)) is not None
@@ -161,14 +177,13 @@ def _check_has_weights(handle: str | os.PathLike, pretrained: bool) -> None:
 
 
 def _check_takes_token(
-    handle: str | os.PathLike, manifest: ModuleManifest | None, execution: str | None
+    handle: str | os.PathLike, family: str | None, execution: str | None
 ) -> None:
-    kind = "none of ours" if manifest is None else manifest.kind
-    takes = manifest is not None and FAMILIES[manifest.kind].takes_token
+    takes = family is not None and FAMILIES[family].takes_token
     if not takes or execution == "saved_model":
         raise ConfigError(
             f"module {handle}: classification_token=True (encoder.classification_token) needs a "
-            f"causal module that runs natively, got kind {kind}, execution "
+            f"causal module that runs natively, got kind {family or 'none of ours'}, execution "
             f"{execution or 'native where possible'}; leave it out"
         )
 
@@ -216,6 +231,11 @@ def module_text_settings(handle: str | os.PathLike) -> dict | None:
         ArtifactError: the module is missing or damaged.
     """
     folder = find_module(handle)
+    if native_folder(folder) is not None:
+        from hub_modules.loading.huggingface import texts_of
+        from hub_modules.sources import huggingface
+
+        return texts_of(huggingface.read(folder))
     manifest = read_module_manifest(folder)
     if manifest is not None:
         return OWN_FAMILIES[manifest.kind].text_settings(folder, manifest)

@@ -21,9 +21,10 @@ def _text_settings(folder: Path, manifest: ModuleManifest) -> dict:
     return {"vocabulary": vocabulary, "merges": merges}
 
 
-def _preprocessor(folder: Path, manifest: ModuleManifest, classification_token: bool):
-    rows = manifest.config.vocabulary_size
-    return CausalPreprocessor(*read_own_byte_pairs(folder, rows), classification_token, rows)
+def _preprocessor(texts: dict, config: dict, classification_token: bool):
+    return CausalPreprocessor(
+        **texts, classification_token=classification_token, rows=config["vocabulary_size"]
+    )
 
 
 def _missing(source: ModuleSource) -> str:

@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from hub_modules.by_family.encoder_module import EncoderModule, save_module
 from hub_modules.by_family.row import Row
-from hub_modules.manifest import ModuleManifest
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.native.output_layers import BiLanguageModelHead
 from hub_modules.preprocess import ElmoPreprocessor
@@ -95,7 +94,7 @@ class ElmoModule(EncoderModule):
         return {"serving_default": default, "default": default, "tokens": tokens}
 
 
-def _preprocessor(folder: Path, manifest: ModuleManifest, classification_token: bool):
+def _preprocessor(texts: dict, config: dict, classification_token: bool):
     return ElmoPreprocessor()
 
 

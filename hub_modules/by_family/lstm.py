@@ -60,8 +60,8 @@ def _text_settings(folder: Path, manifest: ModuleManifest) -> dict:
     return {"vocabulary": vocabulary, "lower_case": manifest.lower_case}
 
 
-def _preprocessor(folder: Path, manifest: ModuleManifest, classification_token: bool):
-    return LstmPreprocessor(*_text_settings(folder, manifest).values())
+def _preprocessor(texts: dict, config: dict, classification_token: bool):
+    return LstmPreprocessor(texts["vocabulary"], texts["lower_case"])
 
 
 def _missing(source: ModuleSource) -> str:

@@ -20,8 +20,8 @@ def _text_settings(folder: Path, manifest: ModuleManifest) -> dict:
     return read_own_texts(folder, manifest.config.vocabulary_size)
 
 
-def _preprocessor(folder: Path, manifest: ModuleManifest, classification_token: bool):
-    return ModernBertPreprocessor(**_text_settings(folder, manifest))
+def _preprocessor(texts: dict, config: dict, classification_token: bool):
+    return ModernBertPreprocessor(**texts)
 
 
 def _missing(source: ModuleSource) -> str:

@@ -20,8 +20,8 @@ def _text_settings(folder: Path, manifest: ModuleManifest) -> dict:
     return {"vocabulary": vocabulary, "lower_case": manifest.lower_case}
 
 
-def _preprocessor(folder: Path, manifest: ModuleManifest, classification_token: bool):
-    return _of(**_text_settings(folder, manifest))
+def _preprocessor(texts: dict, config: dict, classification_token: bool):
+    return _of(**texts)
 
 
 def _of(vocabulary: list[str], lower_case: bool) -> BertPreprocessor:

@@ -18,8 +18,8 @@ class Row:
     Attributes:
         encoder: the class of the native encoder.
         shapes: the encoder's arguments → the shape of each weight by name.
-        preprocessor: a module's folder, its manifest and whether rows end in a classification
-            token → texts to packed inputs.
+        preprocessor: what `text_settings` gives, the encoder's arguments and whether rows end in a
+            classification token → texts to packed inputs.
         text_settings: a module's folder and its manifest → the arguments of `ModuleSource` for
             texts.
         missing: a source → what a module of it would lack and what to add; empty: nothing.
@@ -33,7 +33,7 @@ class Row:
 
     encoder: type[keras.layers.Layer]
     shapes: Callable[[dict], dict[str, tuple]]
-    preprocessor: Callable[[Path, ModuleManifest, bool], Any]
+    preprocessor: Callable[[dict, dict, bool], Any]
     text_settings: Callable[[Path, ModuleManifest], dict]
     missing: Callable[[ModuleSource], str]
     save: Callable[[Any, ModuleSource, Path, str], None]

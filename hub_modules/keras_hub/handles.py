@@ -1,4 +1,5 @@
-"""Handles of keras-hub's encoders: `keras:PRESET`, `keras:FOLDER`, or a preset's folder by itself.
+"""Handles of keras-hub's encoders: `keras:PRESET`, `keras:FOLDER`, or by itself the folder of a
+preset, or one of HuggingFace's format whose family has no native encoder of ours.
 
 Nothing here imports keras-hub, but for downloading a preset by its name.
 """
@@ -9,13 +10,13 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from hub_modules.errors import ArtifactError, ConfigError
-from hub_modules.keras_hub.backbones import BACKBONES, INSTALL, backbone_class
+from hub_modules.errors import ArtifactError
+from hub_modules.huggingface_handles import CONFIG, NATIVE, model_type
+from hub_modules.keras_hub.backbones import BACKBONES, backbone_class
 from hub_modules.sources.folder import read_json
-from hub_modules.storage.fetching import check_fetching
+from hub_modules.storage.model_hubs import HUGGINGFACE, KAGGLE, kaggle_folder, local_handle
 
 PREFIX = "keras:"
-CONFIG = "config.json"
 _PRESET = re.compile(r"[a-z][a-z0-9_.]{0,99}")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _GPT2 = "GPT2Backbone"
@@ -35,10 +36,11 @@ def keras_folder(handle: str | os.PathLike) -> Path | None:
         ArtifactError: the folder or the preset does not exist, or cannot be downloaded.
         ConfigError: keras-hub is not installed, and is needed to find a preset by its name.
     """
-    text = os.fspath(handle)
+    text = local_handle(handle)
     if not text.startswith(PREFIX):
         folder = Path(text)
-        return folder if "\0" not in text and is_preset_folder(folder) else None
+        is_ours = "\0" in text or not (is_preset_folder(folder) or _is_backbone(folder))
+        return None if is_ours else folder
     folder = Path(text.removeprefix(PREFIX))
     if is_preset_name(text):
         return downloaded_preset(folder.name, BACKBONES)
@@ -61,32 +63,26 @@ def is_preset_folder(folder: Path) -> bool:
     )
 
 
+def _is_backbone(folder: Path) -> bool:
+    """Whether a folder of HuggingFace's format is of a family that only keras-hub's layers have."""
+    found = model_type(folder)
+    return found not in NATIVE and found in {row.model_type for row in BACKBONES.values()}
+
+
 def check_not_foreign(folder: Path, handle: str) -> None:
-    """Refuses a HuggingFace folder that is given as a module, with the line that makes it work.
+    """Refuses a folder of HuggingFace's format that no encoder reads.
 
     Raises:
         ArtifactError: it is such a folder.
     """
-    settings = _settings(folder) if (folder / CONFIG).is_file() else {}
-    model_type = settings.get("model_type")
-    if not isinstance(model_type, str) or (folder / "saved_model.pb").is_file():
-        return
-    refuse_gpt2(folder, settings)
-    what = (
-        f"module {handle}: expected a module, got a folder of HuggingFace's format ({model_type})"
-    )
-    if model_type == "bert":
+    if (found := model_type(folder)) is not None:
         raise ArtifactError(
-            f"{what}; convert it once: tf-adapt module convert --from huggingface {handle} --out "
-            f"NEW_FOLDER; or give it as {PREFIX}{handle}, which needs {INSTALL}"
+            f"module {handle}: a folder of HuggingFace's format ({found}); {other_family(found)}"
         )
-    if model_type in {row.model_type for row in BACKBONES.values()}:
-        raise ArtifactError(f"{what}; give it as {PREFIX}{handle}, which needs {INSTALL}")
-    raise ArtifactError(f"{what}; {other_family(model_type)}")
 
 
 def refuse_gpt2(folder: Path, settings: dict) -> None:
-    """Refuses a GPT-2 that is not converted, with the line that converts it.
+    """Refuses a GPT-2 as an encoder of keras-hub's layers, with what to do.
 
     Args:
         settings: of the folder's `config.json`.
@@ -95,14 +91,10 @@ def refuse_gpt2(folder: Path, settings: dict) -> None:
         ArtifactError: it is a GPT-2 in HuggingFace's format, or keras-hub's preset of one.
     """
     if str(settings.get("model_type")).lower() == "gpt2":
-        source_format = "huggingface"
-    elif settings.get("class_name") == _GPT2:
-        source_format = "keras-nlp"
-    else:
-        return
-    raise ArtifactError(
-        f"module {folder}: {_CAUSAL}; {_conversion(source_format, str(folder), 'NEW_FOLDER')}"
-    )
+        raise ArtifactError(f"module {folder}: {_CAUSAL}; give the folder without {PREFIX}")
+    if settings.get("class_name") == _GPT2:
+        line = _conversion("keras-nlp", str(folder), "NEW_FOLDER")
+        raise ArtifactError(f"module {folder}: {_CAUSAL}; {line}")
 
 
 def _conversion(source_format: str, source: str, out: str) -> str:
@@ -114,11 +106,8 @@ def _conversion(source_format: str, source: str, out: str) -> str:
 
 def other_family(model_type: str) -> str:
     """What to do with a model that is no backbone of the table."""
-    known = ", ".join(row.model_type for row in BACKBONES.values())
-    return (
-        f"expected one of the families {known}, or a GPT-2; other models are no encoders of text "
-        "here"
-    )
+    known = ", ".join(dict.fromkeys([*NATIVE, *(row.model_type for row in BACKBONES.values())]))
+    return f"expected one of the families {known}; other models are no encoders of text here"
 
 
 def hint(handle: str) -> str:
@@ -126,18 +115,11 @@ def hint(handle: str) -> str:
     name = handle.removeprefix(PREFIX)
     if not _HUB_NAME.fullmatch(name):
         return ""
-    folder = name.split("/")[-1]
-    download = (
-        "; a name of HuggingFace's hub is not downloaded from here: run `hf download "
-        f"{name} --local-dir {folder}`"
-    )
     if name.startswith("gpt2_"):  # so keras-hub names its presets
         return f"; {_gpt2_preset(name)}"
-    if re.search("gpt-?2", folder.lower()):
-        return f"{download} and {_conversion('huggingface', folder, f'{folder}_module')}"
-    advice = f"{download} and give {PREFIX}./{folder}"
+    advice = f"; a model of HuggingFace's hub is {HUGGINGFACE}{name}"
     if "/" not in name and not handle.startswith(PREFIX):
-        advice += f"; a preset of keras-hub is {PREFIX}{name.replace('-', '_').lower()}"
+        advice += f", a preset of keras-hub {PREFIX}{name.replace('-', '_').lower()}"
     return advice
 
 
@@ -150,13 +132,6 @@ def _settings(folder: Path) -> dict:
         return read_json(folder / CONFIG)
     except ArtifactError:
         return {}
-
-
-def _is_cached(handle: str) -> bool:
-    from kagglehub.cache import get_cached_path
-    from kagglehub.handle import parse_model_handle
-
-    return Path(get_cached_path(parse_model_handle(handle))).is_dir()
 
 
 def downloaded_preset(name: str, backbones: Iterable[str]) -> Path:
@@ -179,23 +154,5 @@ def downloaded_preset(name: str, backbones: Iterable[str]) -> Path:
             f"module {PREFIX}{name}: no such folder, and no preset of this name; expected one of "
             f"{', '.join(sorted(presets))}{hint(f'{PREFIX}{name}')}"
         )
-    try:
-        import kagglehub
-
-        handle = presets[name]["kaggle_handle"].removeprefix("kaggle://")
-        check_fetching(f"{PREFIX}{name}", is_cached=lambda: _is_cached(handle))
-        return Path(kagglehub.model_download(handle))
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"module {PREFIX}{name}: downloading a preset needs the package {error.name}; install "
-            "it: pip install kagglehub"
-        ) from None
-    except ArtifactError:
-        raise
-    # kagglehub reports a lost connection, an unknown version and a refused login in many classes.
-    except Exception as error:
-        raise ArtifactError(
-            f"module {PREFIX}{name}: the preset cannot be downloaded "
-            f"({type(error).__name__}: {str(error)[:200]}); try again when the network is there, "
-            f"or get its folder and give {PREFIX}FOLDER"
-        ) from error
+    kaggle = presets[name]["kaggle_handle"].removeprefix(KAGGLE)
+    return Path(kaggle_folder(kaggle, f"{PREFIX}{name}"))

@@ -114,5 +114,6 @@ def own_preprocessor(
             f"preprocessor: module {module.folder} brings its own preprocessing; leave the "
             "argument out (encoder.preprocessor: null)"
         )
-    make = OWN_FAMILIES[module.manifest.kind].preprocessor
-    return make(module.folder, module.manifest, classification_token)
+    row, config = OWN_FAMILIES[module.manifest.kind], module.manifest.arguments()
+    texts = row.text_settings(module.folder, module.manifest)
+    return row.preprocessor(texts, config, classification_token)

@@ -188,7 +188,7 @@ def test_handles_in_a_config(folder, tmp_path, monkeypatch):
     assert resolve_paths(near).encoder.handle == handle
     name = config_from(content | {"encoder": {"handle": "keras:roberta_base_en"}}, "test")
     assert resolve_paths(name).encoder.handle == "keras:roberta_base_en"
-    with pytest.raises(ConfigError, match="encoder.handle.*hf download org/some-model"):
+    with pytest.raises(ConfigError, match="encoder.handle.*hf://org/some-model"):
         config_from(content | {"encoder": {"handle": "org/some-model"}}, "test")
 
 

@@ -13,6 +13,7 @@ import click
 
 from hub_modules.engines.names import ENGINES, TENSORFLOW
 from hub_modules.storage.files import why_no_name
+from hub_modules.storage.model_hubs import is_address
 from tf_adapt.models.after_keras import unwatch
 from tf_adapt.printing.streams import printable, printable_json, quiet, shows_unicode
 from tf_adapt.printing.words import counted, probability, visible
@@ -29,8 +30,8 @@ class _Path(click.ParamType):
         self.may_be_address = may_be_address
 
     def convert(self, value, param, ctx):
-        is_address = self.may_be_address and value.startswith(("http://", "https://"))
-        reason = None if is_address else why_no_name(value)
+        fetched = self.may_be_address and is_address(value)
+        reason = None if fetched else why_no_name(value)
         if reason is not None:
             problem = f"expected the name of a file or folder, got {_short(value)}: {reason}"
             self.fail(problem, param, ctx)

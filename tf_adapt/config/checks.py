@@ -255,6 +255,6 @@ def _handle_problems(handle: str, path: KeyPath) -> Found:
     yield (
         path,
         f"expected the name of a shipped module ({', '.join(names)}), an existing folder or .txt "
-        f"file of word vectors, or an http(s) URL, got {handle!r}"
+        f"file of word vectors, an http(s) URL, hf://ORG/NAME or kaggle://…, got {handle!r}"
         f"{did_you_mean(handle, names) or hint(handle)}",
     )

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from hub_modules.keras_hub.handles import PREFIX, is_preset_name
 from hub_modules.shipped import shipped_names
+from hub_modules.storage.model_hubs import is_address
 from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.config.fields import Section
 from tf_adapt.config.sections import Config
@@ -37,9 +38,7 @@ def is_name_or_url(handle: str | None) -> bool:
     """Whether a handle is the name of a shipped module or of a preset, or an address, not a
     folder."""
     return handle is not None and (
-        handle in shipped_names()
-        or handle.startswith(("http://", "https://"))
-        or is_preset_name(handle)
+        handle in shipped_names() or is_address(handle) or is_preset_name(handle)
     )
 
 

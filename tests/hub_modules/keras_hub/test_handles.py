@@ -33,30 +33,13 @@ def test_folders_and_names(preset, tmp_path):
 
 def test_names_get_the_line_that_makes_them_work():
     for handle, message in [
-        (
-            "roberta-base",
-            "run `hf download roberta-base --local-dir roberta-base` and give keras:./roberta-base"
-            ".*keras:roberta_base",
-        ),
-        (
-            "google/electra-small-discriminator",
-            "hf download google/electra-small-discriminator --local-dir "
-            "electra-small-discriminator` and give keras:./electra-small-discriminator",
-        ),
-        ("keras:FacebookAI/roberta-base", "hf download FacebookAI/roberta-base"),
+        ("roberta-base", "hf://roberta-base, a preset of keras-hub keras:roberta_base"),
+        ("google/electra-small-discriminator", "is hf://google/electra-small-discriminator$"),
+        ("keras:FacebookAI/roberta-base", "is hf://FacebookAI/roberta-base"),
         ("keras:./nowhere", "no such folder; expected keras: with a folder"),
         ("keras:", "no such folder"),
-        (
-            "openai-community/gpt2",
-            "run `hf download openai-community/gpt2 --local-dir gpt2` and convert it once: "
-            "`tf-adapt module convert --from huggingface gpt2 --out gpt2_module`, and give "
-            "gpt2_module$",
-        ),
-        (
-            "keras:distilgpt2",
-            "no preset of this name.*`tf-adapt module convert --from huggingface distilgpt2 --out "
-            "distilgpt2_module`",
-        ),
+        ("openai-community/gpt2", "is hf://openai-community/gpt2$"),
+        ("keras:distilgpt2", "no preset of this name.*hf://distilgpt2"),
         (
             "gpt2_base_en",
             "`tf-adapt module convert --from keras-nlp keras:gpt2_base_en --out gpt2_base_en`, "
@@ -74,14 +57,14 @@ def test_names_get_the_line_that_makes_them_work():
 
 
 def test_a_folder_of_huggingface_given_by_itself(tmp_path):
-    for family, changes, message in [
-        ("roberta", {}, "HuggingFace's format .roberta.; give it as keras:"),
-        ("bert", {}, "tf-adapt module convert --from huggingface .* or give it as keras:"),
-        ("bert", {"model_type": "t5"}, "expected one of the families"),
-    ]:
-        folder = write_folder(family, tmp_path / family, **changes)
-        with pytest.raises(ArtifactError, match=message):
-            load_module(folder, trust=True)
+    roberta = write_folder("roberta", tmp_path / "roberta")
+    assert keras_folder(roberta) == find_module(roberta) == roberta
+    folder = write_folder("bert", tmp_path / "bert")
+    assert keras_folder(folder) is None and find_module(folder) == folder
+    assert load_module(folder).family == "bert"
+    other = write_folder("bert", tmp_path / "other", model_type="t5")
+    with pytest.raises(ArtifactError, match="expected one of the families bert, gpt2, modernbert"):
+        load_module(other, trust=True)
 
 
 @pytest.fixture
@@ -95,8 +78,9 @@ def converted(monkeypatch) -> list:
 def test_a_gpt2_that_is_not_converted_gets_the_line_that_converts_it(tmp_path, converted):
     preset = tmp_path / "a preset"
     shutil.copytree(RECORDED / "keras_hub_gpt2" / "preset", preset)
-    recorded = RECORDED / "huggingface_gpt2" / "model"
-    for handle in (preset, f"keras:{preset}", recorded, f"keras:{recorded}"):
+    with pytest.raises(ArtifactError, match="left to right.*give the folder without keras:"):
+        load_module(f"keras:{RECORDED / 'huggingface_gpt2' / 'model'}")
+    for handle in (preset, f"keras:{preset}"):
         with pytest.raises(ArtifactError, match="GPT-2 reads from left to right") as refused:
             load_module(handle)
         command, *arguments = shlex.split(str(refused.value).split("`")[1])
@@ -104,7 +88,7 @@ def test_a_gpt2_that_is_not_converted_gets_the_line_that_converts_it(tmp_path, c
         arguments[-1] = str(tmp_path / "module")
         result = CliRunner().invoke(cli, arguments)
         assert result.exit_code == 0, result.output
-    assert [one.family for one in converted] == ["causal"] * 4
+    assert [one.family for one in converted] == ["causal"] * 2
 
 
 @pytest.fixture

@@ -1,0 +1,84 @@
+"""Folders of HuggingFace's format with a native encoder of ours, read as they are."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hub_modules.errors import ConfigError
+from hub_modules.export import native_encoder
+from hub_modules.kept_layers import (
+    check_keep_layers,
+    kept_config,
+    kept_hash,
+    kept_weights,
+    refuse_keep_layers,
+)
+from hub_modules.loading.loaded_module import LoadedModule
+from hub_modules.manifest import module_hash
+from hub_modules.own_families import OWN_FAMILIES
+from hub_modules.sources import ModuleSource, huggingface
+
+# What the text of a module's inputs needs, by the names of `ModuleSource`.
+_TEXTS = ("vocabulary", "lower_case", "merges", "added")
+
+
+def load_huggingface(
+    folder: Path,
+    handle: str,
+    execution: str | None,
+    preprocessor,
+    options: dict,
+    pretrained: bool,
+    keep_layers: Sequence[int] | None = None,
+) -> LoadedModule:
+    """A native encoder of a folder's weights; the folder holds data only: it needs no trust.
+
+    Args:
+        folder: of `hub_modules.huggingface_handles.native_folder`.
+        options: of `native_encoder`; with `new_rows` each row ends in the first new token.
+        pretrained: whether the encoder gets the folder's weights; False: random ones.
+        keep_layers: the layers that the encoder has; None: all.
+
+    Raises:
+        ArtifactError: as `hub_modules.sources.huggingface.read`.
+        ConfigError: an option is not possible here; as `check_keep_layers`, `refuse_keep_layers`.
+    """
+    _check_options(handle, execution, preprocessor)
+    source = huggingface.read(folder)
+    row, config, weights = OWN_FAMILIES[source.family], source.config, source.weights
+    if keep_layers is not None:
+        where = f"module {handle}"
+        if row.in_one_piece:
+            refuse_keep_layers(keep_layers, where, row.in_one_piece)
+        check_keep_layers(keep_layers, config["num_layers"], where)
+        config = kept_config(config, keep_layers)
+        weights = kept_weights(weights, keep_layers)
+    encoder = native_encoder(source.family, config, **options)
+    if pretrained:
+        encoder.load_weights_by_name(weights)
+    return LoadedModule(
+        family=source.family,
+        encoder=encoder,
+        preprocessor=row.preprocessor(texts_of(source), config, "new_rows" in options),
+        hash=kept_hash(module_hash(folder), keep_layers),
+        execution="native",
+        max_length=config["max_positions"],
+    )
+
+
+def texts_of(source: ModuleSource) -> dict:
+    """What the text of a module's inputs needs, as arguments of `ModuleSource`."""
+    given = {name: getattr(source, name) for name in _TEXTS}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _check_options(handle: str, execution: str | None, preprocessor) -> None:
+    if execution == "saved_model":
+        raise ConfigError(
+            f"module {handle}: execution: expected native or none for a folder of HuggingFace's "
+            "format, which has no program, got saved_model; leave it out"
+        )
+    if preprocessor is not None:
+        raise ConfigError(
+            f"preprocessor: the folder {handle} brings its own tokenizer; leave the argument out "
+            "(encoder.preprocessor: null)"
+        )

@@ -1,0 +1,90 @@
+"""Folders of HuggingFace's format and names of model hubs as handles."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_data import TEXTS
+
+import tf_adapt as ta
+from hub_modules.find import find_module
+from hub_modules.load import load_module, module_text_settings, runs_natively
+from hub_modules.sources import huggingface
+from hub_modules.storage.fetching import fetching
+from hub_modules.storage.model_hubs import local_handle
+from tf_adapt.errors import ArtifactError, ConfigError
+
+RECORDED = Path(__file__).parents[2] / "parity" / "recorded"
+FAMILIES = {"gpt2": "causal", "modern_bert": "modern_bert", "mpnet": "mpnet"}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_folder_is_read_as_it_is(name):
+    folder = RECORDED / f"huggingface_{name}" / "model"
+    source = huggingface.read(folder)
+    loaded = load_module(folder)
+    assert (loaded.family, loaded.execution) == (FAMILIES[name], "native")
+    assert loaded.max_length == source.config["max_positions"]
+    assert find_module(folder) == folder and runs_natively(folder, None)
+    for weight, value in loaded.encoder.weights_by_name().items():
+        np.testing.assert_array_equal(value, source.weights[weight])
+    settings = module_text_settings(folder)
+    assert settings["vocabulary"] == source.vocabulary
+    untrained = load_module(folder, pretrained=False).encoder.weights_by_name()
+    word = "embeddings/word_embeddings"
+    assert (untrained[word].numpy() != source.weights[word]).any()
+
+
+def test_options_of_a_folder():
+    folder = RECORDED / "huggingface_gpt2" / "model"
+    encoder = ta.HubEncoder(folder, classification_token=True, keep_layers=[1])
+    assert encoder(TEXTS)["layers"][0].shape[0] == len(TEXTS) and encoder.num_layers == 2
+    for options, message in [
+        ({"execution": "saved_model"}, "has no program, got saved_model"),
+        ({"preprocessor": "bert_small"}, "brings its own tokenizer"),
+        ({"keep_layers": [9]}, "expected at least one of the layers 0 to"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            load_module(folder, **options)
+    with pytest.raises(ConfigError, match="got kind mpnet"):
+        load_module(RECORDED / "huggingface_mpnet" / "model", classification_token=True)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """An empty cache of huggingface_hub's, which has no network."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return tmp_path / "hub"
+
+
+def test_a_name_of_huggingfaces_hub(cache):
+    snapshot = cache / "models--org--tiny" / "snapshots" / "abc"
+    (cache / "models--org--tiny" / "refs").mkdir(parents=True)
+    (cache / "models--org--tiny" / "refs" / "main").write_text("abc")
+    shutil.copytree(RECORDED / "huggingface_mpnet" / "model", snapshot)
+    assert Path(local_handle("hf://org/tiny")) == snapshot
+    encoder = ta.HubEncoder("hf://org/tiny")
+    assert (encoder.family, encoder.handle) == ("mpnet", "hf://org/tiny")
+    with fetching(allowed=False):
+        assert find_module("hf://org/tiny") == snapshot
+
+
+def test_what_is_not_in_a_cache_is_told_how_to_get(cache):
+    for handle in ("hf://org/none", "hf://org/none@v2"):
+        with pytest.raises(ArtifactError, match="`hf download org/none --local-dir none`, and"):
+            load_module(handle)
+    with (
+        fetching(allowed=False),
+        pytest.raises(ArtifactError, match="not on this machine, and the config of a run"),
+    ):
+        load_module("hf://org/none")
+    for handle, message in [
+        ("hf://a/b/c", "expected hf://ORG/NAME or hf://ORG/NAME@REVISION"),
+        ("hf://", "expected hf://ORG/NAME"),
+        ("kaggle://google/bert", "expected kaggle://OWNER/MODEL/FRAMEWORK/VARIATION"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            load_module(handle)
