@@ -69,7 +69,8 @@ def evidence(folder=None, tried=(), frozen=False, **changed):
         "adaptation": "feature_extraction" if frozen else "fine_tuning",
         "training": training | changed.pop("training", {}),
     }
-    metrics = {"metric": "accuracy", "epochs": content["training"]["epochs"]}
+    metrics = {"metric": "accuracy", "epochs": content["training"]["epochs"], "family": "bert"}
+    metrics |= {"head": "linear", "reads": changed.pop("reads", "the mean, standardised")}
     metrics |= {"dev": {"accuracy": recorded.pop("dev")}, "distances": recorded.pop("distances")}
     splits = Splits("x", "classification", ["bad", "good"], None, None, "IOB2", examples)
     run = Evidence(folder, config_from(content | changed, "test"), metrics, splits, tuple(tried))
@@ -101,6 +102,9 @@ def trials(*scores, rates=(1e-5, 3e-5, 1e-4)):
         ({"one_answer": True}, {"rate_too_high", "collapsed"}),
         ({"distances": {"all": 0.5}}, {"forgetting"}),
         ({"distances": None}, set()),
+        ({"reads": "the pooled vector"}, set()),
+        ({"reads": "the pooled vector", "frozen": True}, {"unscaled_states"}),
+        ({"reads": None, "frozen": True}, {"unscaled_states"}),
         ({"frozen": True, "losses": [0.69, 0.55, 0.5]}, {"head_too_small"}),
         ({"labels": texts.LabelCheck(np.zeros(800, bool), 0.5, 0.7, 4.0)}, {"noisy_labels"}),
         ({"labels": texts.LabelCheck(np.zeros(800, bool), 0.5, 0.7, 2.0)}, set()),
@@ -127,11 +131,13 @@ def test_what_is_suspected(changed, expected):
                 "head": "default",
                 "head_units": 64,
                 "head_pooling": None,
+                "head_scaled": None,
                 "training.learning_rate": 3e-3,
             },
         ),
         ("head_too_small", {"head": "bcn", "head_units": 1}, {"head_units": 64}),
         ("head_too_small", {"head": "bcn"}, None),
+        ("unscaled_states", {"frozen": True}, {"head_scaled": True}),
     ],
 )
 def test_what_a_counter_run_has_otherwise(name, changed, expected, tmp_path):

@@ -17,6 +17,7 @@ from tf_adapt.comparison.verdict.training_ended import CHANCE, at_an_edge, rises
 from tf_adapt.config.default_training import LINEAR_HEADS, default_rates
 from tf_adapt.data.formats import Record
 from tf_adapt.data.in_memory.files import Form, file_columns, file_text
+from tf_adapt.heads.reading import reading
 from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import score
 
@@ -102,6 +103,14 @@ def _forgetting(run: Evidence) -> str | None:
     return f"the encoder's weights have moved by {distance:.0%} of their length"
 
 
+def _unscaled_states(run: Evidence) -> str | None:
+    head, reads = run.metrics.get("head"), run.metrics.get("reads") or "states"
+    if not run.is_frozen or head is None or "standardised" in reads:
+        return None
+    takes_scale = reading(head, run.metrics["family"], frozen=True).scaled
+    return f"the head reads {reads} as they are" if takes_scale else None
+
+
 def _head_too_small(run: Evidence) -> str | None:
     """It learns, but does not fit; one that does not learn says nothing of its head."""
     losses = run.losses
@@ -181,6 +190,10 @@ def _frozen(run: Evidence, folder: Path) -> Settings:
     }
 
 
+def _scaled(run: Evidence, folder: Path) -> Settings:
+    return {"head_scaled": True}
+
+
 def _larger_head(run: Evidence, folder: Path) -> Settings | None:
     config = run.config
     if config.head_units is not None:
@@ -226,6 +239,7 @@ CAUSES = {
     "too_few_steps": Row("too few steps", _too_few_steps, _more_epochs),
     "collapsed": Row("the training collapsed", _collapsed, _gentle_start),
     "forgetting": Row("tuning lost what was pretrained", _forgetting, _frozen),
+    "unscaled_states": Row("the states are not scaled", _unscaled_states, _scaled),
     "head_too_small": Row("the head is too small", _head_too_small, _larger_head),
     "noisy_labels": Row(
         "labels of train are noisy",

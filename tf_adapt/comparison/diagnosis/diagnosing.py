@@ -24,6 +24,7 @@ from tf_adapt.comparison.diagnosis.evidence import CHOSEN_ON, Evidence, evidence
 from tf_adapt.comparison.diagnosis.report_reading import read_content
 from tf_adapt.comparison.record import RECORD, read_record
 from tf_adapt.comparison.verdict.training_ended import CHANCE
+from tf_adapt.config.reading import dump_config
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import Content
 from tf_adapt.report.diagnosis.causes import Cause, Diagnosis
@@ -175,7 +176,10 @@ def _checked(run: Evidence, cause: Cause, counter: Path, count: int, trainer: Tr
     # The cache of a comparison is gone by now.
     cache = json.dumps(str(features), ensure_ascii=False)
     given = [*cause.otherwise, f"features.cache={cache}"]
-    metrics = trainer.train(run.folder / run_folder.CONFIG, given, counter)
+    # Not the run's own file, which an earlier version may have written.
+    config = counter.parent / run_folder.CONFIG
+    write_text(config, dump_config(run.config))
+    metrics = trainer.train(config, given, counter)
     if metrics is None:
         return cause
     after = metrics[CHOSEN_ON][metrics["metric"]] or 0.0

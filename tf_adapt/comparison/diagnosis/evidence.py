@@ -11,7 +11,6 @@ from tf_adapt.comparison.baseline import baseline_of, gold_labels
 from tf_adapt.comparison.diagnosis.texts import LabelCheck, domain_auc, label_check
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.config.default_training import default_rates
-from tf_adapt.config.reading import config_from
 from tf_adapt.config.sections import Config
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.data.splits.read_splits import Splits, load_splits
@@ -20,6 +19,7 @@ from tf_adapt.report.scored_cells import Trial
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.statistics.scores import item_statistics, of_groups, pseudo_values
+from tf_adapt.training.resolving import run_config
 
 CHOSEN_ON = "dev"
 
@@ -124,14 +124,13 @@ def evidence_of(folder: Path, tried: tuple[Trial, ...] = ()) -> Evidence:
         ArtifactError: it is damaged.
         DataError: its data cannot be read.
     """
-    content, locations = run_folder.saved_content(folder) or ({}, {})
+    config = run_config.saved_config(folder)
     metrics = run_folder.finished_metrics(folder)
-    if metrics is None:
+    if config is None or metrics is None:
         raise ConfigError(
             f"{folder}: expected the folder of a finished run or of a comparison, got one without "
             f"{run_folder.METRICS}; give the command that started it again, until its end"
         )
-    config = config_from(content, str(folder / run_folder.CONFIG), locations)
     if config.tasks is not None or config.objective != "task":
         raise ConfigError(
             f"{folder}: expected the run of one task, got one of "
