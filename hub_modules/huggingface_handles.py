@@ -9,6 +9,22 @@ from hub_modules.sources.folder import read_json
 from hub_modules.storage.model_hubs import local_handle
 
 CONFIG = "config.json"
+_POOLING = "1_Pooling/config.json"
+# In its two forms.
+_POOLINGS = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "first",
+    "mean": "mean",
+    "cls": "first",
+}
+_MODES = (
+    "pooling_mode_mean_tokens",
+    "pooling_mode_cls_token",
+    "pooling_mode_max_tokens",
+    "pooling_mode_mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens",
+    "pooling_mode_lasttoken",
+)
 # The model types with a native encoder of ours, and its family.
 NATIVE = {"bert": "bert", "gpt2": "causal", "modernbert": "modern_bert", "mpnet": "mpnet"}
 
@@ -36,3 +52,26 @@ def native_folder(handle: str | os.PathLike) -> Path | None:
 def family_of(folder: Path) -> str:
     """The family of encoders of a `native_folder`."""
     return NATIVE[model_type(folder)]
+
+
+def pooling_of(folder: Path) -> str | None:
+    """How sentence-transformers makes a text's vector of the top states: "mean" or "first"; None:
+    the folder does not say, and the vector is the encoder's own.
+
+    Raises:
+        ArtifactError: it does so in another way, or the file is damaged.
+    """
+    path = folder / _POOLING
+    if not path.is_file():
+        return None
+    settings = read_json(path)
+    modes = {name for name, value in settings.items() if name in _MODES and value is True}
+    asked = settings.get("pooling_mode")
+    modes |= {asked} if isinstance(asked, str) else set()
+    known = [_POOLINGS[mode] for mode in modes if mode in _POOLINGS]
+    if len(modes) != 1 or not known:
+        raise ArtifactError(
+            f"{path}: expected one of the poolings {', '.join(_POOLINGS)}, got "
+            f"{', '.join(sorted(modes)) or 'none'}; remove the file to read the encoder without it"
+        )
+    return known[0]

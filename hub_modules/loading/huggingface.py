@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hub_modules.errors import ConfigError
 from hub_modules.export import native_encoder
+from hub_modules.huggingface_handles import pooling_of
 from hub_modules.kept_layers import (
     check_keep_layers,
     kept_config,
@@ -62,6 +63,7 @@ def load_huggingface(
         hash=kept_hash(module_hash(folder), keep_layers),
         execution="native",
         max_length=config["max_positions"],
+        pooling=pooling_of(folder),
     )
 
 

@@ -17,3 +17,6 @@ class LoadedModule:
     execution: str  # "native" or "saved_model"
     max_length: int | None  # BERT: most positions, special tokens included; None: unbounded
     mix: LayerMix | None = None  # an ELMo module's own, where the encoder has its weights
+    # How the pooled vector is made of the top states, a key of `tf_adapt.layers.pooling.POOLINGS`;
+    # None: as the encoder makes it.
+    pooling: str | None = None

@@ -36,6 +36,7 @@ from tf_adapt.encoder.refusals import (
     nothing_learns,
 )
 from tf_adapt.errors import ConfigError
+from tf_adapt.layers.pooling import POOLINGS
 from tf_adapt.version import __version__
 
 # Of families without a bound of their own: a bound on memory.
@@ -136,6 +137,8 @@ class HubEncoder(keras.layers.Layer):
         as_stored: whether all weights that no adaptation adds are still the module's, for caches.
         unread_groups: names of the groups whose outputs the head does not use; always frozen.
         layer_mix: an ELMo module's own mix of its layers, from which a head's mix starts; or None.
+        pooling: how `pooled` is made of the top states where a folder of sentence-transformers says
+            so: "mean" or "first"; None: as the encoder makes it.
 
     Raises:
         ArtifactError: the module is missing, damaged, untrusted or of an unknown kind.
@@ -204,7 +207,8 @@ class HubEncoder(keras.layers.Layer):
         # needs the tables of a preprocessing program.
         self._preprocessing = (module.preprocessor, preprocessor)
         self.layer_mix = module.mix
-        self.unread_groups: tuple[str, ...] = ()
+        self.pooling = module.pooling
+        self.unread_groups: tuple[str, ...] = self._never_read
         self._would_learn: tuple[str, ...] = ()  # of the unread groups, if a head read them
         self.build(None)  # marks the layer as built, else `summary` shows no shape
         if trainable and not self.weights:
@@ -382,9 +386,14 @@ class HubEncoder(keras.layers.Layer):
         before it. Names that this encoder does not have are ignored.
         """
         learning = [*self.trainable_groups, *self._would_learn] if self.trainable else []
-        self.unread_groups = tuple(name for name, _ in self.layer_groups if name in names)
+        unread = {*names, *self._never_read}
+        self.unread_groups = tuple(name for name, _ in self.layer_groups if name in unread)
         self.set_trainable_groups([name for name in learning if name not in self.unread_groups])
         self._would_learn = tuple(name for name in learning if name in self.unread_groups)
+
+    @property
+    def _never_read(self) -> tuple[str, ...]:
+        return () if self.pooling is None else ("pooler",)
 
     def weights_of_other_tasks(self, task: str | None) -> list[keras.Variable]:
         """The weights of the other tasks' own attention (`TaskAttention`); none without a task."""
@@ -428,6 +437,13 @@ class HubEncoder(keras.layers.Layer):
         return joined(self._encoded(windows, training, task), places, self.long)
 
     def _encoded(self, inputs: dict, training, task: str | None) -> dict:
+        encoded = self._by_engine(inputs, training, task)
+        if self.pooling is None:
+            return encoded
+        pool = POOLINGS[self.pooling]
+        return encoded | {"pooled": pool(encoded["layers"][-1], encoded["mask"])}
+
+    def _by_engine(self, inputs: dict, training, task: str | None) -> dict:
         if self.engine == TENSORFLOW:
             options = {} if task is None else {"task": task}
             return self.encoder(inputs, training=training, **options)

@@ -1,5 +1,6 @@
 """Folders of HuggingFace's format and names of model hubs as handles."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -88,3 +89,34 @@ def test_what_is_not_in_a_cache_is_told_how_to_get(cache):
     ]:
         with pytest.raises(ConfigError, match=message):
             load_module(handle)
+
+
+def with_pooling(folder: Path, settings: dict) -> Path:
+    shutil.copytree(RECORDED / "huggingface_mpnet" / "model", folder)
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(settings))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True},
+        {"embedding_dimension": 16, "pooling_mode": "mean", "include_prompt": True},
+    ],
+)
+def test_the_vector_of_a_sentence_transformer_is_its_pooling(tmp_path, settings):
+    encoder = ta.HubEncoder(with_pooling(tmp_path / "mpnet", settings))
+    encoded = encoder(TEXTS)
+    top, mask = encoded["layers"][-1].numpy(), encoded["mask"].numpy()
+    for row, real, found in zip(top, mask, encoded["pooled"].numpy(), strict=True):
+        np.testing.assert_allclose(found, row[real].mean(axis=0), atol=1e-6)
+    assert encoder.unread_groups == ("pooler",) and "pooler" not in encoder.trainable_groups
+    encoder.leave_unread(())
+    assert "pooler" not in encoder.trainable_groups
+
+
+def test_another_pooling_is_refused(tmp_path):
+    folder = with_pooling(tmp_path / "mpnet", {"pooling_mode_max_tokens": True})
+    with pytest.raises(ArtifactError, match="1_Pooling/config.json: expected one of the poolings"):
+        load_module(folder)
