@@ -16,6 +16,9 @@ import hub_modules.native.character_cnn  # noqa: F401
 import hub_modules.native.elmo  # noqa: F401
 import hub_modules.native.kernels.layer_norm  # noqa: F401
 import hub_modules.native.output_layers  # noqa: F401
+import hub_modules.native.relative.modern_bert  # noqa: F401
+import hub_modules.native.relative.modern_bert_block  # noqa: F401
+import hub_modules.native.relative.mpnet  # noqa: F401
 import hub_modules.native.transformer  # noqa: F401
 import hub_modules.native.word_vectors  # noqa: F401
 import tf_adapt.adaptation.discriminative  # noqa: F401
@@ -28,6 +31,7 @@ import tf_adapt.heads.esim  # noqa: F401
 import tf_adapt.heads.linear  # noqa: F401
 import tf_adapt.heads.max_pooling  # noqa: F401
 import tf_adapt.heads.sentence_pair  # noqa: F401
+import tf_adapt.heads.similarity  # noqa: F401
 import tf_adapt.heads.span_extractor  # noqa: F401
 import tf_adapt.heads.tagger  # noqa: F401
 import tf_adapt.heads.vector_head  # noqa: F401
@@ -35,6 +39,7 @@ import tf_adapt.layers.bi_lstm  # noqa: F401
 import tf_adapt.layers.crf  # noqa: F401
 import tf_adapt.layers.maxout  # noqa: F401
 import tf_adapt.layers.scalar_mix  # noqa: F401
+import tf_adapt.layers.standardisation  # noqa: F401
 import tf_adapt.models.adapted_model  # noqa: F401
 import tf_adapt.models.language_losses  # noqa: F401
 import tf_adapt.models.language_model  # noqa: F401
