@@ -93,7 +93,9 @@ def _probabilities(run: CellRun, splits: Splits) -> list | None:
     """Of each scored example the probability of each label, where the run's files have them."""
 
     def of_run(one: CellRun, expected: int) -> list | None:
-        return read_probabilities(one.folder, SCORED_ON, splits.kind, one.cell.config.target)
+        found = read_probabilities(one.folder, SCORED_ON, splits.kind, one.cell.config.target)
+        has_all = found and all(len(row) == len(splits.labels) for row in found)
+        return found if has_all else None
 
     return assembled(run, splits, SCORED_ON, of_run)
 
