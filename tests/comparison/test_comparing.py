@@ -3,18 +3,24 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from hub_modules.storage import records
+from tf_adapt.commands.main import cli
 from tf_adapt.comparison import comparing
+from tf_adapt.comparison.diagnosis import diagnosing
+from tf_adapt.comparison.diagnosis.causes import CAUSES
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
@@ -98,6 +104,40 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole):
     records.write(out, "comparison.json", json.dumps(record))
     with pytest.raises(DataError, match="the data have changed.*dev"):
         compare(load_comparison(path), out)
+
+
+class Here:
+    """Trains counter-runs in this process."""
+
+    def train(self, config, given, folder):
+        overrides = [part for override in given for part in ("--set", override)]
+        done = CliRunner().invoke(cli, ["train", str(config), "--out", str(folder), *overrides])
+        assert done.exit_code == 0, done.output
+        return run_folder.finished_metrics(folder)
+
+
+def test_the_report_shows_a_diagnosis_and_keeps_it(whole, tmp_path, monkeypatch):
+    path, before, _, _ = whole
+    out = shutil.copytree(before, tmp_path / "copy")
+    few = replace(CAUSES["too_few_steps"], settings=lambda *_: {"training.epochs": 3})
+    monkeypatch.setattr(diagnosing, "CAUSES", {"too_few_steps": few})
+    found = diagnosing.diagnose(out, Here())
+    assert [one.cell for one in found] == [cell["id"] for cell in report_of(out)["cells"]]
+    for one in found:
+        (cause,) = one.causes
+        assert cause.otherwise == ["training.epochs=3"] and not cause.named and cause.seconds > 0
+        history = run_folder.read_history(Path(cause.run))
+        assert len(history) == 3 and cause.after == pytest.approx(
+            max(float(row["dev_accuracy"]) for row in history)
+        )
+    assert not list(out.rglob("diagnosis/*/features"))
+    shown = report_of(out)["diagnosis"]
+    compare(load_comparison(path), out)
+    assert report_of(out)["diagnosis"] == shown
+
+
+def report_of(out) -> dict:
+    return json.loads((out / "report.json").read_text("utf-8"))
 
 
 def test_parts_of_train_have_curves_and_other_numbers_run_what_is_new(write_config, tmp_path):

@@ -22,7 +22,7 @@ from tf_adapt.comparison.diagnosis.report_reading import content_from, read_cont
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.formats import Record
 from tf_adapt.data.splits.read_splits import Splits
-from tf_adapt.errors import ArtifactError
+from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import to_json
 from tf_adapt.report.diagnosis.causes import Cause, Diagnosis
@@ -304,21 +304,12 @@ def test_a_diagnosis_is_kept_as_long_as_its_run_is_of_the_cell(tmp_path):
         diagnosing.kept_diagnosis(content, tmp_path)
 
 
-@pytest.mark.slow
-def test_a_comparison_is_diagnosed_and_its_report_shows_it(config_writer, tmp_path, monkeypatch):
-    # One counter-run is enough to see.
-    monkeypatch.setattr(diagnosing, "CAUSES", {"too_few_steps": CAUSES["too_few_steps"]})
-    path, out = config_writer(tmp_path)(adaptations=["freeze"], seeds=1), tmp_path / "out"
-    compare = ["compare", str(path), "--out", str(out), "--jobs", "1"]
-    assert CliRunner().invoke(cli, compare).exit_code == 0
-    result = CliRunner().invoke(cli, ["diagnose", str(out), "--json"])
-    assert result.exit_code == 0, result.output
-    (found,) = json.loads(result.stdout)["diagnosis"]
-    (cause,) = found["causes"]
-    assert cause["otherwise"] == ["training.epochs=100"] and not cause["named"]
-    assert "too few steps" in (out / "report.md").read_text("utf-8")
-    # What is there is neither trained again nor lost with a report that is written anew.
-    monkeypatch.setattr(diagnosing.Trainer, "_running", lambda self: pytest.fail("trained"))
-    assert CliRunner().invoke(cli, ["diagnose", str(out)]).exit_code == 0
-    assert CliRunner().invoke(cli, compare).exit_code == 0
-    assert (out / "report.md").read_text("utf-8").count("Suspected causes") == 1
+def test_a_trainer_tells_of_errors_and_makes_nothing_twice(tmp_path):
+    with diagnosing.Trainer() as trainer:
+        (tmp_path / "config.yaml").write_text("data: 1\n", "utf-8")
+        with pytest.raises(ConfigError, match="counter-run .*data: expected"):
+            trainer.train(tmp_path / "config.yaml", [], tmp_path / "run")
+        finish(tmp_path / "done")
+        assert trainer.train(tmp_path / "config.yaml", [], tmp_path / "done")["epochs"] == 1
+        (tmp_path / "over.failed").touch()
+        assert trainer.train(tmp_path / "config.yaml", [], tmp_path / "over") is None
