@@ -151,7 +151,7 @@ def test_sentences_stand_below_their_subjects():
     assert "<li>to train on 2,000</li><li>to choose 500</li><li>scored 500</li>" in page
     first = [line for line in lines if line.startswith("- ")]
     assert first == [
-        "- Run 4 to 27 more seeds. The model is in runs/sick_e/export/1.",
+        "- Run 4 to 27 more seeds. The cell's model is in runs/sick_e/export/1.",
         "- Items of the tests: 500 pairs in 425 groups.",
         "- Freeze. This comparison does not agree with it.",
     ]

@@ -28,7 +28,8 @@ def verdict_blocks(content: Content) -> list:
     decided = verdict.decided if verdict else None
     lines = [] if verdict is None else [visible(line) for line in verdict.first]
     if lines:
-        lines[0] += f" The model is in {visible(verdict.exported)}." if verdict.exported else ""
+        whose = "The model" if verdict.next_step == "use" else "The cell's model"
+        lines[0] += f" {whose} is in {visible(verdict.exported)}." if verdict.exported else ""
         lines = [*lines, *_guideline(verdict.guideline)][:MOST_LINES]
     return [
         Banner(title(content), visible(sentence), decided),
