@@ -1,5 +1,6 @@
 """A comparison whose examples are all scored, each by a model of the other folds."""
 
+import csv
 import json
 from dataclasses import replace
 
@@ -336,7 +337,8 @@ def test_v7_each_text_is_scored_by_a_model_that_did_not_see_it(in_a_file, tiny_b
     content = compare(comparison, out, jobs=2, cache=cache, export_anyway=True)
     assert (content.folds, content.seeds, content.items.count) == (2, [0, 1], 60)
     assert len(list(cache.glob("*/features"))) == 1
-    texts = {record.text_a for record in comparison_splits(settled(comparison)).pool}
+    gold = {record.text_a: record.label for record in comparison_splits(settled(comparison)).pool}
+    texts, answers = set(gold), {}
     for cell in content.cells:
         for repeat in (0, 1):
             scored = []
@@ -351,7 +353,16 @@ def test_v7_each_text_is_scored_by_a_model_that_did_not_see_it(in_a_file, tiny_b
                 predictions = read_predictions(run, "test", "classification")
                 assert seen.isdisjoint(test) and len(predictions) == len(test)
                 scored += test
+                answers |= dict(zip(test, predictions, strict=True)) if not repeat else {}
             assert sorted(scored) == sorted(texts)
+    with open(out / "errors.csv", newline="", encoding="utf-8") as file:
+        errors = {row["text"]: row["answer"] for row in csv.DictReader(file)}
+    wrong = {text: answer for text, answer in answers.items() if answer != gold[text]}
+    assert errors == wrong
+    found = content.answer_files
+    assert found.names[:2] == ["confusion.csv", "errors.csv"]
+    assert (out / "label_errors.csv").is_file() == bool(found.label_errors)
+    assert "errors.csv, beside this report" in (out / "report.md").read_text("utf-8")
     card = (out / content.verdict.exported / "README.md").read_text("utf-8")
     assert "from the same procedure has" in card and "repeats of 2 folds" in card
     again = compare(comparison, out, jobs=2, cache=cache, export_anyway=True)

@@ -50,7 +50,7 @@ def answer_files_section(content: Content, order: list[Ranked]) -> list[Section]
     name = next(entry.name for entry in order if entry.cell.id == files.cell)
     texts = [
         f"{listed(files.names)}, beside this report: the answers of {name}; the errors of the "
-        f"first {content.seed}, the most confident first."
+        f"first {content.seed}, the most confident first where that is known."
     ]
     if files.label_errors is not None:
         texts.append(label_errors_in_words(content))
