@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tf_adapt.data.datasets import load_dataset
 Row = dict[str, Any]
 COUNTS = {"train": 300, "dev": 300, "test": 200}
 NOISE = 0.3
+SHOWN = ("name", "seen", "after", "gain", "named")  # no paths
 SEEDS = 5  # of each draw of the data
 
 
@@ -195,7 +196,7 @@ def _row(
         "score": found.score,
         "seconds": round(metrics["seconds"]["total"] + found.seconds, 1),
         "named": [cause.name for cause in found.named],
-        "causes": [asdict(cause) for cause in found.causes],
+        "causes": [{key: getattr(cause, key) for key in SHOWN} for cause in found.causes],
     }
 
 
@@ -207,6 +208,7 @@ def _scaled_module(folder: Path, scale: float) -> Path:
     folder.mkdir(exist_ok=True)
     for name in ("config.json", "vocab.txt"):
         shutil.copy(source / name, folder / name)
+    write_text(folder / "tokenizer_config.json", json.dumps({"do_lower_case": True}))
     weights = {k: w.astype("float32") for k, w in load_file(source / "model.safetensors").items()}
     for name in ("weight", "bias"):
         weights[f"encoder.layer.2.output.LayerNorm.{name}"] *= scale

@@ -240,9 +240,12 @@ def test_the_median_run_is_diagnosed_unless_a_seed_is_at_the_baseline(tmp_path):
 
 
 def test_other_folders_are_refused(tmp_path):
-    result = CliRunner().invoke(cli, ["diagnose", str(tmp_path / "no")])
-    assert result.exit_code == 2
-    assert "expected the folder of a finished run or of a comparison" in result.output
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file.txt").touch()
+    for name in ("no", "other"):
+        result = CliRunner().invoke(cli, ["diagnose", str(tmp_path / name)])
+        assert result.exit_code == 2
+        assert "expected the folder of a finished run or of a comparison" in result.output
 
 
 def test_what_is_read_of_a_report_is_its_content():

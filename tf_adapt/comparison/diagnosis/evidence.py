@@ -124,7 +124,8 @@ def evidence_of(folder: Path, tried: tuple[Trial, ...] = ()) -> Evidence:
         ArtifactError: it is damaged.
         DataError: its data cannot be read.
     """
-    config = run_config.saved_config(folder)
+    is_run = (folder / run_folder.CONFIG).is_file()
+    config = run_config.saved_config(folder) if is_run else None
     metrics = run_folder.finished_metrics(folder)
     if config is None or metrics is None:
         raise ConfigError(
