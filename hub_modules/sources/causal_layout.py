@@ -92,12 +92,11 @@ def write_own_byte_pairs(folder: Path, pieces: list[str], merges: list[str]) -> 
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_byte_pairs(folder: Path, pieces: list[str], merges: list[str]) -> None:
-    """GPT-2's `vocab.json` and `merges.txt`."""
+def byte_pair_files(pieces: list[str], merges: list[str]) -> dict[str, str]:
+    """The texts of GPT-2's `vocab.json` and `merges.txt`."""
     ids = {piece: number for number, piece in enumerate(pieces)}
-    (folder / "vocab.json").write_text(json.dumps(ids, ensure_ascii=False), encoding="utf-8")
-    text = "".join(f"{line}\n" for line in ("#version: 0.2", *merges))
-    (folder / MERGES_FILE).write_text(text, encoding="utf-8", newline="\n")
+    lines = "".join(f"{line}\n" for line in ("#version: 0.2", *merges))
+    return {"vocab.json": json.dumps(ids, ensure_ascii=False), MERGES_FILE: lines}
 
 
 def check_byte_pairs(

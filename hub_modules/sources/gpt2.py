@@ -7,27 +7,31 @@ output layer is tied to the word embeddings.
 Source: HuggingFace transformers (`models/gpt2/modeling_gpt2.py`).
 """
 
-import json
 import re
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bert_layout import check_heads
 from hub_modules.sources.causal_layout import (
     MERGES_FILE,
+    byte_pair_files,
     causal_shapes,
     read_byte_pairs,
     read_tokenizer_json,
-    write_byte_pairs,
 )
 from hub_modules.sources.folder import read_json, setting
+from hub_modules.sources.huggingface_files import Beside, as_json, write_folder
 from hub_modules.sources.names import Row, Table, expand, to_foreign
-from hub_modules.sources.safetensors_file import PARTS, open_weights, read_weights, weights_file
-from hub_modules.storage.files import publish_folder
+from hub_modules.sources.safetensors_file import (
+    PARTS,
+    joined_thirds,
+    open_weights,
+    read_weights,
+    weights_file,
+)
 
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu_exact"}
 
@@ -94,8 +98,11 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     )
 
 
-def write(source: ModuleSource, folder: str | Path) -> None:
+def write(source: ModuleSource, folder: str | Path, beside: Beside = None) -> None:
     """Writes the files that `read` and HuggingFace's `GPT2Model` read.
+
+    Args:
+        beside: further files by name, as text.
 
     Raises:
         ArtifactError: the folder exists already or cannot be written.
@@ -117,11 +124,10 @@ def write(source: ModuleSource, folder: str | Path) -> None:
         "embd_pdrop": config["dropout"],
         "attn_pdrop": config["attention_dropout"],
     }
-    arrays = _merged(to_foreign(table_rows(config), source.weights))
-    with publish_folder(folder) as aside:
-        (aside / "config.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
-        write_byte_pairs(aside, source.vocabulary, source.merges)
-        save_file(arrays, aside / "model.safetensors", metadata={"format": "pt"})
+    arrays = joined_thirds(to_foreign(table_rows(config), source.weights), axis=-1)
+    tokenizer = as_json({"tokenizer_class": "GPT2Tokenizer"})
+    texts = byte_pair_files(source.vocabulary, source.merges)
+    write_folder(folder, settings, arrays, texts | {"tokenizer_config.json": tokenizer}, beside)
 
 
 def table_rows(config: dict) -> list[Row]:
@@ -188,12 +194,3 @@ def _check_tied(file, embeddings: np.ndarray, path: Path) -> None:
             f"{path}: lm_head.weight: expected the word embeddings, to which GPT-2's output is "
             "tied, got other numbers; a model whose output is not tied is not supported"
         )
-
-
-def _merged(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The reverse of taking thirds: `….weight[query]`, `[key]`, `[value]` → `….weight`."""
-    whole = {name: array for name, array in arrays.items() if "[" not in name}
-    for name in {name.partition("[")[0] for name in arrays.keys() - whole.keys()}:
-        thirds = [arrays[f"{name}[{part}]"] for part in PARTS]
-        whole[name] = np.concatenate(thirds, axis=-1)
-    return whole

@@ -6,25 +6,24 @@ Source: HuggingFace transformers (`models/bert/modeling_bert.py`); linear layers
 `[out, in]`.
 """
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from hub_modules.errors import ArtifactError
+from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.sources import ModuleSource, gpt2, modern_bert, mpnet
 from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
 from hub_modules.sources.folder import (
     SPECIAL_PIECES,
     read_json,
     read_vocabulary,
-    write_vocabulary,
 )
+from hub_modules.sources.huggingface_files import Beside, word_piece_texts, write_folder
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
 from hub_modules.sources.safetensors_file import open_weights, weights_file
 from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing
-from hub_modules.storage.files import publish_folder
 
 ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 
@@ -131,8 +130,11 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     )
 
 
-def write(source: ModuleSource, folder: str | Path) -> None:
+def write(source: ModuleSource, folder: str | Path, beside: Beside = None) -> None:
     """Writes the files that `read` and HuggingFace's `BertModel` read.
+
+    Args:
+        beside: further files by name, as text.
 
     Raises:
         ArtifactError: the folder exists already or cannot be written.
@@ -142,13 +144,16 @@ def write(source: ModuleSource, folder: str | Path) -> None:
         "architectures": ["BertModel"],
         "position_embedding_type": "absolute",
     }
-    tokenizer = {"do_lower_case": source.lower_case, "tokenizer_class": "BertTokenizer"}
+    texts = word_piece_texts(
+        source.vocabulary, source.lower_case, SPECIAL_TOKENS, False, "BertTokenizer"
+    )
     arrays = to_foreign(table_rows(source.config), source.weights)
-    with publish_folder(folder) as aside:
-        (aside / "config.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
-        (aside / "tokenizer_config.json").write_text(json.dumps(tokenizer), encoding="utf-8")
-        write_vocabulary(aside / "vocab.txt", source.vocabulary)
-        save_file(arrays, aside / "model.safetensors", metadata={"format": "pt"})
+    write_folder(folder, settings, arrays, texts, beside)
+
+
+def writer_of(family: str) -> Callable[[ModuleSource, str | Path, Beside], None] | None:
+    """What writes an encoder of a family in HuggingFace's format, or None."""
+    return _WRITERS.get(family)
 
 
 def table_rows(config: dict) -> list[Row]:
@@ -244,3 +249,11 @@ def _check_pooler(stored: dict[str, str], path: Path) -> None:
             "saved without it; convert one that has it (in transformers: BertModel with "
             "add_pooling_layer=True, which starts a missing pooler at random: train it first)"
         )
+
+
+_WRITERS = {
+    "bert": write,
+    "causal": gpt2.write,
+    "modern_bert": modern_bert.write,
+    "mpnet": mpnet.write,
+}

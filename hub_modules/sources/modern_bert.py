@@ -9,13 +9,20 @@ import re
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
+from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bert_layout import check_heads
 from hub_modules.sources.causal_layout import by_id, merge_text
 from hub_modules.sources.folder import SPECIAL_PIECES, read_json, setting
+from hub_modules.sources.huggingface_files import Beside, byte_pair_texts, write_folder
 from hub_modules.sources.modern_bert_layout import check_texts, modern_bert_shapes
-from hub_modules.sources.names import Row, Table, expand
-from hub_modules.sources.safetensors_file import PARTS, read_weights, weights_file
+from hub_modules.sources.names import Row, Table, expand, to_foreign
+from hub_modules.sources.safetensors_file import (
+    PARTS,
+    joined_thirds,
+    read_weights,
+    weights_file,
+)
 from hub_modules.sources.tokenizer_files import added_tokens, read_tokenizer_files, refuse_others
 
 MODEL_TYPE = "modernbert"
@@ -82,6 +89,53 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
         weights_file(folder), table_rows(config), PREFIX, LEFT_OUT, MERGED
     )
     return ModuleSource("modern_bert", config, weights, left_out=tuple(left_out), **texts)
+
+
+def write(source: ModuleSource, folder: str | Path, beside: Beside = None) -> None:
+    """Writes the files that `read` and HuggingFace's `ModernBertModel` read.
+
+    Args:
+        beside: further files by name, as text.
+
+    Raises:
+        ArtifactError: the folder exists already or cannot be written.
+    """
+    config, ids = source.config, {piece: n for n, piece in enumerate(source.vocabulary)}
+    theirs = {ours: name for name, ours in reversed(ACTIVATIONS.items())}
+    kinds = [
+        _GLOBAL if layer in config["global_layers"] else _LOCAL
+        for layer in range(config["num_layers"])
+    ]
+    settings = {
+        "model_type": MODEL_TYPE,
+        "architectures": ["ModernBertModel"],
+        "vocab_size": config["vocabulary_size"],
+        "hidden_size": config["width"],
+        "num_hidden_layers": config["num_layers"],
+        "num_attention_heads": config["num_heads"],
+        "intermediate_size": config["intermediate_width"],
+        "max_position_embeddings": config["max_positions"],
+        "layer_types": kinds,
+        "local_attention": config["local_attention"],
+        "global_rope_theta": config["global_base"],
+        "local_rope_theta": config["local_base"],
+        "hidden_activation": theirs[config["activation"]],
+        "norm_eps": config["layer_norm_epsilon"],
+        "mlp_dropout": config["dropout"],
+        "embedding_dropout": config["embedding_dropout"],
+        "attention_dropout": config["attention_dropout"],
+        "norm_bias": False,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "pad_token_id": ids["[PAD]"],
+        "cls_token_id": ids["[CLS]"],
+        "sep_token_id": ids["[SEP]"],
+        "bos_token_id": ids["[CLS]"],
+        "eos_token_id": ids["[SEP]"],
+    }
+    texts = byte_pair_texts(source.vocabulary, source.merges, source.added, SPECIAL_TOKENS)
+    arrays = joined_thirds(to_foreign(table_rows(config), source.weights))
+    write_folder(folder, settings, arrays, texts, beside)
 
 
 def table_rows(config: dict) -> list[Row]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.bert import MPNET_TOKENS
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bert_layout import bert_config, bert_shapes
+from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
 from hub_modules.sources.folder import read_json, read_vocabulary, setting
-from hub_modules.sources.names import Row, Table, expand
+from hub_modules.sources.huggingface_files import Beside, word_piece_texts, write_folder
+from hub_modules.sources.names import Row, Table, expand, to_foreign
 from hub_modules.sources.safetensors_file import read_weights, weights_file
 from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing
 
@@ -79,6 +80,33 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     casing = word_piece_casing(files, lower_case, rows, special)
     weights, left_out = read_weights(weights_file(folder), table_rows(config), PREFIX, LEFT_OUT)
     return ModuleSource("mpnet", config, weights, vocabulary, casing, left_out=tuple(left_out))
+
+
+def write(source: ModuleSource, folder: str | Path, beside: Beside = None) -> None:
+    """Writes the files that `read` and HuggingFace's `MPNetModel` read.
+
+    Args:
+        beside: further files by name, as text.
+
+    Raises:
+        ArtifactError: the folder exists already or cannot be written.
+    """
+    config = source.config
+    settings = bert_settings(config | {"type_vocabulary_size": 0}, ACTIVATIONS) | {
+        "model_type": MODEL_TYPE,
+        "architectures": ["MPNetModel"],
+        "max_position_embeddings": config["max_positions"] + UNUSED_POSITIONS,
+        "relative_attention_num_buckets": config["num_buckets"],
+        "pad_token_id": 1,
+        "bos_token_id": 0,
+        "eos_token_id": 2,
+    }
+    del settings["type_vocab_size"]
+    texts = word_piece_texts(
+        source.vocabulary, source.lower_case, MPNET_TOKENS, True, "MPNetTokenizer"
+    )
+    arrays = to_foreign(table_rows(config), source.weights)
+    write_folder(folder, settings, arrays, texts, beside)
 
 
 def table_rows(config: dict) -> list[Row]:

@@ -104,3 +104,12 @@ def _thirds(plain: str, shape: Shape, axis: int) -> dict[str, Shape]:
     third = list(shape)
     third[axis] //= 3
     return {f"{plain}[{part}]": tuple(third) for part in PARTS}
+
+
+def joined_thirds(arrays: dict[str, np.ndarray], axis: int = 0) -> dict[str, np.ndarray]:
+    """The reverse of reading merged weights: `….weight[query]`, `[key]`, `[value]` → `….weight`."""
+    whole = {name: array for name, array in arrays.items() if "[" not in name}
+    for name in {name.partition("[")[0] for name in arrays.keys() - whole.keys()}:
+        thirds = [arrays[f"{name}[{part}]"] for part in PARTS]
+        whole[name] = np.concatenate(thirds, axis)
+    return whole

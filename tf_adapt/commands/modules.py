@@ -167,7 +167,7 @@ def _layer_numbers(text: str) -> list[int]:
 
 
 @module.command(name="export")
-@click.argument("run", type=PATH)
+@click.argument("run", type=HANDLE, metavar="RUN_OR_HANDLE")
 @click.option(
     "--out",
     required=True,
@@ -181,17 +181,31 @@ def _layer_numbers(text: str) -> list[int]:
     help="Only what the task adds to the module: adapters, LoRA or BitFit's biases, as one file "
     "for tf_adapt.load_adapters.",
 )
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(("module", "huggingface")),
+    default="module",
+    help="huggingface: config.json, model.safetensors and the tokenizer, as transformers reads "
+    "them (BERT, GPT-2, ModernBERT, MPNet); also of a module, by its handle.",
+)
 @stored_as_option
 @trust_option
 @quiet_option
-def export_module(run: str, out: str, adapters: bool, stored_as: str, trust: bool) -> None:
-    """Writes the encoder of a trained RUN as a module again."""
-    if adapters and stored_as != "float32":
+def export_module(
+    run: str, out: str, adapters: bool, file_format: str, stored_as: str, trust: bool
+) -> None:
+    """Writes the encoder of a trained run as a module again, or in HuggingFace's format."""
+    if stored_as != "float32" and (adapters or file_format != "module"):
         raise click.UsageError("--stored-as is for a whole module: leave out one of them")
+    if adapters and file_format != "module":
+        raise click.UsageError("--adapters writes a file of ours: leave out one of them")
     start_tensorflow()
     from tf_adapt.training.finished import module_export
 
-    if adapters:
+    if file_format == "huggingface":
+        click.echo(f"folder: {module_export.export_huggingface(run, out, trust)}")
+    elif adapters:
         click.echo(f"adapters: {module_export.export_adapters(run, out, trust)}")
     else:
         click.echo(f"module: {module_export.export_module(run, out, trust, stored_as)}")

@@ -1,5 +1,6 @@
 """Writes the fine-tuned encoder of a run as a module, or its adapters as a file."""
 
+import dataclasses
 import inspect
 import os
 from pathlib import Path
@@ -8,17 +9,19 @@ import numpy as np
 
 from hub_modules.export import write_module
 from hub_modules.families import FAMILIES
+from hub_modules.find import find_module
 from hub_modules.load import module_text_settings
 from hub_modules.native.added.adapters import pretrained_by_name
 from hub_modules.native.added.lora import merged
 from hub_modules.native.added.settings import Lora, TaskAttention
 from hub_modules.own_families import OWN_FAMILIES
-from hub_modules.sources import ModuleSource
+from hub_modules.sources import ModuleSource, huggingface
 from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapters
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.language_losses import BiLanguageModel, LstmLanguageModel, MaskedLanguageModel
+from tf_adapt.runs import run_folder
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_cards import encoder_card
 
@@ -67,14 +70,59 @@ def export_adapters(run: str | os.PathLike, file: str | os.PathLike, trust: bool
     return save_adapters(encoder, file)
 
 
+def export_huggingface(
+    origin: str | os.PathLike, folder: str | os.PathLike, trust: bool = False
+) -> Path:
+    """Writes an encoder as a new folder of HuggingFace's format; returns the folder.
+
+    Args:
+        origin: the folder of a run, whose best epoch's encoder is written, or a handle.
+        trust: as in `load_run`, `HubEncoder`.
+
+    Raises:
+        ArtifactError: as `load_run`, `HubEncoder`; the folder cannot be written.
+        ConfigError: as `encoder_source`; the family has no place in the format.
+    """
+    is_run = (Path(origin) / run_folder.CONFIG).is_file()
+    encoder = load_run(origin, trust).encoder if is_run else HubEncoder(origin, trust=trust)
+    write = huggingface.writer_of(encoder.family)
+    if write is None:
+        raise ConfigError(
+            f"module {encoder.handle}: HuggingFace's format is written of a BERT, GPT-2, "
+            f"ModernBERT or MPNet, got the family {encoder.family}; write a module of it without "
+            "--format"
+        )
+    card = encoder_card(Path(origin)) if is_run else _own_notes(origin)
+    write(encoder_source(encoder), folder, {"README.md": card} if card else None)
+    return Path(folder)
+
+
+def _own_notes(handle: str | os.PathLike) -> str | None:
+    readme = find_module(handle) / "README.md"
+    return readme.read_text("utf-8", "replace") if readme.is_file() else None
+
+
 def module_source(model: AdaptedModel) -> ModuleSource:
-    """A model's encoder and trained output layer as plain data; LoRA is merged into the kernels.
+    """A model's encoder and trained output layer as plain data: see `encoder_source`.
+
+    Raises:
+        ConfigError: as `encoder_source`.
+    """
+    output_layer, words = _trained_output(model)
+    return dataclasses.replace(
+        encoder_source(model.encoder),
+        output_layer=None if output_layer is None else _arrays(output_layer),
+        output_words=words,
+    )
+
+
+def encoder_source(encoder: HubEncoder) -> ModuleSource:
+    """An encoder as plain data; LoRA is merged into the kernels.
 
     Raises:
         ConfigError: the encoder is not native, has adapters or a classification token, or is of a
             family that is not written as a module, or its module's vocabulary is not known.
     """
-    encoder = model.encoder
     if encoder.execution != "native":
         raise ConfigError(
             f"module {encoder.handle}: only a native encoder can be written as a module, got "
@@ -103,15 +151,12 @@ def module_source(model: AdaptedModel) -> ModuleSource:
             "token; export the whole model for serving (`tf-adapt export`)"
         )
     text_settings = _text_settings(encoder)
-    output_layer, words = _trained_output(model)
     with merged(encoder):
         arrays = {n: weight.numpy() for n, weight in pretrained_by_name(encoder.native).items()}
     return ModuleSource(
         encoder.family,
         _arguments(encoder),
         arrays,
-        output_layer=None if output_layer is None else _arrays(output_layer),
-        output_words=words,
         mix=encoder.layer_mix,
         **text_settings,
     )

@@ -1,0 +1,24 @@
+"""States of texts in transformers: `python transformers_states.py FOLDER TEXTS.json OUT.npz`."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+
+def main(folder: str, texts: str, out: str) -> None:
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "right"
+    inputs = tokenizer(json.loads(Path(texts).read_text()), return_tensors="pt", padding=True)
+    with torch.no_grad():
+        top = model.float().eval()(**inputs).last_hidden_state
+    np.savez(out, ids=inputs["input_ids"], mask=inputs["attention_mask"], top=top)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

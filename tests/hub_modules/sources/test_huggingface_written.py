@@ -1,0 +1,121 @@
+"""Encoders in HuggingFace's format: read back, read by its own libraries."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from random_modules import write_tiny_bert
+from small_data import RECORDS, TASKS
+
+import tf_adapt as ta
+from hub_modules.load import load_module
+from hub_modules.sources import huggingface
+from tf_adapt.commands.main import cli
+from tf_adapt.errors import ConfigError
+from tf_adapt.training.finished.module_export import encoder_source, export_huggingface
+
+TEXTS = ["the cat sat, on the mat.", "The CAT isn't NAÏVE", "you 你好", "x"]
+RECORDED = Path(__file__).parents[2] / "parity" / "recorded"
+MODULES = {
+    "bert": "bert_small",
+    "causal": RECORDED / "huggingface_gpt2" / "model",
+    "modern_bert": RECORDED / "huggingface_modern_bert" / "model",
+    "mpnet": RECORDED / "huggingface_mpnet" / "model",
+}
+
+
+@pytest.fixture(scope="module", params=MODULES)
+def written(request, tmp_path_factory) -> tuple[ta.HubEncoder, Path]:
+    """A tuned encoder, and its folder."""
+    encoder = ta.HubEncoder(MODULES[request.param])
+    for weight in encoder.weights:
+        weight.assign(weight * 1.01)
+    folder = tmp_path_factory.mktemp("written") / request.param
+    huggingface.writer_of(request.param)(encoder_source(encoder), folder)
+    return encoder, folder
+
+
+def test_read_back_it_is_the_same(written):
+    encoder, folder = written
+    again = load_module(folder)
+    for name, weight in again.encoder.weights_by_name().items():
+        np.testing.assert_array_equal(weight, encoder.native.weights_by_name()[name])
+    assert again.encoder.get_config() == encoder.native.get_config() | {"name": again.encoder.name}
+    ids = again.preprocessor(TEXTS)["input_word_ids"]
+    np.testing.assert_array_equal(ids, encoder.preprocessor(TEXTS)["input_word_ids"])
+
+
+def test_its_tokenizer_reads_as_ours(written):
+    encoder, folder = written
+    tokenizers = pytest.importorskip("tokenizers")
+    if encoder.family == "causal":  # as GPT-2's own, without a row's first and last token
+        found = tokenizers.ByteLevelBPETokenizer(
+            str(folder / "vocab.json"), str(folder / "merges.txt")
+        )
+        wrapped = slice(1, -1)
+    else:
+        found, wrapped = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")), slice(None)
+    packed = encoder.preprocessor(TEXTS)
+    rows = zip(packed["input_word_ids"].numpy(), packed["input_mask"].numpy(), strict=True)
+    for text, (ids, mask) in zip(TEXTS, rows, strict=True):
+        assert found.encode(text).ids == ids[mask == 1][wrapped].tolist(), text
+    if encoder.family != "causal":
+        pair = encoder.preprocessor(([TEXTS[0]], [TEXTS[1]]))
+        encoded = found.encode(TEXTS[0], TEXTS[1])
+        assert encoded.ids == pair["input_word_ids"].numpy()[0].tolist()
+
+
+@pytest.mark.oracle
+def test_transformers_computes_the_same(written, tmp_path):
+    python = os.environ.get("TF_ADAPT_ORACLES_PYTHON")
+    if not python:
+        pytest.skip("TF_ADAPT_ORACLES_PYTHON does not name an interpreter with transformers")
+    encoder, folder = written
+    (tmp_path / "texts.json").write_text(json.dumps(TEXTS))
+    child = Path(__file__).parents[2] / "children" / "transformers_states.py"
+    command = [python, child, folder, tmp_path / "texts.json", tmp_path / "out.npz"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    with np.load(tmp_path / "out.npz", allow_pickle=False) as theirs:
+        ids, mask, top = theirs["ids"], theirs["mask"], theirs["top"]
+    inputs = {"input_word_ids": ids, "input_mask": mask, "input_type_ids": np.zeros_like(ids)}
+    inputs = {name: array.astype("int32") for name, array in inputs.items()}
+    found = encoder.native(inputs)["layers"][-1].numpy()
+    np.testing.assert_allclose(found[mask == 1], top[mask == 1], atol=1e-5)
+    if encoder.family != "causal":
+        np.testing.assert_array_equal(ids, encoder.preprocessor(TEXTS)["input_word_ids"])
+
+
+def test_the_command_writes_a_run_and_a_handle(tmp_path):
+    out = tmp_path / "bert"
+    command = ["module", "export", "bert_small", "--format", "huggingface", "--out", str(out)]
+    result = CliRunner().invoke(cli, command)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in out.iterdir()} == {
+        "README.md",
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "vocab.txt",
+    }
+    again = CliRunner().invoke(cli, command)
+    assert again.exit_code != 0 and "exist" in again.output
+    with pytest.raises(ConfigError, match="of a BERT, GPT-2, ModernBERT or MPNet, got the family"):
+        export_huggingface("elmo_small", tmp_path / "elmo")
+
+
+def test_lora_is_merged(tmp_path):
+    write_tiny_bert(tmp_path / "tiny")
+    encoder = ta.HubEncoder(tmp_path / "tiny")
+    ta.build_model(TASKS["classification"], encoder, adaptation=ta.lora(rank=2))
+    for weight in encoder.weights:
+        weight.assign(weight + 0.1)
+    huggingface.write(encoder_source(encoder), tmp_path / "merged")
+    texts = [record.text for record in RECORDS["classification"]]
+    found = load_module(tmp_path / "merged").encoder(encoder.preprocessor(texts))
+    np.testing.assert_allclose(found["pooled"], encoder(texts)["pooled"], atol=1e-5)
