@@ -239,10 +239,12 @@ def _without_added(encoder: HubEncoder) -> dict[str, keras.Variable]:
 
 def _take_head(head: keras.layers.Layer, source: keras.layers.Layer, key: str, name: str) -> None:
     if _described(head) != _described(source):
+        scaled = getattr(source, "scaled", False) and not getattr(head, "scaled", False)
+        advice = "Take head and adaptation of that run"
+        advice += ", train that run with head_scaled: false" if scaled else ""
         raise ConfigError(
             f"{key}: expected that of {name}, since both tasks have the same labels: "
-            f"{_shown(source)}; got {_shown(head)}. Take head and adaptation of that run, or set "
-            "start.head: false for new heads"
+            f"{_shown(source)}; got {_shown(head)}. {advice}, or set start.head: false for new heads"
         )
     _assign(head.weights, source.weights)
 
