@@ -244,7 +244,7 @@ def _take_head(head: keras.layers.Layer, source: keras.layers.Layer, key: str, n
         advice += ", train that run with head_scaled: false" if scaled else ""
         raise ConfigError(
             f"{key}: expected that of {name}, since both tasks have the same labels: "
-            f"{_shown(source)}; got {_shown(head)}. {advice}, or set start.head: false for new heads"
+            f"{_shown(source)}; got {_shown(head)}. {advice}, or set start.head: false"
         )
     _assign(head.weights, source.weights)
 
