@@ -5,13 +5,11 @@ import re
 import shlex
 from pathlib import Path
 
-from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.scored_split import FOLDS, REPEATS, default_folds
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.config.data_sections import FilesConfig
-from tf_adapt.config.default_training import default_rates
 from tf_adapt.data.guesses import Given, Guess, guess
 from tf_adapt.data.splits.cut import SplitError
 from tf_adapt.data.splits.folds import HELD_OUT
@@ -20,7 +18,6 @@ from tf_adapt.data.splits.kinds import KINDS as SPLITS
 from tf_adapt.data.splits.label_warnings import MOST_WARNINGS, label_warnings
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import counted
 from tf_adapt.statistics.power import Design
 
@@ -172,7 +169,6 @@ def _few_cells(kind: str) -> list[str]:
     """The section `compare` of a cross-validation, of which ten models a cell are trained."""
     row = KINDS[kind]
     heads = row.frozen_heads(EncoderEntry(handle="bert_small"), "bert") or ["default"]
-    rates = ", ".join(map(float_text, default_rates("bert_small", FROZEN, heads[0])[:2]))
     return [
         "compare:",
         f"  # {FOLDS} folds, {REPEATS} times: ten trainings a cell. One split: `folds: 0`",
@@ -185,7 +181,7 @@ def _few_cells(kind: str) -> list[str]:
         "  # A larger head on the frozen encoder beside it: remove the line.",
         f"  heads: [{', '.join(heads)}]",
         "  # Each is tried; more of them find better ones: `learning_rates: null`",
-        f"  learning_rates: {{freeze: [{rates}], tune: [3.0e-4, 1.0e-4]}}",
+        "  learning_rates: {freeze: [3.0e-2, 1.0e-2], tune: [3.0e-4, 1.0e-4]}",
         "  # Passes over the training data; those with a frozen encoder cost little.",
         "  epochs: {freeze: 30, tune: 6}",
         "  # Twice the epochs, or another rate, where a cell is not trained to the end: `true`",
