@@ -6,7 +6,6 @@ import yaml
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.default_training import (
     FROZEN_LINEAR,
-    FROZEN_SCALED,
     LEFT_OUT,
     RATES,
     default_rates,
@@ -44,7 +43,7 @@ CONFIG = {
 
 @pytest.mark.parametrize(
     ("adaptation", "epochs", "rates"),
-    [("freeze", 30, FROZEN_SCALED), ("tune", 6, RATES["bert"]["default"])],
+    [("freeze", 30, FROZEN_LINEAR), ("tune", 6, RATES["bert"]["default"])],
 )
 def test_a_run_takes_the_middle_of_the_rates_of_a_comparison(adaptation, epochs, rates):
     config = config_from(CONFIG | {"adaptation": adaptation}, "test")
@@ -56,12 +55,6 @@ def test_a_run_takes_the_middle_of_the_rates_of_a_comparison(adaptation, epochs,
     assert (given.training.epochs, given.training.batch_size) == (2, 16)
     again = config_from(yaml.safe_load(dump_config(given)), "test")
     assert again == given and set(LEFT_OUT) < again.training.model_fields_set
-
-
-def test_what_is_read_unscaled_has_rates_of_its_own():
-    assert default_rates("bert_small", "feature_extraction", "linear", False) == list(FROZEN_LINEAR)
-    assert default_rates("elmo_small", "feature_extraction", "linear") == list(FROZEN_LINEAR)
-    assert default_rates("elmo_small", "feature_extraction", "cosine") == list(FROZEN_SCALED)
 
 
 def test_a_comparison_has_epochs_by_adaptation():

@@ -292,7 +292,6 @@ def filled_in_training(config: Config) -> TrainingConfig:
         config.encoder.handle,
         config.adaptation.name,
         task.head,
-        task.head_scaled,
     )
     filled = {name: value for name, value in defaults.items() if getattr(given, name) is None}
     known = given.model_fields_set - filled.keys()

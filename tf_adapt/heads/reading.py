@@ -62,7 +62,7 @@ def reading(
     """
     _check_scaled(name, family, frozen, scaled)
     if scaled is None:
-        scaled = frozen and takes_scale(name, family)
+        scaled = frozen and _takes_scale(name, family)
     pooling = pooling or _default_pooling(name, family, scaled)
     if name in ON_VECTORS and pooling is None:
         if mixed is not None:
@@ -84,8 +84,7 @@ def _default_pooling(name: str, family: str, scaled: bool) -> str | None:
     return "max" if name == "linear" and about.is_like_elmo else None
 
 
-def takes_scale(name: str, family: str) -> bool:
-    """Whether a head standardises what it reads of a frozen encoder, unless told otherwise."""
+def _takes_scale(name: str, family: str) -> bool:
     about = FAMILIES[family]
     takes = name in SIMILARITY_HEADS or (name == "linear" and not about.is_like_elmo)
     return takes and about.has_words
@@ -100,7 +99,7 @@ def _check_scaled(name: str, family: str, frozen: bool, scaled: bool | None) -> 
             f"{expected} on an encoder that is trained, whose states change, got true; take "
             "adaptation: feature_extraction"
         )
-    if not takes_scale(name, family):
+    if not _takes_scale(name, family):
         raise ConfigError(
             f"{expected} for the head {name} on an encoder of the family {family}, got true; it is "
             f"for linear on transformers, and for {' and '.join(SIMILARITY_HEADS)}"

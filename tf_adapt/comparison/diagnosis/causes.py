@@ -181,8 +181,7 @@ def _gentle_start(run: Evidence, folder: Path) -> Settings:
 
 
 def _frozen(run: Evidence, folder: Path) -> Settings:
-    config = run.config
-    rates = sorted(default_rates(config.encoder.handle, FROZEN, config.head, config.head_scaled))
+    rates = sorted(default_rates(run.config.encoder.handle, FROZEN, run.config.head))
     return {
         "adaptation": {"name": FROZEN},
         "training.learning_rate": _middle(rates),

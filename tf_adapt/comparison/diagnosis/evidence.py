@@ -63,8 +63,7 @@ class Evidence:
     def rates(self) -> list[float]:
         """The default learning rates of its encoder, adaptation and head, ascending."""
         config = self.config
-        name, head = config.adaptation.name, config.head
-        return sorted(default_rates(config.encoder.handle, name, head, config.head_scaled))
+        return sorted(default_rates(config.encoder.handle, config.adaptation.name, config.head))
 
     @cached_property
     def baseline(self) -> float:

@@ -298,8 +298,7 @@ def _cell(
     if rates is None:
         handle = (laid and laid.encoder.handle) or encoder.handle
         names = {"default": adaptation.name, FROZEN: FROZEN}
-        scaled = shared.get("head_scaled") if adaptation.name == FROZEN else False
-        rates = {key: default_rates(handle, name, head, scaled) for key, name in names.items()}
+        rates = {key: default_rates(handle, name, head) for key, name in names.items()}
     tried = _rates_of(adaptation, rates, problems)
     settings = _of(adaptation, varied.settings)
     if settings is not None:
