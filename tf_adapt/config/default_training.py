@@ -21,8 +21,8 @@ from tf_adapt.paper import FROZEN
 # 1e-4 (MiniLM) of configs/small, 3e-5 (BERT-base) of configs/paper; adapters 3e-3 (ELMo) and 1e-3
 # (BERT) of docs/results.md, and the next step down; LoRA 5e-4 of microsoft/LoRA for RoBERTa-base,
 # and higher for smaller models; BitFit 1e-3 of its published code, and around it. A linear head on
-# ❄ needs higher rates: of 3e-2 to 1e-3 the first three are within some points of each other, and 1e-3
-# is up to 12 points worse on pairs (`python -m benchmarks.frozen_reading`, scores on dev).
+# ❄ needs higher rates: 3e-2 to 3e-3 are within some points of each other, 1e-3 is up to 12 points
+# worse on pairs (`python -m benchmarks.frozen_reading`, scores on dev).
 _FROZEN, _ADAPTERS = (6.0e-3, 3.0e-3, 1.0e-3), (3.0e-3, 1.0e-3, 3.0e-4)
 _LORA, _BITFIT = (3.0e-3, 1.0e-3, 5.0e-4), (3.0e-3, 1.0e-3, 3.0e-4)
 FROZEN_LINEAR = (3.0e-2, 1.0e-2, 3.0e-3)
