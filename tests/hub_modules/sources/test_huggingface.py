@@ -122,6 +122,7 @@ def test_other_tokenizers_are_refused(folder, tiny_bert):
     ]:
         shutil.rmtree(folder)
         huggingface.write(tiny_bert, folder)
+        (folder / "tokenizer.json").unlink()
         edit_json(folder / "tokenizer_config.json", **changes)
         with pytest.raises(ArtifactError, match=message):
             huggingface.read(folder)
