@@ -1,6 +1,7 @@
 """`tf-adapt compare --dry-run`: what would run, what cannot work; nothing is trained."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -178,6 +179,7 @@ def test_numbers_of_training_examples_are_counted(write_config):
     lines = output.splitlines()
     assert "with parts of train, drawn anew with each seed: 8, 20, 135 of 135 examples" in lines
     assert "runs: 12 = 2 cells × 3 numbers of training examples × 2 seeds" in lines
+    assert re.match("keeps about 0.0 GB on disk: two checkpoints and the best weights", lines[-1])
     code, _, said = call(path, "--set", "compare.train_examples=[8, 136]")
     assert code == 2
     assert "ConfigError: compare.train_examples: expected numbers up to 135" in said

@@ -37,6 +37,7 @@ from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import TfAdaptError
 from tf_adapt.heads.table import head_name, head_reads
 from tf_adapt.printing.words import counted
+from tf_adapt.runs import run_schemas
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.statistics.power import Design
 from tf_adapt.tasks.task import Task
@@ -153,7 +154,16 @@ def lines(plan: dict[str, Any]) -> list[str]:
         f"{counted(plan['threads'], 'thread')} a run; by default "
         f"{counted(plan['jobs'], 'process')} at a time, on this machine as it is now",
         *costs_lines(ExpectedCosts(**plan["costs"]), plan["jobs"]),
+        f"keeps about {_disk(plan) / 1e9:.1f} GB on disk: two checkpoints and the best weights of "
+        "each run",
     ]
+
+
+def _disk(plan: dict[str, Any]) -> float:
+    """Bytes of the runs' checkpoints, each with Adam's two slots for each trained weight."""
+    counts = [cell["parameters"] for cell in plan["cells"]]
+    weights = [3 * count["total"] + 2 * 2 * count["trainable"] for count in counts]
+    return plan["runs"] * run_schemas.BYTES_PER_WEIGHT * sum(weights) / len(weights)
 
 
 def _power(plan: dict[str, Any]) -> list[str]:
