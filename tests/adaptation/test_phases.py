@@ -56,6 +56,7 @@ TABLES = [
     (a.sequential_unfreezing(), GPT2, ["nh", "01nh", "e01nh"]),
     (a.bitfit(), [*GPT2[:-1], "biases", "head"], ["nbh", "nbh"]),
     (a.adapters(), [*BERT[:-1], "adapters", "head"], ["ah", "ah"]),
+    (a.adapters(train_embeddings=True), [*BERT[:-1], "adapters", "head"], ["eah", "eah"]),
     (a.sequential_unfreezing(), ["char_cnn", "lstm_0", "adapters", "head"], ["ah", "lah", "clah"]),
     (a.lora(), [*BERT[:-1], "lora", "head"], ["Lh", "Lh"]),
     (a.sequential_unfreezing(), ["layer_0", "layer_1", "lora", "head"], ["Lh", "1Lh", "01Lh"]),

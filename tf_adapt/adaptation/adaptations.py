@@ -171,6 +171,7 @@ def adapters(
     in_layers: Sequence[int] | None = None,
     activation: str = "gelu",
     operation: str = "dense",
+    train_embeddings: bool = False,
 ) -> Adaptation:
     """Adapters, the LayerNorms of their group, and the head; the other weights stay frozen.
 
@@ -185,12 +186,14 @@ def adapters(
         activation: "gelu" (the encoder's own formula, as in adapter-bert) or "relu".
         operation: "dense", or "convolution": the adapter also reads the two neighbours of each
             position (not causal).
+        train_embeddings: whether the lowest group, the embeddings, is trained too, as in the
+            hands-on part of Ruder et al. 2019 (there of size 32, at ten times the learning rate).
 
     Raises:
         ConfigError: a value is out of range, or not one of this kind.
 
     References: Houlsby et al. 2019, "Parameter-Efficient Transfer Learning for NLP"; Stickland and
-        Murray 2019, "BERT and PALs".
+        Murray 2019, "BERT and PALs"; Ruder et al. 2019, "Transfer Learning in NLP" (tutorial).
     """
     if kind == BottleneckAdapters.kind:
         added = BottleneckAdapters(size, in_layers, activation, operation)
@@ -205,7 +208,7 @@ def adapters(
         )
     else:
         added = ProjectedAdapters(size)
-    return _added("adapters", added, (HEAD,))
+    return _added("adapters", added, (HEAD,), with_lowest=train_embeddings)
 
 
 @_with_settings
@@ -245,8 +248,10 @@ def bitfit() -> Adaptation:
     return _added("bitfit", Biases(), (*NEW, HEAD))
 
 
-def _added(name: str, added: Added, others: tuple[str, ...]) -> Adaptation:
-    """Trains the group of what is added, and these others."""
+def _added(
+    name: str, added: Added, others: tuple[str, ...], with_lowest: bool = False
+) -> Adaptation:
+    """Trains the group of what is added, these others, and where asked the lowest."""
 
     def plan(groups):
         if added.group not in groups:
@@ -254,7 +259,8 @@ def _added(name: str, added: Added, others: tuple[str, ...]) -> Adaptation:
                 f"adaptation: {name} needs an encoder with the group {added.group}, got one "
                 f"without; build_model(…, adaptation=ta.{name}()) gives it to a HubEncoder"
             )
-        return [Phase(tuple(name for name in groups if name in (added.group, *others)))]
+        trained = (added.group, *others, *(groups[:1] if with_lowest else ()))
+        return [Phase(tuple(name for name in groups if name in trained))]
 
     return Adaptation(name, plan, added=added)
 

@@ -127,6 +127,8 @@ class AdaptationConfig(Section):
     )
     """First operation of bottleneck adapters; convolution: each position with its two neighbours
     (adapters; default dense)."""
+    train_embeddings: bool | None = Field(None, description="true or false")
+    """Whether the embeddings are trained too (adapters; default false)."""
     rank: int | None = whole(1, WIDEST, ", or null", default=None)
     """Rank of the added matrices (lora; default 8)."""
     alpha: float | None = Field(None, gt=0, description="a number above 0, or null")
