@@ -17,6 +17,8 @@ from scipy.stats import pearsonr
 from sklearn.metrics import matthews_corrcoef
 from sklearn.preprocessing import StandardScaler
 
+from tf_adapt.config.default_training import FROZEN_LINEAR
+
 DATASETS = {
     "sst2_sentences": "sst2",
     "trec": "trec",
@@ -25,6 +27,15 @@ DATASETS = {
     "sick_r": "sick",
     "stsb": "stsb",
     "cola": "cola",
+}
+TITLES = {
+    "sst2_sentences": "SST-2, sentences, accuracy",
+    "trec": "TREC, accuracy",
+    "mrpc": "MRPC, accuracy",
+    "sick_e": "SICK-E, accuracy",
+    "sick_r": "SICK-R, Pearson",
+    "stsb": "STS-B, Pearson",
+    "cola": "CoLA, Matthews",
 }
 RATES = (3e-2, 1e-2, 3e-3, 1e-3)
 SEEDS, EPOCHS, BATCH_SIZE = 3, 30, 16
@@ -44,6 +55,28 @@ def main(modules: tuple[str, ...], out: Path) -> None:
             kept, outputs = _kept(module, dataset)
             rows += [_row(module, dataset, kept, outputs, name) for name in ("pooled", "default")]
             out.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    click.echo("\n".join(table_lines(rows)))
+
+
+def table_lines(rows: list[dict]) -> list[str]:
+    """A line a dataset: of each module and reading mean and deviation over seeds, at the rate among
+    the default ones whose mean is best on dev."""
+    modules = list(dict.fromkeys(row["module"] for row in rows))
+    cells = {(row["module"], row["dataset"], row["reading"]): _cell(row) for row in rows}
+    columns = [(module, reading) for module in modules for reading in ("pooled", "default")]
+    lines = []
+    for dataset, title in TITLES.items():
+        found = [cells.get((module, dataset, reading), "–") for module, reading in columns]
+        if set(found) != {"–"}:
+            lines.append(f"| {title} | {' | '.join(found)} |")
+    return lines
+
+
+def _cell(row: dict) -> str:
+    default = [place for place, rate in enumerate(row["rates"]) if rate in FROZEN_LINEAR]
+    best = max(default, key=lambda place: np.mean(row["dev"], axis=0)[place])
+    scores = 100 * np.array(row["test"])[:, best]
+    return f"{scores.mean():.1f} ± {scores.std(ddof=1):.1f}"
 
 
 def _kept(module: str, dataset: str) -> tuple[dict[str, Arrays], int]:
