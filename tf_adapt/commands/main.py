@@ -21,6 +21,7 @@ from tf_adapt.commands.data import data
 from tf_adapt.commands.ensembles import ensemble
 from tf_adapt.commands.first_config import init
 from tf_adapt.commands.modules import encode, module
+from tf_adapt.commands.pooling import pool
 from tf_adapt.commands.runs import evaluate, export, fisher, predict, train
 from tf_adapt.commands.serving import serve
 from tf_adapt.errors import ArtifactError, ConfigError, TfAdaptError
@@ -74,7 +75,7 @@ class Commands(click.Group):
     cls=Commands,
     commands=(
         *(train, evaluate, predict, export, serve, fisher, ensemble),
-        *(init, compare, diagnose, advise, analyze),
+        *(init, compare, diagnose, pool, advise, analyze),
         *(module, encode, data, config),
     ),
     context_settings={"help_option_names": ["-h", "--help"]},

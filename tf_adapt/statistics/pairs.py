@@ -120,6 +120,7 @@ def compare_pairs(
                 alike=alike,
                 seeds_needed=needed,
                 why=why,
+                error=result.error,
             )
         )
     return pairs

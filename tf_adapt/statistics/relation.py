@@ -33,6 +33,7 @@ class PairTest:
             decide the difference, or `WORTH` if it is smaller, with probability 0.8; None where
             none would, or there is nothing open.
         why: "decided", "alike", or what stands in the way, see `pairs.compare_pairs`.
+        error: standard error of the difference; None with one item, and in older reports.
     """
 
     a: str
@@ -47,6 +48,7 @@ class PairTest:
     seeds_needed: list[int | None] | None
     larger_design: list[int] | None = None
     why: str
+    error: float | None = None
 
     def seen_from(self, name: str) -> "PairTest":
         """The same test with the cell `name` as a: its score − that of the other one."""

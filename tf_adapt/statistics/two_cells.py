@@ -52,12 +52,14 @@ class CellDifference:
         p: two-sided p-value of the null hypothesis of no difference.
         p_alike: p-value of the equivalence test: null hypothesis a difference of at least `margin`
             (two one-sided tests: the larger p).
+        error: standard error of the difference; None with one item.
     """
 
     difference: float
     interval: tuple[float, float] | None
     p: float
     p_alike: float
+    error: float | None
 
 
 def sample_of(metric: str, statistics: np.ndarray, folds: np.ndarray | None = None) -> CellSample:
@@ -189,13 +191,13 @@ def compare_cells(
     _check_items(a, b)
     difference = float(a.scores.mean() - b.scores.mean())
     if len(a.items) == 1:
-        return CellDifference(difference, None, 1.0, 1.0)
+        return CellDifference(difference, None, 1.0, 1.0, None)
     seeds, items, residual = observed_variances(a, b)
     variance = total_variance(seeds.sum(), items, residual)
     if variance < ROUNDING**2:
         p = 1.0 if abs(difference) < ROUNDING else 2.0 ** (1 - len(a.items))
         alike = 2.0 ** (1 - len(a.items)) if abs(difference) < margin else 1.0
-        return CellDifference(difference, (difference, difference), p, alike)
+        return CellDifference(difference, (difference, difference), p, alike, 0.0)
     several = [cell for cell in (a, b) if len(cell.scores) > 1]
     of_seeds = min((cell.freedom(len(cell.scores)) for cell in several), default=1)
     freedom = degrees_of_freedom(seeds.sum(), items, residual, of_seeds, len(a.items))
@@ -203,7 +205,8 @@ def compare_cells(
     half = float(error * stdtrit(freedom, (1 + level) / 2))
     p = float(2 * stdtr(freedom, -abs(difference) / error))
     p_alike = float(stdtr(freedom, (abs(difference) - margin) / error))
-    return CellDifference(difference, (difference - half, difference + half), p, p_alike)
+    interval = (difference - half, difference + half)
+    return CellDifference(difference, interval, p, p_alike, float(error))
 
 
 def seeds_needed(

@@ -1,0 +1,84 @@
+"""`tf-adapt pool`: what is read of reports, the files, wrong folders."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+from report_contents import cell, comparison
+
+from tf_adapt.analysis.pooling.effects import read_effects
+from tf_adapt.commands.main import cli
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.report.content import to_json
+
+pytest.importorskip("statsmodels")
+
+
+def written(folder, dataset: str, gain: float, metric: str = "accuracy", error=0.01):
+    """A comparison's folder with ❄ and 🔥, `gain` apart."""
+    frozen = cell("bert_small", "feature_extraction", [0.70, 0.71, 0.72])
+    tuned = cell("bert_small", "fine_tuning", [0.70 + gain, 0.71 + gain, 0.72 + gain])
+    content = comparison([frozen, tuned])
+    pairs = [replace(pair, error=error) for pair in content.pairs]
+    content = replace(content, dataset=dataset, metric=metric, pairs=pairs)
+    folder.mkdir()
+    (folder / "report.json").write_text(json.dumps(to_json(content)))
+    return folder
+
+
+@pytest.fixture
+def folders(tmp_path):
+    gains = {"sst2": 0.03, "mrpc": 0.05, "sick_e": 0.10}
+    found = [written(tmp_path / name, name, gain) for name, gain in gains.items()]
+    return [*found, written(tmp_path / "stsb", "stsb", -0.04, "pearson")]
+
+
+def test_differences_are_of_tuned_minus_frozen(folders):
+    scores, effects = read_effects(folders)
+    assert [round(effect.difference, 4) for effect in effects] == [0.03, 0.05, 0.1, -0.04]
+    assert {(e.a.split(" ")[0], e.b.split(" ")[0]) for e in effects} == {
+        ("feature_extraction", "fine_tuning")
+    }
+    assert [effect.family for effect in effects] == [*["accuracy"] * 3, "correlation"]
+    assert len(scores) == 8 and scores[0].dataset == "SST-2"
+
+
+def test_the_files(folders, tmp_path):
+    out = tmp_path / "out"
+    result = CliRunner().invoke(cli, ["pool", *map(str, folders), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "accuracy: +" in result.stdout and "correlation: one data set" in result.stdout
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        *(f"pooled.{suffix}" for suffix in ("json", "csv", "svg", "png")),
+        *(f"table.{suffix}" for suffix in ("md", "html", "tex")),
+    }
+    (row,) = json.loads((out / "pooled.json").read_text())["pooled"]
+    assert row["families"]["accuracy"]["datasets"] == 3
+    assert 0.03 < row["families"]["accuracy"]["estimate"] < 0.1
+    table = (out / "table.md").read_text().splitlines()
+    assert table[0] == "| encoder | adaptation | SST-2 | SICK-E | MRPC | STS-B |"
+    assert "74.0 ± 1.0" in table[3] and "| Δ | +3.0" in table[4]
+    assert any(line.startswith("| BERT-base (paper) | 🔥") and "84.8" in line for line in table)
+    latex = (out / "table.tex").read_text()
+    assert latex.startswith(r"\begin{tabular}{llrrrr}") and r"$\pm$" in latex
+    assert "❄" not in latex.split("%")[0]
+
+
+def test_wrong_folders(folders, tmp_path):
+    with pytest.raises(ArtifactError, match="report.json"):
+        read_effects([tmp_path])
+    with pytest.raises(ArtifactError, match="on SST-2 was read from .*; expected one comparison"):
+        read_effects([folders[0], folders[0]])
+    old = written(tmp_path / "old", "trec", 0.1, error=None)
+    with pytest.raises(ArtifactError, match="no standard errors, for an earlier version wrote it"):
+        read_effects([old])
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    content = comparison([cell("bert_small", "fine_tuning", [0.7, 0.8])])
+    (alone / "report.json").write_text(json.dumps(to_json(content)))
+    from tf_adapt.analysis.pooling.pooled import pool_comparisons
+
+    with pytest.raises(ConfigError, match="expected comparisons of two adaptations"):
+        pool_comparisons([alone], tmp_path / "none")

@@ -1,0 +1,1 @@
+"""Many comparisons, one question: differences of adaptations, pooled over data sets."""

@@ -1,0 +1,118 @@
+"""Differences of adaptations, pooled over the data sets of several comparisons."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hub_modules.storage.files import write_text
+from tf_adapt.analysis.output import check_folder, write_analysis
+from tf_adapt.analysis.pooling.effects import Effect, order, read_effects
+from tf_adapt.analysis.pooling.forest import forest
+from tf_adapt.analysis.pooling.layouts import LAYOUTS, paper_rows
+from tf_adapt.errors import ConfigError
+from tf_adapt.statistics.random_effects import found_in_at_least, random_effects
+
+NAME, TABLE = "pooled", "table"
+LEVEL = 0.05
+
+
+def pool_comparisons(folders: Sequence[str | Path], out: str | Path) -> dict[str, Any]:
+    """Pools the differences of adaptations of several comparisons and writes them into a folder:
+    `pooled.json`, `.csv`, `.svg`, `.png`, and the scores in the paper's layout as `table.md`,
+    `.html`, `.tex`; returns the content of the first.
+
+    Raises:
+        ArtifactError: as `read_effects`; the folder cannot be written.
+        ConfigError: no two adaptations of one encoder were compared, or statsmodels is missing.
+    """
+    path = check_folder(str(out), NAME)
+    scores, effects = read_effects(folders)
+    if not effects:
+        raise ConfigError(
+            "pool: expected comparisons of two adaptations of one encoder with a test, got none; "
+            "give the folders of finished comparisons"
+        )
+    result = {
+        "comparisons": len(folders),
+        "level": 1 - LEVEL,
+        "pooled": pooled(effects),
+        "effects": [asdict(effect) for effect in effects],
+        "scores": [asdict(score) for score in scores],
+    }
+    rows = [asdict(effect) for effect in effects]
+    written = write_analysis(path, NAME, result, rows, lambda: forest(result))
+    table = paper_rows(scores, effects)
+    for suffix, layout in LAYOUTS.items():
+        write_text(path / f"{TABLE}.{suffix}", layout(table))
+    return written
+
+
+def pooled(effects: Sequence[Effect]) -> list[dict[str, Any]]:
+    """Each pair of adaptations of each encoder: pooled by family of metrics, and in at least how
+    many of all its data sets either is ahead."""
+    by_pair: dict[tuple[str, str, str], list[Effect]] = defaultdict(list)
+    for effect in effects:
+        by_pair[effect.encoder, effect.a, effect.b].append(effect)
+    found = []
+    for (encoder, a, b), of_pair in sorted(by_pair.items(), key=_place):
+        by_family: dict[str, list[Effect]] = defaultdict(list)
+        for effect in of_pair:
+            by_family[effect.family].append(effect)
+        found.append(
+            {
+                "encoder": encoder,
+                "a": a,
+                "b": b,
+                "datasets": len(of_pair),
+                "decided_for_b": sum(one.decided and one.difference > 0 for one in of_pair),
+                "decided_for_a": sum(one.decided and one.difference < 0 for one in of_pair),
+                "b_ahead_in_at_least": found_in_at_least([_one_sided(e, 1) for e in of_pair]),
+                "a_ahead_in_at_least": found_in_at_least([_one_sided(e, -1) for e in of_pair]),
+                "families": {family: _pooled(some) for family, some in by_family.items()},
+            }
+        )
+    return found
+
+
+def _place(item) -> tuple:
+    (encoder, a, b), _ = item
+    return encoder, order(a), order(b)
+
+
+def _pooled(effects: Sequence[Effect]) -> dict[str, Any] | None:
+    """None for a single data set, of which nothing can be pooled."""
+    if len(effects) < 2:
+        return None
+    found = random_effects([e.difference for e in effects], [e.error for e in effects])
+    return asdict(found) | {"datasets": len(effects)}
+
+
+def _one_sided(effect: Effect, sign: int) -> float:
+    """The p-value of no difference or one in the other direction."""
+    return effect.p / 2 if effect.difference * sign > 0 else 1 - effect.p / 2
+
+
+def lines_of(result: dict[str, Any]) -> list[str]:
+    """The result for the terminal, a few lines a pair."""
+    lines = []
+    for row in result["pooled"]:
+        lines.append(f"{row['encoder']}: {row['b']} − {row['a']}, {row['datasets']} data sets")
+        for family, some in row["families"].items():
+            if some is None:
+                lines.append(f"  {family}: one data set, not pooled")
+                continue
+            low, high = (f"{100 * bound:+.1f}" for bound in some["interval"])
+            line = f"  {family}: {100 * some['estimate']:+.1f} points ({low} to {high}"
+            line += f", {some['datasets']} data sets, τ {100 * some['tau']:.1f}"
+            if some["prediction"] is not None:
+                low, high = (f"{100 * bound:+.1f}" for bound in some["prediction"])
+                line += f"; one more: {low} to {high}"
+            lines.append(f"{line})")
+        lines.append(
+            f"  ahead in at least {row['b_ahead_in_at_least']} of {row['datasets']} ({row['b']}), "
+            f"{row['a_ahead_in_at_least']} ({row['a']}); decided {row['decided_for_b']} and "
+            f"{row['decided_for_a']}"
+        )
+    return lines
