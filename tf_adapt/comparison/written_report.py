@@ -82,7 +82,8 @@ def _with_answer_files(content: Content, outcomes: Outcomes, splits: Splits) -> 
         splits.scheme,
     )
     found = None
-    if content.folds and scores[0] is not None:
+    # Of cells that know no more than the baseline the list would say nothing.
+    if content.folds and scores[0] is not None and content.verdict.above_baseline:
         mean = np.mean(scores, axis=0)
         found = _write_label_errors(out, examples, mean, splits)
         names += [LABEL_ERRORS] if found else []

@@ -225,7 +225,8 @@ class AnswerFiles:
     Attributes:
         cell: its id.
         names: of the files.
-        label_errors: the number of likely label errors, with folds; None: not looked for.
+        label_errors: the number of likely label errors, with folds and a cell that is shown to be
+            above the baseline; None: not looked for.
     """
 
     cell: str
