@@ -251,7 +251,8 @@ def test_plain_values_for_a_comparison_of_full_size():
     assert kinds.pop("larger_design") == {type(None)}
     assert kinds == {
         "a": {str}, "b": {str}, "difference": {float}, "interval": {list}, "level": {float},
-        "p": {float}, "p_holm": {float}, "decided": {bool}, "alike": {bool}, "why": {str}, "error": {float},
+        "p": {float}, "p_holm": {float}, "decided": {bool}, "alike": {bool}, "why": {str},
+        "error": {float},
     }  # fmt: skip
     assert {type(end) for pair in pairs for end in pair.interval} == {float}
     assert {pair.why for pair in pairs} == {"decided", "more_seeds"}
