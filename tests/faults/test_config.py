@@ -71,10 +71,6 @@ def test_c1_missing_key(good, tmp_path):
         "encoder",
         "encoder.handle",
         "adaptation",
-        "training",
-        "training.epochs",
-        "training.batch_size",
-        "training.learning_rate",
     ]:
         section = content = copy.deepcopy(good)
         *parents, key = path.split(".")
@@ -103,17 +99,25 @@ def test_c2_value(good, tmp_path):
     for key, text, expected in [
         ("learning_rate", "'1e-3'", "got '1e-3'; a number is written without quotes: 0.001"),
         ("learning_rate", "2e-5", "got '2e-5'; a number is written without quotes: 2.0e-5"),
-        ("learning_rate", ".nan", "a number above 0, got nan"),
-        ("learning_rate", ".inf", "a number above 0, got inf"),
-        ("learning_rate", "-1", "a number above 0, got -1"),
-        ("learning_rate", "true", "a number above 0, got True"),
-        ("epochs", "2.5", "a whole number from 1 to 1000000, got 2.5"),
-        ("epochs", "0", "a whole number from 1 to 1000000, got 0"),
-        ("epochs", "no", "a whole number from 1 to 1000000, got False"),
-        ("epochs", "'3'", "a whole number from 1 to 1000000, got '3'"),
-        ("epochs", "1" + "0" * 30, f"a whole number from 1 to 1000000, got {10**30}"),
-        ("batch_size", "[8]", "a whole number from 1 to 1000000, got a list"),
-        ("batch_size", "1000001", "a whole number from 1 to 1000000, got 1000001"),
+        ("learning_rate", ".nan", "a number above 0, or null for the default, got nan"),
+        ("learning_rate", ".inf", "a number above 0, or null for the default, got inf"),
+        ("learning_rate", "-1", "a number above 0, or null for the default, got -1"),
+        ("learning_rate", "true", "a number above 0, or null for the default, got True"),
+        ("epochs", "2.5", "a whole number from 1 to 1000000, or null for the default, got 2.5"),
+        ("epochs", "0", "a whole number from 1 to 1000000, or null for the default, got 0"),
+        ("epochs", "no", "a whole number from 1 to 1000000, or null for the default, got False"),
+        ("epochs", "'3'", "a whole number from 1 to 1000000, or null for the default, got '3'"),
+        ("epochs", "1" + "0" * 30, f"or null for the default, got {10**30}"),
+        (
+            "batch_size",
+            "[8]",
+            "a whole number from 1 to 1000000, or null for the default, got a list",
+        ),
+        (
+            "batch_size",
+            "1000001",
+            "a whole number from 1 to 1000000, or null for the default, got 1000001",
+        ),
         ("patience", "1000001", "a whole number from 1 to 1000000, or null"),
         (
             "max_length",
