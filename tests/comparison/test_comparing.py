@@ -87,7 +87,7 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole):
     again = compare(load_comparison(path), out, export_anyway=True)
     assert again == content
     assert content["verdict"]["exported"].startswith("candidate/")
-    assert content["verdict"]["sentence"].startswith("Use none of them yet: each seed")
+    assert content["verdict"]["sentence"].startswith("Use none of them yet: ")
     at_baseline = compare(load_comparison(path), out)["verdict"]
     assert (at_baseline["exported"], at_baseline["decided"]) == (None, False)
     assert not (out / "candidate").exists()

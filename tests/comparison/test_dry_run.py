@@ -92,7 +92,7 @@ def test_the_table_and_what_no_budget_allows(config):
     code, output, _ = call(config, *budgets)
     assert code == 0
     table, lines = output.splitlines()[:4], output.splitlines()[4:]
-    frozen = ["tiny_bert-feature_extraction-linear", "linear", "head", "68", "0.01,", "0.003", "9"]
+    frozen = ["tiny_bert-feature_extraction-linear", "linear", "head", "72", "0.01,", "0.003", "9"]
     assert [row.split() for row in table[:2]] == [
         ["cell", "head", "trains", "parameters", "learning", "rates", "epochs"],
         frozen,
