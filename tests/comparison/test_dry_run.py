@@ -62,8 +62,9 @@ def test_cells_runs_and_splits(config, tmp_path, measured):
     assert top["trains"] == ["layer_1", "pooler", "head"]
     assert [cell["trains_everything"] for cell in found["cells"]] == [False, True, False]
     # A weight for each of 16 units and 4 labels, and 4 biases.
+    # Frozen, also the mix of three states: a weight each and a scale.
     head, layer, pooler = 16 * 4 + 4, 4 * (16 * 16 + 16) + 2 * 16 * 32 + 32 + 16 + 4 * 16, 17 * 16
-    assert frozen["parameters"]["trainable"] == head
+    assert frozen["parameters"]["trainable"] == head + 4
     assert top["parameters"]["trainable"] == head + pooler + layer
     assert tuned["parameters"]["trainable"] == tuned["parameters"]["total"]
     assert [cell["epochs"] for cell in found["cells"]] == [9, 2, 2]
@@ -106,13 +107,15 @@ def test_the_table_and_what_no_budget_allows(config):
     assert lines[2].startswith("scores 60 examples: sample_classification dev (file dev.tsv), in ")
     assert lines[3].startswith("would decide a true difference of 1, 2, 5 and 10 points in 0, ")
     assert lines[4].startswith("5 points in four of five comparisons: 5 seeds on about")
+    reads = "the head reads the mean of the states of all layers in a learned mix, standardised"
+    assert lines[5] == f"tiny_bert-feature_extraction-linear: {reads}"
     said = [line for line in lines if "set features.disk_limit_mb: 1" in line]
-    assert said == lines[5:11]  # three splits of two cells
+    assert len(said) == 6  # three splits of two cells
     assert said[0].startswith("tiny_bert-feature_extraction-linear, train: features of 32 texts")
     assert said[3].startswith("tiny_bert-top_layers-linear, train: states of 32 texts at each")
     chosen = "(2 learning rates to choose from + 3 seeds with the chosen one)"
-    assert lines[11] == f"runs: 15 = 3 cells × {chosen}"
-    assert lines[12].startswith("2 threads a run; by default ")
+    (runs,) = (n for n, line in enumerate(lines) if line == f"runs: 15 = 3 cells × {chosen}")
+    assert lines[runs + 1].startswith("2 threads a run; by default ")
 
 
 @pytest.mark.slow
