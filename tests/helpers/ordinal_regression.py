@@ -91,7 +91,9 @@ def own_rows() -> dict:
     return {
         tf_adapt.adaptation.kinds: tf_adapt.adaptation.kinds.KINDS["regression"],
         tf_adapt.analysis.kinds: tf_adapt.analysis.kinds.Row(()),
-        tf_adapt.models.kinds: replace(model, predictions=predictions, perturbations=()),
+        tf_adapt.models.kinds: replace(
+            model, predictions=predictions, options=(), perturbations=()
+        ),
         tf_adapt.tasks.keras_kinds: tf_adapt.tasks.keras_kinds.Row(
             OrdinalLoss, {METRIC: lambda task: WithinOne()}
         ),

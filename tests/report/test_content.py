@@ -32,7 +32,7 @@ def test_format_4():
     assert list(found["cells"][0]["tried"][0]) == ["learning_rate", "score"]
     assert list(found["pairs"][0]) == [
         "a", "b", "difference", "interval", "level", "p", "p_holm", "decided", "alike",
-        "seeds_needed", "larger_design", "why",
+        "seeds_needed", "larger_design", "why", "error",
     ]  # fmt: skip
     (point, *_) = found["learning_curves"]["points"]
     assert list(point) == [

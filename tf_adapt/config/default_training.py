@@ -13,6 +13,7 @@ from hub_modules.manifest import ModuleManifest, read_manifest
 from hub_modules.shipped import PRETRAINED, shipped_names
 from tf_adapt.heads.names import SIMILARITY_HEADS
 from tf_adapt.paper import FROZEN
+from tf_adapt.tasks.kinds import KINDS, Row
 
 # By family, then adaptation; `default` holds for every adaptation that trains the encoder's own
 # weights. All lists have equal length, so that every cell has as many trials. Sources: ❄ 6e-3 of
@@ -43,13 +44,6 @@ RATES = {
         "default": (3.0e-4, 1.0e-4, 3.0e-5),
     },
 }
-# By kind of task, then adaptation: the epochs of a few hundred to a few thousand examples. An epoch
-# of a frozen encoder costs little; a text is read in several windows for its spans.
-EPOCHS = {
-    "span_extraction": {FROZEN: 6, "default": 2},
-    "language_model": {"default": 2},
-    "default": {FROZEN: 30, "default": 6},
-}
 BATCH_SIZE = 16
 # The keys of the section `training` that have such a default.
 LEFT_OUT = ("epochs", "batch_size", "learning_rate")
@@ -57,7 +51,8 @@ LEFT_OUT = ("epochs", "batch_size", "learning_rate")
 
 def default_epochs(kind: str | None) -> dict[str, int]:
     """Epochs by adaptation, and `default`."""
-    return EPOCHS.get(kind, EPOCHS["default"])
+    frozen, trained = KINDS[kind].epochs if kind in KINDS else Row.epochs
+    return {FROZEN: frozen, "default": trained}
 
 
 def default_training(kind: str | None, handle: str, adaptation: str, head: str) -> dict[str, float]:

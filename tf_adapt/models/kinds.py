@@ -35,6 +35,7 @@ class Row:
             vote, and the number of labels.
         soft_losses: of a student's outputs against a teacher's answers.
         real: which of these losses are of targets, not of padding.
+        options: what it can be trained with: `signal_annealing`.
         label_weights: of targets, in the loss, from those of the labels; see
             `tf_adapt.tasks.class_weights`.
         perturbations: of unlabelled texts, whose predictions can be compared.
@@ -48,10 +49,16 @@ class Row:
     combined: Callable[[Callable, bool, int], dict] = classification.combined
     soft_losses: Callable = classification.soft_losses
     real: Callable = classification.all_real
+    options: tuple[str, ...] = ()
     label_weights: Callable = classification.label_weights
     perturbations: tuple[str, ...] = ()
     check_encoder: Callable[[HubEncoder], None] = any_encoder
     lstm_dropouts: Callable = lambda native: native.use_dropouts(of_language_model=False)
+
+
+def _classification(inputs: Callable) -> Row:
+    options = ("signal_annealing",)
+    return Row(inputs, options=options, perturbations=PERTURBATIONS)
 
 
 def _regression(inputs: Callable) -> Row:
@@ -65,7 +72,7 @@ def _regression(inputs: Callable) -> Row:
 
 
 KINDS = {
-    "classification": Row(classification.text_inputs, perturbations=PERTURBATIONS),
+    "classification": _classification(classification.text_inputs),
     "multilabel_classification": Row(
         classification.text_inputs,
         multilabel_classification.targets,
@@ -75,7 +82,7 @@ KINDS = {
         perturbations=PERTURBATIONS,
     ),
     "regression": _regression(classification.text_inputs),
-    "pair_classification": Row(classification.pair_inputs, perturbations=PERTURBATIONS),
+    "pair_classification": _classification(classification.pair_inputs),
     "pair_regression": _regression(classification.pair_inputs),
     "tagging": Row(
         tagging.inputs,
@@ -83,6 +90,7 @@ KINDS = {
         tagging.predictions,
         real=tagging.real_words,
         label_weights=tagging.tag_weights,
+        options=("signal_annealing",),
         perturbations=OF_WORDS_IN_PLACE,
     ),
     "span_extraction": Row(

@@ -33,6 +33,8 @@ class Row:
         num_outputs: of a head, for an example or for each word.
         metrics_of_schemes: of tags, where they are not `metrics`.
         label_counts: targets, the number of labels → how often each occurs; None: there are none.
+        epochs: of a training on a few hundred to a few thousand examples by default: of a frozen
+            encoder, for which one costs little, and of one that is trained.
     """
 
     texts: tuple[str, ...]
@@ -42,6 +44,7 @@ class Row:
     num_outputs: Callable[["Task"], int] = num_labels
     metrics_of_schemes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     label_counts: Callable[["np.ndarray", int], "np.ndarray"] | None = None
+    epochs: tuple[int, int] = (30, 6)
 
 
 def _classification(texts: tuple[str, ...]) -> Row:
@@ -91,9 +94,10 @@ KINDS = {
         ("f1", "exact_match"),
         {"spans": checked_spans},
         num_outputs=lambda task: 2,  # whether a word begins the answer, and whether it ends it
+        epochs=(6, 2),  # a text is read in several windows
     ),
     # See `tf_adapt.models.language_model`.
-    "language_model": Row(ONE_TEXT, None, ("perplexity",)),
+    "language_model": Row(ONE_TEXT, None, ("perplexity",), epochs=(2, 2)),
 }
 
 

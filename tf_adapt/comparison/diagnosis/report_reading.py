@@ -41,15 +41,15 @@ def content_from(plain: dict[str, Any]) -> Content:
     return TypeAdapter(Content).validate_python(_nested(Content, plain))
 
 
-def _nested(kind: Any, plain: Any) -> Any:
+def _nested(annotation: Any, plain: Any) -> Any:
     """Plain values with those of inlined fields in a value of their own."""
     if isinstance(plain, list):
-        return [_nested(_inner(kind), part) for part in plain]
+        return [_nested(_inner(annotation), part) for part in plain]
     if not isinstance(plain, dict):
         return plain
-    classes = [one for one in (kind, *get_args(kind)) if is_dataclass(one)]
-    if not classes or _is_mapping(kind):
-        return {key: _nested(_inner(kind), part) for key, part in plain.items()}
+    classes = [one for one in (annotation, *get_args(annotation)) if is_dataclass(one)]
+    if not classes or _is_mapping(annotation):
+        return {key: _nested(_inner(annotation), part) for key, part in plain.items()}
     hints, nested = get_type_hints(classes[0]), {}
     for field in fields(classes[0]):
         part = plain if field.metadata.get("inline") else plain.get(field.name)
@@ -58,10 +58,10 @@ def _nested(kind: Any, plain: Any) -> Any:
     return nested
 
 
-def _inner(kind: Any) -> Any:
+def _inner(annotation: Any) -> Any:
     """`list[X]`, `dict[str, X]`, `X | None` → X; of `dict[str, list[X]]` the list."""
-    return next((part for part in get_args(kind)[::-1] if part is not type(None)), None)
+    return next((part for part in get_args(annotation)[::-1] if part is not type(None)), None)
 
 
-def _is_mapping(kind: Any) -> bool:
-    return getattr(kind, "__origin__", None) is dict
+def _is_mapping(annotation: Any) -> bool:
+    return getattr(annotation, "__origin__", None) is dict
