@@ -1,16 +1,19 @@
 """`tf-adapt pool`: what is read of reports, the files, wrong folders."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 from report_contents import cell, comparison
 
-from tf_adapt.analysis.pooling.effects import read_effects
+from tf_adapt.analysis.pooling.effects import FAMILIES, read_effects
+from tf_adapt.analysis.pooling.pooled import pool_comparisons, pooled
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.report.content import to_json
+from tf_adapt.statistics.metrics import METRICS
 
 pytest.importorskip("statsmodels")
 
@@ -48,7 +51,7 @@ def test_the_files(folders, tmp_path):
     out = tmp_path / "out"
     result = CliRunner().invoke(cli, ["pool", *map(str, folders), "--out", str(out)])
     assert result.exit_code == 0, result.output
-    assert "accuracy: +" in result.stdout and "correlation: one data set" in result.stdout
+    assert "accuracy: +" in result.stdout and "correlation: fewer than two" in result.stdout
     names = {path.name for path in out.iterdir()}
     assert names == {
         *(f"pooled.{suffix}" for suffix in ("json", "csv", "svg", "png")),
@@ -70,7 +73,7 @@ def test_wrong_folders(folders, tmp_path):
     with pytest.raises(ArtifactError, match="report.json"):
         read_effects([tmp_path])
     with pytest.raises(ArtifactError, match="on SST-2 was read from .*; expected one comparison"):
-        read_effects([folders[0], folders[0]])
+        read_effects([folders[0], shutil.copytree(folders[0], tmp_path / "copy")])
     old = written(tmp_path / "old", "trec", 0.1, error=None)
     with pytest.raises(ArtifactError, match="no standard errors, for an earlier version wrote it"):
         read_effects([old])
@@ -78,7 +81,50 @@ def test_wrong_folders(folders, tmp_path):
     alone.mkdir()
     content = comparison([cell("bert_small", "fine_tuning", [0.7, 0.8])])
     (alone / "report.json").write_text(json.dumps(to_json(content)))
-    from tf_adapt.analysis.pooling.pooled import pool_comparisons
-
     with pytest.raises(ConfigError, match="expected comparisons of two adaptations"):
         pool_comparisons([alone], tmp_path / "none")
+
+
+def test_what_is_another_cell_is_another_arm(tmp_path):
+    plain = cell("bert_small", "fine_tuning", [0.7, 0.8])
+    others = [
+        cell("bert_small", "fine_tuning", [0.7, 0.8], pretrained=False),
+        cell("bert_small", "fine_tuning", [0.7, 0.8], pairs="separate"),
+        replace(plain, id="long", long="128 by 64, max"),
+        replace(plain, id="other head", head="esim"),
+    ]
+    content = comparison([plain, *others])
+    content = replace(content, pairs=[replace(pair, error=0.01) for pair in content.pairs])
+    (tmp_path / "report.json").write_text(json.dumps(to_json(content)))
+    scores, _ = read_effects([tmp_path])
+    assert [score.arm for score in scores] == [
+        "fine_tuning",
+        "fine_tuning (untrained)",
+        "fine_tuning (pairs separate)",
+        "fine_tuning (long 128 by 64, max)",
+        "fine_tuning under esim",
+    ]
+
+
+def test_names_of_data(tmp_path):
+    own = [written(tmp_path / f"c{n}", f"/data/{n}/train.tsv", 0.01 * n) for n in (1, 2)]
+    _, effects = read_effects(own)
+    assert [effect.dataset for effect in effects] == ["1/train", "2/train"]
+    same = [written(tmp_path / f"d{n}", f"/{n}/x/train.tsv", 0.01) for n in (1, 2)]
+    with pytest.raises(ArtifactError, match="are both called x/train"):
+        read_effects(same)
+    two = [written(tmp_path / f"e{m}", "mrpc", 0.01, m) for m in ("accuracy", "macro_f1")]
+    _, effects = read_effects(two)
+    assert [effect.dataset for effect in effects] == ["MRPC, accuracy", "MRPC, macro_f1"]
+
+
+def test_equal_answers_count_as_a_data_set(tmp_path):
+    folders = [written(tmp_path / name, name, 0.03) for name in ("sst2", "mrpc")]
+    folders.append(written(tmp_path / "sick_e", "sick_e", 0.0, error=0.0))
+    _, effects = read_effects(folders)
+    (row,) = pooled(effects)
+    assert (row["datasets"], row["families"]["accuracy"]["identical"]) == (3, 1)
+
+
+def test_every_metric_has_a_family():
+    assert set(METRICS) <= set(FAMILIES)

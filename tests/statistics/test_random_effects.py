@@ -29,7 +29,7 @@ def test_by_hand(name):
     tau2 = optimize.brentq(excess, 0, 1) if excess(0) > 0 else 0.0
     w = 1 / (s**2 + tau2)
     mean = (w * d).sum() / w.sum()
-    variance = (w * (d - mean) ** 2).sum() / ((k - 1) * w.sum())
+    variance = max((w * (d - mean) ** 2).sum() / (k - 1), 1.0) / w.sum()
     half = stats.t.isf(0.025, k - 1) * np.sqrt(variance)
     found = random_effects(d, s)
     assert found.estimate == pytest.approx(mean, abs=1e-6)

@@ -118,4 +118,4 @@ def test_the_most_epochs_that_a_config_may_ask_for(config):
     assert len(rows) == 104  # the first four epochs are phases
     code, _, error = call(config, "--dry-run", "--set", f"training.epochs={10**30}")
     assert code == 2
-    assert f"training.epochs: expected a whole number from 1 to 1000000, or null" in error
+    assert "training.epochs: expected a whole number from 1 to 1000000, or null" in error

@@ -38,8 +38,9 @@ def random_effects(
     """A random-effects estimate of several studies' differences.
 
     `θ̂ = Σ w d / Σ w` with `w = 1 / (s² + τ²)`, τ² by Paule and Mandel; its variance by Hartung and
-    Knapp, `Σ w (d − θ̂)² / ((k − 1) Σ w)`, with t of k − 1 degrees of freedom. One more study is
-    expected in `θ̂ ± t_{k−2} √(τ² + variance)`.
+    Knapp, `Σ w (d − θ̂)² / ((k − 1) Σ w)`, but at least `1 / Σ w`: else a few studies that agree by
+    chance would be certain. With it t of k − 1 degrees of freedom. One more study is expected in
+    `θ̂ ± t_{k−2} √(τ² + variance)`.
 
     Args:
         errors: standard errors, above 0.
@@ -48,7 +49,8 @@ def random_effects(
         ConfigError: statsmodels is not installed.
         ValueError: fewer than two studies.
 
-    Source: Hartung and Knapp 2001; Higgins, Thompson, Spiegelhalter 2009, section 4.
+    Source: Hartung and Knapp 2001; Knapp and Hartung 2003 (the bound); Higgins, Thompson,
+    Spiegelhalter 2009, section 4.
     """
     if len(differences) < 2:
         raise ValueError(f"expected at least two studies, got {len(differences)}")
@@ -60,21 +62,20 @@ def random_effects(
         ) from None
     effects, variances = np.asarray(differences, float), np.square(np.asarray(errors, float))
     found = combine_effects(effects, variances, method_re="iterated", use_t=True)
-    # In this order: fixed effect, random effects, and both with Hartung and Knapp's variance.
-    *_, interval = found.conf_int(alpha=1 - level, use_t=True)
     estimate, tau2 = float(found.mean_effect_re), max(float(found.tau2), 0.0)
-    variance, count = float(found.var_hksj_re), len(effects)
-    t = abs(estimate) / np.sqrt(variance) if variance > 0 else np.inf
+    variance, count = max(float(found.var_hksj_re), float(found.var_eff_w_re)), len(effects)
+    error = np.sqrt(variance)
+    spread = stdtrit(count - 1, (1 + level) / 2) * error
     prediction = None
     if count >= 3:
         half = stdtrit(count - 2, (1 + level) / 2) * np.sqrt(tau2 + variance)
-        prediction = (estimate - half, estimate + half)
+        prediction = (float(estimate - half), float(estimate + half))
     return Pooled(
         estimate,
-        (float(interval[0]), float(interval[1])),
+        (float(estimate - spread), float(estimate + spread)),
         float(np.sqrt(tau2)),
         prediction,
-        float(2 * stdtr(count - 1, -t)),
+        float(2 * stdtr(count - 1, -abs(estimate) / error)),
     )
 
 

@@ -1,25 +1,34 @@
 """From the reports of comparisons to differences between adaptations. Imports no TensorFlow."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+from hub_modules.families import FAMILIES as FAMILIES_OF_ENCODERS
 from tf_adapt import paper
 from tf_adapt.comparison.diagnosis.report_reading import read_content
 from tf_adapt.errors import ArtifactError
+from tf_adapt.heads.kinds import KINDS
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
 
-# Scores that are pooled with each other.
+# Scores that are pooled with each other, by metric.
 FAMILIES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "accuracy",
     "matthews": "correlation",
     "pearson": "correlation",
+    "span_f1": "F1",
+    "strict_span_f1": "F1",
+    "micro_f1": "F1",
+    "macro_f1": "F1",
+    "f1": "F1",
+    "exact_match": "exact match",
 }
-_OTHERS = "F1"
+# How a cell may differ from another one beside encoder, adaptation and head.
+_MORE = ("execution", "classification_token", "long")
 
 
 @dataclass(frozen=True)
@@ -46,8 +55,9 @@ class Effect:
     """The difference of two adaptations in one comparison: score of `b` − score of `a`.
 
     Attributes:
-        family: of metrics, a value of `FAMILIES`, or F1.
-        error: its standard error.
+        family: of metrics, a value of `FAMILIES`.
+        error: its standard error; 0 where both give the same answers.
+        interval: the comparison's own, at its level.
         p: two-sided, of this pair alone.
         decided: whether the comparison decides.
     """
@@ -59,6 +69,7 @@ class Effect:
     b: str
     difference: float
     error: float
+    interval: list[float]
     p: float
     decided: bool
 
@@ -73,15 +84,16 @@ def read_effects(folders: Sequence[str | Path]) -> tuple[list[Score], list[Effec
     scores: list[Score] = []
     effects: list[Effect] = []
     known: dict[tuple, Path] = {}
-    for folder in map(Path, folders):
-        content = read_content(folder)
-        dataset = _dataset(content)
+    contents = {Path(folder): read_content(Path(folder)) for folder in folders}
+    names = _names(contents)
+    for folder, content in contents.items():
+        dataset = names[folder]
         by_encoder: dict[str, dict[str, ScoredCell]] = defaultdict(dict)
         for cell in content.cells:
             if cell.results.mean is None:
                 continue
             encoder, arm = cell.encoder, _arm(cell, content.kind)
-            place = (dataset, encoder, arm, content.metric)
+            place = (dataset, encoder, arm)
             if place in known:
                 raise ArtifactError(
                     f"{folder}: {arm} of {encoder} on {dataset} was read from {known[place]} "
@@ -89,7 +101,7 @@ def read_effects(folders: Sequence[str | Path]) -> tuple[list[Score], list[Effec
                 )
             known[place] = folder
             by_encoder[encoder][arm] = cell
-            family = FAMILIES.get(content.metric, _OTHERS)
+            family = FAMILIES[content.metric]
             scores.append(
                 Score(
                     dataset,
@@ -121,22 +133,21 @@ def _of_encoder(
                 f"{folder}: its report has no standard errors, for an earlier version wrote it; "
                 "give the command of the comparison again, which writes it anew and trains nothing"
             )
-        if pair.error > 0:
-            pair = pair.seen_from(cells[b].id)
-            family = FAMILIES.get(content.metric, _OTHERS)
-            found.append(
-                Effect(
-                    dataset,
-                    encoder,
-                    family,
-                    a,
-                    b,
-                    pair.difference,
-                    pair.error,
-                    pair.p,
-                    pair.decided,
-                )
+        pair = pair.seen_from(cells[b].id)
+        found.append(
+            Effect(
+                dataset,
+                encoder,
+                FAMILIES[content.metric],
+                a,
+                b,
+                pair.difference,
+                pair.error,
+                pair.interval,
+                pair.p,
+                pair.decided,
             )
+        )
     return found
 
 
@@ -148,13 +159,55 @@ def order(arm: str) -> tuple[int, str]:
 
 
 def _arm(cell: ScoredCell, kind: str) -> str:
-    """The adaptation of a cell, with its settings, and its head where it is not the paper's."""
-    settings = ", ".join(f"{key} {value}" for key, value in sorted(cell.settings.items()))
-    name = f"{cell.adaptation} ({settings})" if settings else cell.adaptation
-    heads = paper.HEADS.get((kind, cell.family), ())
-    usual = heads[0 if cell.adaptation == paper.FROZEN else 1] if heads else cell.head
-    return name if cell.head == usual else f"{name} under {cell.head}"
+    """The adaptation of a cell, with all that tells it from others, and its head where it is not
+    the default one."""
+    about = [f"{key} {value}" for key, value in sorted(cell.settings.items())]
+    about += [] if cell.pretrained else ["untrained"]
+    about += [f"{name} {getattr(cell, name)}" for name in _MORE if getattr(cell, name)]
+    joins = FAMILIES_OF_ENCODERS[cell.family].joins_pairs if cell.family else True
+    about += [] if cell.pairs == ("joint" if joins else "separate") else [f"pairs {cell.pairs}"]
+    name = f"{cell.adaptation} ({', '.join(about)})" if about else cell.adaptation
+    return name if cell.head == _usual_head(cell, kind) else f"{name} under {cell.head}"
 
 
-def _dataset(content: Content) -> str:
-    return paper.NAMED_DATASETS.get(content.dataset, Path(content.dataset).stem)
+def _usual_head(cell: ScoredCell, kind: str) -> str:
+    """The head of that name `default`; its own for a cell whose encoder is not known."""
+    defaults = KINDS[kind].defaults
+    like = FAMILIES_OF_ENCODERS[cell.family].like if cell.family else None
+    if like not in defaults:
+        return cell.head
+    return defaults[like][0 if cell.adaptation == paper.FROZEN else 1]
+
+
+def _names(contents: Mapping[Path, Content]) -> dict[Path, str]:
+    """A name for the data of each comparison: with the metric where the same are scored by several.
+
+    Raises:
+        ArtifactError: other data have the same name.
+    """
+    names = {folder: _name(content.dataset) for folder, content in contents.items()}
+    metrics: dict[str, set[str]] = defaultdict(set)
+    of_name: dict[str, tuple[Path, str]] = {}
+    for folder, content in contents.items():
+        name = names[folder]
+        metrics[name].add(content.metric)
+        other, dataset = of_name.setdefault(name, (folder, content.dataset))
+        if dataset != content.dataset:
+            raise ArtifactError(
+                f"{folder}: its data ({content.dataset}) and those of {other} ({dataset}) are both "
+                f"called {name}; expected other names: rename a file or its folder, or leave one "
+                "out"
+            )
+    return {
+        folder: f"{name}, {contents[folder].metric}" if len(metrics[name]) > 1 else name
+        for folder, name in names.items()
+    }
+
+
+def _name(dataset: str) -> str:
+    if dataset == "sst2_sentences":
+        return "SST-2 (sentences)"
+    if dataset in paper.NAMED_DATASETS:
+        return paper.NAMED_DATASETS[dataset]
+    path = Path(dataset)
+    return f"{path.parent.name}/{path.stem}" if path.parent.name else path.stem

@@ -15,8 +15,8 @@ _POOLED = "#D55E00"
 
 
 def forest(result: dict[str, Any]) -> Figure:
-    """One panel for each pair of adaptations of an encoder: a line for each data set with its 95 %
-    interval, below them the pooled ones of each family of metrics.
+    """One panel for each pair of adaptations of an encoder: a line for each data set with the
+    interval of its comparison, below them the pooled ones of each family of metrics.
 
     Args:
         result: of `tf_adapt.analysis.pooling.pooled.pool_comparisons`.
@@ -36,9 +36,9 @@ def _lines(row: dict, effects: list[dict]) -> list[tuple[str, float, float, floa
     lines = []
     for family, pooled in row["families"].items():
         for effect in (e for e in of_pair if e["family"] == family):
-            half = 1.96 * effect["error"]
-            name = f"{effect['dataset']} ({family})"
-            lines.append(_line(name, effect["difference"], half, half, False))
+            name, middle = f"{effect['dataset']} ({family})", effect["difference"]
+            low, high = (abs(bound - middle) for bound in effect["interval"])
+            lines.append(_line(name, middle, low, high, False))
         if pooled is not None:
             low, high = (abs(bound - pooled["estimate"]) for bound in pooled["interval"])
             lines.append(_line(f"pooled, {family}", pooled["estimate"], low, high, True))

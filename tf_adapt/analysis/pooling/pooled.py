@@ -82,11 +82,14 @@ def _place(item) -> tuple:
 
 
 def _pooled(effects: Sequence[Effect]) -> dict[str, Any] | None:
-    """None for a single data set, of which nothing can be pooled."""
-    if len(effects) < 2:
+    """None where fewer than two data sets have a standard error. `identical`: of how many data sets
+    both gave the same answers, which no estimate can weigh."""
+    uncertain = [effect for effect in effects if effect.error > 0]
+    if len(uncertain) < 2:
         return None
-    found = random_effects([e.difference for e in effects], [e.error for e in effects])
-    return asdict(found) | {"datasets": len(effects)}
+    found = random_effects([e.difference for e in uncertain], [e.error for e in uncertain])
+    identical = len(effects) - len(uncertain)
+    return asdict(found) | {"datasets": len(uncertain), "identical": identical}
 
 
 def _one_sided(effect: Effect, sign: int) -> float:
@@ -101,11 +104,13 @@ def lines_of(result: dict[str, Any]) -> list[str]:
         lines.append(f"{row['encoder']}: {row['b']} − {row['a']}, {row['datasets']} data sets")
         for family, some in row["families"].items():
             if some is None:
-                lines.append(f"  {family}: one data set, not pooled")
+                lines.append(f"  {family}: fewer than two data sets that differ, not pooled")
                 continue
             low, high = (f"{100 * bound:+.1f}" for bound in some["interval"])
             line = f"  {family}: {100 * some['estimate']:+.1f} points ({low} to {high}"
             line += f", {some['datasets']} data sets, τ {100 * some['tau']:.1f}"
+            if some["identical"]:
+                line += f", {some['identical']} more with equal answers"
             if some["prediction"] is not None:
                 low, high = (f"{100 * bound:+.1f}" for bound in some["prediction"])
                 line += f"; one more: {low} to {high}"
