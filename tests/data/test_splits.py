@@ -3,6 +3,7 @@ import random
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 
@@ -14,6 +15,7 @@ from tf_adapt.data.packing.prepare import task_of
 from tf_adapt.data.splits.cut import cut_off
 from tf_adapt.data.splits.kinds import KINDS
 from tf_adapt.data.splits.read_splits import fingerprint, has_test, load_splits
+from tf_adapt.data.splits.strata import evenly_picked
 from tf_adapt.errors import ConfigError, DataError
 
 
@@ -498,3 +500,20 @@ def test_one_genre_of_a_dataset(tmp_path):
     sample = DatasetConfig(dataset="sample_classification", source="sample", genre="slate")
     with pytest.raises(ConfigError, match="no genres"):
         load_splits(sample)
+
+
+def test_a_part_depends_on_no_order():
+    """Strata in ties, in any order of the lines and of an example's own strata."""
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        strata = [
+            tuple(random.choice(["a", "b", "c", "d"], random.integers(1, 4), replace=False))
+            for _ in range(8)
+        ]
+        digests = {number: bytes([number]) for number in range(8)}
+        picked = evenly_picked(np.arange(8), digests, strata, 3)
+        order = random.permutation(8)
+        turned = [tuple(random.permutation(strata[number])) for number in order]
+        moved = {place: digests[number] for place, number in enumerate(order)}
+        again = evenly_picked(np.arange(8), moved, turned, 3)
+        assert {order[place] for place in again} == picked

@@ -194,7 +194,7 @@ class Verdict:
     """The cell to use, and how certain that is.
 
     Attributes:
-        decided: whether the tests decide which cell to use.
+        decided: whether the tests decide which of the cells to use; a simple model may be as good.
         above_baseline: whether any cell is shown to be above the baseline.
         best: the pretrained cell with the highest mean.
         alternatives: pretrained cells that are undecided against the best.

@@ -70,7 +70,8 @@ class Costs:
 
     Attributes:
         task_megabytes: disk space for each task, without the module, which all tasks share.
-        choosing_seconds: of training, of all trials of learning rates that are not scored; None:
+        choosing_seconds: of training, of the trials among which the learning rate was chosen and
+            that are not scored; without those before `compare.extend`, or that diverged; None:
             there are none.
     """
 

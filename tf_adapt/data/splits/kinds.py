@@ -79,7 +79,7 @@ def _by_label(examples: list) -> list[tuple]:
 
 
 def _by_tags(examples: list) -> list[tuple]:
-    return [tuple(set(example.tags)) for example in examples]
+    return [tuple(sorted(set(example.tags))) for example in examples]
 
 
 def _by_fifth(examples: list) -> list[tuple]:

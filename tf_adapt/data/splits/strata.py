@@ -50,14 +50,18 @@ def evenly_picked(
     Sechidis et al. (2011), https://doi.org/10.1007/978-3-642-23808-6_10. Which groups of a stratum
     come first is random with their digests.
     """
-    contents, totals = strata_of_groups(groups, [of_example or (None,) for of_example in strata])
+    strata = [of_example or (None,) for of_example in strata]
+    contents, totals = strata_of_groups(groups, strata)
+    # By their numbers, which follow the order of the lines.
+    names = list(dict.fromkeys(name for of_example in strata for name in of_example))
     sizes = np.bincount(groups)
     waiting: list[list[int]] = [[] for _ in totals]
     for group in sorted(first, key=first.__getitem__, reverse=True):
         for stratum in contents[group][0].tolist():
             waiting[stratum].append(group)
     rarest_first = sorted(
-        range(len(totals)), key=lambda stratum: (totals[stratum], first[waiting[stratum][-1]])
+        range(len(totals)),
+        key=lambda number: (totals[number], first[waiting[number][-1]], repr(names[number])),
     )
     lacking, room, picked = totals * count, count, set()
 
