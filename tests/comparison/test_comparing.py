@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,7 +125,7 @@ def test_the_report_shows_a_diagnosis_and_keeps_it(whole, tmp_path, monkeypatch)
     for one in found:
         (cause,) = one.causes
         assert cause.otherwise == ["training.epochs=3"] and not cause.named and cause.seconds > 0
-        history = run_folder.read_history(Path(cause.run))
+        history = run_folder.read_history(out / cause.run)
         assert len(history) == 3 and cause.after == pytest.approx(
             max(float(row["dev_accuracy"]) for row in history)
         )

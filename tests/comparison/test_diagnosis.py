@@ -1,5 +1,6 @@
 """Symptoms and counter-runs on made records; numbers of others for what is measured."""
 
+import itertools
 import json
 import math
 import shlex
@@ -14,12 +15,15 @@ from click.testing import CliRunner
 from finished_runs import finish
 from sklearn.metrics import roc_auc_score
 
+from hub_modules.storage.files import write_text
 from tf_adapt.commands.main import cli
+from tf_adapt.comparison.baselines.bag_of_words import text_features
 from tf_adapt.comparison.diagnosis import diagnosing, texts
 from tf_adapt.comparison.diagnosis.causes import CAUSES, overrides
+from tf_adapt.comparison.diagnosis.counter_runs import counter_folder
 from tf_adapt.comparison.diagnosis.evidence import Evidence
 from tf_adapt.comparison.diagnosis.report_reading import content_from, read_content
-from tf_adapt.config.reading import config_from
+from tf_adapt.config.reading import config_from, dump_config, load_config
 from tf_adapt.data.formats import Record
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError, ConfigError
@@ -54,7 +58,7 @@ def evidence(folder=None, tried=(), frozen=False, **changed):
         "baseline": 0.5,
         "distances": {"all": 0.02},
         "dev": 0.8,
-        "labels": texts.LabelCheck(np.zeros(800, bool), 0.7, 0.72, 1.0),
+        "labels": texts.LabelCheck(0.7, 0.72, 1.0),
         "domain_auc": (0.5, 0.4, 0.6),
     }
     recorded |= {name: changed.pop(name) for name in list(changed) if name in recorded}
@@ -69,10 +73,12 @@ def evidence(folder=None, tried=(), frozen=False, **changed):
         "adaptation": "feature_extraction" if frozen else "fine_tuning",
         "training": training | changed.pop("training", {}),
     }
-    metrics = {"metric": "accuracy", "epochs": content["training"]["epochs"], "family": "bert"}
+    metrics = {"metric": "accuracy", "epochs": content["training"]["epochs"]}
+    metrics |= {"family": changed.pop("family", "bert")}
     metrics |= {"head": "linear", "reads": changed.pop("reads", "the mean, standardised")}
     metrics |= {"dev": {"accuracy": recorded.pop("dev")}, "distances": recorded.pop("distances")}
-    splits = Splits("x", "classification", ["bad", "good"], None, None, "IOB2", examples)
+    kind = changed.pop("kind", "classification")
+    splits = Splits("x", kind, ["bad", "good"], None, None, "IOB2", examples)
     run = Evidence(folder, config_from(content | changed, "test"), metrics, splits, tuple(tried))
     run.__dict__.update(recorded)
     return run
@@ -106,8 +112,8 @@ def trials(*scores, rates=(1e-5, 3e-5, 1e-4)):
         ({"reads": "the pooled vector", "frozen": True}, {"unscaled_states"}),
         ({"reads": None, "frozen": True}, {"unscaled_states"}),
         ({"frozen": True, "losses": [0.69, 0.55, 0.5]}, {"head_too_small"}),
-        ({"labels": texts.LabelCheck(np.zeros(800, bool), 0.5, 0.7, 4.0)}, {"noisy_labels"}),
-        ({"labels": texts.LabelCheck(np.zeros(800, bool), 0.5, 0.7, 2.0)}, set()),
+        ({"labels": texts.LabelCheck(0.5, 0.7, 4.0)}, {"noisy_labels"}),
+        ({"labels": texts.LabelCheck(0.5, 0.7, 2.0)}, set()),
         ({"domain_auc": (0.9, 0.85, 0.95)}, {"other_domain"}),
         ({"domain_auc": (0.8, 0.7, 0.9)}, set()),
     ],
@@ -137,6 +143,8 @@ def test_what_is_suspected(changed, expected):
         ),
         ("head_too_small", {"head": "bcn", "head_units": 1}, {"head_units": 64}),
         ("head_too_small", {"head": "bcn"}, None),
+        ("head_too_small", {"frozen": True, "family": "sentence"}, None),
+        ("head_too_small", {"frozen": True, "kind": "span_extraction"}, None),
         ("unscaled_states", {"frozen": True}, {"head_scaled": True}),
     ],
 )
@@ -146,27 +154,80 @@ def test_what_a_counter_run_has_otherwise(name, changed, expected, tmp_path):
 
 def test_the_counter_run_of_noisy_labels_reads_what_is_left(tmp_path):
     run = evidence(examples={"train": records(60), "dev": records(6, 1)})
-    run.__dict__["labels"] = texts.LabelCheck(np.isin(np.arange(60), (3, 20)), 0, 0, 0)
+    run.__dict__["suspicious"] = np.isin(np.arange(60), (3, 20))
     settings = CAUSES["noisy_labels"].settings(run, tmp_path)
     text = Path(settings["data"]["train"]).read_text("utf-8")
     lines = [json.loads(line) for line in text.splitlines()]
-    kept = [
-        record.text_a for record in np.array(run.splits.examples["train"])[~run.labels.suspicious]
-    ]
+    kept = [record.text_a for record in np.array(run.splits.examples["train"])[~run.suspicious]]
     assert [line["text_a"] for line in lines] == kept
     config = {"encoder": {"handle": "bert_small"}, "adaptation": "tune", "data": settings["data"]}
     config_from(config | {"training": {"epochs": 1, "batch_size": 1, "learning_rate": 1.0}}, "test")
-    assert overrides({"head": None, "training.epochs": 2}) == ["head=null", "training.epochs=2"]
+
+
+def test_the_settings_of_each_counter_run_are_a_config(tmp_path):
+    """Of a run with all that a cause has to take back."""
+    changed = {"penalties": {"l2_sp": {}, "ewc": {"fisher": "f"}}, "slice_heads": True}
+    changed |= {"slices": {"long": {"longer_than": 5}}}
+    path, count = tmp_path / "config.yaml", 0
+    for frozen, rate in itertools.product((False, True), (1e-4, 3e-5, 1e-6)):
+        extra = {} if frozen else changed
+        run = evidence(frozen=frozen, training={"learning_rate": rate}, **extra)
+        path.write_text(dump_config(run.config), "utf-8")
+        for name, row in CAUSES.items():
+            if row.settings is None or (name, frozen) == ("unscaled_states", False):
+                continue
+            settings = row.settings(run, tmp_path / name)
+            config = load_config(path, overrides(settings))
+            wanted = settings.get("training.learning_rate", rate)
+            assert config.training.learning_rate == wanted
+            count += 1
+    assert count == 45
 
 
 def test_wrong_labels_are_found():
     wrong = {3, 20, 41, 58}
-    found = texts.label_check(records(80, wrong=wrong), records(60, 1))
-    assert set(np.flatnonzero(found.suspicious)) == wrong
+    train = records(80, wrong=wrong)
+    found = texts.label_check(train, records(60, 1))
+    assert set(np.flatnonzero(texts.suspicious_labels(train))) == wrong
     # One of words alone is right but where the label is wrong.
     assert (found.train, found.dev) == (76 / 80, 1.0)
     assert found.z == pytest.approx(0.05 / math.sqrt(0.05 * 0.95 / 80))
     assert texts.label_check(records(80)[::2], records(60, 1)).z == 0  # one label
+
+
+def test_of_many_texts_a_sample_is_fitted(monkeypatch):
+    monkeypatch.setattr(texts, "MOST_TEXTS", 60)
+    train, fitted = records(200, wrong={3, 20, 141, 158}), []
+    monkeypatch.setattr(
+        texts, "text_features", lambda *splits: fitted.append(splits[0]) or text_features(*splits)
+    )
+    assert texts.label_check(train, records(60, 1)).dev == 1
+    train[7] = replace(train[7], label="rare")
+    assert set(np.flatnonzero(texts.suspicious_labels(train))) == {3, 20, 141, 158}
+    assert [len(part) for part in fitted] == [60, 60] and train[7] not in fitted[1]
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        records(2),
+        [Record(f"w{number}", label=str(number)) for number in range(9)],
+        [replace(record, group="one") for record in records(20)],
+        [replace(record, group=record.label) for record in records(20)],
+        [Record(" ", label=label) for label in ("good", "bad") * 10],
+    ],
+    ids=["one of each label", "as many labels", "one group", "a group for each label", "blank"],
+)
+def test_where_nothing_can_be_learnt_nothing_is_suspected(train):
+    assert texts.label_check(train, records(9, 1)) == texts.LabelCheck(1.0, 1.0, 0.0)
+    assert not texts.suspicious_labels(train).any()
+
+
+@pytest.mark.parametrize(("some", "others"), [(1, 1), (1, 40), (3, 3)])
+def test_few_texts_are_no_other_domain(some, others):
+    assert texts.domain_auc(records(some), records(others, 1))[1] < 0.5
+    blank = [Record(" ")] * some
+    assert texts.domain_auc(blank, blank) == (0.5, 0.0, 1.0)
 
 
 def test_the_error_of_an_area_is_the_published_one():
@@ -223,6 +284,72 @@ def test_a_cause_is_named_where_its_counter_run_clearly_gains(right, named, tmp_
         error = math.sqrt(np.var(difference.astype(float), ddof=1) / 40)
         expected = [difference.mean() + side * 1.96 * error for side in (0, -1, 1)]
         assert cause.gain == pytest.approx(expected, abs=1e-3)
+
+
+class Refusing:
+    """In place of trainings, of which each is refused."""
+
+    def train(self, config, given, folder):
+        raise ConfigError("head_units: expected fewer")
+
+
+def test_a_refused_counter_run_leaves_its_cause_unchecked(tmp_path, caplog):
+    run = evidence(tmp_path / "run", training={"learning_rate": 1e-2})
+    (cause,) = diagnosing._diagnosis(run, None, tmp_path, tmp_path / "home", Refusing()).causes
+    assert (cause.named, cause.gain, cause.run) == (False, None, None)
+    assert "not checked: the learning rate is too high: head_units: expected" in caplog.text
+
+
+def test_another_run_has_counter_runs_of_its_own(tmp_path):
+    home, given = tmp_path / "home", ["training.epochs=12"]
+
+    def folder(**changed):
+        return counter_folder(home, "noisy_labels", evidence(**changed).config, given)
+
+    before = folder()
+    assert folder() == before != folder(training={"seed": 1})
+    for text in ("a", "b"):
+        write_text(home / "noisy_labels" / "train.tsv", text)
+        assert folder() != before
+        before = folder()
+
+
+def with_runs(content, folder):
+    """The content of a comparison whose cells have one run each; its folders."""
+    runs = {cell.id: folder / "runs" / cell.id / "seed_0" for cell in content.cells}
+    cells = [
+        replace(cell, commands=[shlex.join(["tf-adapt", "train", "c", "--out", str(run)])])
+        for cell, run in zip(content.cells, runs.values(), strict=True)
+    ]
+    return replace(content, cells=cells), runs
+
+
+def test_cells_that_cannot_be_diagnosed_are_left_out(tmp_path, monkeypatch, caplog):
+    content, runs = with_runs(contents.complete(), tmp_path)
+    refused, kept = [cell.id for cell in content.cells if cell.pretrained][:2]
+    gold = [record.label for record in records(40, 1)]
+    for cell in (refused, kept):
+        _answer(runs[cell], ["good"] * 40)
+
+    def evidence_of(run, tried):
+        if run == runs[refused]:
+            raise ConfigError("expected the run of one task")
+        return evidence(run, dev=0.5, training={"learning_rate": 1e-2})
+
+    monkeypatch.setattr(diagnosing, "read_content", lambda folder: content)
+    monkeypatch.setattr(diagnosing, "evidence_of", evidence_of)
+    (found,) = diagnosing._of_cells(tmp_path, Fixed(gold))
+    assert found.cell == kept and f"left out: {refused}: expected the run of" in caplog.text
+    (cause,) = found.causes
+    assert found.run == f"runs/{kept}/seed_0"
+    assert cause.run.startswith(f"diagnosis/{kept}/rate_too_high-") and cause.named
+
+
+def test_a_comparison_without_a_finished_run_is_refused(tmp_path, monkeypatch):
+    content, _ = with_runs(contents.complete(), tmp_path)
+    monkeypatch.setattr(diagnosing, "read_content", lambda folder: content)
+    with pytest.raises(ConfigError, match="expected a comparison with a finished run .* got none"):
+        diagnosing._of_cells(tmp_path, Fixed(None))
 
 
 def test_noise_is_named_where_fewer_labels_lose_nothing():

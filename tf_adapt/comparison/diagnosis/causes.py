@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hub_modules.families import FAMILIES
 from hub_modules.storage.files import write_text
+from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.diagnosis import thresholds as limits
 from tf_adapt.comparison.diagnosis.evidence import CHOSEN_ON, Evidence
 from tf_adapt.comparison.plan.cells import HIGHER, LOWER
@@ -17,6 +19,8 @@ from tf_adapt.comparison.verdict.training_ended import CHANCE, at_an_edge, rises
 from tf_adapt.config.default_training import LINEAR_HEADS, default_rates
 from tf_adapt.data.formats import Record
 from tf_adapt.data.in_memory.files import Form, file_columns, file_text
+from tf_adapt.heads.kinds import KINDS
+from tf_adapt.heads.names import LSTM_HEADS
 from tf_adapt.heads.reading import reading
 from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import score
@@ -181,12 +185,21 @@ def _gentle_start(run: Evidence, folder: Path) -> Settings:
 
 
 def _frozen(run: Evidence, folder: Path) -> Settings:
-    rates = sorted(default_rates(run.config.encoder.handle, FROZEN, run.config.head))
+    """Without what needs an encoder that is trained."""
+    config = run.config
+    rates = sorted(default_rates(config.encoder.handle, FROZEN, config.head))
+    given = [f"penalties.{name}" for name, penalty in config.penalties if penalty is not None]
     return {
         "adaptation": {"name": FROZEN},
         "training.learning_rate": _middle(rates),
-        "training.epochs": max(FROZEN_EPOCHS, run.config.training.epochs),
+        "training.epochs": max(FROZEN_EPOCHS, config.training.epochs),
+        **dict.fromkeys(given),
+        **_no_slice_heads(run),
     }
+
+
+def _no_slice_heads(run: Evidence) -> Settings:
+    return {"slice_heads": False} if run.config.slice_heads else {}
 
 
 def _scaled(run: Evidence, folder: Path) -> Settings:
@@ -197,7 +210,9 @@ def _larger_head(run: Evidence, folder: Path) -> Settings | None:
     config = run.config
     if config.head_units is not None:
         return {"head_units": max(HEAD_UNITS, TIMES_UNITS * config.head_units)}
-    if config.head not in LINEAR_HEADS:
+    family = FAMILIES[run.metrics["family"]]
+    larger = KINDS[run.splits.kind].defaults[family.like][0]
+    if config.head not in LINEAR_HEADS or not family.has_words or larger not in LSTM_HEADS:
         return None
     rates = sorted(default_rates(config.encoder.handle, FROZEN, "default"))
     return {
@@ -214,7 +229,7 @@ def _without_suspicious(run: Evidence, folder: Path) -> Settings:
     splits = run.splits
     train = [
         example
-        for example, doubted in zip(splits.examples["train"], run.labels.suspicious, strict=True)
+        for example, doubted in zip(splits.examples["train"], run.suspicious, strict=True)
         if not doubted
     ]
     form = Form(splits.kind, tuple(splits.labels))
@@ -224,7 +239,7 @@ def _without_suspicious(run: Evidence, folder: Path) -> Settings:
         path = folder / f"{name}.{form.file_format}"
         write_text(path, text)
         section |= {name: str(path), "columns": file_columns(text, form)}
-    return {"data": section, "slices": {}}
+    return {"data": section, "slices": {}, **_no_slice_heads(run)}
 
 
 def _row(example: Record) -> tuple:
@@ -253,4 +268,11 @@ CAUSES = {
 
 def overrides(settings: Settings) -> list[str]:
     """Settings as values of `--set`."""
-    return [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in settings.items()]
+    return [f"{key}={_yaml(value)}" for key, value in settings.items()]
+
+
+def _yaml(value: Any) -> str:
+    # YAML 1.1 reads the 1e-05 of JSON as a text.
+    if isinstance(value, float):
+        return float_text(value)
+    return json.dumps(value, ensure_ascii=False)

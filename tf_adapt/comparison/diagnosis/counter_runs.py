@@ -10,16 +10,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hub_modules.storage.files import write_text
+from hub_modules.storage.files import sha256, write_text
 from tf_adapt.comparison.execution.running import GRACE_SECONDS, POLL_SECONDS, check_ended
+from tf_adapt.config.reading import dump_config
+from tf_adapt.config.sections import Config
 from tf_adapt.errors import TrainingError
 from tf_adapt.runs import run_folder
 
 
-def counter_folder(home: Path, name: str, overrides: Sequence[str]) -> Path:
-    """The folder of a counter-run: other settings have another one, so that none is mistaken."""
-    settings = hashlib.sha256(json.dumps(list(overrides)).encode()).hexdigest()
-    return home / f"{name}-{settings[:8]}"
+def counter_folder(home: Path, name: str, config: Config, overrides: Sequence[str]) -> Path:
+    """The folder of a counter-run: that of another run, of other settings or of other data, which
+    are in the folder `name`, is another one, so that none is mistaken."""
+    files = {path.name: sha256(path) for path in sorted((home / name).glob("*"))}
+    content = json.dumps([dump_config(config), list(overrides), files])
+    return home / f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
 class Trainer:

@@ -8,7 +8,7 @@ import logging
 import math
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from tf_adapt.comparison.diagnosis.report_reading import read_content
 from tf_adapt.comparison.record import RECORD, read_record
 from tf_adapt.comparison.verdict.training_ended import CHANCE
 from tf_adapt.config.reading import dump_config
-from tf_adapt.errors import ArtifactError
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.report.content import Content
 from tf_adapt.report.diagnosis.causes import Cause, Diagnosis
 from tf_adapt.report.scored_cells import ScoredCell
@@ -48,10 +48,12 @@ def diagnose(folder: str | Path, trainer: Trainer | None = None) -> list[Diagnos
         trainer: trains the counter-runs; by default a process of its own.
 
     Raises:
-        ConfigError: there is no finished run or comparison in the folder; as `evidence_of`.
+        ConfigError: there is no finished run or comparison in the folder; of a run as
+            `evidence_of`; no cell of a comparison can be diagnosed.
         ArtifactError: its files are damaged.
         DataError: its data cannot be read.
-        TrainingError: a counter-run failed for another reason than divergence.
+        TrainingError: a counter-run failed for another reason than divergence
+            or a refusal of its settings.
         KeyboardInterrupt, SystemExit: after a signal; the same call goes on.
     """
     folder = Path(folder).absolute()
@@ -72,15 +74,29 @@ def diagnose(folder: str | Path, trainer: Trainer | None = None) -> list[Diagnos
 def _of_cells(folder: Path, trainer: Trainer) -> list[Diagnosis]:
     content, found = read_content(folder), []
     with run_folder.locked(folder):
-        for cell in content.cells:
-            run = _median_run(_run_folders(cell, folder), content.baseline.chosen_on)
-            if cell.pretrained and run is not None:
-                evidence = evidence_of(run, tuple(cell.tried))
-                home = folder / HOME / cell.id
-                found.append(_diagnosis(evidence, cell.id, folder, home, trainer))
-                _write(folder, found)
+        for cell, evidence in _evidence_of_cells(content, folder):
+            home = folder / HOME / cell.id
+            found.append(_diagnosis(evidence, cell.id, folder, home, trainer))
+            _write(folder, found)
+        if not found:
+            raise ConfigError(
+                f"{folder}: expected a comparison with a finished run of one task in a pretrained "
+                "cell, got none; give the command of the comparison again, until its end"
+            )
         write_report(replace(content, diagnosis=found), folder)
     return found
+
+
+def _evidence_of_cells(content: Content, folder: Path) -> Iterator[tuple[ScoredCell, Evidence]]:
+    """Of each pretrained cell that can be diagnosed, one run."""
+    for cell in content.cells:
+        run = _median_run(_run_folders(cell, folder), content.baseline.chosen_on)
+        if not cell.pretrained or run is None:
+            continue
+        try:
+            yield cell, evidence_of(run, tuple(cell.tried))
+        except ConfigError as error:
+            _log.warning("left out: %s: %s", cell.id, error)
 
 
 def kept_diagnosis(content: Content, folder: Path) -> list[Diagnosis] | None:
@@ -140,12 +156,14 @@ def _diagnosis(
     suspected = _suspected(run, home)
     count = sum(bool(cause.otherwise) for cause in suspected)
     causes = [
-        _checked(run, cause, counter_folder(home, cause.name, cause.otherwise), count, trainer)
+        _checked(run, cause, home, count, trainer)
         if cause.otherwise
         else replace(cause, named=True)
         for cause in suspected
     ]
     shutil.rmtree(home / FEATURES, ignore_errors=True)
+    if cell:
+        causes = [_relative_to(folder, cause) for cause in causes]
     causes.sort(key=lambda cause: (not cause.named, -(cause.gain or [0.0])[0]))
     return Diagnosis(
         cell=cell,
@@ -169,17 +187,26 @@ def _suspected(run: Evidence, home: Path) -> list[Cause]:
     return causes
 
 
-def _checked(run: Evidence, cause: Cause, counter: Path, count: int, trainer: Trainer) -> Cause:
+def _relative_to(folder: Path, cause: Cause) -> Cause:
+    return replace(cause, run=cause.run and str(Path(cause.run).relative_to(folder)))
+
+
+def _checked(run: Evidence, cause: Cause, home: Path, count: int, trainer: Trainer) -> Cause:
     """A suspected cause after its counter-run, one of `count`."""
-    features = counter.parent / FEATURES
+    counter = counter_folder(home, cause.name, run.config, cause.otherwise)
     _log.info("suspected: %s (%s); counter-run: %s", cause.title, cause.seen, counter)
     # The cache of a comparison is gone by now.
-    cache = json.dumps(str(features), ensure_ascii=False)
+    cache = json.dumps(str(home / FEATURES), ensure_ascii=False)
     given = [*cause.otherwise, f"features.cache={cache}"]
     # Not the run's own file, which an earlier version may have written.
-    config = counter.parent / run_folder.CONFIG
+    config = home / run_folder.CONFIG
     write_text(config, dump_config(run.config))
-    metrics = trainer.train(config, given, counter)
+    try:
+        metrics = trainer.train(config, given, counter)
+    except (ConfigError, DataError) as error:
+        # As a head that does not fit into memory; other causes may still be checked.
+        _log.warning("not checked: %s: %s", cause.title, error)
+        return cause
     if metrics is None:
         return cause
     after = metrics[CHOSEN_ON][metrics["metric"]] or 0.0

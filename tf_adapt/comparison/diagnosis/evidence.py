@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from tf_adapt.comparison.baseline import baseline_of, gold_labels
-from tf_adapt.comparison.diagnosis.texts import LabelCheck, domain_auc, label_check
+from tf_adapt.comparison.diagnosis.texts import (
+    LabelCheck,
+    domain_auc,
+    label_check,
+    suspicious_labels,
+)
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.config.default_training import default_rates
 from tf_adapt.config.sections import Config
@@ -91,6 +96,11 @@ class Evidence:
     def labels(self) -> LabelCheck:
         """What cross-validated answers say of the labels of train."""
         return label_check(self.splits.examples["train"], self.splits.examples[CHOSEN_ON])
+
+    @cached_property
+    def suspicious(self) -> np.ndarray:
+        """Which labels of train are likely errors, `[examples] bool`."""
+        return suspicious_labels(self.splits.examples["train"])
 
     @cached_property
     def domain_auc(self) -> tuple[float, float, float]:

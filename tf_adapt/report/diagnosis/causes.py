@@ -12,10 +12,11 @@ class Cause:
         title, seen: cause and symptom as phrases.
         otherwise: the keys of the config that its counter-run had otherwise, `KEY=VALUE`; empty:
             it has none, and the symptom alone names it.
-        after: the score of the counter-run on dev; None: it diverged, or there is none.
+        after: the score of the counter-run on dev; None: it diverged or was refused, or there is
+            none.
         gain: the difference to the run's, `[difference, low, high]`, with its interval.
         named: whether it is confirmed.
-        run: the folder of the counter-run.
+        run: the folder of the counter-run, in a comparison relative to it.
         seconds: of the counter-run.
     """
 
