@@ -76,6 +76,11 @@ def test_epochs_by_adaptation(load):
     assert [cell.config.training.epochs for cell in found] == [9, 3] * 3
     found = load("compare.epochs={default: 5, feature_extraction: 9}").cells
     assert [cell.config.training.epochs for cell in found] == [9, 5] * 3
+    without = {"training": {"batch_size": 32}}
+    found = load("compare.epochs={default: 5}", **without).cells
+    assert [cell.config.training.epochs for cell in found] == [5, 5] * 3
+    found = load("compare.epochs={feature_extraction: 9}", **without).cells
+    assert [cell.config.training.epochs for cell in found] == [9, 6] * 3
 
 
 def test_widths_by_head_or_adaptation(load):

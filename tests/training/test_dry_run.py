@@ -87,6 +87,8 @@ def test_what_no_budget_allows(config):
     kept = json.loads(output)["kept"]
     assert (kept["outputs"], kept["dtype"]) == (["lstm_0"], "float32")
     assert {one["home"] for one in kept["splits"].values()} == {"disk"}
+    code, output, _ = call(config, "--dry-run", "--json", *top, "--set", "head_mixed=true")
+    assert code == 0 and json.loads(output)["kept"] is None
 
 
 def test_several_processes_keep_nothing_on_disk_without_a_cache(config, tmp_path, monkeypatch):

@@ -21,11 +21,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def make_config(tiny_bert):
-    def make(adaptation, epochs, limit_mb=100, disk_limit_mb=0):
+    def make(adaptation, epochs, limit_mb=100, disk_limit_mb=0, **head):
         content = {
             "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 32},
             "encoder": {"handle": str(tiny_bert)},
             "head": "linear",
+            **head,
             "adaptation": adaptation,
             "features": {"limit_mb": limit_mb, "disk_limit_mb": disk_limit_mb},
             # Adam would make steps of gradients that are nothing but rounding.
@@ -90,6 +91,12 @@ def test_the_same_run_as_without(make_config, tmp_path, passes):
     train(make_config("top_layers", 2, 0, disk_limit_mb=100), tmp_path / "on_disk")
     assert passes == 2 * [["layer_0"]]
     check_same_bits(last_arrays(tmp_path / "on_disk"), kept)
+
+
+def test_a_mix_of_all_layers_is_computed_from_the_texts(make_config, tmp_path, passes):
+    mixed = {"head_pooling": "mean", "head_mixed": True}
+    train(make_config("top_layers", 1, **mixed), tmp_path / "run")
+    assert passes == []
 
 
 def test_goes_on_with_the_same_bits(make_config, tmp_path, passes, monkeypatch):

@@ -88,7 +88,8 @@ def _states(
 ) -> tuple[list[str], float]:
     """The layers of the first pass of a run over a split, and the megabytes of their states."""
     encoder = model.encoder
-    if encoder.execution != "native" or encoder.long is not None:
+    reads_all = head_inputs_of(model.head).layers == "all"
+    if encoder.execution != "native" or encoder.long is not None or reads_all:
         return [], 0.0
     names = encoder.layer_names
     one_layer = megabytes(prepared, encoder, [layer_part(names[0], 0, encoder.output_width)], dtype)

@@ -19,6 +19,7 @@ from tf_adapt.data.consistency_batches import epoch_with_unlabelled
 from tf_adapt.data.multi_task_batches import all_batches, batches_of_steps
 from tf_adapt.encoder.cached_activations import KeptStates
 from tf_adapt.encoder.feature_cache import reading_features
+from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.interruption import leave
 from tf_adapt.tasks.task import LOWER_IS_BETTER
@@ -177,7 +178,8 @@ def _kept_states(run: Run, display: callbacks.ProgressDisplay) -> KeptStates | N
     """A cache of hidden states, or None if epochs cannot start from a layer's hidden states.
 
     It needs a native encoder that is trained in some phase and reads no windows, one process, one
-    task, and no auxiliary loss or language model, which run the encoder on the texts.
+    task, a head that reads none of the layers below (a mix reads all), and no auxiliary loss or
+    language model, which run the encoder on the texts.
     """
     model = run.model
     if (
@@ -187,6 +189,7 @@ def _kept_states(run: Run, display: callbacks.ProgressDisplay) -> KeptStates | N
         or model.encoder.long is not None
         or run.settings.in_several_processes
         or KINDS[model.task.kind].head_encoder(model) is None
+        or head_inputs_of(model.head).layers == "all"
     ):
         return None
     return KeptStates(

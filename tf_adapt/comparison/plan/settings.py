@@ -306,7 +306,7 @@ def _cell(
         problems = problems.within(f"{problems.where} (cells of {adaptation.name})")
     training, lengths = shared.get("training", {}), varied.epochs or {}
     if isinstance(training, dict):
-        if training.get("epochs") is None:
+        if training.get("epochs") is None and "default" not in lengths:
             lengths = default_epochs(kind_of_data(shared.get("data"))) | lengths
         training = training | {"learning_rate": tried[0] if tried else 1.0, "seed": 0}
         epochs = _of(adaptation, lengths)
