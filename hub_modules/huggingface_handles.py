@@ -10,6 +10,19 @@ from hub_modules.storage.model_hubs import local_handle
 
 CONFIG = "config.json"
 _POOLING = "1_Pooling/config.json"
+# What the native encoders read of a folder.
+_FILES = (
+    CONFIG,
+    "model.safetensors",
+    "heads.safetensors",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "added_tokens.json",
+    _POOLING,
+)
 # In its two forms.
 _POOLINGS = {
     "pooling_mode_mean_tokens": "mean",
@@ -46,7 +59,17 @@ def model_type(folder: Path) -> str | None:
 def native_folder(handle: str | os.PathLike) -> Path | None:
     """The folder of HuggingFace's format that a native encoder of ours reads, or None."""
     text = local_handle(handle)
-    return Path(text) if "\0" not in text and model_type(Path(text)) in NATIVE else None
+    return Path(text) if "\0" not in text and is_native(Path(text)) else None
+
+
+def is_native(folder: Path) -> bool:
+    """Whether a native encoder of ours reads a folder of HuggingFace's format."""
+    return model_type(folder) in NATIVE
+
+
+def files_read(folder: Path) -> list[Path]:
+    """The files that are read of a `native_folder`; others may change freely."""
+    return [path for name in _FILES if (path := folder / name).is_file()]
 
 
 def family_of(folder: Path) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from hub_modules.errors import ArtifactError
+from hub_modules.huggingface_handles import files_read, is_native
 from hub_modules.storage.files import changed_part, describe, sha256, write_bytes
 from hub_modules.storage.json_files import Schema, parse_json, read_bytes
 from hub_modules.storage.records import Description
@@ -306,9 +307,8 @@ def read_manifest(folder: str | Path) -> Manifest | None:
 
 
 def module_hash(folder: str | Path) -> str:
-    """One hash for the whole module: of its manifest where there is one, else of its files.
-
-    A file of word vectors is hashed itself.
+    """One hash for the whole module: of its manifest where there is one, else of its files; of a
+    folder of HuggingFace's format, of those that are read. A file of word vectors is hashed itself.
 
     The hash of a manifest covers the files only after `verify`.
 
@@ -321,7 +321,8 @@ def module_hash(folder: str | Path) -> str:
             return sha256(folder)
         if (folder / SEAL).is_file():
             return sha256(folder / MANIFEST)
-        lines = [f"{path.relative_to(folder).as_posix()} {sha256(path)}" for path in _files(folder)]
+        files = files_read(folder) if is_native(folder) else _files(folder)
+        lines = [f"{path.relative_to(folder).as_posix()} {sha256(path)}" for path in files]
     except OSError as error:
         raise ArtifactError(f"{folder}: cannot be read ({error}); {_ADVICE}") from None
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()

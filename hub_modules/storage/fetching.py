@@ -19,13 +19,18 @@ def fetching(allowed: bool) -> Iterator[None]:
         _allowed.reset(token)
 
 
+def may_fetch() -> bool:
+    """Whether what is not in a cache may be fetched."""
+    return _allowed.get()
+
+
 def check_fetching(handle: str, is_cached: Callable[[], bool]) -> None:
     """Checks that a module may be fetched, or need not be.
 
     Raises:
         ArtifactError: it is in no cache, and may not.
     """
-    if not _allowed.get() and not is_cached():
+    if not may_fetch() and not is_cached():
         raise ArtifactError(
             f"module {handle}: it is not on this machine, and the config of a run, which may be "
             "another one's, is what names it; if you trust where the run comes from, say so and it "

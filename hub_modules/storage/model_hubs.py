@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError, ConfigError
-from hub_modules.storage.fetching import check_fetching
+from hub_modules.storage.fetching import check_fetching, may_fetch
 
 HUGGINGFACE, KAGGLE = "hf://", "kaggle://"
 _NAME = r"[A-Za-z0-9][\w.-]{0,95}"
-_HF_NAME = re.compile(rf"({_NAME}(?:/{_NAME})?)(?:@([\w./-]{{1,100}}))?")
-_KAGGLE_NAME = re.compile(r"[\w-]+/[\w.-]+/[\w-]+/[\w.-]+(?:/\d+)?")
+_HF_NAME = re.compile(rf"({_NAME}(?:/{_NAME})?)(?:@((?!.*\.\.)[\w./-]{{1,100}}))?", re.ASCII)
+_KAGGLE_NAME = re.compile(r"[\w-]+/[\w.-]+/[\w-]+/[\w.-]+(?:/\d+)?", re.ASCII)
 # Weights as safetensors, never pickles, and what a tokenizer needs.
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "1_Pooling/*", "README.md", "LICENSE*"]
 _LEFT_OUT = ["onnx/*", "openvino/*", "*/*.safetensors"]
@@ -40,35 +40,55 @@ def local_handle(handle: str | os.PathLike) -> str:
 
 
 def _from_huggingface(text: str) -> str:
-    if (match := _HF_NAME.fullmatch(text)) is None:
+    handle = f"{HUGGINGFACE}{text}"
+    match = _HF_NAME.fullmatch(text)
+    _package("huggingface_hub", handle)
+    if match is None or not _is_valid_name(match[1]):
         raise ConfigError(
-            f"module {HUGGINGFACE}{text}: expected hf://ORG/NAME or hf://ORG/NAME@REVISION, got "
-            "something else; copy the name from the model's page"
+            f"module {handle}: expected hf://ORG/NAME or hf://ORG/NAME@REVISION, got something "
+            "else; copy the name from the model's page"
         )
+    from huggingface_hub.constants import HF_HUB_CACHE as cache
+
     name, revision = match.groups()
-    hub = _package("huggingface_hub", f"{HUGGINGFACE}{text}")
 
-    def snapshot(local_files_only: bool) -> str:
-        return hub.snapshot_download(
-            name,
-            revision=revision,
-            allow_patterns=_FILES,
-            ignore_patterns=_LEFT_OUT,
-            local_files_only=local_files_only,
-        )
-
-    def cached() -> str | None:
+    def is_cached() -> bool:
         try:
-            folder = snapshot(local_files_only=True)
+            return any(Path(_snapshot(name, revision, cache, True)).glob("*.safetensors"))
         except FileNotFoundError:
-            return None
-        return folder if any(Path(folder).glob("*.safetensors")) else None
+            return False
 
-    if (folder := cached()) is not None:
-        return folder
     where = name.split("/")[-1]
     advice = f"`hf download {name} --local-dir {where}`, and give the folder ./{where}"
-    return _fetched(f"{HUGGINGFACE}{text}", lambda: snapshot(local_files_only=False), advice)
+    # Other libraries keep only the files that they read: only the hub knows what is missing.
+    download = functools.partial(_snapshot, name, revision, cache, not may_fetch())
+    return _fetched(handle, download, advice, is_cached)
+
+
+def _is_valid_name(name: str) -> bool:
+    from huggingface_hub.utils import HFValidationError, validate_repo_id
+
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return False
+    return True
+
+
+@functools.cache
+def _snapshot(name: str, revision: str | None, cache: str, local_files_only: bool) -> str:
+    """The folder of a revision, completed; as it is in the cache where there is no network. One
+    process has one revision, and asks once."""
+    import huggingface_hub
+
+    return huggingface_hub.snapshot_download(
+        name,
+        revision=revision,
+        cache_dir=cache,
+        allow_patterns=_FILES,
+        ignore_patterns=_LEFT_OUT,
+        local_files_only=local_files_only,
+    )
 
 
 def _from_kaggle(text: str) -> str:
@@ -91,16 +111,23 @@ def kaggle_folder(name: str, handle: str) -> str:
         ArtifactError, ConfigError: as `local_handle`.
     """
     hub = _package("kagglehub", handle)
-
-    def is_cached() -> bool:
-        from kagglehub.cache import get_cached_path
-        from kagglehub.handle import parse_model_handle
-
-        return Path(get_cached_path(parse_model_handle(name))).is_dir()
-
-    # It looks into its cache itself.
+    if (folder := _in_kaggle_cache(name)) is not None:
+        return folder
     download = functools.partial(hub.model_download, name)
-    return _fetched(handle, download, "get its folder, and give keras:FOLDER", is_cached)
+    return _fetched(handle, download, "get its folder, and give keras:FOLDER")
+
+
+def _in_kaggle_cache(name: str) -> str | None:
+    """The folder of a version, or of the newest one, that was downloaded as a whole."""
+    from kagglehub.cache import get_cached_path
+    from kagglehub.handle import parse_model_handle
+
+    model = parse_model_handle(name)
+    folder = Path(get_cached_path(model))  # …/VARIATION/VERSION, beside VERSION.complete
+    whole = {int(p.stem) for p in folder.parent.glob("*.complete") if p.stem.isdecimal()}
+    versions = whole & {model.version} if model.is_versioned() else whole
+    folders = [folder.with_name(str(version)) for version in sorted(versions, reverse=True)]
+    return next((str(kept) for kept in folders if kept.is_dir()), None)
 
 
 def _package(name: str, handle: str):

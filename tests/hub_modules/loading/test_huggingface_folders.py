@@ -11,6 +11,7 @@ from small_data import TEXTS
 import tf_adapt as ta
 from hub_modules.find import find_module
 from hub_modules.load import load_module, module_text_settings, runs_natively
+from hub_modules.manifest import module_hash
 from hub_modules.sources import huggingface
 from hub_modules.storage.fetching import fetching
 from hub_modules.storage.model_hubs import local_handle
@@ -73,6 +74,40 @@ def test_a_name_of_huggingfaces_hub(cache):
         assert find_module("hf://org/tiny") == snapshot
 
 
+def test_what_another_library_left_in_the_cache_is_completed(tmp_path, monkeypatch):
+    hub = pytest.importorskip("huggingface_hub")
+    asked = []
+
+    def download(name, local_files_only, **options):
+        asked.append((name, options["revision"], local_files_only))
+        return str(RECORDED / "huggingface_mpnet" / "model")
+
+    monkeypatch.setattr(hub, "snapshot_download", download)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    for _ in range(2):
+        find_module("hf://org/partial@v1")
+    assert asked == [("org/partial", "v1", False)]
+    with fetching(allowed=False):
+        find_module("hf://org/partial@v1")
+    assert asked[1:] == [("org/partial", "v1", True)]
+
+
+def test_the_newest_whole_version_of_kaggles_cache_needs_no_network(tmp_path, monkeypatch):
+    pytest.importorskip("kagglehub")
+    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
+    versions = tmp_path / "models" / "owner" / "bert" / "keras" / "small"
+    for version in (2, 9, 10, 11):
+        (versions / str(version)).mkdir(parents=True)
+        if version < 11:
+            (versions / f"{version}.complete").touch()
+    handle = "kaggle://owner/bert/keras/small"
+    with fetching(allowed=False):
+        assert local_handle(handle) == str(versions / "10")
+        assert local_handle(f"{handle}/2") == str(versions / "2")
+        with pytest.raises(ArtifactError, match="not on this machine"):
+            local_handle(f"{handle}/11")
+
+
 def test_what_is_not_in_a_cache_is_told_how_to_get(cache):
     for handle in ("hf://org/none", "hf://org/none@v2"):
         with pytest.raises(ArtifactError, match="`hf download org/none --local-dir none`, and"):
@@ -84,6 +119,8 @@ def test_what_is_not_in_a_cache_is_told_how_to_get(cache):
         load_module("hf://org/none")
     for handle, message in [
         ("hf://a/b/c", "expected hf://ORG/NAME or hf://ORG/NAME@REVISION"),
+        *((f"hf://a/{name}", "expected hf://ORG/NAME") for name in ("b--c", "b.", "x.git", "näme")),
+        ("hf://a/b@../../x", "expected hf://ORG/NAME"),
         ("hf://", "expected hf://ORG/NAME"),
         ("kaggle://google/bert", "expected kaggle://OWNER/MODEL/FRAMEWORK/VARIATION"),
     ]:
@@ -114,6 +151,17 @@ def test_the_vector_of_a_sentence_transformer_is_its_pooling(tmp_path, settings)
     assert encoder.unread_groups == ("pooler",) and "pooler" not in encoder.trainable_groups
     encoder.leave_unread(())
     assert "pooler" not in encoder.trainable_groups
+
+
+def test_the_hash_is_of_what_is_read(tmp_path):
+    folder = with_pooling(tmp_path / "mpnet", {"pooling_mode": "mean"})
+    before = module_hash(folder)
+    for name in ("README.md", ".cache/huggingface/lock", "onnx/model.onnx"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("changed")
+    assert load_module(folder).hash == module_hash(folder) == before
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
+    assert module_hash(folder) != before
 
 
 def test_another_pooling_is_refused(tmp_path):
