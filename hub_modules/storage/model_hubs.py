@@ -48,9 +48,9 @@ def _from_huggingface(text: str) -> str:
             f"module {handle}: expected hf://ORG/NAME or hf://ORG/NAME@REVISION, got something "
             "else; copy the name from the model's page"
         )
-    from huggingface_hub.constants import HF_HUB_CACHE as cache
+    from huggingface_hub import constants
 
-    name, revision = match.groups()
+    (name, revision), cache = match.groups(), constants.HF_HUB_CACHE
 
     def is_cached() -> bool:
         try:

@@ -152,6 +152,17 @@ def test_a_file_of_an_earlier_version_is_read(saved, tmp_path):
     load_adapters(encoder, tmp_path / "old.npz")
 
 
+def test_embeddings_that_were_trained_too_are_not_left_out(tiny_bert, tmp_path):
+    task = ta.Task("classification", labels=["a", "b"])
+    adaptation = ta.adapters(size=4, train_embeddings=True)
+    model = ta.build_model(task, HubEncoder(tiny_bert), adaptation=adaptation)
+    save_adapters(model, tmp_path / "untrained.npz")
+    words = model.encoder.native.embeddings.word_embeddings
+    words.assign(words + 0.1)
+    with pytest.raises(ConfigError, match="word_embeddings.*trained too, as with train_embeddings"):
+        save_adapters(model, tmp_path / "task.npz")
+
+
 def test_an_encoder_without_adapters_says_how_to_get_them(tiny_bert, tmp_path):
     plain = HubEncoder(tiny_bert)
     with pytest.raises(ConfigError, match="expected one with adapters"):

@@ -72,12 +72,16 @@ def save_adapters(model: HubEncoder | keras.Model, path: str | os.PathLike) -> P
         path: the file, by convention `.npz`; missing folders are created.
 
     Raises:
-        ConfigError: the encoder has none of them.
+        ConfigError: the encoder has none of them; as `check_rest_is_the_modules`, of an encoder
+            whose other weights learn too.
         TrainingError: a weight is not finite.
         ArtifactError: the file cannot be written.
     """
     path, encoder = Path(path), _encoder_of(model)
-    arrays = {name: weight.numpy() for name, weight in _weights(encoder).items()}
+    weights = _weights(encoder)
+    if set(map(id, encoder.trainable_weights)) - set(map(id, weights.values())):
+        check_rest_is_the_modules(encoder)
+    arrays = {name: weight.numpy() for name, weight in weights.items()}
     broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
     if broken:
         raise TrainingError(
@@ -141,8 +145,9 @@ def check_rest_is_the_modules(encoder: HubEncoder) -> None:
     if changed:
         raise ConfigError(
             f"encoder: expected the weights of module {encoder.handle} beside what is saved, got "
-            f"others in {len(changed)} of them ({changed[0]}, …), as of a run that started from "
-            "another one or without pretraining; write the whole model (`tf-adapt export`)"
+            f"others in {len(changed)} of them ({changed[0]}, …): they were trained too, as with "
+            "train_embeddings, or the run started from another one or without pretraining; write "
+            "the whole model (`tf-adapt export`)"
         )
 
 
