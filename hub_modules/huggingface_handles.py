@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import read_json
+from hub_modules.sources.folder import read_json, read_json_value
 from hub_modules.storage.model_hubs import local_handle
 
 CONFIG = "config.json"
@@ -30,6 +30,7 @@ _POOLINGS = {
     "mean": "mean",
     "cls": "first",
 }
+_MODULES = ("Transformer", "Pooling", "Normalize")
 _MODES = (
     "pooling_mode_mean_tokens",
     "pooling_mode_cls_token",
@@ -84,6 +85,7 @@ def pooling_of(folder: Path) -> str | None:
     Raises:
         ArtifactError: it does so in another way, or the file is damaged.
     """
+    _check_modules(folder / "modules.json")
     path = folder / _POOLING
     if not path.is_file():
         return None
@@ -91,10 +93,24 @@ def pooling_of(folder: Path) -> str | None:
     modes = {name for name, value in settings.items() if name in _MODES and value is True}
     asked = settings.get("pooling_mode")
     modes |= {asked} if isinstance(asked, str) else set()
-    known = [_POOLINGS[mode] for mode in modes if mode in _POOLINGS]
-    if len(modes) != 1 or not known:
+    poolings = {_POOLINGS.get(mode) for mode in modes}
+    if len(poolings) != 1 or None in poolings:
         raise ArtifactError(
             f"{path}: expected one of the poolings {', '.join(_POOLINGS)}, got "
             f"{', '.join(sorted(modes)) or 'none'}; remove the file to read the encoder without it"
         )
-    return known[0]
+    return poolings.pop()
+
+
+def _check_modules(path: Path) -> None:
+    """Refuses what sentence-transformers makes of the pooled vector, but for its length."""
+    modules = read_json_value(path) if path.is_file() else []
+    modules = modules if isinstance(modules, list) else [modules]
+    kinds = [str(one.get("type") if isinstance(one, dict) else one) for one in modules]
+    others = [kind for kind in kinds if kind.split(".")[-1] not in _MODULES]
+    if others:
+        raise ArtifactError(
+            f"{path}: expected the modules {', '.join(_MODULES)}, got {others[0][:100]}: the "
+            "vector of such a sentence-transformers model is not computed here; remove the file to "
+            "read the encoder without it"
+        )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError, ConfigError
+from hub_modules.huggingface_handles import pooling_of
 from hub_modules.kept_layers import (
     check_keep_layers,
     kept_config,
@@ -59,6 +60,7 @@ def load_keras_hub(
         hash=kept_hash(module_hash(folder), keep_layers),
         execution="native",
         max_length=encoder.settings["max_sequence_length"],
+        pooling=pooling_of(folder),
     )
 
 

@@ -92,6 +92,11 @@ class TransformerEncoder(keras.layers.Layer):
         ]
 
     @property
+    def shared_weights(self) -> list[keras.Variable]:
+        """Weights that blocks have, too, whose learning is no block's own."""
+        return []
+
+    @property
     def num_states(self) -> int:
         """Number of hidden states that a call returns: one a layer, and the embedding output."""
         return self.num_layers + 1
@@ -158,13 +163,13 @@ class TransformerEncoder(keras.layers.Layer):
             states = self.embedded(inputs, training and is_trainable(self.embeddings))
         states = ops.stop_gradient(states) if frozen_so_far else states
         states, frozen_so_far = perturbed(inputs, states, frozen_so_far)
-        layers, visible = [states], self.visible(mask)
+        layers, visible, shared = [states], self.visible(mask), self.shared_weights
         for index in range(first, top):
             block = self.blocks[index]
             norm = self.final_norm if index == self.num_layers - 1 else None
             learns = is_trainable(block) or (norm is not None and is_trainable(norm))
             frozen_so_far = frozen_so_far and not learns
-            run = functools.partial(_run, block, training and is_trainable(block))
+            run = functools.partial(_run, block, training and is_trainable(block, shared))
             if self.gradient_checkpointing and training and not frozen_so_far:
                 in_slices = not self.supports_jit
                 states = recomputed(block, run, [states], visible, in_slices=in_slices)

@@ -1,6 +1,7 @@
 """The weights of a native encoder by name: listing and loading."""
 
 import math
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -27,9 +28,11 @@ def as_keras_variable(variable: tf.Variable) -> keras.Variable:
     return keras.Variable(variable, trainable=True, dtype=variable.dtype.name, name=name)
 
 
-def is_trainable(layer: keras.layers.Layer) -> bool:
-    """Whether any weight of a layer is trainable; other layers run in inference mode."""
-    return any(weight.trainable for weight in layer.weights)
+def is_trainable(layer: keras.layers.Layer, shared: Sequence[keras.Variable] = ()) -> bool:
+    """Whether any weight of a layer, but for shared ones, is trainable; other layers run in
+    inference mode."""
+    left_out = set(map(id, shared))
+    return any(weight.trainable for weight in layer.weights if id(weight) not in left_out)
 
 
 def set_trainable(groups: list[tuple[str, list[keras.Variable]]], names: list[str]) -> None:

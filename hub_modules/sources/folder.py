@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from hub_modules.errors import ArtifactError
 from hub_modules.storage.json_files import json_value
@@ -35,14 +36,23 @@ def read_json(path: Path, largest: int = LARGEST_TEXT_BYTES) -> dict:
         ArtifactError: the file is missing, larger than `largest` bytes, not UTF-8, not JSON, or not
             an object.
     """
-    text = read_text(path, largest)
-    try:
-        value = json_value(text)
-    except ValueError as error:
-        raise ArtifactError(f"{path}: expected JSON, got something else: {error}") from error
+    value = read_json_value(path, largest)
     if not isinstance(value, dict):
         raise ArtifactError(f"{path}: expected a JSON object, got {type(value).__name__}")
     return value
+
+
+def read_json_value(path: Path, largest: int = LARGEST_TEXT_BYTES) -> Any:
+    """As `read_json`, of any JSON.
+
+    Raises:
+        ArtifactError: as `read_json`.
+    """
+    text = read_text(path, largest)
+    try:
+        return json_value(text)
+    except ValueError as error:
+        raise ArtifactError(f"{path}: expected JSON, got something else: {error}") from error
 
 
 def setting(settings: dict, key: str, kind: str, where: Path, default=_REQUIRED):

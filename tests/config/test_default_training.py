@@ -1,5 +1,7 @@
 """Rates, epochs and batch size that a config leaves out, by the family of a module."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -13,19 +15,23 @@ from tf_adapt.config.default_training import (
 )
 from tf_adapt.config.reading import config_from, dump_config
 
+RECORDED = Path(__file__).parents[1] / "parity" / "recorded"
 FAMILIES = [
     ("elmo_small", "elmo"),
     ("bert_small", "bert"),
     ("https://tfhub.dev/google/elmo/3", "elmo"),
     ("https://tfhub.dev/tensorflow/bert_en_uncased_L-12_H-768_A-12/4", None),
     ("no/such/folder", None),
+    ("hf://no/such", None),
+    (str(RECORDED / "huggingface_gpt2" / "model"), "causal"),
+    (str(RECORDED / "huggingface_mpnet" / "model"), "mpnet"),
 ]
 
 
 def test_the_family_of_a_handle():
     for handle, family in FAMILIES:
         assert family_of(handle) == family
-        expected = RATES[family or "bert"]["default"]
+        expected = RATES["elmo" if family == "elmo" else "bert"]["default"]
         assert default_rates(handle, "fine_tuning") == list(expected)
 
 

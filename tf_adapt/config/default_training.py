@@ -6,11 +6,15 @@ A comparison tries all rates of a list; a run takes the middle one.
 import mmap
 from pathlib import Path
 
+from hub_modules import huggingface_handles
 from hub_modules.families import FAMILIES, has_words
 from hub_modules.find import is_word_vectors
-from hub_modules.keras_hub.handles import PREFIX
+from hub_modules.keras_hub.handles import PREFIX, keras_folder
 from hub_modules.manifest import ModuleManifest, read_manifest
 from hub_modules.shipped import PRETRAINED, shipped_names
+from hub_modules.storage.fetching import fetching
+from hub_modules.storage.model_hubs import local_handle
+from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.heads.names import SIMILARITY_HEADS
 from tf_adapt.paper import FROZEN
 from tf_adapt.tasks.kinds import KINDS, Row
@@ -88,7 +92,8 @@ def default_rates(handle: str, adaptation: str, head: str = "default") -> list[f
 
 
 def family_of(handle: str) -> str | None:
-    """The family of a module as far as its files tell; None for others without our manifest.
+    """The family of a module as far as its files tell; None for others without our manifest, and
+    for a model of a hub that is not in its cache.
 
     A SavedModel whose program names the inputs of neither BERT nor ELMo can only be a sentence
     module.
@@ -100,7 +105,16 @@ def family_of(handle: str) -> str | None:
         return "words"
     if handle.startswith(PREFIX):
         return "keras"
-    folder = PRETRAINED / handle if handle in shipped_names() else Path(handle)
+    try:
+        with fetching(allowed=False):
+            local = local_handle(handle)
+    except (ArtifactError, ConfigError):
+        return None
+    folder = PRETRAINED / local if local in shipped_names() else Path(local)
+    if huggingface_handles.is_native(folder):
+        return huggingface_handles.family_of(folder)
+    if keras_folder(folder) is not None:
+        return "keras"
     if folder.name == "encoder":
         folder = folder.parent
     # Of TF Hub's first format only ELMo has a native encoder.

@@ -294,6 +294,11 @@ class MPNetEncoder(TransformerEncoder):
         self.pooler.build((None, self.width))
 
     @property
+    def shared_weights(self) -> list[keras.Variable]:
+        """See `TransformerEncoder`."""
+        return self.embeddings.relative_positions.weights
+
+    @property
     def adapter_layers(self) -> list[keras.layers.Layer]:
         """The adapters or LoRA's matrices, bottom to top; no module stores them."""
         if isinstance(self.added, Lora):
@@ -303,7 +308,7 @@ class MPNetEncoder(TransformerEncoder):
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """The layer groups, bottom to top, as (name, weights)."""
-        shared = {id(weight) for weight in self.embeddings.weights}
+        shared = set(map(id, self.shared_weights))
         groups = [(self.embeddings.name, self.embeddings.weights)]
         for layer in (*self.blocks, self.pooler):
             groups.append((layer.name, [w for w in layer.weights if id(w) not in shared]))

@@ -42,7 +42,10 @@ def test_names_with_a_prefix_and_a_head(tmp_path):
     weights["lm_head.dense.weight"] = np.zeros((16, 16), np.float32)
     weights["roberta.embeddings.position_ids"] = np.arange(80)[None]
     save_file(weights, folder / "model.safetensors")
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "mean"}')
     module = load_module(f"keras:{folder}")
+    assert (plain.pooling, module.pooling) == (None, "mean")
     for name, weight in plain.encoder.weights_by_name().items():
         np.testing.assert_array_equal(module.encoder.weights_by_name()[name], weight)
 

@@ -139,7 +139,7 @@ def with_pooling(folder: Path, settings: dict) -> Path:
     "settings",
     [
         {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True},
-        {"embedding_dimension": 16, "pooling_mode": "mean", "include_prompt": True},
+        {"pooling_mode": "mean", "include_prompt": True, "pooling_mode_mean_tokens": True},
     ],
 )
 def test_the_vector_of_a_sentence_transformer_is_its_pooling(tmp_path, settings):
@@ -162,6 +162,17 @@ def test_the_hash_is_of_what_is_read(tmp_path):
     assert load_module(folder).hash == module_hash(folder) == before
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
     assert module_hash(folder) != before
+
+
+def test_a_vector_that_goes_through_more_is_refused(tmp_path):
+    folder = with_pooling(tmp_path / "mpnet", {"pooling_mode": "mean"})
+    kinds = ["Transformer", "Pooling", "Normalize", "Dense"]
+    modules = [{"type": f"sentence_transformers.models.{kind}"} for kind in kinds]
+    (folder / "modules.json").write_text(json.dumps(modules[:3]))
+    assert load_module(folder).pooling == "mean"
+    (folder / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(ArtifactError, match="modules.json: .*got .*Dense.*remove the file to read"):
+        load_module(folder)
 
 
 def test_another_pooling_is_refused(tmp_path):

@@ -333,8 +333,9 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
     and checks these too."""
     config = cell.config
     of_task = config if config.target is None else config.of_task(config.target)
-    family, frozen = family_of(config.encoder.handle), not config.adaptation.trains_encoder
     plan = plan_of_run(config, has_teacher=cell.teacher is None)
+    # A model of a hub is in its cache now.
+    family, frozen = family_of(config.encoder.handle), not config.adaptation.trains_encoder
     groups = dict.fromkeys(name for row in plan["plan"] for name in row["groups"])
     return {
         "cell": cell.name,
