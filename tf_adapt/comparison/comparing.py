@@ -13,7 +13,7 @@ from tf_adapt.comparison.execution.running import run_all
 from tf_adapt.comparison.extending import extend, outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison
-from tf_adapt.comparison.record import begin, is_begun, read_record, write_record
+from tf_adapt.comparison.record import as_begun, begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import (
     InterimAnalyses,
@@ -69,6 +69,7 @@ def compare(
     kept = cache or comparison.cells[0].config.features.cache
     check_new_students(comparison, out)
     with locked(out):
+        comparison = as_begun(comparison, out)
         past = ()
         if is_begun(out):
             past = read_analyses(read_record(out)["looks"])

@@ -113,7 +113,7 @@ def compare(
             records.write(out, record.CONFIG, text)
     # As the comparison settled them, so that the data are not read again.
     comparison = replace(comparison, folds=compared.folds or 0, seeds=tuple(compared.seeds))
-    return ComparisonResult(compared, outcomes_of(comparison, out))
+    return ComparisonResult(compared, outcomes_of(record.as_begun(comparison, out), out))
 
 
 def _check_jobs(jobs: int | None) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -68,6 +69,25 @@ class _Record(Schema):
     together: dict[str, str] = {}
     extended: dict[str, _Extension] | None = {}
     folds: int | None = None
+
+
+def as_begun(comparison: Comparison, out: Path) -> Comparison:
+    """The comparison whose cells standardise what the folder's do where their configs leave it to
+    the default, which was another in earlier versions.
+
+    Raises:
+        ArtifactError: as `is_begun`; a config in the folder is damaged.
+    """
+    if not is_begun(out):
+        return comparison
+    cells = []
+    for cell in comparison.cells:
+        before = _config_before(cell, out)
+        if before is not None and cell.config.head_scaled is None:
+            settled = cell.config.model_copy(update={"head_scaled": before.head_scaled})
+            cell = replace(cell, config=settled)
+        cells.append(cell)
+    return replace(comparison, cells=tuple(cells))
 
 
 def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], out: Path) -> None:
@@ -177,18 +197,25 @@ def _check_number(key: str, before: int, now: int, out: Path) -> None:
 
 def _check_cell(cell: Cell, compared: Callable[[Config], Config], out: Path) -> None:
     """Checks that a cell's config is that of the start of the comparison, as far as `compared`."""
-    name = config_name(cell)
-    if not (out / name).is_file():
+    before = _config_before(cell, out)
+    if before is None:
         return
-    content, _ = parse_yaml(records.read(out, name).decode("utf-8", "replace"), str(out / name))
-    before = compared(config_from(run_config.as_now(content), str(out / name)))
-    changed = run_config.changed_keys(before, compared(cell.config))
+    changed = run_config.changed_keys(compared(before), compared(cell.config))
     if changed:
         raise ConfigError(
             f"{out}: this comparison was begun with another config of {cell.name}: "
             f"{', '.join(changed.values())}; give it another --out, or the same config (only more "
             "cells, learning rates and seeds may be asked of it)"
         )
+
+
+def _config_before(cell: Cell, out: Path) -> Config | None:
+    """A cell's config in the folder; None where it has no such cell."""
+    name = config_name(cell)
+    if not (out / name).is_file():
+        return None
+    content, _ = parse_yaml(records.read(out, name).decode("utf-8", "replace"), str(out / name))
+    return config_from(run_config.as_now(content), str(out / name))
 
 
 def write_record(out: Path, record: dict[str, Any]) -> None:
