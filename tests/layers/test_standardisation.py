@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
+from tf_adapt.errors import DataError, TrainingError
 from tf_adapt.heads.linear import LinearHead
 from tf_adapt.layers.standardisation import Standardisation
 
@@ -48,6 +49,15 @@ def test_a_feature_that_never_varies_stays_finite(vectors):
     np.testing.assert_allclose(layer(other)[:, 1, 2], 0.5, atol=1e-5)
     alone = adapted([vectors[:1]], dtype="mixed_bfloat16")
     assert alone(vectors).dtype == "bfloat16" and np.isfinite(np.asarray(alone(vectors))).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_has_no_mean_is_refused(vectors, value):
+    vectors[3, 1, 2] = value
+    with pytest.raises(TrainingError, match="head_scaled: expected finite vectors"):
+        adapted([vectors])
+    with pytest.raises(DataError, match="head_scaled: expected training texts"):
+        adapted([])
 
 
 @pytest.mark.parametrize("mixed", [True, False])

@@ -9,6 +9,7 @@ import tf_adapt as ta
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError
+from tf_adapt.models.standardising import standardise
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.resolving.session import Session
 from tf_adapt.training.train import train
@@ -57,6 +58,32 @@ def test_an_endless_dataset_is_read_for_the_steps_of_an_epoch(tiny_bert):
     batches = ta.batches((TEXTS, LABELS), TASK, model.encoder, batch_size=2, shuffle=False)
     model.fit(batches.repeat(), steps_per_epoch=2, verbose=0)
     assert model.head.scaling.texts.numpy() == 4
+
+
+def test_a_pass_over_batches_is_no_epoch(tiny_bert):
+    model = made(tiny_bert)
+    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss)
+    batches = [
+        ta.batches((TEXTS, LABELS), TASK, model.encoder, batch_size=2, skip=skip) for skip in (0, 2)
+    ]
+    once = (batch for batch in batches[0])
+    with pytest.raises(ConfigError, match=r"read twice.* got generator; write model.fit\(ta.batc"):
+        model.fit(once, verbose=0)
+    standardise(model, batches[1])
+    assert model.head.scaling.texts.numpy() == len(TEXTS)
+    epochs = [[labels.numpy().tolist() for _, labels in one] for one in batches for _ in range(2)]
+    assert epochs[2] == epochs[0][2:] and epochs[3] == epochs[1] != epochs[0]
+
+
+def test_the_texts_of_a_validation_split_are_not_read(tiny_bert):
+    model = made(tiny_bert)
+    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss)
+    whole = ta.batches((TEXTS, LABELS), TASK, model.encoder, batch_size=6, shuffle=False)
+    x, y = next(iter(whole))
+    model.fit(x, y, validation_split=0.5, batch_size=3, verbose=0)
+    expected = means_of(model.encoder, TEXTS[:3]).mean(0)
+    np.testing.assert_allclose(model.head.scaling.mean.numpy().ravel(), expected, atol=1e-5)
+    assert model.head.scaling.texts.numpy() == 3
 
 
 def test_what_is_given_wins(tiny_bert):

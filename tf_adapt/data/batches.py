@@ -1,5 +1,6 @@
 """Batches for Keras: bucketed by length, in an order that depends on (seed, epoch) alone."""
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -27,6 +28,7 @@ __all__ = [
     "prepare",
     "shortest_first",
     "sorted_batches",
+    "uncounted",
     "untuned",
 ]
 
@@ -34,6 +36,8 @@ __all__ = [
 # similar lengths, short enough that batches differ from epoch to epoch.
 WINDOW_BATCHES = 50
 _PREFETCHED = 4
+# Attribute of a dataset of `batches_from`.
+_FIRST_EPOCH = "_tf_adapt_first_epoch"
 
 
 def batches(
@@ -121,10 +125,19 @@ def batches_from(
         yield from epoch[0 if iteration else skip :]
 
     dataset = _dataset(prepared, order)
-    if skip:
-        return dataset
-    count = -(-len(prepared.lengths) // batch_size)
-    return dataset.apply(tf.data.experimental.assert_cardinality(count))
+    if not skip:
+        count = -(-len(prepared.lengths) // batch_size)
+        dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
+    given = (prepared, batch_size, seed, first_epoch)
+    setattr(dataset, _FIRST_EPOCH, functools.partial(epoch_batches, *given, shuffle=shuffle))
+    return dataset
+
+
+def uncounted(batches: Any) -> Any:
+    """The whole first epoch of a dataset of `batches_from`, read without counting as an iteration;
+    other batches as they are."""
+    first_epoch = getattr(batches, _FIRST_EPOCH, None)
+    return batches if first_epoch is None else first_epoch()
 
 
 def epoch_batches(

@@ -7,6 +7,8 @@ import numpy as np
 import tensorflow as tf
 from sklearn.preprocessing import StandardScaler
 
+from tf_adapt.errors import DataError, TrainingError
+
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class Standardisation(keras.layers.Layer):
@@ -35,10 +37,25 @@ class Standardisation(keras.layers.Layer):
 
     def adapt(self, batches: Iterable[np.ndarray]) -> None:
         """Sets mean and deviation to those of all vectors, `[batch, layers, width]` each; they are
-        added up in float64, so that their order does not show in float32."""
+        added up in float64, so that their order does not show in float32.
+
+        Raises:
+            DataError: there are none.
+            TrainingError: one is not finite.
+        """
         scaler = StandardScaler()
         for vectors in batches:
+            if not np.isfinite(vectors).all():
+                raise TrainingError(
+                    "head_scaled: expected finite vectors of the training texts, got infinity or "
+                    "NaN from the frozen encoder; try training.mixed_precision: null, or look at "
+                    "the weights of the module"
+                )
             scaler.partial_fit(vectors.reshape(len(vectors), -1).astype(np.float64))
+        if not hasattr(scaler, "mean_"):
+            raise DataError(
+                "head_scaled: expected training texts, whose vectors are standardised, got none"
+            )
         shape = self.mean.shape
         self.mean.assign(scaler.mean_.reshape(shape))
         self.deviation.assign(scaler.scale_.reshape(shape))

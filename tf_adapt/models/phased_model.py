@@ -75,7 +75,8 @@ class PhasedModel(TrainSteps):
             )
         given["callbacks"] = with_last_update(given.get("callbacks"), self.optimizer)
         given.pop("self")
-        standardise(self, given.get("x"), given.get("steps_per_epoch"))
+        split = given.get("validation_split") if given.get("validation_data") is None else None
+        standardise(self, given.get("x"), given.get("steps_per_epoch"), split or 0.0)
         weighing = self.weighted(given.pop("class_weight", None), given.get("x"))
         if isinstance(given.get("x"), tf.data.Dataset):
             given["shuffle"] = False  # the dataset has its order; Keras warns about its default

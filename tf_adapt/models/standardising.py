@@ -1,6 +1,7 @@
 """Sets the mean and deviation by which a head standardises what it reads of a frozen encoder."""
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -9,12 +10,16 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.native.inference_graph import InferenceGraph
+from tf_adapt.data.batches import uncounted
+from tf_adapt.errors import ConfigError
 from tf_adapt.layers.texts import layer_vectors
 
 BATCH_SIZE = 32
 
 
-def standardise(model: keras.Model, x: Any, steps: int | None = None) -> None:
+def standardise(
+    model: keras.Model, x: Any, steps: int | None = None, validation_split: float = 0.0
+) -> None:
     """Sets mean and deviation to those of the training texts, once; a no-op for other heads.
 
     A head that has them keeps them, else what it has learned would mean something else.
@@ -22,18 +27,40 @@ def standardise(model: keras.Model, x: Any, steps: int | None = None) -> None:
     Args:
         model: an `AdaptedModel`.
         x: as of `fit`: batches of inputs (and targets), or the inputs of all examples.
-        steps: of these batches, the number to read; None: all.
+        steps: of batches, the number to read; None: all.
+        validation_split: of all examples, the share at the end that is not read.
+
+    Raises:
+        ConfigError: the batches can be read only once.
+        DataError, TrainingError: as `Standardisation.adapt`.
     """
     head = getattr(model, "head", None)
     scaling = getattr(head, "scaling", None)
-    if scaling is not None and not scaling.is_set:
-        scaling.adapt(_vectors(model, itertools.islice(_batches(x), steps)))
-
-
-def _batches(x: Any) -> Iterable[dict]:
+    if scaling is None or scaling.is_set:
+        return
     if isinstance(x, dict):
-        return tf.data.Dataset.from_tensor_slices(x).batch(BATCH_SIZE)
-    return (batch[0] if isinstance(batch, tuple) else batch for batch in x)
+        batches = _of_examples(x, validation_split)
+    else:
+        batches = itertools.islice(_inputs(x), steps)
+    scaling.adapt(_vectors(model, batches))
+
+
+def _of_examples(x: dict, validation_split: float) -> Iterable[dict]:
+    examples = tf.data.Dataset.from_tensor_slices(x)
+    # As Keras cuts them.
+    count = math.floor(int(examples.cardinality()) * (1.0 - validation_split))
+    return examples.take(count).batch(BATCH_SIZE)
+
+
+def _inputs(x: Any) -> Iterator[dict]:
+    if iter(x) is x:
+        raise ConfigError(
+            "model.fit: expected batches that can be read twice, since the head first standardises "
+            f"what it reads of the training texts, got {type(x).__name__}; write "
+            "model.fit(ta.batches((texts, labels), model.task, model.encoder)), or build the model "
+            "with head_scaled=False"
+        )
+    return (batch[0] if isinstance(batch, tuple) else batch for batch in uncounted(x))
 
 
 def _vectors(model: keras.Model, batches: Iterable[dict]) -> Iterator[np.ndarray]:
