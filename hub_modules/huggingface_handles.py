@@ -44,7 +44,11 @@ NATIVE = {"bert": "bert", "gpt2": "causal", "modernbert": "modern_bert", "mpnet"
 
 
 def model_type(folder: Path) -> str | None:
-    """The `model_type` of a folder of HuggingFace's format; None for any other folder."""
+    """The `model_type` of a folder of HuggingFace's format; None for any other folder.
+
+    Raises:
+        ArtifactError: `config.json` is damaged.
+    """
     path = folder / CONFIG
     if not path.is_file() or any(
         (folder / name).is_file() for name in ("manifest.json", "saved_model.pb")
@@ -52,8 +56,8 @@ def model_type(folder: Path) -> str | None:
         return None
     try:
         value = read_json(path).get("model_type")
-    except ArtifactError:
-        return None
+    except ArtifactError as error:
+        raise ArtifactError(f"{error}; the file is damaged: get the folder again") from None
     return value if isinstance(value, str) else None
 
 

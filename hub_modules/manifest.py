@@ -139,7 +139,8 @@ class MPNetArguments(Schema):
     num_heads: _Size
     intermediate_width: _Size
     max_positions: _Size
-    num_buckets: Annotated[int, Field(ge=4, le=1000, multiple_of=4)] = 32
+    # A quarter of them is for one distance each, of less than 128.
+    num_buckets: Annotated[int, Field(ge=4, lt=512, multiple_of=4)] = 32
     activation: Literal["gelu_exact", "gelu_tanh"] = "gelu_exact"
     layer_norm_epsilon: _Bound = 1e-12
     dropout: _Share = 0.1

@@ -77,7 +77,7 @@ def check_not_foreign(folder: Path, handle: str) -> None:
     """
     if (found := model_type(folder)) is not None:
         raise ArtifactError(
-            f"module {handle}: a folder of HuggingFace's format ({found}); {other_family(found)}"
+            f"module {handle}: a folder of HuggingFace's format ({found}); {other_family()}"
         )
 
 
@@ -104,9 +104,20 @@ def _conversion(source_format: str, source: str, out: str) -> str:
     )
 
 
-def other_family(model_type: str) -> str:
+def other_family() -> str:
+    """What to do with a model that no encoder reads."""
+    return _none_of([*NATIVE, *(row.model_type for row in BACKBONES.values())])
+
+
+def no_backbone(model_type: str) -> str:
     """What to do with a model that is no backbone of the table."""
-    known = ", ".join(dict.fromkeys([*NATIVE, *(row.model_type for row in BACKBONES.values())]))
+    if model_type in NATIVE:
+        return f"it is read without keras-hub: give the folder without {PREFIX}"
+    return _none_of([row.model_type for row in BACKBONES.values()])
+
+
+def _none_of(families: list[str]) -> str:
+    known = ", ".join(dict.fromkeys(families))
     return f"expected one of the families {known}; other models are no encoders of text here"
 
 

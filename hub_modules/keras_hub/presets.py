@@ -12,7 +12,7 @@ from hub_modules.errors import ArtifactError
 from hub_modules.keras_hub.backbones import BACKBONES, checked_settings
 from hub_modules.keras_hub.description import Description, check_numbers, count_numbers
 from hub_modules.keras_hub.encoder import KerasHubEncoder
-from hub_modules.keras_hub.handles import other_family
+from hub_modules.keras_hub.handles import no_backbone
 from hub_modules.keras_hub.tokenizers import preset_preprocessor
 from hub_modules.sources.folder import setting
 from hub_modules.sources.hdf5 import open_strictly
@@ -33,7 +33,7 @@ def describe(folder: Path, content: dict) -> Description:
         kind = name.removesuffix("Backbone")
         raise ArtifactError(
             f"{where}: class_name: expected one of {', '.join(BACKBONES)}, got {name[:100]}; "
-            f"{other_family(kind)}"
+            f"{no_backbone(kind)}"
         )
     settings = checked_settings(name, setting(content, "config", "an object", where), where)
     path = folder / WEIGHTS

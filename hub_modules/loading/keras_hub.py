@@ -19,7 +19,7 @@ from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.keras_hub.handles import (
     CONFIG,
     is_preset_folder,
-    other_family,
+    no_backbone,
     refuse_gpt2,
 )
 from hub_modules.loading.loaded_module import LoadedModule
@@ -122,5 +122,5 @@ def _described(folder: Path) -> Description:
         ) from None
     if huggingface.backbone_of(content) is None:
         got = content.get("model_type")
-        raise ArtifactError(f"{path}: model_type: got {str(got)[:100]!r}; {other_family(str(got))}")
+        raise ArtifactError(f"{path}: model_type: got {str(got)[:100]!r}; {no_backbone(str(got))}")
     return huggingface.describe(folder, content)

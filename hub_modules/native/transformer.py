@@ -8,6 +8,9 @@ from hub_modules.native.added.settings import BottleneckAdapters
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.kernels.layer_norm import LayerNorm
 
+# Arguments of `SelfAttention` that have one value in its subclasses.
+FIXED = ("projected", "use_bias")
+
 
 def as_rows(states, width: int | None = None):
     """`[…, width]` → `[rows, width]`: a matrix product then needs no shapes at run time.

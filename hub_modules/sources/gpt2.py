@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from hub_modules.errors import ArtifactError
+from hub_modules.preprocess.causal import END
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bert_layout import check_heads
 from hub_modules.sources.causal_layout import (
@@ -23,7 +24,7 @@ from hub_modules.sources.causal_layout import (
     read_tokenizer_json,
 )
 from hub_modules.sources.folder import read_json, setting
-from hub_modules.sources.huggingface_files import Beside, as_json, write_folder
+from hub_modules.sources.huggingface_files import ACTIVATIONS, Beside, as_json, write_folder
 from hub_modules.sources.names import Row, Table, expand, to_foreign
 from hub_modules.sources.safetensors_file import (
     PARTS,
@@ -32,8 +33,6 @@ from hub_modules.sources.safetensors_file import (
     read_weights,
     weights_file,
 )
-
-ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu_exact"}
 
 # Of the merged kernel and bias each third is a weight of its own here.
 MERGED = "attn.c_attn."
@@ -123,6 +122,8 @@ def write(source: ModuleSource, folder: str | Path, beside: Beside = None) -> No
         "resid_pdrop": config["dropout"],
         "embd_pdrop": config["dropout"],
         "attn_pdrop": config["attention_dropout"],
+        "bos_token_id": source.vocabulary.index(END),
+        "eos_token_id": source.vocabulary.index(END),
     }
     arrays = joined_thirds(to_foreign(table_rows(config), source.weights), axis=-1)
     tokenizer = as_json({"tokenizer_class": "GPT2Tokenizer"})

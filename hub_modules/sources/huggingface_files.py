@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
+from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.storage.files import publish_folder
 
 Beside = Mapping[str, str] | None
+# HuggingFace's name of an activation → ours.
+ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 _PLAIN = {"single_word": False, "lstrip": False, "rstrip": False}
 
 
@@ -28,6 +31,7 @@ def write_folder(
     texts = {"config.json": as_json(settings), **texts, **(beside or {})}
     with publish_folder(folder) as aside:
         for name, text in texts.items():
+            (aside / name).parent.mkdir(exist_ok=True)
             (aside / name).write_text(text, encoding="utf-8", newline="\n")
         save_file(arrays, aside / "model.safetensors", metadata={"format": "pt"})
 
@@ -82,6 +86,9 @@ def byte_pair_texts(
 ) -> dict[str, str]:
     """`tokenizer.json` and `tokenizer_config.json` of a ModernBERT's byte-level BPE."""
     ids = {piece: number for number, piece in enumerate(vocabulary)}
+    pairs = [merge.split(" ") for merge in merges]
+    # A token that was added may be a piece of the merges too.
+    merged = {*byte_signs(), *(piece for pair in pairs for piece in (*pair, "".join(pair)))}
     tokens = {piece: {} for piece in (*special.values(), "[UNK]")}
     for name, rules in (("as_written", {}), ("normalized", {"normalized": True})):
         tokens |= {piece: {"special": False, **rules} for piece in added[name]}
@@ -102,8 +109,8 @@ def byte_pair_texts(
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": False,
-            "vocab": {piece: number for piece, number in ids.items() if piece not in tokens},
-            "merges": [merge.split(" ") for merge in merges],
+            "vocab": {p: n for p, n in ids.items() if p in merged or p not in tokens},
+            "merges": pairs,
         },
     )
     named = {"tokenizer_class": "PreTrainedTokenizerFast", **_named(special, ids)}

@@ -9,12 +9,12 @@ import re
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
+from hub_modules.manifest import ModernBertArguments
 from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bert_layout import check_heads
 from hub_modules.sources.causal_layout import by_id, merge_text
-from hub_modules.sources.folder import SPECIAL_PIECES, read_json, setting
-from hub_modules.sources.huggingface_files import Beside, byte_pair_texts, write_folder
+from hub_modules.sources.folder import SPECIAL_PIECES, read_json, require_file, setting
+from hub_modules.sources.huggingface_files import ACTIVATIONS, Beside, byte_pair_texts, write_folder
 from hub_modules.sources.modern_bert_layout import check_texts, modern_bert_shapes
 from hub_modules.sources.names import Row, Table, expand, to_foreign
 from hub_modules.sources.safetensors_file import (
@@ -24,9 +24,9 @@ from hub_modules.sources.safetensors_file import (
     weights_file,
 )
 from hub_modules.sources.tokenizer_files import added_tokens, read_tokenizer_files, refuse_others
+from hub_modules.storage.json_files import checked
 
 MODEL_TYPE = "modernbert"
-ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 
 # Of the merged kernel each third is a weight of its own here.
 MERGED = ".attn.Wqkv."
@@ -172,8 +172,7 @@ def _config(settings: dict, where: Path) -> dict:
         "embedding_dropout": setting(settings, "embedding_dropout", share, where, default=0.0),
         "attention_dropout": setting(settings, "attention_dropout", share, where, default=0.0),
     }
-    check_heads(config, where)
-    return config
+    return checked(ModernBertArguments, config, str(where)).model_dump()
 
 
 def _global_layers(settings: dict, num_layers: int, where: Path) -> list[int]:
@@ -182,7 +181,7 @@ def _global_layers(settings: dict, num_layers: int, where: Path) -> list[int]:
     types = setting(settings, "layer_types", "a list", where, default=None)
     if types is None:
         return list(range(0, num_layers, every))
-    if len(types) != num_layers or not set(types) <= {_GLOBAL, _LOCAL}:
+    if len(types) != num_layers or any(kind not in (_GLOBAL, _LOCAL) for kind in types):
         raise ArtifactError(
             f"{where}: layer_types: expected {num_layers} times {_GLOBAL} or {_LOCAL}, got "
             f"{str(types)[:100]}; the file is damaged, or of another architecture"
@@ -198,12 +197,12 @@ def _base(settings: dict, kind: str, old_key: str, default: float, where: Path) 
 
 def _texts(folder: Path, rows: int) -> dict:
     """`vocabulary`, `merges` and `added` of a `ModuleSource`."""
-    path = folder / "tokenizer.json"
+    path = require_file(folder / "tokenizer.json", "the tokenizer of a ModernBERT")
     files = read_tokenizer_files(folder, MODEL_TYPE)
     refuse_others(files.fast, _TOKENIZER, path)
     ids = dict(setting(files.fast, "model.vocab", "an object", path))
     merges = setting(files.fast, "model.merges", "a long list", path)
-    for token in setting(files.fast, "added_tokens", "a list", path, default=[]):
+    for token in setting(files.fast, "added_tokens", "a long list", path, default=[]):
         if isinstance(token, dict):
             ids[str(token.get("content"))] = token.get("id")
     pieces = by_id(ids, path)

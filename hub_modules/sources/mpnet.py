@@ -6,20 +6,24 @@ Source: HuggingFace transformers (`models/mpnet/modeling_mpnet.py`).
 import re
 from pathlib import Path
 
-from hub_modules.errors import ArtifactError
+from hub_modules.manifest import MPNetArguments
+from hub_modules.native.relative.mpnet import UNUSED_POSITIONS
 from hub_modules.preprocess.bert import MPNET_TOKENS
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
 from hub_modules.sources.folder import read_json, read_vocabulary, setting
-from hub_modules.sources.huggingface_files import Beside, word_piece_texts, write_folder
+from hub_modules.sources.huggingface_files import (
+    ACTIVATIONS,
+    Beside,
+    word_piece_texts,
+    write_folder,
+)
 from hub_modules.sources.names import Row, Table, expand, to_foreign
 from hub_modules.sources.safetensors_file import read_weights, weights_file
 from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing
+from hub_modules.storage.json_files import checked
 
 MODEL_TYPE = "mpnet"
-ACTIVATIONS = {"gelu": "gelu_exact", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
-# Rows of the position embeddings that no token has: padding begins at 1.
-UNUSED_POSITIONS = 2
 
 
 def _both(foreign: str, ours: str, step: str, names: tuple[str, str]) -> Table:
@@ -132,10 +136,5 @@ def _config(settings: dict, where: Path) -> dict:
     buckets = setting(
         settings, "relative_attention_num_buckets", "a positive integer", where, default=32
     )
-    if config["max_positions"] < 1 or buckets % 4:
-        raise ArtifactError(
-            f"{where}: expected max_position_embeddings above {UNUSED_POSITIONS} and "
-            f"relative_attention_num_buckets a multiple of 4, got "
-            f"{config['max_positions'] + UNUSED_POSITIONS} and {buckets}; the file is damaged"
-        )
-    return config | {"num_buckets": buckets}
+    arguments = config | {"num_buckets": buckets}
+    return checked(MPNetArguments, arguments, str(where)).model_dump()

@@ -18,6 +18,9 @@ CONFIG, FAST, OLD_ADDED = "tokenizer_config.json", "tokenizer.json", "added_toke
 _LARGEST_FAST = 64 * 2**20  # those of XLM-RoBERTa have 17 MiB
 _FLAG = "true or false"
 _REMEDY = "such a tokenizer is not supported"
+_CASING_REMEDY = {
+    "bert": "such a tokenizer is not converted: give the folder with keras: before it"
+}
 # Classes that only read tokenizer.json.
 _GENERAL = ("PreTrainedTokenizerFast", "TokenizersBackend")
 _CLASSES = {
@@ -61,9 +64,10 @@ _ARGUMENTS = [
 
 @dataclass(frozen=True)
 class TokenizerFiles:
-    """The content of the two files; empty where there is none."""
+    """The content of the two files, empty where there is none, of a model of a type."""
 
     folder: Path
+    model_type: str
     config: dict
     fast: dict
 
@@ -132,6 +136,7 @@ def read_tokenizer_files(folder: Path, model_type: str) -> TokenizerFiles:
     config, fast = folder / CONFIG, folder / FAST
     files = TokenizerFiles(
         folder,
+        model_type,
         read_json(config) if config.is_file() else {},
         read_json(fast, _LARGEST_FAST) if fast.is_file() else {},
     )
@@ -224,8 +229,7 @@ def word_piece_casing(
         if got not in expected:
             raise ArtifactError(
                 f"{where}: {key}: expected {expected[0]}, as the original BERT, got "
-                f"{str(got)[:100]}; such a tokenizer is not converted: give the folder as "
-                f"keras:{files.folder}"
+                f"{str(got)[:100]}; {_CASING_REMEDY.get(files.model_type, _REMEDY)}"
             )
     return lower_case
 

@@ -1,5 +1,6 @@
 """A ModernBERT and an MPNet as a user meets them: converted, loaded, adapted, served."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -75,9 +76,39 @@ def test_what_does_not_fit_is_refused(family, published, converted, tmp_path):
     (broken / "config.json").write_text(config.replace('"norm_bias": false', '"norm_bias": true'))
     with pytest.raises(ArtifactError, match="norm_bias: expected false, got 'True'; such a model"):
         huggingface.read(broken)
-    (broken / "config.json").write_text(config.replace('"sliding_attention",', '"causal",', 1))
-    with pytest.raises(ArtifactError, match="layer_types: expected 4 times full_attention"):
-        huggingface.read(broken)
+    settings = json.loads(config)
+    for changed, message in [
+        ({"layer_types": [{}, *settings["layer_types"][1:]]}, "layer_types: expected 4 times full"),
+        (
+            {"local_attention": 1},
+            "local_attention: .*greater than or equal to 2, got 1",
+        ),
+        ({"num_attention_heads": settings["hidden_size"]}, "should be even, for rotary"),
+    ]:
+        (broken / "config.json").write_text(json.dumps(settings | changed))
+        with pytest.raises(ArtifactError, match=message):
+            huggingface.read(broken)
+    (broken / "config.json").write_text(config)
+    (broken / "tokenizer.json").unlink()
+    with pytest.raises(ArtifactError, match="expected the tokenizer of a ModernBERT, got no such"):
+        load_module(broken)
+    (broken / "config.json").write_text(config[:-9])
+    with pytest.raises(ArtifactError, match="config.json: expected JSON.*the file is damaged"):
+        load_module(broken)
+
+
+def test_mpnets_buckets_are_bounded(tmp_path):
+    shutil.copytree(RECORDINGS / "huggingface_mpnet" / "model", tmp_path / "mpnet")
+    path = tmp_path / "mpnet" / "config.json"
+    settings = json.loads(path.read_text()) | {"relative_attention_num_buckets": 512}
+    path.write_text(json.dumps(settings))
+    with pytest.raises(ArtifactError, match="config.json: num_buckets: .*less than 512, got 512"):
+        huggingface.read(tmp_path / "mpnet")
+
+
+def test_a_name_of_a_hub_is_converted():
+    arguments = ["module", "convert", "--from", "huggingface", "hf://a/b--c", "--out", "none"]
+    assert "expected hf://ORG/NAME" in CliRunner().invoke(cli, arguments).output
 
 
 @pytest.mark.slow

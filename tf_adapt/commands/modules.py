@@ -65,15 +65,17 @@ def convert(
     assumptions: tuple[str, ...],
     stored_as: str,
 ) -> None:
-    """Writes a Hub module from the weights in SOURCE (tf1-elmo: also a URL; keras-nlp: also
-    keras: and the name of a preset)."""
+    """Writes a Hub module from the weights in SOURCE (tf1-elmo: also a URL; huggingface:
+    also hf://ORG/NAME; keras-nlp: also keras: and the name of a preset)."""
     options = _assumed(source_format, assumptions)
     start_tensorflow()
     import importlib
 
     from hub_modules.export import write_module
     from hub_modules.keras_hub.handles import PREFIX, downloaded_preset, is_preset_name
+    from hub_modules.storage.model_hubs import local_handle
 
+    source = local_handle(source)
     try:
         reader = importlib.import_module(f"hub_modules.sources.{source_format.replace('-', '_')}")
         if source_format == "tf1-elmo":

@@ -7,12 +7,10 @@ from keras import ops
 
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.kernels.local_attention import in_blocks, local_attention
-from hub_modules.native.transformer import SelfAttention, TransformerBlock, as_rows
+from hub_modules.native.transformer import FIXED, SelfAttention, TransformerBlock, as_rows
 
 # Longer rows are attended to globally by so many queries at a time, in inference.
 LONGEST_WHOLE, QUERIES = 1024, 512
-# Arguments of `SelfAttention` that have one value here.
-_FIXED = ("projected", "use_bias")
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -79,7 +77,7 @@ class RotaryAttention(SelfAttention):
 
     def get_config(self) -> dict:
         config = super().get_config() | {"base": self.base, "reach": self.reach}
-        return {name: value for name, value in config.items() if name not in _FIXED}
+        return {name: value for name, value in config.items() if name not in FIXED}
 
 
 @keras.saving.register_keras_serializable("hub_modules")

@@ -9,11 +9,11 @@ from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.settings import Lora
 from hub_modules.native.causal_embeddings import embedding_table
 from hub_modules.native.kernels.layer_norm import LayerNorm
-from hub_modules.native.transformer import SelfAttention, TransformerBlock
+from hub_modules.native.transformer import FIXED, SelfAttention, TransformerBlock
 from hub_modules.native.transformer_encoder import TransformerEncoder
 from hub_modules.native.weights import is_trainable
 
-# Distances that are told apart; rows of the positions that no token has.
+# Distances that are told apart; rows of the positions that no token has: padding begins at 1.
 FARTHEST, UNUSED_POSITIONS = 128, 2
 
 
@@ -94,11 +94,7 @@ class RelativeAttention(SelfAttention):
 
     def get_config(self) -> dict:
         config = super().get_config() | {"positions": self.positions}
-        return {name: value for name, value in config.items() if name not in _FIXED}
-
-
-# Arguments of `SelfAttention` that have one value here.
-_FIXED = ("projected", "use_bias")
+        return {name: value for name, value in config.items() if name not in FIXED}
 
 
 @keras.saving.register_keras_serializable("hub_modules")

@@ -13,7 +13,10 @@ from small_data import TASKS
 
 import tf_adapt as ta
 from hub_modules.load import load_module
+from hub_modules.preprocess.bert import SPECIAL_TOKENS
+from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sources import huggingface
+from hub_modules.sources.huggingface_files import byte_pair_texts
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ConfigError
 from tf_adapt.training.finished.module_export import encoder_source, export_huggingface
@@ -57,6 +60,9 @@ def test_its_tokenizer_reads_as_ours(written):
             str(folder / "vocab.json"), str(folder / "merges.txt")
         )
         wrapped = slice(1, -1)
+        settings = json.loads((folder / "config.json").read_text())
+        end = found.token_to_id("<|endoftext|>")
+        assert (settings["bos_token_id"], settings["eos_token_id"]) == (end, end)
     else:
         found, wrapped = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")), slice(None)
     packed = encoder.preprocessor(TEXTS)
@@ -67,6 +73,17 @@ def test_its_tokenizer_reads_as_ours(written):
         pair = encoder.preprocessor(([TEXTS[0]], [TEXTS[1]]))
         encoded = found.encode(TEXTS[0], TEXTS[1])
         assert encoded.ids == pair["input_word_ids"].numpy()[0].tolist()
+
+
+def test_an_added_token_that_merges_make_stays_in_the_vocabulary():
+    tokenizers = pytest.importorskip("tokenizers")
+    pieces = [*byte_signs(), "ab", "abc", "new", *SPECIAL_TOKENS.values(), "[UNK]"]
+    added = {"as_written": {"ab": 256, "new": 258}, "normalized": {}}
+    texts = byte_pair_texts(pieces, ["a b", "ab c"], added, SPECIAL_TOKENS)
+    vocabulary = json.loads(texts["tokenizer.json"])["model"]["vocab"]
+    assert len(vocabulary) == 258 and "new" not in vocabulary
+    found = tokenizers.Tokenizer.from_str(texts["tokenizer.json"]).encode("abcnew")
+    assert found.tokens == ["[CLS]", "ab", "c", "new", "[SEP]"]
 
 
 @pytest.mark.oracle
