@@ -269,6 +269,9 @@ def test_what_cannot_be_a_start(make_config, finished, tiny_elmo, tmp_path):
         dry_run(make_config(unfinished))
     with pytest.raises(ConfigError, match="head: expected that of .*start.head: false"):
         dry_run(make_config(run, head="bcn"))
+    with pytest.raises(ConfigError, match="Set head_pooling: null, head_scaled: false, or set st"):
+        dry_run(make_config(run, "feature_extraction", head="linear"))
+    dry_run(make_config(run, "feature_extraction", head="linear", head_scaled=False))
     with pytest.raises(ConfigError, match="adaptation: expected the adapters of .*'size': 64"):
         dry_run(make_config(finished("adapters")))
     with pytest.raises(ConfigError, match="adaptation: expected the adapters"):

@@ -26,8 +26,9 @@ from tf_adapt.training.resolving.compiled_model import compiled_model, configure
 from tf_adapt.training.resolving.configured_splits import splits_of, tasks_of
 from tf_adapt.training.resolving.run_config import saved_config
 
-# Settings of a head that may differ: a language model's output is that of its module.
-_FREE = ("dropout", "name", "dtype", "trainable", "seed", "output")
+# Settings of a head that may differ: a language model's output is that of its module, the range of
+# scores is where the weights begin.
+_FREE = ("dropout", "name", "dtype", "trainable", "seed", "output", "score_range")
 
 
 def starting_run(config: Config, folder: Path | None = None) -> FinishedRun | None:
@@ -239,14 +240,29 @@ def _without_added(encoder: HubEncoder) -> dict[str, keras.Variable]:
 
 def _take_head(head: keras.layers.Layer, source: keras.layers.Layer, key: str, name: str) -> None:
     if _described(head) != _described(source):
-        scaled = getattr(source, "scaled", False) and not getattr(head, "scaled", False)
-        advice = "Take head and adaptation of that run"
-        advice += ", train that run with head_scaled: false" if scaled else ""
         raise ConfigError(
             f"{key}: expected that of {name}, since both tasks have the same labels: "
-            f"{_shown(source)}; got {_shown(head)}. {advice}, or set start.head: false"
+            f"{_shown(source)}; got {_shown(head)}. {_advice(head, source)}, or set start.head: "
+            "false"
         )
     _assign(head.weights, source.weights)
+
+
+def _advice(head: keras.layers.Layer, source: keras.layers.Layer) -> str:
+    """How a head gets to be like that of the run."""
+    if getattr(source, "scaled", False) and not getattr(head, "scaled", False):
+        return "Take head and adaptation of that run, train that run with head_scaled: false"
+    # Without pooling there is no mix to set.
+    names = ("pooling", "mixed", "scaled")
+    names = names[::2] if getattr(source, "pooling", "") is None else names
+    theirs, ours = source.get_config(), head.get_config()
+    other = [name for name in names if theirs.get(name) != ours.get(name)]
+    if type(head) is not type(source) or not other:
+        return "Take head and adaptation of that run"
+    values = {None: "null", True: "true", False: "false"}
+    return "Set " + ", ".join(
+        f"head_{name}: {values.get(theirs[name], theirs[name])}" for name in other
+    )
 
 
 def _described(head: keras.layers.Layer) -> tuple:
