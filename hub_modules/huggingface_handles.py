@@ -1,6 +1,7 @@
-"""Folders of HuggingFace's format as handles: which of our encoders reads them. Reads `config.json`
-alone."""
+"""Folders of HuggingFace's format as handles: which of our encoders reads them, and how
+sentence-transformers pools them. Reads configurations alone."""
 
+import json
 import os
 from pathlib import Path
 
@@ -30,6 +31,7 @@ _POOLINGS = {
     "mean": "mean",
     "cls": "first",
 }
+_PACKAGE = "sentence_transformers.models"
 _MODULES = ("Transformer", "Pooling", "Normalize")
 _MODES = (
     "pooling_mode_mean_tokens",
@@ -104,6 +106,20 @@ def pooling_of(folder: Path) -> str | None:
             f"{', '.join(sorted(modes)) or 'none'}; remove the file to read the encoder without it"
         )
     return poolings.pop()
+
+
+def pooling_texts(pooling: str, width: int) -> dict[str, str]:
+    """The reverse of `pooling_of`: files by name, as text, as sentence-transformers reads them."""
+    modes = {mode: _POOLINGS.get(mode) == pooling for mode in _MODES}
+    kinds = {"": "Transformer", "1_Pooling": "Pooling"}
+    modules = [
+        {"idx": index, "name": str(index), "path": path, "type": f"{_PACKAGE}.{kind}"}
+        for index, (path, kind) in enumerate(kinds.items())
+    ]
+    return {
+        _POOLING: json.dumps({"word_embedding_dimension": width, **modes}, indent=1),
+        "modules.json": json.dumps(modules, indent=1),
+    }
 
 
 def _check_modules(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from random_modules import write_tiny_bert
 from small_data import TASKS
 
 import tf_adapt as ta
+from hub_modules.huggingface_handles import pooling_texts
 from hub_modules.load import load_module
 from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.preprocess.byte_pairs import byte_signs
@@ -120,10 +122,28 @@ def test_the_command_writes_a_run_and_a_handle(tmp_path):
         "tokenizer_config.json",
         "vocab.txt",
     }
+    card = (out / "README.md").read_text()
+    assert card.startswith("# bert_small, in HuggingFace's format") and "encoder/" not in card
+    assert "the module bert_small says:" in card
     again = CliRunner().invoke(cli, command)
     assert again.exit_code != 0 and "exist" in again.output
     with pytest.raises(ConfigError, match="of a BERT, GPT-2, ModernBERT or MPNet, got the family"):
         export_huggingface("elmo_small", tmp_path / "elmo")
+
+
+def test_a_sentence_transformer_stays_one(tmp_path):
+    folder = shutil.copytree(MODULES["mpnet"], tmp_path / "mpnet")
+    for name, text in pooling_texts("mean", 16).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "README.md").write_text("Its own.")
+    written = export_huggingface(folder, tmp_path / "written")
+    assert load_module(written).pooling == load_module(folder).pooling == "mean"
+    settings = json.loads((written / "1_Pooling" / "config.json").read_text())
+    assert settings["word_embedding_dimension"] == 16 and not settings["pooling_mode_cls_token"]
+    kinds = [one["type"] for one in json.loads((written / "modules.json").read_text())]
+    assert kinds == [f"sentence_transformers.models.{kind}" for kind in ("Transformer", "Pooling")]
+    assert (written / "README.md").read_text() == "Its own."
 
 
 def test_lora_is_merged(tmp_path):

@@ -16,6 +16,15 @@ from tf_adapt.runs.finished_run import chain_in_words
 from tf_adapt.serving.kinds import KINDS
 
 CARD = "README.md"
+# What an encoder is written as.
+MODULE = (
+    "A module: `encoder/` (SavedModel; its text is prepared as `preprocess/` does, if there is "
+    "such a folder, else by itself); `manifest.json` has the SHA-256 of each file."
+)
+HUGGINGFACE = (
+    "A folder of HuggingFace's format: `config.json`, `model.safetensors` and the tokenizer, as "
+    "transformers reads them; `1_Pooling`, if there is one, as sentence-transformers does."
+)
 _NOT_CALIBRATED = "- Probabilities are the model's own; they were not calibrated.\n"
 _LIMITS = (
     "- The scores are those of one dataset. Texts of another kind (topic, time, length, language) "
@@ -184,21 +193,35 @@ def members_table(ensemble: ensemble_folder.EnsembleFile) -> str:
     return "\n".join(lines) + text
 
 
-def module_card(origin: Origin, metrics: dict[str, Any] | None) -> str:
-    """The card of a run's encoder, written as a module; of several tasks with the target's data."""
+def module_card(origin: Origin, metrics: dict[str, Any] | None, files: str = MODULE) -> str:
+    """The card of a run's encoder; of several tasks with the target's data.
+
+    Args:
+        files: what was written: `MODULE` or `HUGGINGFACE`.
+    """
     others = ", ".join(origin.other_tasks)
     together = f" It learned other tasks too: {others}." if others else ""
     parts = [
         f"# Encoder of {_title(origin)}",
-        "A module: `encoder/` (SavedModel; its text is prepared as `preprocess/` does, if there is "
-        "such a folder, else by itself); `manifest.json` has the SHA-256 of each file. The "
-        f"encoder learned with the task below; its head is not part of it.{together}",
+        f"{files} The encoder learned with the task below; its head is not part of it.{together}",
         section("How to use it", _USE),
         section("Data", _data(origin, metrics)),
         section("Scores of the whole model", _scores(metrics, None)),
         section("Adaptation", _adaptation(origin, metrics)),
         section("Limits", _LIMITS),
         section("Licence", _licence(origin)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def huggingface_card(handle: str, folder: Path) -> str:
+    """The card of a module, from its folder, in HuggingFace's format."""
+    name = _last_name(handle)
+    parts = [
+        f"# {name}, in HuggingFace's format",
+        f"{HUGGINGFACE} Written by tf_adapt.",
+        section("How to use it", _USE),
+        section("Licence", _own_licence(name, folder) or _UNKNOWN_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -213,7 +236,11 @@ def _title(origin: Origin) -> str:
 
 
 def _module(origin: Origin) -> str:
-    return words.visible(origin.encoder.rstrip("/").split("/")[-1])
+    return _last_name(origin.encoder)
+
+
+def _last_name(handle: str) -> str:
+    return words.visible(handle.rstrip("/").split("/")[-1])
 
 
 def _call(kind: str, signature: str = "serving_default") -> str:
@@ -345,14 +372,19 @@ def _licence(origin: Origin) -> str:
     """Whose licences apply; of a module in a folder with what its README says."""
     handle = origin.encoder
     folder = PRETRAINED / handle if handle in shipped_names() else Path(handle)
+    said = _own_licence(_module(origin), folder)
+    if not said:
+        return _UNKNOWN_LICENCE
+    return f"{_LICENCE} {said}\n\nThose of the training data this card does not know."
+
+
+def _own_licence(module: str, folder: Path) -> str:
+    """What a module says of its licence, or ""."""
     notes = licence_notes(folder)
     if notes is None:
-        return _UNKNOWN_LICENCE
+        return ""
     quoted = "\n".join(f"> {words.visible(line)}".rstrip() for line in notes.split("\n"))
-    return (
-        f"{_LICENCE} Of its own, the module {_module(origin)} says:\n\n{quoted}\n\n"
-        "Those of the training data this card does not know."
-    )
+    return f"Of its own, the module {module} says:\n\n{quoted}"
 
 
 def _length(origin: Origin) -> str:

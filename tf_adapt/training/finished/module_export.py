@@ -10,6 +10,7 @@ import numpy as np
 from hub_modules.export import write_module
 from hub_modules.families import FAMILIES
 from hub_modules.find import find_module
+from hub_modules.huggingface_handles import is_native, pooling_texts
 from hub_modules.load import module_text_settings
 from hub_modules.native.added.adapters import pretrained_by_name
 from hub_modules.native.added.lora import merged
@@ -22,6 +23,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.language_losses import BiLanguageModel, LstmLanguageModel, MaskedLanguageModel
 from tf_adapt.runs import run_folder
+from tf_adapt.serving.exports.model_card import HUGGINGFACE, huggingface_card
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_cards import encoder_card
 
@@ -92,14 +94,20 @@ def export_huggingface(
             f"ModernBERT or MPNet, got the family {encoder.family}; write a module of it without "
             "--format"
         )
-    card = encoder_card(Path(origin)) if is_run else _own_notes(origin)
-    write(encoder_source(encoder), folder, {"README.md": card} if card else None)
+    beside = {"README.md": encoder_card(Path(origin), HUGGINGFACE) if is_run else _card(origin)}
+    if encoder.pooling is not None:
+        beside |= pooling_texts(encoder.pooling, encoder.output_width)
+    write(encoder_source(encoder), folder, beside)
     return Path(folder)
 
 
-def _own_notes(handle: str | os.PathLike) -> str | None:
-    readme = find_module(handle) / "README.md"
-    return readme.read_text("utf-8", "replace") if readme.is_file() else None
+def _card(handle: str | os.PathLike) -> str:
+    """Of a folder of the format its own, which is of these files."""
+    folder = find_module(handle)
+    readme = folder / "README.md"
+    if is_native(folder) and readme.is_file():
+        return readme.read_text("utf-8", "replace")
+    return huggingface_card(os.fspath(handle), folder)
 
 
 def module_source(model: AdaptedModel) -> ModuleSource:
