@@ -44,8 +44,8 @@ def refuse_keep_layers(keep_layers: Sequence[int] | None, where: str, what: str)
     if keep_layers is not None:
         raise ConfigError(
             f"{where}: keep_layers (encoder.keep_layers in a config): expected a transformer with "
-            "a layer of its own at each height (BERT, GPT-2, most of keras-hub's), which runs "
-            f"natively, got {what}; leave it out"
+            "a layer of its own at each height (BERT, GPT-2, MPNet, most of keras-hub's), which "
+            f"runs natively, got {what}; leave it out"
         )
 
 

@@ -175,9 +175,9 @@ def adapters(
 ) -> Adaptation:
     """Adapters, the LayerNorms of their group, and the head; the other weights stay frozen.
 
-    Bottleneck adapters are two small networks in each layer (see `BottleneckAdapter`; BERT, causal,
-    ELMo), `projected_attention` is a narrow attention beside each layer (see `ProjectedAttention`;
-    BERT).
+    Bottleneck adapters are two small networks in each layer (see `BottleneckAdapter`; native
+    transformers, ELMo), `projected_attention` is a narrow attention beside each layer (see
+    `ProjectedAttention`; BERT).
 
     Args:
         kind: "bottleneck" or "projected_attention", for which only `size` can be chosen.
