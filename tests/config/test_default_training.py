@@ -22,6 +22,8 @@ FAMILIES = [
     ("https://tfhub.dev/google/elmo/3", "elmo"),
     ("https://tfhub.dev/tensorflow/bert_en_uncased_L-12_H-768_A-12/4", None),
     ("no/such/folder", None),
+    ("long" * 2000, None),
+    ("long" * 2000 + ".txt", None),
     ("hf://no/such", None),
     (str(RECORDED / "huggingface_gpt2" / "model"), "causal"),
     (str(RECORDED / "huggingface_mpnet" / "model"), "mpnet"),
@@ -38,6 +40,11 @@ def test_the_family_of_a_handle():
 def test_a_tf1_module_is_an_elmo(tmp_path):
     (tmp_path / "tfhub_module.pb").write_bytes(b"\x08\x03")
     assert family_of(str(tmp_path)) == "elmo"
+
+
+def test_an_empty_program_is_of_no_family(tmp_path):
+    (tmp_path / "saved_model.pb").touch()
+    assert family_of(str(tmp_path)) is None
 
 
 CONFIG = {

@@ -3,6 +3,7 @@
 A comparison tries all rates of a list; a run takes the middle one.
 """
 
+import contextlib
 import mmap
 from pathlib import Path
 
@@ -101,6 +102,12 @@ def family_of(handle: str) -> str | None:
     Raises:
         ArtifactError: the manifest is damaged.
     """
+    with contextlib.suppress(OSError):  # a name that is too long for any file
+        return _family_by_files(handle)
+    return None
+
+
+def _family_by_files(handle: str) -> str | None:
     if is_word_vectors(handle):
         return "words"
     if handle.startswith(PREFIX):
@@ -129,6 +136,8 @@ def family_of(handle: str) -> str | None:
 def _names_no_inputs(program: Path) -> bool:
     """Whether a SavedModel of TensorFlow 2 names no inputs of BERT or ELMo."""
     if not program.is_file() or (program.parent / "tfhub_module.pb").is_file():
+        return False
+    if not program.stat().st_size:  # which cannot be mapped
         return False
     with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
         return all(text.find(name) < 0 for name in (b"input_word_ids", b"sequence_len"))
