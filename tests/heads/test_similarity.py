@@ -64,5 +64,8 @@ def test_by_default_it_is_the_cosine_of_the_means(tiny_bert):
 def test_texts_in_one_row_have_no_similarity(tiny_bert):
     with pytest.raises(ConfigError, match="encoded apart; set pairs='separate'"):
         ta.build_model(SCORES, ta.HubEncoder(tiny_bert), "cosine")
+    with pytest.raises(ConfigError, match=r"data.label_range: expected .* the head cosine, .*null"):
+        encoder = ta.HubEncoder(tiny_bert, pairs="separate")
+        ta.build_model(ta.Task("pair_regression"), encoder, "cosine")
     with pytest.raises(ValueError, match="similarity: expected one of cosine, euclidean"):
         SimilarityHead(2, "dot")

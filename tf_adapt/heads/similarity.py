@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tf_adapt.errors import ConfigError
 from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
 from tf_adapt.heads.linear import output_layer
 from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
@@ -125,6 +126,18 @@ def _line(low: float, high: float) -> keras.layers.Dense:
 
 
 def of_scores(similarity: str, task: Task) -> dict:
-    """The arguments of a head for a task."""
-    known = {} if task.label_range is None else {"score_range": task.label_range}
-    return {"similarity": similarity, **known}
+    """The arguments of a head for a task.
+
+    Raises:
+        ConfigError: of scores without a range, whose line would start between 0 and 1, so that the
+            scores of 0 to 100 are never reached.
+    """
+    if task.labels:
+        return {"similarity": similarity}
+    if task.label_range is None:
+        raise ConfigError(
+            "data.label_range: expected the lowest and the highest score for the head "
+            f"{similarity}, which starts there, got null; set data.label_range: [LOW, HIGH], or in "
+            "Python Task(label_range=(LOW, HIGH))"
+        )
+    return {"similarity": similarity, "score_range": task.label_range}

@@ -220,11 +220,14 @@ def _choices(content: Content, order: list[Ranked]) -> Section:
 
 
 def _reads(order: list[Ranked]) -> list[str]:
-    """`The head reads the pooled vector (fine_tuning, linear).`"""
+    """`The head reads the pooled vector (fine_tuning, linear).`, with the encoder where there are
+    several."""
     variants: dict[str, list[str]] = {}
+    are_several = len({entry.cell.encoder for entry in order}) > 1
     for entry in order:
         if entry.cell.reads:
-            name = f"{entry.cell.adaptation}, {entry.cell.head}"
+            encoder = f"{entry.cell.encoder}, " if are_several else ""
+            name = f"{encoder}{entry.cell.adaptation}, {entry.cell.head}"
             variants.setdefault(entry.cell.reads, []).append(name)
     return [
         visible(f"The head reads {reads} ({'; '.join(dict.fromkeys(names))}).")
