@@ -338,6 +338,7 @@ def test_cells_that_cannot_be_diagnosed_are_left_out(tmp_path, monkeypatch, capl
 
     monkeypatch.setattr(diagnosing, "read_content", lambda folder: content)
     monkeypatch.setattr(diagnosing, "evidence_of", evidence_of)
+    monkeypatch.setattr(diagnosing, "write_report", lambda *_: None)
     (found,) = diagnosing._of_cells(tmp_path, Fixed(gold))
     assert found.cell == kept and f"left out: {refused}: expected the run of" in caplog.text
     (cause,) = found.causes
