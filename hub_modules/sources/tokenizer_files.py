@@ -18,9 +18,7 @@ CONFIG, FAST, OLD_ADDED = "tokenizer_config.json", "tokenizer.json", "added_toke
 _LARGEST_FAST = 64 * 2**20  # those of XLM-RoBERTa have 17 MiB
 _FLAG = "true or false"
 _REMEDY = "such a tokenizer is not supported"
-_CASING_REMEDY = {
-    "bert": "such a tokenizer is not converted: give the folder with keras: before it"
-}
+_READ_BY_KERAS = "such a tokenizer is not converted: give the folder as keras:"
 # Classes that only read tokenizer.json.
 _GENERAL = ("PreTrainedTokenizerFast", "TokenizersBackend")
 _CLASSES = {
@@ -221,6 +219,8 @@ def word_piece_casing(
     added = [
         token for token in (*as_written, *normalized) if token not in (*special, "[UNK]", "<unk>")
     ]
+    is_bert = files.model_type == "bert"
+    remedy = f"{_READ_BY_KERAS}{files.folder}" if is_bert else _REMEDY
     for key, expected, got in (
         ("strip_accents", [lower_case], accents),
         ("tokenize_chinese_chars", [True], chinese),
@@ -229,7 +229,7 @@ def word_piece_casing(
         if got not in expected:
             raise ArtifactError(
                 f"{where}: {key}: expected {expected[0]}, as the original BERT, got "
-                f"{str(got)[:100]}; {_CASING_REMEDY.get(files.model_type, _REMEDY)}"
+                f"{str(got)[:100]}; {remedy}"
             )
     return lower_case
 
