@@ -38,16 +38,17 @@ HeadDropout = Field(
 """Dropout rate of the head."""
 _POOLINGS = f"{', '.join(POOLING_NAMES)}, or null for the published one"
 HeadPooling = Field(None, description=_POOLINGS)
-"""Pooling of the head's hidden states to a vector (not for tagging); null with linear on a frozen
-encoder: mean."""
+"""Pooling of the head's hidden states to a vector (not for tagging); null where the head is scaled,
+and with cosine and euclidean: mean."""
 _OF_WORDS = _POOLINGS.replace("the published one", "first (AWD-LSTM: last)")
 HeadWordPieces = Field(None, description=_OF_WORDS)
 """Vector of a word from its word pieces: that of one, or the mean or maximum of all (tagging)."""
 HeadMixed = Field(None, description="true, false, or null for true on a frozen encoder")
 """Read a learned mix of all layers instead of the top layer."""
 HeadScaled = Field(None, description="true, false, or null for true where it is possible")
-"""Standardise each layer's vectors over the training texts (linear on a frozen encoder); false
-without head_pooling: read the pooled vector."""
+"""Standardise each layer's vectors over the training texts (of a frozen encoder with a state for
+each word: cosine, euclidean, and on transformers linear, whose false without head_pooling is the
+pooled vector)."""
 
 
 class About(Section):

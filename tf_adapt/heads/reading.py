@@ -47,9 +47,9 @@ def reading(
 
     Of a frozen encoder it is a learned mix of all layers, of a tuned one the top layer (Peters,
     Ruder, Smith 2019, section 3). `linear` reads the pooled vector; of a frozen encoder, whose
-    pooler was trained for another task, the mean of the states, standardised. An encoder with one
-    vector for a text, and one like ELMo, which has no pooled vector, keep their published way. The
-    heads on a similarity always read the mean, of a frozen encoder standardised.
+    pooler was trained for another task, the mean of the states, standardised. One like ELMo, which
+    has no pooled vector, keeps its published way. The heads on a similarity read the mean, of a
+    frozen encoder standardised. Of an encoder with one vector for a text, all read that vector.
 
     Args:
         name: of the head, a key of `tf_adapt.heads.table.HEADS`.
@@ -66,9 +66,10 @@ def reading(
     pooling = pooling or _default_pooling(name, family, scaled)
     if name in ON_VECTORS and pooling is None:
         if mixed is not None:
+            advice = "set head_pooling" if FAMILIES[family].has_words else "leave it out"
             raise ConfigError(
                 f"head_mixed: expected null for the head {name}, which reads the pooled vector, "
-                f"got {str(mixed).lower()}; set head_pooling"
+                f"got {str(mixed).lower()}; {advice}"
             )
         return Reading(None, False, False, "the pooled vector")
     mixed = frozen if mixed is None else mixed
@@ -101,6 +102,7 @@ def _check_scaled(name: str, family: str, frozen: bool, scaled: bool | None) -> 
         )
     if not _takes_scale(name, family):
         raise ConfigError(
-            f"{expected} for the head {name} on an encoder of the family {family}, got true; it is "
-            f"for linear on transformers, and for {' and '.join(SIMILARITY_HEADS)}"
+            f"{expected} for the head {name} on an encoder of the family {family}, got true; it "
+            f"is for linear on transformers, and for {' and '.join(SIMILARITY_HEADS)} on encoders "
+            "with a state for each word"
         )

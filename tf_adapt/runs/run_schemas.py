@@ -184,8 +184,9 @@ class Quality(Schema):
 class Metrics(Schema):
     """Content of `metrics.json`; of several tasks what the target has, and `tasks` by name.
 
-    `distances`: of the encoder's weights from the pretrained ones, relative to their length, by
-    layer group and of `all`; missing where none is ever trained.
+    `distances`: of the encoder's weights from those that the run began with (the pretrained ones,
+    with `start` those of that run), relative to their length, by layer group and of `all`; missing
+    where none is ever trained, and of averaged weights.
     """
 
     dataset: str

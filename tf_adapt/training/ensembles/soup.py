@@ -258,7 +258,8 @@ def _metrics(
         name: scores(of_mean.task, examples[name], predictions)
         for name, predictions in of_mean.predictions.items()
     }
-    metrics.pop("forgetting", None)  # not measured of the mean
+    for name in ("forgetting", "distances"):  # not measured of the mean
+        metrics.pop(name, None)
     metrics |= reached
     metrics["quality"] = {
         name: quality(of_mean.task, examples[name], predictions)
