@@ -108,17 +108,23 @@ def pooling_of(folder: Path) -> str | None:
     return poolings.pop()
 
 
-def pooling_texts(pooling: str, width: int) -> dict[str, str]:
-    """The reverse of `pooling_of`: files by name, as text, as sentence-transformers reads them."""
+def pooling_texts(pooling: str, width: int, longest: int) -> dict[str, str]:
+    """The reverse of `pooling_of`: files by name, as text, as sentence-transformers reads them.
+
+    Args:
+        longest: most positions of a text.
+    """
     modes = {mode: _POOLINGS.get(mode) == pooling for mode in _MODES}
     kinds = {"": "Transformer", "1_Pooling": "Pooling"}
     modules = [
         {"idx": index, "name": str(index), "path": path, "type": f"{_PACKAGE}.{kind}"}
         for index, (path, kind) in enumerate(kinds.items())
     ]
+    limits = {"max_seq_length": longest, "do_lower_case": False}
     return {
         _POOLING: json.dumps({"word_embedding_dimension": width, **modes}, indent=1),
         "modules.json": json.dumps(modules, indent=1),
+        "sentence_bert_config.json": json.dumps(limits, indent=1),
     }
 
 

@@ -133,7 +133,7 @@ def test_the_command_writes_a_run_and_a_handle(tmp_path):
 
 def test_a_sentence_transformer_stays_one(tmp_path):
     folder = shutil.copytree(MODULES["mpnet"], tmp_path / "mpnet")
-    for name, text in pooling_texts("mean", 16).items():
+    for name, text in pooling_texts("mean", 16, 8).items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     (folder / "README.md").write_text("Its own.")
@@ -141,6 +141,8 @@ def test_a_sentence_transformer_stays_one(tmp_path):
     assert load_module(written).pooling == load_module(folder).pooling == "mean"
     settings = json.loads((written / "1_Pooling" / "config.json").read_text())
     assert settings["word_embedding_dimension"] == 16 and not settings["pooling_mode_cls_token"]
+    limits = json.loads((written / "sentence_bert_config.json").read_text())
+    assert limits["max_seq_length"] == load_module(folder).max_length
     kinds = [one["type"] for one in json.loads((written / "modules.json").read_text())]
     assert kinds == [f"sentence_transformers.models.{kind}" for kind in ("Transformer", "Pooling")]
     assert (written / "README.md").read_text() == "Its own."

@@ -96,7 +96,8 @@ def export_huggingface(
         )
     beside = {"README.md": encoder_card(Path(origin), HUGGINGFACE) if is_run else _card(origin)}
     if encoder.pooling is not None:
-        beside |= pooling_texts(encoder.pooling, encoder.output_width)
+        longest = encoder.native.max_positions
+        beside |= pooling_texts(encoder.pooling, encoder.output_width, longest)
     write(encoder_source(encoder), folder, beside)
     return Path(folder)
 
