@@ -1,11 +1,13 @@
 import re
+from dataclasses import replace
 
 import pytest
 import report_contents as contents
 from markdown_it import MarkdownIt
 
 from tf_adapt.printing.words import visible
-from tf_adapt.report.markdown import escaped, fenced
+from tf_adapt.report.markdown import escaped, fenced, to_markdown
+from tf_adapt.report.sections import sections
 
 ALLOWED_HTML = re.compile(r"</?details>|<summary>[^<>]*</summary>|<br>|\s")
 
@@ -105,6 +107,15 @@ def test_the_verdict_is_the_title_and_sections_are_in_order(reports):
             )
         ),
     ]  # fmt: skip
+
+
+def test_what_a_head_reads_is_said_of_each_encoder():
+    cells = [contents.cell(name, "fine_tuning", (0.8,)) for name in ("a", "b")]
+    cells = [replace(one, reads=f"the states of {one.encoder}") for one in cells]
+    text = to_markdown(sections(contents.comparison(cells, seeds=(0,))))
+    for name in ("a", "b"):
+        head = cells[0].head
+        assert f"The head reads the states of {name} ({name}, fine_tuning, {head})." in text
 
 
 def test_no_direction_leaks(reports):

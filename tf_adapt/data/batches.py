@@ -134,8 +134,18 @@ def batches_from(
 
 
 def uncounted(batches: Any) -> Any:
-    """The whole first epoch of a dataset of `batches_from`, read without counting as an iteration;
-    other batches as they are."""
+    """Batches for a pass before training: of a dataset of `batches_from` its whole first epoch,
+    read without counting as an iteration; others as they are.
+
+    Raises:
+        ConfigError: they can be read only once.
+    """
+    if isinstance(batches, Iterator):
+        raise ConfigError(
+            "model.fit: expected batches that can be read twice, once before training for "
+            f"head_scaled or class_weight='balanced', got {type(batches).__name__}; write "
+            "model.fit(ta.batches((texts, labels), model.task, model.encoder))"
+        )
     first_epoch = getattr(batches, _FIRST_EPOCH, None)
     return batches if first_epoch is None else first_epoch()
 

@@ -14,6 +14,7 @@ from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import is_trainable
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of
+from tf_adapt.data.batches import uncounted
 from tf_adapt.data.packing.prepared import LABELLED, SOFT_LABELS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
@@ -152,13 +153,14 @@ class AdaptedModel(PhasedModel):
             examples: batches, in which labels are counted.
 
         Raises:
-            ConfigError: as `tf_adapt.tasks.class_weights.class_weights`.
+            ConfigError: as `tf_adapt.tasks.class_weights.class_weights` and `uncounted`.
         """
         if not given:
             yield
             return
         before = self.class_weights
-        targets = (np.asarray(batch[1]) for batch in examples) if given == BALANCED else ()
+        counted = uncounted(examples) if given == BALANCED else ()
+        targets = (np.asarray(batch[1]) for batch in counted)
         self._weigh(tf.constant(class_weights(self.task, given, targets)))
         try:
             yield

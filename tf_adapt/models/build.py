@@ -63,9 +63,10 @@ def build_model(
         task_name: of the task, for an encoder with `task_attention`: see `build_multi_task_model`.
         head_mixed: whether a head given by name reads a learned mix of all layers instead of the
             top layer; by default on a frozen encoder.
-        head_scaled: whether `linear` standardises what it reads of each layer of a frozen encoder,
-            with mean and deviation of the texts of the first `fit`; by default where it can. False:
-            it reads the pooled vector, or what `head_pooling` says.
+        head_scaled: whether `linear`, "cosine" or "euclidean" standardises what it reads of each
+            layer of a frozen encoder, with mean and deviation of the texts of the first `fit`; by
+            default where it can. False: `linear` reads the pooled vector, or what `head_pooling`
+            says.
 
     A head of your own is called as `head(encoded, inputs, training=…)`. `encoded` is a list of the
     encoder's outputs: one dict for a text, or for a pair that BERT encodes as one row; two dicts if

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.batches import uncounted
-from tf_adapt.errors import ConfigError
 from tf_adapt.layers.texts import layer_vectors
 
 BATCH_SIZE = 32
@@ -31,7 +30,7 @@ def standardise(
         validation_split: of all examples, the share at the end that is not read.
 
     Raises:
-        ConfigError: the batches can be read only once.
+        ConfigError: as `uncounted`.
         DataError, TrainingError: as `Standardisation.adapt`.
     """
     head = getattr(model, "head", None)
@@ -41,7 +40,8 @@ def standardise(
     if isinstance(x, dict):
         batches = _of_examples(x, validation_split)
     else:
-        batches = itertools.islice(_inputs(x), steps)
+        given = (batch[0] if isinstance(batch, tuple) else batch for batch in uncounted(x))
+        batches = itertools.islice(given, steps)
     scaling.adapt(_vectors(model, batches))
 
 
@@ -50,17 +50,6 @@ def _of_examples(x: dict, validation_split: float) -> Iterable[dict]:
     # As Keras cuts them.
     count = math.floor(int(examples.cardinality()) * (1.0 - validation_split))
     return examples.take(count).batch(BATCH_SIZE)
-
-
-def _inputs(x: Any) -> Iterator[dict]:
-    if iter(x) is x:
-        raise ConfigError(
-            "model.fit: expected batches that can be read twice, since the head first standardises "
-            f"what it reads of the training texts, got {type(x).__name__}; write "
-            "model.fit(ta.batches((texts, labels), model.task, model.encoder)), or build the model "
-            "with head_scaled=False"
-        )
-    return (batch[0] if isinstance(batch, tuple) else batch for batch in uncounted(x))
 
 
 def _vectors(model: keras.Model, batches: Iterable[dict]) -> Iterator[np.ndarray]:
