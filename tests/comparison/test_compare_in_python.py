@@ -247,6 +247,7 @@ def test_tagged_sentences_are_columns_of_words_and_tags(monkeypatch, tmp_path):
 
     monkeypatch.setattr(comparing, "compare", compare)
     monkeypatch.setattr(in_python, "outcomes_of", lambda *given: None)
+    monkeypatch.setattr(in_python.record, "as_begun", lambda comparison, out: comparison)
     words = [["Ann", "saw", f"town{number}"] for number in range(60)]
     tags = [["S-PER", "O", "S-LOC"]] * 60
     given = {"train": (words, tags), "kind": "tagging"}
