@@ -191,4 +191,4 @@ def test_training_reaches_every_dropout(row):
         dropped = row.results(layer, training=True)
         assert_close(row.results(layer, training=True), dropped)
         changes = [np.abs(one - other).max() for one, other in zip(dropped, expected, strict=True)]
-        assert max(changes) > 0.01
+        assert max(changes) > 0.001
