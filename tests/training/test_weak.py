@@ -124,6 +124,7 @@ def test_a_frozen_encoder_learns_from_votes_too(make_config, tmp_path):
     """Its features are kept; the first epoch is one batch, whose loss is that of the start."""
     one_batch = {"epochs": 1, "batch_size": 24}
     options = {"adaptation": "feature_extraction", "head": "linear", "head_dropout": 0.0}
+    options["head_scaled"] = False  # the model below is not trained
     config = make_config({"aggregate": "majority"}, training=one_batch, **options)
     train(config, tmp_path / "run")
     with open(tmp_path / "run" / "history.csv", newline="") as file:
