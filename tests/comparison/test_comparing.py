@@ -53,7 +53,7 @@ def files(folder) -> dict:
 
 @pytest.fixture(scope="module")
 def whole(config_writer, tmp_path_factory):
-    """A config, the folder of its comparison (the first test changes it), what was found, and the
+    """A config, the folder of its comparison (the second test changes it), what was found, and the
     predictions of its runs."""
     folder = tmp_path_factory.mktemp("comparison")
     path, out = config_writer(folder)(), folder / "whole"
@@ -65,6 +65,36 @@ def whole(config_writer, tmp_path_factory):
 def command(path, out, *more) -> list[str]:
     arguments = ["compare", str(path), "--out", str(out), *more]
     return [sys.executable, "-m", "tf_adapt", *arguments]
+
+
+class Here:
+    """Trains counter-runs in this process."""
+
+    def train(self, config, given, folder):
+        overrides = [part for override in given for part in ("--set", override)]
+        done = CliRunner().invoke(cli, ["train", str(config), "--out", str(folder), *overrides])
+        assert done.exit_code == 0, done.output
+        return run_folder.finished_metrics(folder)
+
+
+def test_the_report_shows_a_diagnosis_and_keeps_it(whole, tmp_path, monkeypatch):
+    path, before, _, _ = whole
+    out = shutil.copytree(before, tmp_path / "copy")
+    few = replace(CAUSES["too_few_steps"], settings=lambda *_: {"training.epochs": 3})
+    monkeypatch.setattr(diagnosing, "CAUSES", {"too_few_steps": few})
+    found = diagnosing.diagnose(out, Here())
+    assert [one.cell for one in found] == [cell["id"] for cell in report_of(out)["cells"]]
+    for one in found:
+        (cause,) = one.causes
+        assert cause.otherwise == ["training.epochs=3"] and not cause.named and cause.seconds > 0
+        history = run_folder.read_history(out / cause.run)
+        assert len(history) == 3 and cause.after == pytest.approx(
+            max(float(row["dev_accuracy"]) for row in history)
+        )
+    assert not list(out.rglob("diagnosis/*/features"))
+    shown = report_of(out)["diagnosis"]
+    compare(load_comparison(path), out)
+    assert report_of(out)["diagnosis"] == shown
 
 
 def test_runs_scores_report_and_winner_then_only_what_is_new(whole):
@@ -103,36 +133,6 @@ def test_runs_scores_report_and_winner_then_only_what_is_new(whole):
     records.write(out, "comparison.json", json.dumps(record))
     with pytest.raises(DataError, match="the data have changed.*dev"):
         compare(load_comparison(path), out)
-
-
-class Here:
-    """Trains counter-runs in this process."""
-
-    def train(self, config, given, folder):
-        overrides = [part for override in given for part in ("--set", override)]
-        done = CliRunner().invoke(cli, ["train", str(config), "--out", str(folder), *overrides])
-        assert done.exit_code == 0, done.output
-        return run_folder.finished_metrics(folder)
-
-
-def test_the_report_shows_a_diagnosis_and_keeps_it(whole, tmp_path, monkeypatch):
-    path, before, _, _ = whole
-    out = shutil.copytree(before, tmp_path / "copy")
-    few = replace(CAUSES["too_few_steps"], settings=lambda *_: {"training.epochs": 3})
-    monkeypatch.setattr(diagnosing, "CAUSES", {"too_few_steps": few})
-    found = diagnosing.diagnose(out, Here())
-    assert [one.cell for one in found] == [cell["id"] for cell in report_of(out)["cells"]]
-    for one in found:
-        (cause,) = one.causes
-        assert cause.otherwise == ["training.epochs=3"] and not cause.named and cause.seconds > 0
-        history = run_folder.read_history(out / cause.run)
-        assert len(history) == 3 and cause.after == pytest.approx(
-            max(float(row["dev_accuracy"]) for row in history)
-        )
-    assert not list(out.rglob("diagnosis/*/features"))
-    shown = report_of(out)["diagnosis"]
-    compare(load_comparison(path), out)
-    assert report_of(out)["diagnosis"] == shown
 
 
 def report_of(out) -> dict:
