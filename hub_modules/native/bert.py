@@ -7,7 +7,6 @@ from keras import ops
 
 from hub_modules.errors import ConfigError
 from hub_modules.native.added.adapters import with_adapter_group
-from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.projected_attention import ProjectedAttention
 from hub_modules.native.added.settings import Lora, ProjectedAdapters, TaskAttention
 from hub_modules.native.bert_embeddings import BertEmbeddings
@@ -147,12 +146,8 @@ class BertEncoder(TransformerEncoder):
 
     @property
     def adapter_layers(self) -> list[keras.layers.Layer]:
-        """The adapters or LoRA's matrices, bottom to top; no module stores them."""
-        if isinstance(self.added, Lora):
-            return low_rank_layers(self)
-        if self._all_in_parallel:
-            return self._all_in_parallel
-        return [adapter for block in self.blocks for adapter in block.adapter_layers]
+        """See `TransformerEncoder`; or the attention in parallel."""
+        return self._all_in_parallel or super().adapter_layers
 
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:

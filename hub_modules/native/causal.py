@@ -5,7 +5,6 @@ import tensorflow as tf
 from keras import ops
 
 from hub_modules.native.added.adapters import with_adapter_group
-from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.settings import Lora, is_chosen
 from hub_modules.native.causal_block import CausalBlock
 from hub_modules.native.causal_embeddings import CausalEmbeddings
@@ -106,9 +105,7 @@ class CausalEncoder(TransformerEncoder):
     def adapter_layers(self) -> list[keras.layers.Layer]:
         """What no module stores: new embeddings, and adapters or LoRA, bottom to top."""
         new = [] if self.embeddings.new is None else [self.embeddings.new]
-        if isinstance(self.added, Lora):
-            return new + low_rank_layers(self)
-        return new + [adapter for block in self.blocks for adapter in block.adapter_layers]
+        return new + super().adapter_layers
 
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:

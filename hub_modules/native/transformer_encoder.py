@@ -1,12 +1,14 @@
 """What the native transformers share: settings, layers, names of weights, states."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import keras
 from keras import ops
 
 from hub_modules.native.added.adapters import add_lora, check_added, extended, load_pretrained
+from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.settings import (
     Added,
     BottleneckAdapters,
@@ -74,17 +76,24 @@ class TransformerEncoder(keras.layers.Layer):
         self.added: Added | None = None
         self.gradient_checkpointing = False
 
-    def make_blocks(self, block: type) -> list[keras.layers.Layer]:
-        """The transformer layers, `layer_0` at the bottom."""
+    def make_blocks(
+        self, block: type, more: Callable[[int], dict] = lambda index: {}
+    ) -> list[keras.layers.Layer]:
+        """The transformer layers, `layer_0` at the bottom.
+
+        Args:
+            more: the number of a layer → its arguments beside those that all have.
+        """
         return [
             block(
-                self.width,
-                self.num_heads,
-                self.intermediate_width,
-                self.activation,
-                self.layer_norm_epsilon,
-                self.dropout,
-                self.attention_dropout,
+                width=self.width,
+                num_heads=self.num_heads,
+                intermediate_width=self.intermediate_width,
+                activation=self.activation,
+                layer_norm_epsilon=self.layer_norm_epsilon,
+                dropout=self.dropout,
+                attention_dropout=self.attention_dropout,
+                **more(index),
                 name=f"layer_{index}",
                 dtype=self.dtype_policy,
             )
@@ -95,6 +104,13 @@ class TransformerEncoder(keras.layers.Layer):
     def shared_weights(self) -> list[keras.Variable]:
         """Weights that blocks have, too, whose learning is no block's own."""
         return []
+
+    @property
+    def adapter_layers(self) -> list[keras.layers.Layer]:
+        """The adapters or LoRA's matrices, bottom to top; no module stores them."""
+        if isinstance(self.added, Lora):
+            return low_rank_layers(self)
+        return [adapter for block in self.blocks for adapter in block.adapter_layers]
 
     @property
     def num_states(self) -> int:

@@ -4,7 +4,6 @@ import keras
 from keras import ops
 
 from hub_modules.native.added.adapters import with_adapter_group
-from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.settings import Lora, is_chosen
 from hub_modules.native.causal_embeddings import embedding_table
 from hub_modules.native.kernels.layer_norm import LayerNorm
@@ -142,38 +141,22 @@ class ModernBertEncoder(TransformerEncoder):
             name="embeddings",
             dtype=policy,
         )
-        self.blocks = [self._block(index) for index in range(num_layers)]
+        self.blocks = self.make_blocks(ModernBertBlock, self._attention_of)
         self.final_norm = LayerNorm(
             epsilon=layer_norm_epsilon, center=False, name="final_norm", dtype=policy
         )
 
-    def _block(self, index: int) -> ModernBertBlock:
+    def _attention_of(self, index: int) -> dict:
         is_global = index in self.global_layers
-        return ModernBertBlock(
-            width=self.width,
-            num_heads=self.num_heads,
-            intermediate_width=self.intermediate_width,
-            activation=self.activation,
-            layer_norm_epsilon=self.layer_norm_epsilon,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            base=self.global_base if is_global else self.local_base,
-            reach=None if is_global else self.local_attention // 2,
-            first=index == 0,
-            name=f"layer_{index}",
-            dtype=self.dtype_policy,
-        )
+        return {
+            "base": self.global_base if is_global else self.local_base,
+            "reach": None if is_global else self.local_attention // 2,
+            "first": index == 0,
+        }
 
     def build_top(self) -> None:
         """Builds the final LayerNorm."""
         self.final_norm.build((None, None, self.width))
-
-    @property
-    def adapter_layers(self) -> list[keras.layers.Layer]:
-        """The adapters or LoRA's matrices, bottom to top; no module stores them."""
-        if isinstance(self.added, Lora):
-            return low_rank_layers(self)
-        return [adapter for block in self.blocks for adapter in block.adapter_layers]
 
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:

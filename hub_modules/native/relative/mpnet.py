@@ -5,7 +5,6 @@ import numpy as np
 from keras import ops
 
 from hub_modules.native.added.adapters import with_adapter_group
-from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.settings import Lora
 from hub_modules.native.causal_embeddings import embedding_table
 from hub_modules.native.kernels.layer_norm import LayerNorm
@@ -262,27 +261,14 @@ class MPNetEncoder(TransformerEncoder):
             name="embeddings",
             dtype=policy,
         )
-        self.blocks = [self._block(index) for index in range(num_layers)]
+        positions = self.embeddings.relative_positions
+        self.blocks = self.make_blocks(MPNetBlock, lambda index: {"positions": positions})
         self.pooler = keras.layers.Dense(
             width,
             activation="tanh",
             kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
             name="pooler",
             dtype=policy,
-        )
-
-    def _block(self, index: int) -> MPNetBlock:
-        return MPNetBlock(
-            width=self.width,
-            num_heads=self.num_heads,
-            intermediate_width=self.intermediate_width,
-            activation=self.activation,
-            layer_norm_epsilon=self.layer_norm_epsilon,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            positions=self.embeddings.relative_positions,
-            name=f"layer_{index}",
-            dtype=self.dtype_policy,
         )
 
     def build_top(self) -> None:
@@ -293,13 +279,6 @@ class MPNetEncoder(TransformerEncoder):
     def shared_weights(self) -> list[keras.Variable]:
         """See `TransformerEncoder`."""
         return self.embeddings.relative_positions.weights
-
-    @property
-    def adapter_layers(self) -> list[keras.layers.Layer]:
-        """The adapters or LoRA's matrices, bottom to top; no module stores them."""
-        if isinstance(self.added, Lora):
-            return low_rank_layers(self)
-        return [adapter for block in self.blocks for adapter in block.adapter_layers]
 
     @property
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
