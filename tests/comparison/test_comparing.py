@@ -64,7 +64,8 @@ def whole(config_writer, tmp_path_factory):
 
 def command(path, out, *more) -> list[str]:
     arguments = ["compare", str(path), "--out", str(out), *more]
-    return [sys.executable, "-m", "tf_adapt", *arguments]
+    # -P: the installed package, not the folder that the tests begin in.
+    return [sys.executable, "-P", "-m", "tf_adapt", *arguments]
 
 
 class Here:

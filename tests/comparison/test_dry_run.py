@@ -75,7 +75,7 @@ def test_cells_runs_and_splits(config, tmp_path, measured):
     assert found["splits"]["dev"].startswith("held out of sample_classification train")
     assert (found["chosen_on"], found["scored_on"]) == ("dev", "test")
     assert sorted(tmp_path.iterdir()) == before
-    assert (frozen["kept"]["outputs"], frozen["kept"]["dtype"]) == (["pooled"], "float32")
+    assert (frozen["kept"]["outputs"], frozen["kept"]["dtype"]) == (["all_mean"], "float32")
     assert {one["home"] for one in frozen["kept"]["splits"].values()} == {"disk"}
     assert tuned["kept"] is None
     assert top["kept"]["outputs"] == ["layer_0"]
