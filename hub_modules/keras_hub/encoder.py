@@ -7,6 +7,7 @@ from hub_modules.keras_hub.backbones import backbone_class
 from hub_modules.native.added.adapters import check_added, load_pretrained, with_adapter_group
 from hub_modules.native.added.lora import add_low_rank, low_rank_layers
 from hub_modules.native.added.settings import Lora, is_chosen
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.untracked import Untracked
 from hub_modules.native.weights import is_trainable, weights_by_name
@@ -30,7 +31,7 @@ _EMBEDDINGS = (
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class KerasHubEncoder(keras.layers.Layer):
+class KerasHubEncoder(ArgumentsInConfig, keras.layers.Layer):
     """A bidirectional keras-hub backbone that returns the hidden states of every layer.
 
     The layers are keras-hub's; the loop over them is ours, so that each call of a layer has its
@@ -245,15 +246,6 @@ class KerasHubEncoder(keras.layers.Layer):
     def load_weights_by_name(self, arrays: dict) -> None:
         """Sets every weight but LoRA's, or none; see `load_pretrained`."""
         load_pretrained(self, arrays)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "backbone": self.backbone,
-            "settings": self.settings,
-            "activation": self.activation,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "pooler": self.pooler,
-        }
 
 
 def _linear_layers(layer: keras.layers.Layer) -> dict[str, keras.layers.Layer]:

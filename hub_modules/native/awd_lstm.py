@@ -5,6 +5,7 @@ from keras import ops
 
 from hub_modules.native.added.adapters import check_added
 from hub_modules.native.added.settings import Added
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.awd_lstm_layers import WeightDropLstm, WordEmbeddings, dropout_over_time
 from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.kernels.packing import Packing
@@ -15,7 +16,7 @@ TASK_DROPOUTS = (0.05, 0.4, 0.3, 0.5)
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class AwdLstmEncoder(keras.layers.Layer):
+class AwdLstmEncoder(ArgumentsInConfig, keras.layers.Layer):
     """ULMFiT's encoder: the hidden states of the word embeddings and of the LSTMs as wide as these.
 
     Shapes: inputs `word_ids` `[batch, time] int32` (0 is padding, at the right; 1 an unknown word)
@@ -187,16 +188,3 @@ class AwdLstmEncoder(keras.layers.Layer):
     def load_weights_by_name(self, arrays: dict) -> None:
         """Sets every weight from `{name: array}`; see `hub_modules.native.weights`."""
         load_weights_by_name(self.weights_by_name(), arrays)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "width": self.width,
-            "lstm_width": self.lstm_width,
-            "num_layers": self.num_layers,
-            "word_dropout": self.word_dropout,
-            "dropout": self.dropout,
-            "hidden_dropout": self.hidden_dropout,
-            "weight_dropout": self.weight_dropout,
-            "output_dropout": self.output_dropout,
-        }

@@ -4,12 +4,13 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.causal_embeddings import embedding_table
 from hub_modules.native.kernels.lstm_recurrence import lstm_recurrence
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class WordEmbeddings(keras.layers.Layer):
+class WordEmbeddings(ArgumentsInConfig, keras.layers.Layer):
     """`E[id]`, with dropout of whole words and then of features.
 
     In training each row of E is 0 with probability `word_dropout`, everywhere in the batch, and
@@ -48,17 +49,9 @@ class WordEmbeddings(keras.layers.Layer):
             states = states * ops.take(kept, ids, axis=0)[..., None]
         return self.dropout_layer(ops.cast(states, self.compute_dtype), training=training)
 
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "width": self.width,
-            "word_dropout": self.word_dropout,
-            "dropout": self.dropout,
-        }
-
 
 @keras.saving.register_keras_serializable("hub_modules")
-class WeightDropLstm(keras.layers.Layer):
+class WeightDropLstm(ArgumentsInConfig, keras.layers.Layer):
     """An LSTM whose recurrent weights are dropped in training: one mask for all steps of a call.
 
     `i, f, g, o = x K + h (M ∘ U) + b`; `c = σ(f) c + σ(i) tanh(g)`; `h = σ(o) tanh(c)`, from zero
@@ -103,9 +96,6 @@ class WeightDropLstm(keras.layers.Layer):
             recurrent *= _mask(recurrent.shape, self.weight_dropout, self.seeds)
         hidden = lstm_recurrence(gates, recurrent, packing.counts, packing.before)
         return ops.cast(packing.unpack(hidden, packing.forward), self.compute_dtype)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {"units": self.units, "weight_dropout": self.weight_dropout}
 
 
 def dropout_over_time(rate: float, policy) -> keras.layers.Dropout:

@@ -1,20 +1,13 @@
 """BERT as a Keras layer that returns the hidden states of all layers; any part can be frozen."""
 
-import functools
-
 import keras
-from keras import ops
 
 from hub_modules.errors import ConfigError
-from hub_modules.native.added.adapters import with_adapter_group
 from hub_modules.native.added.projected_attention import ProjectedAttention
-from hub_modules.native.added.settings import Lora, ProjectedAdapters, TaskAttention
+from hub_modules.native.added.settings import ProjectedAdapters, TaskAttention
 from hub_modules.native.bert_embeddings import BertEmbeddings
-from hub_modules.native.given_states import given_states, perturbed
-from hub_modules.native.kernels.recomputation import recomputed
 from hub_modules.native.transformer import TransformerBlock
 from hub_modules.native.transformer_encoder import TransformerEncoder
-from hub_modules.native.weights import is_trainable
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -40,11 +33,7 @@ class BertEncoder(TransformerEncoder):
     no gradient where only adapters are trainable. With `TaskAttention`, which goes with a BERT that
     is tuned, `adapters` has no LayerNorms. LoRA's matrices alone are the group `lora`.
 
-    Args:
-        activation: "gelu_exact" (erf; HuggingFace checkpoints) or "gelu_tanh"
-            (google-research/bert, keras-hub, published Hub modules).
-        dropout: dropout rate after the embeddings and each sub-layer.
-        attention_dropout: dropout rate of the attention weights.
+    Args: `type_vocabulary_size`, and those of `TransformerEncoder`.
 
     Attributes:
         added: what `add` gave it: `BottleneckAdapters` (two in each block; see `TransformerBlock`),
@@ -60,55 +49,23 @@ class BertEncoder(TransformerEncoder):
     Source: Devlin et al. 2019, "BERT".
     """
 
-    def __init__(
-        self,
-        vocabulary_size: int,
-        width: int,
-        num_layers: int,
-        num_heads: int,
-        intermediate_width: int,
-        max_positions: int,
-        type_vocabulary_size: int = 2,
-        activation: str = "gelu_exact",
-        layer_norm_epsilon: float = 1e-12,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.1,
-        **kwargs,
-    ):
-        super().__init__(
-            "bert",
-            vocabulary_size,
-            width,
-            num_layers,
-            num_heads,
-            intermediate_width,
-            max_positions,
-            activation,
-            layer_norm_epsilon,
-            dropout,
-            attention_dropout,
-            **kwargs,
-        )
+    family = "bert"
+
+    def __init__(self, type_vocabulary_size: int = 2, **kwargs):
+        super().__init__(**kwargs)
         self.type_vocabulary_size = type_vocabulary_size
-        policy = self.dtype_policy
         self.embeddings = BertEmbeddings(
-            vocabulary_size,
-            width,
-            max_positions,
+            self.vocabulary_size,
+            self.width,
+            self.max_positions,
             type_vocabulary_size,
-            layer_norm_epsilon,
-            dropout,
+            self.layer_norm_epsilon,
+            self.dropout,
             name="embeddings",
-            dtype=policy,
+            dtype=self.dtype_policy,
         )
         self.blocks = self.make_blocks(TransformerBlock)
-        self.pooler = keras.layers.Dense(
-            width,
-            activation="tanh",
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
-            name="pooler",
-            dtype=policy,
-        )
+        self.pooler = self.make_pooler()
         self.projected_attention = None
         self.task_attention = {}
 
@@ -135,10 +92,6 @@ class BertEncoder(TransformerEncoder):
         attention.build()
         return attention
 
-    def build_top(self) -> None:
-        """Builds the pooler."""
-        self.pooler.build((None, self.width))
-
     @property
     def _all_in_parallel(self) -> list[ProjectedAttention]:
         shared = [] if self.projected_attention is None else [self.projected_attention]
@@ -149,27 +102,13 @@ class BertEncoder(TransformerEncoder):
         """See `TransformerEncoder`; or the attention in parallel."""
         return self._all_in_parallel or super().adapter_layers
 
-    @property
-    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
-        """The layer groups, bottom to top, as (name, weights)."""
-        layers = [self.embeddings, *self.blocks, self.pooler]
-        groups = [(layer.name, layer.weights) for layer in layers]
-        if self.added is None:
-            return groups
-        if isinstance(self.added, Lora | TaskAttention):
-            return with_adapter_group(groups, self.adapter_layers, self.added.group)
-        in_layers = getattr(self.added, "in_layers", None)
-        norms = [self.embeddings.layer_norm] if in_layers is None else []
-        norms += self.norms_of_blocks(in_layers)
-        return with_adapter_group(groups, [*self.adapter_layers, *norms], self.added.group)
-
     def call(self, inputs, training=None, task=None):
-        mask = ops.cast(inputs["input_mask"], "bool")
-        layers, frozen = self.states_up_to(inputs, mask, self.num_layers, training, task)
-        pooled = self.pooler(layers[-1][:, 0])
-        if frozen and not is_trainable(self.pooler):
-            pooled = ops.stop_gradient(pooled)
-        return {"layers": layers, "mask": mask, "pooled": pooled}
+        return self.encoded(inputs, training, task=task)
+
+    def embedded(self, inputs: dict, training):
+        """See `TransformerEncoder`."""
+        ids, types = inputs["input_word_ids"], inputs["input_type_ids"]
+        return self.embeddings(ids, types, training=training)
 
     def states_up_to(
         self, inputs: dict, mask, top: int, training, task: str | None = None
@@ -180,34 +119,7 @@ class BertEncoder(TransformerEncoder):
             ConfigError: the task has no attention of its own.
         """
         parallel = self._in_parallel_of(task)
-        parallel_learns = parallel is not None and is_trainable(parallel)
-        names = [layer.name for layer in (self.embeddings, *self.blocks)]
-        first, states = given_states(inputs, names)
-        frozen_so_far = states is not None or not is_trainable(self.embeddings)
-        if states is None:
-            states = self.embeddings(
-                inputs["input_word_ids"],
-                inputs["input_type_ids"],
-                training=training and is_trainable(self.embeddings),
-            )
-        states = ops.stop_gradient(states) if frozen_so_far else states
-        states, frozen_so_far = perturbed(inputs, states, frozen_so_far)
-        layers = [states]
-        for index in range(first, top):
-            block = self.blocks[index]
-            block_inputs = [states]
-            if parallel is not None:
-                learns = training and parallel_learns
-                block_inputs.append(parallel(states, mask, index=index, training=learns))
-            frozen_so_far = frozen_so_far and not (is_trainable(block) or parallel_learns)
-            run = functools.partial(_run, block, training and is_trainable(block))
-            if self.gradient_checkpointing and training and not frozen_so_far:
-                states = recomputed(block, run, block_inputs, mask, in_slices=not self.supports_jit)
-            else:
-                states = run(mask, *block_inputs)
-            states = ops.stop_gradient(states) if frozen_so_far else states
-            layers.append(states)
-        return layers, frozen_so_far
+        return super().states_up_to(inputs, mask, top, training, parallel)
 
     def _in_parallel_of(self, task: str | None) -> ProjectedAttention | None:
         if task in self.task_attention:
@@ -220,10 +132,3 @@ class BertEncoder(TransformerEncoder):
                 "(model.models[TASK])"
             )
         return self.projected_attention
-
-    def get_config(self) -> dict:
-        return super().get_config() | {"type_vocabulary_size": self.type_vocabulary_size}
-
-
-def _run(block, training, mask, states, added=None):
-    return block(states, mask, added, training=training)

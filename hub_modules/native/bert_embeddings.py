@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.kernels.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class BertEmbeddings(keras.layers.Layer):
+class BertEmbeddings(ArgumentsInConfig, keras.layers.Layer):
     """Sum of word, position and token-type embeddings, layer-normalised.
 
     `LayerNorm(word[id] + position[t] + type[segment])`, then dropout.
@@ -63,13 +64,3 @@ class BertEmbeddings(keras.layers.Layer):
             states = ops.stop_gradient(states)
         states = self.layer_norm(ops.cast(states, self.compute_dtype))
         return self.dropout_layer(states, training=training)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "width": self.width,
-            "max_positions": self.max_positions,
-            "type_vocabulary_size": self.type_vocabulary_size,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "dropout": self.dropout,
-        }

@@ -3,11 +3,12 @@
 import keras
 import tensorflow as tf
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.kernels.bilm_recurrence import projected_lstm
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class LstmDirection(keras.layers.Layer):
+class LstmDirection(ArgumentsInConfig, keras.layers.Layer):
     """The weights of one direction of one LSTM layer with projection, in bilm-tf's own layout.
 
     kernel `[input_width + projection_width, 4 * lstm_width]` with gates in the order input,
@@ -28,15 +29,9 @@ class LstmDirection(keras.layers.Layer):
             name="projection", shape=(self.lstm_width, self.projection_width)
         )
 
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "lstm_width": self.lstm_width,
-            "projection_width": self.projection_width,
-        }
-
 
 @keras.saving.register_keras_serializable("hub_modules")
-class BidirectionalLstm(keras.layers.Layer):
+class BidirectionalLstm(ArgumentsInConfig, keras.layers.Layer):
     """Two LSTMs with projection, one per direction, run in one loop over time.
 
     `c = clip(σ(f + 1) c + σ(i) tanh(j))`, `h = clip((σ(o) tanh(c)) W_projection)`; with a skip
@@ -113,12 +108,3 @@ class BidirectionalLstm(keras.layers.Layer):
         if self.skip_connection:
             outputs += by_time
         return tf.transpose(outputs, [1, 2, 0, 3]), tuple(final)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "lstm_width": self.lstm_width,
-            "projection_width": self.projection_width,
-            "cell_clip": self.cell_clip,
-            "projection_clip": self.projection_clip,
-            "skip_connection": self.skip_connection,
-        }

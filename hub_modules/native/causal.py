@@ -4,14 +4,10 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from hub_modules.native.added.adapters import with_adapter_group
-from hub_modules.native.added.settings import Lora, is_chosen
 from hub_modules.native.causal_block import CausalBlock
 from hub_modules.native.causal_embeddings import CausalEmbeddings
 from hub_modules.native.kernels.layer_norm import LayerNorm
 from hub_modules.native.transformer_encoder import TransformerEncoder
-
-NEW_EMBEDDINGS = "new_embeddings"
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -35,13 +31,10 @@ class CausalEncoder(TransformerEncoder):
     in `adapters` too.
 
     Args:
-        activation: "gelu_tanh" (GPT-2) or "gelu_exact".
-        dropout: dropout rate after the embeddings and each sub-layer.
-        attention_dropout: dropout rate of the attention weights.
         new_rows: number of additional word embeddings, for special tokens; their ids follow those
             of the vocabulary.
         segments: number of segment embeddings, which are added to each token's by its
-            `input_type_ids`; 0: none.
+            `input_type_ids`; 0: none. The others: see `TransformerEncoder`.
 
     Attributes:
         added: what `add` gave it: `BottleneckAdapters` (two in each block; see `CausalBlock`), a
@@ -51,44 +44,25 @@ class CausalEncoder(TransformerEncoder):
     Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
     """
 
+    family = "causal"
+
     def __init__(
         self,
-        vocabulary_size: int,
-        width: int,
-        num_layers: int,
-        num_heads: int,
-        intermediate_width: int,
-        max_positions: int,
         activation: str = "gelu_tanh",
         layer_norm_epsilon: float = 1e-5,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.1,
         new_rows: int = 0,
         segments: int = 0,
         **kwargs,
     ):
-        super().__init__(
-            "causal",
-            vocabulary_size,
-            width,
-            num_layers,
-            num_heads,
-            intermediate_width,
-            max_positions,
-            activation,
-            layer_norm_epsilon,
-            dropout,
-            attention_dropout,
-            **kwargs,
-        )
+        super().__init__(activation=activation, layer_norm_epsilon=layer_norm_epsilon, **kwargs)
         self.new_rows = new_rows
         self.segments = segments
         policy = self.dtype_policy
         self.embeddings = CausalEmbeddings(
-            vocabulary_size,
-            width,
-            max_positions,
-            dropout,
+            self.vocabulary_size,
+            self.width,
+            self.max_positions,
+            self.dropout,
             new_rows,
             segments,
             name="embeddings",
@@ -97,34 +71,15 @@ class CausalEncoder(TransformerEncoder):
         self.blocks = self.make_blocks(CausalBlock)
         self.final_norm = LayerNorm(epsilon=layer_norm_epsilon, name="final_norm", dtype=policy)
 
-    def build_top(self) -> None:
-        """Builds the final LayerNorm."""
-        self.final_norm.build((None, None, self.width))
-
     @property
     def adapter_layers(self) -> list[keras.layers.Layer]:
         """What no module stores: new embeddings, and adapters or LoRA, bottom to top."""
         new = [] if self.embeddings.new is None else [self.embeddings.new]
         return new + super().adapter_layers
 
-    @property
-    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
-        """The layer groups, bottom to top, as (name, weights)."""
-        groups = [(layer.name, layer.weights) for layer in (self.embeddings, *self.blocks)]
-        groups[-1] = (groups[-1][0], groups[-1][1] + self.final_norm.weights)
-        if self.added is None:
-            return with_adapter_group(groups, self.adapter_layers, NEW_EMBEDDINGS)
-        if isinstance(self.added, Lora):
-            return with_adapter_group(groups, self.adapter_layers, self.added.group)
-        in_layers = self.added.in_layers
-        norms = self.norms_of_blocks(in_layers)
-        norms += [self.final_norm] if is_chosen(in_layers, self.num_layers - 1) else []
-        return with_adapter_group(groups, [*self.adapter_layers, *norms], self.added.group)
-
-    def call(self, inputs, training=None):
-        mask = ops.cast(inputs["input_mask"], "bool")
-        layers, _ = self.states_up_to(inputs, mask, self.num_layers, training)
-        return {"layers": layers, "mask": mask, "pooled": last_states(layers[-1], mask)}
+    def pooled(self, top, mask, frozen: bool):
+        """The top state of each row's last token."""
+        return last_states(top, mask)
 
     def logits(self, states):
         """Logits of the next word, tied to the word embeddings: see `CausalEmbeddings.logits`.
@@ -177,9 +132,6 @@ class CausalEncoder(TransformerEncoder):
     def visible(self, mask):
         """A position attends to itself and to tokens before it."""
         return _not_later(mask)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {"new_rows": self.new_rows, "segments": self.segments}
 
 
 def last_states(states, mask):

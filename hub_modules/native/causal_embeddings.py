@@ -4,11 +4,12 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.transformer import as_rows
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class NewEmbeddings(keras.layers.Layer):
+class NewEmbeddings(ArgumentsInConfig, keras.layers.Layer):
     """Rows that the pretrained model lacks: of special tokens, and of segments.
 
     Each row is drawn from N(0, 0.02²).
@@ -31,16 +32,9 @@ class NewEmbeddings(keras.layers.Layer):
     def _table(self, name: str, rows: int):
         return embedding_table(self, name, rows, keras.initializers.RandomNormal(stddev=0.02))
 
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "new_rows": self.new_rows,
-            "segments": self.segments,
-            "width": self.width,
-        }
-
 
 @keras.saving.register_keras_serializable("hub_modules")
-class CausalEmbeddings(keras.layers.Layer):
+class CausalEmbeddings(ArgumentsInConfig, keras.layers.Layer):
     """Sum of word and position embeddings and, where there are segments, segment embeddings.
 
     `dropout(word[id] + position[t] + segment[type])`, without a LayerNorm.
@@ -113,16 +107,6 @@ class CausalEmbeddings(keras.layers.Layer):
         ]
         scores = ops.cast(ops.concatenate(scores, axis=-1), "float32")
         return ops.reshape(scores, (*ops.shape(states)[:-1], scores.shape[-1]))
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "width": self.width,
-            "max_positions": self.max_positions,
-            "dropout": self.dropout,
-            "new_rows": self.new_rows,
-            "segments": self.segments,
-        }
 
 
 def embedding_table(layer: keras.layers.Layer, name: str, rows: int, initializer):

@@ -3,12 +3,14 @@
 import keras
 import tensorflow as tf
 
+from hub_modules.native.arguments import ArgumentsInConfig
+
 ACTIVATIONS = {"relu": tf.nn.relu, "tanh": tf.nn.tanh}
 CHARACTER_ROWS = 261
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class Highway(keras.layers.Layer):
+class Highway(ArgumentsInConfig, keras.layers.Layer):
     """A highway layer: `g · relu(x W_transform + b) + (1 − g) · x` with `g = σ(x W_gate + b)`.
 
     Shapes: `[words, width]` → `[words, width]`. bilm-tf stores the gate under the name "carry".
@@ -33,12 +35,9 @@ class Highway(keras.layers.Layer):
         transformed = tf.nn.relu(tf.matmul(states, self.transform_kernel) + self.transform_bias)
         return gate * transformed + (1 - gate) * states
 
-    def get_config(self) -> dict:
-        return super().get_config()
-
 
 @keras.saving.register_keras_serializable("hub_modules")
-class CharacterCnn(keras.layers.Layer):
+class CharacterCnn(ArgumentsInConfig, keras.layers.Layer):
     """Words as sequences of 50 character ids → one vector a word.
 
     For each `[width, number]` of `filters`: convolution over all positions (pad characters
@@ -120,12 +119,3 @@ class CharacterCnn(keras.layers.Layer):
         differs = tf.reduce_any(character_ids != character_ids[:, -1:], axis=0)
         ends = tf.where(differs, tf.range(1, tf.shape(differs)[0] + 1), 0)
         return character_ids[:, : tf.reduce_max(ends) + max(width for width, _ in self.filters)]
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "filters": self.filters,
-            "character_width": self.character_width,
-            "num_highway": self.num_highway,
-            "projection_width": self.projection_width,
-            "activation": self.activation,
-        }

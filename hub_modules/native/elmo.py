@@ -19,6 +19,7 @@ from hub_modules.native.added.settings import (
     BottleneckAdapters,
     is_chosen,
 )
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.bilm import BidirectionalLstm
 from hub_modules.native.character_cnn import CharacterCnn
 from hub_modules.native.given_states import PERTURBATION, given_states, perturbed
@@ -35,7 +36,7 @@ STATE_ROWS = 128
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class ElmoEncoder(keras.layers.Layer):
+class ElmoEncoder(ArgumentsInConfig, keras.layers.Layer):
     """An ELMo that returns the hidden states of the token layer and of every biLM layer.
 
     Shapes: inputs `character_ids` `[batch, time, 50] int32` (a padding word is 50 zeros; sentence
@@ -296,22 +297,6 @@ class ElmoEncoder(keras.layers.Layer):
     def load_weights_by_name(self, arrays: dict) -> None:
         """Sets every weight but the adapters' from `{name: array}`; see `load_pretrained`."""
         load_pretrained(self, arrays)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "filters": self.filters,
-            "character_width": self.character_width,
-            "num_highway": self.num_highway,
-            "projection_width": self.projection_width,
-            "lstm_width": self.lstm_width,
-            "num_layers": self.num_layers,
-            "skip_connections": self.skip_connections,
-            "cell_clip": self.cell_clip,
-            "projection_clip": self.projection_clip,
-            "activation": self.activation,
-            "stateful": self.stateful,
-            "sentence_boundaries": self.sentence_boundaries,
-        }
 
 
 def _real_words(inputs):

@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.kernels.layer_norm import LayerNorm
 from hub_modules.native.transformer import ACTIVATIONS
 from hub_modules.native.weights import load_weights_by_name, weights_by_name
@@ -16,7 +17,7 @@ CHUNK = 1024
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class MaskedLanguageModelHead(keras.layers.Layer):
+class MaskedLanguageModelHead(ArgumentsInConfig, keras.layers.Layer):
     """BERT's output layer: logits of all word pieces, tied to the encoder's word embeddings.
 
     `LayerNorm(activation(h W + c)) Eᵀ + b`. The table E is an argument of each call, not a weight
@@ -74,17 +75,9 @@ class MaskedLanguageModelHead(keras.layers.Layer):
         """Sets every weight from `{name: array}`; see `hub_modules.native.weights`."""
         load_weights_by_name(self.weights_by_name(), arrays)
 
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "width": self.width,
-            "vocabulary_size": self.vocabulary_size,
-            "activation": self.activation,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-        }
-
 
 @keras.saving.register_keras_serializable("hub_modules")
-class TiedLanguageModelHead(keras.layers.Layer):
+class TiedLanguageModelHead(ArgumentsInConfig, keras.layers.Layer):
     """AWD-LSTM's output layer: `h Eᵀ + b`, tied to the encoder's word embeddings.
 
     The table E is an argument of each call, as of `MaskedLanguageModelHead`.
@@ -117,12 +110,9 @@ class TiedLanguageModelHead(keras.layers.Layer):
         """Sets the weight from `{name: array}`; see `hub_modules.native.weights`."""
         load_weights_by_name(self.weights_by_name(), arrays)
 
-    def get_config(self) -> dict:
-        return super().get_config() | {"vocabulary_size": self.vocabulary_size}
-
 
 @keras.saving.register_keras_serializable("hub_modules")
-class BiLanguageModelHead(keras.layers.Layer):
+class BiLanguageModelHead(ArgumentsInConfig, keras.layers.Layer):
     """ELMo's output layer: one softmax over words, shared by both directions.
 
     `log softmax(h Wᵀ + b)`: of the next word for the forward half of a hidden state, of the
@@ -203,12 +193,6 @@ class BiLanguageModelHead(keras.layers.Layer):
     def load_weights_by_name(self, arrays: dict) -> None:
         """Sets every weight from `{name: array}`; see `hub_modules.native.weights`."""
         load_weights_by_name(self.weights_by_name(), arrays)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_words": self.num_words,
-            "projection_width": self.projection_width,
-        }
 
 
 def losses_in_chunks(scores: Callable, states, targets):

@@ -5,6 +5,7 @@ from keras import ops
 
 from hub_modules.native.added.adapters import BottleneckAdapter, extended
 from hub_modules.native.added.settings import BottleneckAdapters
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.kernels.layer_norm import LayerNorm
 
@@ -21,7 +22,7 @@ def as_rows(states, width: int | None = None):
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class SelfAttention(keras.layers.Layer):
+class SelfAttention(ArgumentsInConfig, keras.layers.Layer):
     """Multi-head scaled dot-product self-attention with an output projection.
 
     `softmax(Q Kᵀ / √head_width) V` over the positions that are not padding, heads concatenated,
@@ -109,18 +110,9 @@ class SelfAttention(keras.layers.Layer):
         split = ops.reshape(rows, (*shape, self.num_heads, self.width // self.num_heads))
         return ops.transpose(split, (0, 2, 1, 3))  # [batch, heads, time, head_width]
 
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "width": self.width,
-            "num_heads": self.num_heads,
-            "dropout": self.dropout,
-            "projected": self.projected,
-            "use_bias": self.use_bias,
-        }
-
 
 @keras.saving.register_keras_serializable("hub_modules")
-class TransformerBlock(keras.layers.Layer):
+class TransformerBlock(ArgumentsInConfig, keras.layers.Layer):
     """One post-LayerNorm transformer layer.
 
     `h = LN(x + Attention(x))`, `y = LN(h + W₂ gelu(W₁ h))`, dropout before each sum. With adapters
@@ -270,14 +262,3 @@ class TransformerBlock(keras.layers.Layer):
         if adapter.operation == "dense":
             return adapter(rows)
         return as_rows(adapter(ops.reshape(rows, (*ops.shape(mask), self.width)), mask), self.width)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "width": self.width,
-            "num_heads": self.num_heads,
-            "intermediate_width": self.intermediate_width,
-            "activation": self.activation,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "dropout": self.dropout,
-            "attention_dropout": self.attention_dropout,
-        }

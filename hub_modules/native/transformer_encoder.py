@@ -2,55 +2,69 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import keras
 from keras import ops
 
-from hub_modules.native.added.adapters import add_lora, check_added, extended, load_pretrained
+from hub_modules.native.added.adapters import (
+    add_lora,
+    check_added,
+    extended,
+    load_pretrained,
+    with_adapter_group,
+)
 from hub_modules.native.added.lora import low_rank_layers
 from hub_modules.native.added.settings import (
     Added,
     BottleneckAdapters,
     Lora,
+    TaskAttention,
     is_chosen,
 )
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.kernels.recomputation import recomputed
 from hub_modules.native.weights import is_trainable, weights_by_name
 
+# The group of what no module stores, where no adaptation has added anything.
+NEW_EMBEDDINGS = "new_embeddings"
 
-class TransformerEncoder(keras.layers.Layer):
+
+class TransformerEncoder(ArgumentsInConfig, keras.layers.Layer):
     """Embeddings, and transformer layers above them, each of which returns its hidden states.
 
-    A subclass makes `embeddings` and `blocks` (`make_blocks`), what is above them
-    (`build_top`), and `states_up_to`.
+    A subclass makes `embeddings` and `blocks` (`make_blocks`), and what it has above them:
+    `final_norm`, or `pooler` (`make_pooler`).
 
     Args:
-        family: for what adapters there are; the others are the subclass's.
+        activation: "gelu_exact" (erf; HuggingFace checkpoints) or "gelu_tanh"
+            (google-research/bert, GPT-2, keras-hub, published Hub modules).
+        dropout: dropout rate after the embeddings and each sub-layer.
+        attention_dropout: dropout rate of the attention weights.
 
     Raises:
         ConfigError: as `check_added`.
     """
 
+    # Of `hub_modules.families`.
+    family: str
     # Positions that `lower_layers` adds to each text.
     boundary_positions = 0
-    final_norm = None
+    final_norm = pooler = None
 
     def __init__(
         self,
-        family: str,
         vocabulary_size: int,
         width: int,
         num_layers: int,
         num_heads: int,
         intermediate_width: int,
         max_positions: int,
-        activation: str,
-        layer_norm_epsilon: float,
-        dropout: float,
-        attention_dropout: float,
+        activation: str = "gelu_exact",
+        layer_norm_epsilon: float = 1e-12,
+        dropout: float = 0.1,
+        attention_dropout: float = 0.1,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -60,7 +74,6 @@ class TransformerEncoder(keras.layers.Layer):
             )
         if width % num_heads:
             raise ValueError(f"width {width} is not a multiple of num_heads {num_heads}")
-        self.family = family
         # Batches differ in length; compiling for each length costs more than it saves.
         self.supports_jit = False
         self.vocabulary_size = vocabulary_size
@@ -100,10 +113,48 @@ class TransformerEncoder(keras.layers.Layer):
             for index in range(self.num_layers)
         ]
 
+    def make_pooler(self) -> keras.layers.Dense:
+        """The tanh layer on the first position of the top, not yet built."""
+        return keras.layers.Dense(
+            self.width,
+            activation="tanh",
+            kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
+            name="pooler",
+            dtype=self.dtype_policy,
+        )
+
     @property
     def shared_weights(self) -> list[keras.Variable]:
-        """Weights that blocks have, too, whose learning is no block's own."""
+        """Weights of the embeddings that blocks have, too."""
         return []
+
+    @property
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """The layer groups, bottom to top, as (name, weights).
+
+        The final LayerNorm belongs to the top layer. What no module stores is the last group, with
+        the LayerNorms that are trained together with it.
+        """
+        shared = set(map(id, self.shared_weights))
+        above = [] if self.pooler is None else [self.pooler]
+        groups = [(self.embeddings.name, self.embeddings.weights)]
+        for layer in (*self.blocks, *above):
+            groups.append((layer.name, [w for w in layer.weights if id(w) not in shared]))
+        if self.final_norm is not None:
+            groups[-1] = (groups[-1][0], groups[-1][1] + self.final_norm.weights)
+        name = NEW_EMBEDDINGS if self.added is None else self.added.group
+        return with_adapter_group(groups, [*self.adapter_layers, *self._trained_norms()], name)
+
+    def _trained_norms(self) -> list[keras.layers.Layer]:
+        """The LayerNorms, bottom to top, that are trained together with what `add` gave."""
+        if self.added is None or isinstance(self.added, Lora | TaskAttention):
+            return []
+        in_layers = getattr(self.added, "in_layers", None)
+        first = getattr(self.embeddings, "layer_norm", None) if in_layers is None else None
+        chosen = [block for i, block in enumerate(self.blocks) if is_chosen(in_layers, i)]
+        last = self.final_norm if is_chosen(in_layers, self.num_layers - 1) else None
+        norms = [first, *(norm for block in chosen for norm in block.layer_norms), last]
+        return [norm for norm in norms if norm is not None]
 
     @property
     def adapter_layers(self) -> list[keras.layers.Layer]:
@@ -126,7 +177,10 @@ class TransformerEncoder(keras.layers.Layer):
         self.embeddings.build()
         for block in self.blocks:
             block.build()
-        self.build_top()
+        if self.final_norm is not None:
+            self.final_norm.build((None, None, self.width))
+        if self.pooler is not None:
+            self.pooler.build((None, self.width))
 
     def add(self, added: Added) -> None:
         """Gives the built encoder what an adaptation adds, once.
@@ -146,18 +200,21 @@ class TransformerEncoder(keras.layers.Layer):
                 self.add_in_parallel(added)
         self.added = added
 
-    def build_top(self) -> None:
-        """Builds what is beside embeddings and blocks."""
-        raise NotImplementedError
+    def call(self, inputs, training=None):
+        return self.encoded(inputs, training)
 
-    def norms_of_blocks(self, in_layers: tuple[int, ...] | None) -> list[keras.layers.Layer]:
-        """The LayerNorms of some layers (None: of all), bottom to top."""
-        return [
-            norm
-            for index, block in enumerate(self.blocks)
-            if is_chosen(in_layers, index)
-            for norm in block.layer_norms
-        ]
+    def encoded(self, inputs: dict, training, **options) -> dict:
+        """The outputs of a call; `options` are those of `states_up_to`."""
+        mask = ops.cast(inputs["input_mask"], "bool")
+        layers, frozen = self.states_up_to(inputs, mask, self.num_layers, training, **options)
+        return {"layers": layers, "mask": mask, "pooled": self.pooled(layers[-1], mask, frozen)}
+
+    def pooled(self, top, mask, frozen: bool):
+        """`[batch, width]` from the top states; `frozen` says that all layers are."""
+        if self.pooler is None:
+            return top[:, 0]
+        pooled = self.pooler(top[:, 0])
+        return ops.stop_gradient(pooled) if frozen and not is_trainable(self.pooler) else pooled
 
     def embedded(self, inputs: dict, training):
         """The embedding output `[batch, time, width]`."""
@@ -167,11 +224,15 @@ class TransformerEncoder(keras.layers.Layer):
         """What the blocks take as `visible`, from `[batch, time] bool`."""
         return mask
 
-    def states_up_to(self, inputs: dict, mask, top: int, training) -> tuple[list, bool]:
+    def states_up_to(
+        self, inputs: dict, mask, top: int, training, parallel=None
+    ) -> tuple[list, bool]:
         """Hidden states of each layer up to `top`, and whether all of these layers are frozen.
 
-        `final_norm`, where there is one, belongs to the top layer.
+        `final_norm`, where there is one, belongs to the top layer. `parallel` is a layer beside
+        each block, whose output is the block's `added`.
         """
+        parallel_learns = parallel is not None and is_trainable(parallel)
         names = [layer.name for layer in (self.embeddings, *self.blocks)]
         first, states = given_states(inputs, names)
         frozen_so_far = states is not None or not is_trainable(self.embeddings)
@@ -184,13 +245,17 @@ class TransformerEncoder(keras.layers.Layer):
             block = self.blocks[index]
             norm = self.final_norm if index == self.num_layers - 1 else None
             learns = is_trainable(block) or (norm is not None and is_trainable(norm))
-            frozen_so_far = frozen_so_far and not learns
+            frozen_so_far = frozen_so_far and not (learns or parallel_learns)
+            block_inputs = [states]
+            if parallel is not None:
+                beside = training and parallel_learns
+                block_inputs.append(parallel(states, mask, index=index, training=beside))
             run = functools.partial(_run, block, training and is_trainable(block, shared))
             if self.gradient_checkpointing and training and not frozen_so_far:
                 in_slices = not self.supports_jit
-                states = recomputed(block, run, [states], visible, in_slices=in_slices)
+                states = recomputed(block, run, block_inputs, visible, in_slices=in_slices)
             else:
-                states = run(visible, states)
+                states = run(visible, *block_inputs)
             states = states if norm is None else norm(states)
             states = ops.stop_gradient(states) if frozen_so_far else states
             layers.append(states)
@@ -217,20 +282,6 @@ class TransformerEncoder(keras.layers.Layer):
         """Sets every weight that a module stores from `{name: array}`; see `load_pretrained`."""
         load_pretrained(self, arrays)
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "width": self.width,
-            "num_layers": self.num_layers,
-            "num_heads": self.num_heads,
-            "intermediate_width": self.intermediate_width,
-            "max_positions": self.max_positions,
-            "activation": self.activation,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "dropout": self.dropout,
-            "attention_dropout": self.attention_dropout,
-        }
 
-
-def _run(block, training, visible, states):
-    return block(states, visible, training=training)
+def _run(block, training, visible, states, *added):
+    return block(states, visible, *added, training=training)

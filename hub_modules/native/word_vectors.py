@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from hub_modules.native.added.adapters import check_added
 from hub_modules.native.added.settings import Added
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.given_states import perturbed
 from hub_modules.native.weights import load_weights_by_name
 
@@ -12,7 +13,7 @@ GROUP = "embeddings"
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class WordVectorsEncoder(keras.layers.Layer):
+class WordVectorsEncoder(ArgumentsInConfig, keras.layers.Layer):
     """`E[id]` for each word of a text: an encoder without context.
 
     Shapes: inputs `word_ids` `[batch, time] int32` (0 is padding, 1 an unknown word, 2 the first
@@ -89,6 +90,3 @@ class WordVectorsEncoder(keras.layers.Layer):
             ArtifactError: the name or the shape is another.
         """
         load_weights_by_name(self.weights_by_name(), arrays)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {"num_words": self.num_words, "width": self.width}

@@ -19,11 +19,24 @@ from tf_adapt.errors import ConfigError
 
 RATE = 0.25
 
+TINY = {
+    "vocabulary_size": 11,
+    "width": 8,
+    "num_layers": 1,
+    "num_heads": 2,
+    "intermediate_width": 12,
+    "max_positions": 7,
+}
+
 
 def small_model(own=None, vocabulary=11, eager=True):
     """A BERT of width 8 in a plain functional model; biases and LayerNorms not at 0 and 1."""
     keras.utils.set_random_seed(3)
-    encoder = BertEncoder(vocabulary, 8, 2, 2, 12, 7, dropout=0.0, attention_dropout=0.0)
+    encoder = BertEncoder(
+        **TINY | {"vocabulary_size": vocabulary, "num_layers": 2},
+        dropout=0.0,
+        attention_dropout=0.0,
+    )
     names = ("input_word_ids", "input_mask", "input_type_ids")
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
     output = keras.layers.Dense(3, kernel_regularizer=own, name="head")(encoder(inputs)["pooled"])
@@ -257,7 +270,7 @@ def test_half_precision_is_summed_in_float32(policy):
 
 
 def test_adapters_are_new_and_the_layer_norms_beside_them_are_not():
-    encoder = BertEncoder(11, 8, 1, 2, 12, 7)
+    encoder = BertEncoder(**TINY)
     encoder.build()
     encoder.add(BottleneckAdapters(3))
     model = keras.Sequential([encoder])
@@ -276,7 +289,7 @@ def test_adapters_are_new_and_the_layer_norms_beside_them_are_not():
     assert "layer_0/output_layer_norm/gamma" in names
     assert not any("adapter" in name for name in names)
     # What was estimated without adapters fits an encoder that has some.
-    plain = BertEncoder(11, 8, 1, 2, 12, 7)
+    plain = BertEncoder(**TINY)
     plain.build()
     assert names == set(pretrained_weights(plain))
 

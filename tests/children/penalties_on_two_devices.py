@@ -21,6 +21,15 @@ ALPHA, BETA, FACTOR, RATE = 0.3, 0.07, 2.5, 0.05
 TEXTS = [("the", "yes"), ("what", "no"), ("who", "no"), ("where", "yes"), ("is", "yes")]
 TASK = ta.Task("classification", labels=["no", "yes"])
 
+TINY = {
+    "vocabulary_size": 11,
+    "width": 8,
+    "num_layers": 1,
+    "num_heads": 2,
+    "intermediate_width": 12,
+    "max_positions": 7,
+}
+
 
 class Decoder(keras.layers.Layer):
     """A head whose outputs are a dict, and which has its own loss, as a CRF."""
@@ -38,7 +47,7 @@ class Decoder(keras.layers.Layer):
 
 
 def plain_model():
-    encoder = BertEncoder(11, 8, 1, 2, 12, 7)
+    encoder = BertEncoder(**TINY)
     names = ("input_word_ids", "input_mask", "input_type_ids")
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
     return keras.Model(inputs, keras.layers.Dense(2)(encoder(inputs)["pooled"])), encoder

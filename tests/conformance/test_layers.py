@@ -69,10 +69,19 @@ def test_every_public_layer_is_in_the_table(rows):
     assert set(IGNORED) <= public - tested, "ignored, but in the table or gone"
 
 
+def arguments_of(layer: type) -> dict[str, inspect.Parameter]:
+    """The arguments of a layer, and those that it passes on to a layer of ours."""
+    arguments = {}
+    for base in layer.__mro__:
+        ours = base.__module__.startswith(("hub_modules.", "tf_adapt."))
+        if ours and "__init__" in vars(base):
+            arguments = dict(inspect.signature(base.__init__).parameters) | arguments
+    return {n: p for n, p in arguments.items() if n not in ("self", "args", "kwargs")}
+
+
 def test_the_config_is_complete(layer_row):
     config = layer_row.config | layer_row.unusual
-    parameters = inspect.signature(layer_row.layer.__init__).parameters
-    arguments = {n: p for n, p in parameters.items() if n not in ("self", "kwargs")}
+    arguments = arguments_of(type(layer_row.layer(**config)))
     assert set(config) == set(arguments), "a row's config and unusual name every argument"
     layer = layer_row.layer(**config, name="mine", dtype="mixed_bfloat16", trainable=False)
     for name, value in config.items():
@@ -87,10 +96,10 @@ def test_the_config_is_complete(layer_row):
 def test_the_config_of_every_part_is_complete(layer):
     for part in layer._flatten_layers():
         if type(part).__module__.startswith(("hub_modules.", "tf_adapt.")):
-            arguments = set(inspect.signature(type(part).__init__).parameters)
             config = part.get_config()
-            inherited = {"activity_regularizer", "autocast"}
-            assert arguments - {"self", "kwargs"} - inherited <= set(config), type(part).__name__
+            fixed = set(getattr(part, "fixed_arguments", ()))
+            assert arguments_of(type(part)).keys() - fixed <= set(config), type(part).__name__
+            assert not fixed & set(config)
             assert type(part).from_config(config).get_config() == config
 
 

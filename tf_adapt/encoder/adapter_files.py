@@ -23,7 +23,7 @@ from hub_modules.native.added.settings import (
     ProjectedAdapters,
     TaskAttention,
 )
-from hub_modules.native.causal import NEW_EMBEDDINGS
+from hub_modules.native.transformer_encoder import NEW_EMBEDDINGS
 from hub_modules.storage.arrays import packed, read_arrays
 from hub_modules.storage.files import write_bytes
 from hub_modules.storage.json_files import Schema, parse_json

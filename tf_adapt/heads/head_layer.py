@@ -1,13 +1,12 @@
 """What heads have in common."""
 
-import inspect
-
 import keras
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
 
 
-class HeadLayer(keras.layers.Layer):
+class HeadLayer(ArgumentsInConfig, keras.layers.Layer):
     """A head whose config is its arguments, each of which is an attribute of the same name."""
 
     regression = False
@@ -21,10 +20,6 @@ class HeadLayer(keras.layers.Layer):
     def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed)
-
-    def get_config(self) -> dict:
-        names = inspect.signature(type(self).__init__).parameters.keys() - {"self", "kwargs"}
-        return super().get_config() | {name: getattr(self, name) for name in sorted(names)}
 
 
 def check_regression(regression: bool, num_outputs: int) -> None:

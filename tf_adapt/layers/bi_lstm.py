@@ -3,12 +3,13 @@
 import keras
 import tensorflow as tf
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.kernels.lstm_recurrence import lstm_recurrence
 from hub_modules.native.kernels.packing import Packing
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class LstmWeights(keras.layers.Layer):
+class LstmWeights(ArgumentsInConfig, keras.layers.Layer):
     """The weights of one direction, in the layout of Keras' own LSTM.
 
     kernel `[width, 4 * units]`, recurrent_kernel `[units, 4 * units]`, bias `[4 * units]`, gates in
@@ -33,12 +34,9 @@ class LstmWeights(keras.layers.Layer):
             name="bias", shape=(4 * units,), initializer=_open_forget_gate, autocast=False
         )
 
-    def get_config(self) -> dict:
-        return super().get_config() | {"units": self.units}
-
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class BiLstm(keras.layers.Layer):
+class BiLstm(ArgumentsInConfig, keras.layers.Layer):
     """Two LSTMs, one from the first word to the last, one from the last real word to the first.
 
     `i, f, g, o = x K + h U + b`; `c = σ(f) c + σ(i) tanh(g)`; `h = σ(o) tanh(c)`, from zero states.
@@ -87,9 +85,6 @@ class BiLstm(keras.layers.Layer):
             )
             both.append(packing.unpack(hidden, positions))
         return tf.cast(tf.concat(both, axis=-1), self.compute_dtype)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {"units": self.units}
 
 
 def _open_forget_gate(shape, dtype=None):

@@ -3,9 +3,11 @@
 import keras
 import tensorflow as tf
 
+from hub_modules.native.arguments import ArgumentsInConfig
+
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class Maxout(keras.layers.Layer):
+class Maxout(ArgumentsInConfig, keras.layers.Layer):
     """`max_k (W_k x + b_k)`, with `pool` linear functions for each output.
 
     Shapes: `[..., width]` → `[..., units]` in the compute dtype. The functions of one output are
@@ -32,6 +34,3 @@ class Maxout(keras.layers.Layer):
         sizes = tf.concat([tf.shape(pieces)[:-1], [self.units, self.pool]], axis=0)
         outputs = tf.reduce_max(tf.reshape(pieces, sizes), axis=-1)
         return tf.ensure_shape(outputs, [*pieces.shape[:-1], self.units])
-
-    def get_config(self) -> dict:
-        return super().get_config() | {"units": self.units, "pool": self.pool}

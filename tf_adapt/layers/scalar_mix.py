@@ -6,12 +6,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.native.arguments import ArgumentsInConfig
+
 # Under the square root of the layer norm.
 EPSILON = 1e-13
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class ScalarMix(keras.layers.Layer):
+class ScalarMix(ArgumentsInConfig, keras.layers.Layer):
     """`γ · Σₖ softmax(w)ₖ · hₖ`: a weight for each of an encoder's layers, and a scale.
 
     With `layer_norm` each layer is first normalised, `(hₖ − mean) / √(variance + 1e-13)`, with
@@ -81,13 +83,6 @@ class ScalarMix(keras.layers.Layer):
             ]
         )
         return self.dropout_layer(mixed, training=training)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "layer_norm": self.layer_norm,
-            "dropout": self.dropout,
-            "l2": self.l2,
-        }
 
 
 def _normalised(states, mask):

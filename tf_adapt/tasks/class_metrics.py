@@ -7,8 +7,10 @@ undefined is 0.
 import keras
 from keras import ops
 
+from hub_modules.native.arguments import ArgumentsInConfig
 
-class ClassMetric(keras.metrics.Metric):
+
+class ClassMetric(ArgumentsInConfig, keras.metrics.Metric):
     """Counts the confusion matrix, `[true classes, predicted classes]`.
 
     Shapes: targets `[batch] int` (−1 is ignored), logits `[batch, num_classes]`.
@@ -32,9 +34,6 @@ class ClassMetric(keras.metrics.Metric):
         if sample_weight is not None:
             true *= ops.reshape(ops.cast(sample_weight, "float64"), (-1, 1))
         self.confusion.assign_add(ops.matmul(ops.transpose(true), predicted))
-
-    def get_config(self) -> dict:
-        return super().get_config() | {"num_classes": self.num_classes}
 
 
 @keras.saving.register_keras_serializable("tf_adapt")

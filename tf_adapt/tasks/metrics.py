@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from tf_adapt.tasks.tag_schemes import SCHEMES, split_tag
 from tf_adapt.tasks.thresholds import chosen
 
@@ -17,7 +18,7 @@ OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(len(PREFIXES))
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class LabelSetF1(keras.metrics.Metric):
+class LabelSetF1(ArgumentsInConfig, keras.metrics.Metric):
     """Micro- or macro-averaged F1 of sets of labels.
 
     `2·right / (true + predicted)`, over all pairs of an example and a label ("micro"), or for each
@@ -68,13 +69,6 @@ class LabelSetF1(keras.metrics.Metric):
         right, true, predicted = ops.unstack(counts)
         f1 = ops.divide_no_nan(2.0 * right, true + predicted)
         return ops.cast(ops.mean(f1), self.dtype)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "average": self.average,
-            "num_labels": self.num_labels,
-            "thresholds": self.thresholds,
-        }
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -141,7 +135,7 @@ class Perplexity(keras.metrics.Metric):
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class SpanF1(keras.metrics.Metric):
+class SpanF1(ArgumentsInConfig, keras.metrics.Metric):
     """Micro-averaged F1 of entities, as in conlleval or strict in the tag scheme.
 
     `2·right / (true + predicted)`; an entity is right if its type, first and last word are.
@@ -212,13 +206,6 @@ class SpanF1(keras.metrics.Metric):
         """F1, from 0 to 1."""
         right, true, predicted = ops.unstack(ops.convert_to_tensor(self.counts))
         return ops.cast(ops.divide_no_nan(2.0 * right, true + predicted), self.dtype)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "labels": self.labels,
-            "scheme": self.scheme,
-            "strict": self.strict,
-        }
 
 
 @keras.saving.register_keras_serializable("tf_adapt")

@@ -11,11 +11,12 @@ from hub_modules.errors import ConfigError
 from hub_modules.families import FAMILIES
 from hub_modules.native.added.lora import add_low_rank
 from hub_modules.native.added.settings import Added, Lora, is_chosen
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.weights import load_weights_by_name
 
 
-class _Adapter(keras.layers.Layer):
+class _Adapter(ArgumentsInConfig, keras.layers.Layer):
     """The settings of an adapter."""
 
     def __init__(self, width: int, size: int, activation: str, operation: str = "dense", **kwargs):
@@ -25,14 +26,6 @@ class _Adapter(keras.layers.Layer):
         self.activation = activation
         self.operation = operation
         self._make_parts()
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "width": self.width,
-            "size": self.size,
-            "activation": self.activation,
-            "operation": self.operation,
-        }
 
 
 @keras.saving.register_keras_serializable("hub_modules")

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import keras
 from keras import ops
 
+from hub_modules.native.arguments import ArgumentsInConfig
+
 
 @keras.saving.register_keras_serializable("hub_modules")
-class LowRank(keras.layers.Layer):
+class LowRank(ArgumentsInConfig, keras.layers.Layer):
     """`(alpha / rank) x A B`: zero at first, for B is.
 
     A is uniform within ±1 / √inputs (Kaiming's initialisation with a = √5).
@@ -48,14 +50,6 @@ class LowRank(keras.layers.Layer):
         """`(alpha / rank) A B`, `[inputs, outputs]` float32."""
         a, b = (ops.convert_to_tensor(weight.value) for weight in (self.a, self.b))
         return ops.matmul(a, b) * (self.alpha / self.rank)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "inputs": self.inputs,
-            "outputs": self.outputs,
-            "rank": self.rank,
-            "alpha": self.alpha,
-        }
 
 
 def add_low_rank(

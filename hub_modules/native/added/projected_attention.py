@@ -2,6 +2,7 @@
 
 import keras
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.transformer import SelfAttention
 
@@ -9,7 +10,7 @@ MOST_HEADS = 6
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class ProjectedAttention(keras.layers.Layer):
+class ProjectedAttention(ArgumentsInConfig, keras.layers.Layer):
     """The projected attention layers of all blocks of an encoder, which share their projections.
 
     `PAL_i(x) = gelu(W_up Attention_i(W_down x + b_down) + b_up)` for block i, where `Attention_i`
@@ -86,12 +87,3 @@ class ProjectedAttention(keras.layers.Layer):
     def call(self, states, mask, index: int, training=None):
         mixed = self.attentions[index](self.down(states), mask, training=training)
         return ACTIVATIONS[self.activation](self.up(mixed))
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "width": self.width,
-            "size": self.size,
-            "num_layers": self.num_layers,
-            "activation": self.activation,
-            "dropout": self.dropout,
-        }

@@ -3,8 +3,7 @@
 import keras
 from keras import ops
 
-from hub_modules.native.added.adapters import with_adapter_group
-from hub_modules.native.added.settings import Lora, is_chosen
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.causal_embeddings import embedding_table
 from hub_modules.native.kernels.layer_norm import LayerNorm
 from hub_modules.native.relative.modern_bert_block import ModernBertBlock
@@ -12,7 +11,7 @@ from hub_modules.native.transformer_encoder import TransformerEncoder
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class ModernBertEmbeddings(keras.layers.Layer):
+class ModernBertEmbeddings(ArgumentsInConfig, keras.layers.Layer):
     """Word embeddings, layer-normalised: `dropout(LayerNorm(word[id]))`; positions are in the
     attention.
 
@@ -54,14 +53,6 @@ class ModernBertEmbeddings(keras.layers.Layer):
         states = self.layer_norm(ops.cast(states, self.compute_dtype))
         return self.dropout_layer(states, training=training)
 
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "width": self.width,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "dropout": self.dropout,
-        }
-
 
 @keras.saving.register_keras_serializable("hub_modules")
 class ModernBertEncoder(TransformerEncoder):
@@ -84,8 +75,7 @@ class ModernBertEncoder(TransformerEncoder):
             attend to positions at most `local_attention // 2` away.
         global_base, local_base: of the wave lengths of their rotary positions.
         dropout: dropout rate inside of the feed-forward part.
-        embedding_dropout: dropout rate after the embeddings.
-        attention_dropout: dropout rate of the attention weights.
+        embedding_dropout: dropout rate after the embeddings. The others: see `TransformerEncoder`.
 
     Attributes:
         added: what `add` gave it: `BottleneckAdapters` (two in each block), a `Lora`, or None.
@@ -94,19 +84,14 @@ class ModernBertEncoder(TransformerEncoder):
     Source: Warner et al. 2024, "Smarter, Better, Faster, Longer"; answerdotai/ModernBERT.
     """
 
+    family = "modern_bert"
+
     def __init__(
         self,
-        vocabulary_size: int,
-        width: int,
-        num_layers: int,
-        num_heads: int,
-        intermediate_width: int,
-        max_positions: int,
         global_layers: list[int],
         local_attention: int = 128,
         global_base: float = 160_000.0,
         local_base: float = 10_000.0,
-        activation: str = "gelu_exact",
         layer_norm_epsilon: float = 1e-5,
         dropout: float = 0.0,
         embedding_dropout: float = 0.0,
@@ -114,17 +99,9 @@ class ModernBertEncoder(TransformerEncoder):
         **kwargs,
     ):
         super().__init__(
-            "modern_bert",
-            vocabulary_size,
-            width,
-            num_layers,
-            num_heads,
-            intermediate_width,
-            max_positions,
-            activation,
-            layer_norm_epsilon,
-            dropout,
-            attention_dropout,
+            layer_norm_epsilon=layer_norm_epsilon,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
             **kwargs,
         )
         self.global_layers = list(global_layers)
@@ -134,8 +111,8 @@ class ModernBertEncoder(TransformerEncoder):
         self.embedding_dropout = embedding_dropout
         policy = self.dtype_policy
         self.embeddings = ModernBertEmbeddings(
-            vocabulary_size,
-            width,
+            self.vocabulary_size,
+            self.width,
             layer_norm_epsilon,
             embedding_dropout,
             name="embeddings",
@@ -154,39 +131,6 @@ class ModernBertEncoder(TransformerEncoder):
             "first": index == 0,
         }
 
-    def build_top(self) -> None:
-        """Builds the final LayerNorm."""
-        self.final_norm.build((None, None, self.width))
-
-    @property
-    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
-        """The layer groups, bottom to top, as (name, weights)."""
-        groups = [(layer.name, layer.weights) for layer in (self.embeddings, *self.blocks)]
-        groups[-1] = (groups[-1][0], groups[-1][1] + self.final_norm.weights)
-        if self.added is None:
-            return groups
-        if isinstance(self.added, Lora):
-            return with_adapter_group(groups, self.adapter_layers, self.added.group)
-        in_layers = self.added.in_layers
-        norms = [self.embeddings.layer_norm] if in_layers is None else []
-        norms += self.norms_of_blocks(in_layers)
-        norms += [self.final_norm] if is_chosen(in_layers, self.num_layers - 1) else []
-        return with_adapter_group(groups, [*self.adapter_layers, *norms], self.added.group)
-
-    def call(self, inputs, training=None):
-        mask = ops.cast(inputs["input_mask"], "bool")
-        layers, _ = self.states_up_to(inputs, mask, self.num_layers, training)
-        return {"layers": layers, "mask": mask, "pooled": layers[-1][:, 0]}
-
     def embedded(self, inputs: dict, training):
         """See `TransformerEncoder`."""
         return self.embeddings(inputs["input_word_ids"], training=training)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "global_layers": self.global_layers,
-            "local_attention": self.local_attention,
-            "global_base": self.global_base,
-            "local_base": self.local_base,
-            "embedding_dropout": self.embedding_dropout,
-        }

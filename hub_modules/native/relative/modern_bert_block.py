@@ -31,6 +31,8 @@ class RotaryAttention(SelfAttention):
     Longer", section 2.1.
     """
 
+    fixed_arguments = FIXED
+
     def __init__(
         self, width: int, num_heads: int, dropout: float, base: float, reach: int | None, **kwargs
     ):
@@ -74,10 +76,6 @@ class RotaryAttention(SelfAttention):
         first, second = ops.split(ops.cast(heads, "float32"), 2, axis=-1)
         turned = [first * cosine - second * sine, second * cosine + first * sine]
         return ops.cast(ops.concatenate(turned, axis=-1), heads.dtype)
-
-    def get_config(self) -> dict:
-        config = super().get_config() | {"base": self.base, "reach": self.reach}
-        return {name: value for name, value in config.items() if name not in FIXED}
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -145,10 +143,3 @@ class ModernBertBlock(TransformerBlock):
         if self.output_adapter is not None:
             inner = self._adapted(self.output_adapter, inner, visible)
         return ops.reshape(states + inner, shape)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "base": self.base,
-            "reach": self.reach,
-            "first": self.first,
-        }

@@ -4,20 +4,18 @@ import keras
 import numpy as np
 from keras import ops
 
-from hub_modules.native.added.adapters import with_adapter_group
-from hub_modules.native.added.settings import Lora
+from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.causal_embeddings import embedding_table
 from hub_modules.native.kernels.layer_norm import LayerNorm
 from hub_modules.native.transformer import FIXED, SelfAttention, TransformerBlock
 from hub_modules.native.transformer_encoder import TransformerEncoder
-from hub_modules.native.weights import is_trainable
 
 # Distances that are told apart; rows of the positions that no token has: padding begins at 1.
 FARTHEST, UNUSED_POSITIONS = 128, 2
 
 
 @keras.saving.register_keras_serializable("hub_modules")
-class RelativePositions(keras.layers.Layer):
+class RelativePositions(ArgumentsInConfig, keras.layers.Layer):
     """A summand of the attention scores for each distance of two positions, as T5's.
 
     Half of the buckets are for positions behind, half for those before; half of either is for one
@@ -48,12 +46,6 @@ class RelativePositions(keras.layers.Layer):
         rows = ops.take(table, bucket, axis=0)
         return ops.transpose(rows, (2, 0, 1))[None]
 
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "num_buckets": self.num_buckets,
-            "num_heads": self.num_heads,
-        }
-
 
 def buckets_of_distances(num_buckets: int) -> np.ndarray:
     """The bucket of each distance (key − query) from −`FARTHEST` to `FARTHEST`, `int32`."""
@@ -75,6 +67,8 @@ class RelativeAttention(SelfAttention):
         positions: the layer of the summands, built elsewhere.
     """
 
+    fixed_arguments = FIXED
+
     def __init__(
         self,
         width: int,
@@ -90,10 +84,6 @@ class RelativeAttention(SelfAttention):
         """See `SelfAttention`."""
         scores = ops.cast(super().scores(query, key), "float32")
         return scores + self.positions.summands(ops.shape(query)[2], ops.shape(key)[2])
-
-    def get_config(self) -> dict:
-        config = super().get_config() | {"positions": self.positions}
-        return {name: value for name, value in config.items() if name not in FIXED}
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -120,12 +110,9 @@ class MPNetBlock(TransformerBlock):
             dtype=self.dtype_policy,
         )
 
-    def get_config(self) -> dict:
-        return super().get_config() | {"positions": self.positions}
-
 
 @keras.saving.register_keras_serializable("hub_modules")
-class MPNetEmbeddings(keras.layers.Layer):
+class MPNetEmbeddings(ArgumentsInConfig, keras.layers.Layer):
     """Sum of word and position embeddings, layer-normalised, and the summands of the attention.
 
     `LayerNorm(word[id] + position[t + 2])`, then dropout.
@@ -183,17 +170,6 @@ class MPNetEmbeddings(keras.layers.Layer):
         states = self.layer_norm(ops.cast(states, self.compute_dtype))
         return self.dropout_layer(states, training=training)
 
-    def get_config(self) -> dict:
-        return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "width": self.width,
-            "max_positions": self.max_positions,
-            "num_buckets": self.num_buckets,
-            "num_heads": self.num_heads,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "dropout": self.dropout,
-        }
-
 
 @keras.saving.register_keras_serializable("hub_modules")
 class MPNetEncoder(TransformerEncoder):
@@ -207,10 +183,7 @@ class MPNetEncoder(TransformerEncoder):
     Given states, perturbation, masking, freezing, adapters and LoRA: as of `BertEncoder`. The
     summands of the attention, which all layers share, are in the group of the embeddings.
 
-    Args:
-        max_positions: longest row.
-        num_buckets: see `RelativePositions`.
-        activation, dropout, attention_dropout: as of `BertEncoder`.
+    Args: `num_buckets` of `RelativePositions`, and those of `TransformerEncoder`.
 
     Attributes:
         added: what `add` gave it: `BottleneckAdapters` (two in each block), a `Lora`, or None.
@@ -219,94 +192,31 @@ class MPNetEncoder(TransformerEncoder):
     Source: Song et al. 2020, "MPNet: Masked and Permuted Pre-training".
     """
 
-    def __init__(
-        self,
-        vocabulary_size: int,
-        width: int,
-        num_layers: int,
-        num_heads: int,
-        intermediate_width: int,
-        max_positions: int,
-        num_buckets: int = 32,
-        activation: str = "gelu_exact",
-        layer_norm_epsilon: float = 1e-12,
-        dropout: float = 0.1,
-        attention_dropout: float = 0.1,
-        **kwargs,
-    ):
-        super().__init__(
-            "mpnet",
-            vocabulary_size,
-            width,
-            num_layers,
-            num_heads,
-            intermediate_width,
-            max_positions,
-            activation,
-            layer_norm_epsilon,
-            dropout,
-            attention_dropout,
-            **kwargs,
-        )
+    family = "mpnet"
+
+    def __init__(self, num_buckets: int = 32, **kwargs):
+        super().__init__(**kwargs)
         self.num_buckets = num_buckets
-        policy = self.dtype_policy
         self.embeddings = MPNetEmbeddings(
-            vocabulary_size,
-            width,
-            max_positions,
+            self.vocabulary_size,
+            self.width,
+            self.max_positions,
             num_buckets,
-            num_heads,
-            layer_norm_epsilon,
-            dropout,
+            self.num_heads,
+            self.layer_norm_epsilon,
+            self.dropout,
             name="embeddings",
-            dtype=policy,
+            dtype=self.dtype_policy,
         )
         positions = self.embeddings.relative_positions
         self.blocks = self.make_blocks(MPNetBlock, lambda index: {"positions": positions})
-        self.pooler = keras.layers.Dense(
-            width,
-            activation="tanh",
-            kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.02),
-            name="pooler",
-            dtype=policy,
-        )
-
-    def build_top(self) -> None:
-        """Builds the pooler."""
-        self.pooler.build((None, self.width))
+        self.pooler = self.make_pooler()
 
     @property
     def shared_weights(self) -> list[keras.Variable]:
         """See `TransformerEncoder`."""
         return self.embeddings.relative_positions.weights
 
-    @property
-    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
-        """The layer groups, bottom to top, as (name, weights)."""
-        shared = set(map(id, self.shared_weights))
-        groups = [(self.embeddings.name, self.embeddings.weights)]
-        for layer in (*self.blocks, self.pooler):
-            groups.append((layer.name, [w for w in layer.weights if id(w) not in shared]))
-        if self.added is None:
-            return groups
-        if isinstance(self.added, Lora):
-            return with_adapter_group(groups, self.adapter_layers, self.added.group)
-        in_layers = self.added.in_layers
-        norms = [self.embeddings.layer_norm] if in_layers is None else []
-        norms += self.norms_of_blocks(in_layers)
-        return with_adapter_group(groups, [*self.adapter_layers, *norms], self.added.group)
-
-    def call(self, inputs, training=None):
-        mask = ops.cast(inputs["input_mask"], "bool")
-        layers, frozen = self.states_up_to(inputs, mask, self.num_layers, training)
-        pooled = self.pooler(layers[-1][:, 0])
-        if frozen and not is_trainable(self.pooler):
-            pooled = ops.stop_gradient(pooled)
-        return {"layers": layers, "mask": mask, "pooled": pooled}
-
     def embedded(self, inputs: dict, training):
         """See `TransformerEncoder`."""
         return self.embeddings(inputs["input_word_ids"], training=training)
-
-    def get_config(self) -> dict:
-        return super().get_config() | {"num_buckets": self.num_buckets}

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import keras
 
+from hub_modules.native.arguments import ArgumentsInConfig
 from tf_adapt.data.packing.prepared import SLICE_TARGETS
 from tf_adapt.tasks.losses import CrossEntropy
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class SliceHeads(keras.layers.Layer):
+class SliceHeads(ArgumentsInConfig, keras.layers.Layer):
     """A head for each slice, like the main one, with a loss on the slice's members alone.
 
     The loss is the sum over slices of the mean cross-entropy of the slice's members in the global
@@ -48,6 +49,3 @@ class SliceHeads(keras.layers.Layer):
                 targets[:, number], head(encoded, inputs["a"], training=training)
             )
         return loss
-
-    def get_config(self) -> dict:
-        return super().get_config() | {"slices": self.slices}
